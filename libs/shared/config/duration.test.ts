@@ -1,0 +1,22 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { formatDuration, parseDurationMs } from './duration.ts';
+
+test.each([
+  ['15s', 15_000],
+  ['1h30m', 5_400_000],
+  ['7d', 604_800_000],
+  ['0s', 0],
+  ['', undefined],
+  ['15', undefined],
+  ['-5s', undefined],
+  ['5s1h', undefined],
+  ['1.5h', undefined],
+  ['99999999999999999d', undefined],
+])('"%s" is %s ms', (text, want) => {
+  expect(parseDurationMs(text)).toBe(want);
+});
+
+test('what is formatted is read back', () => {
+  fc.assert(fc.property(fc.nat(1e9), (seconds) => parseDurationMs(formatDuration(seconds * 1000)) === seconds * 1000));
+});

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { causeSchema, defineEvent } from './define-event.ts';
+import { nameSchema } from './registrar-events.ts';
+
+const taintSchema = z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() });
+
+/** The approver's section of a cluster: what was decided, about which request and key, and what the cluster was given. */
+export const decisionSchema = z.looseObject({
+  verdict: z.enum(['approved', 'held', 'denied', 'revoked', 'banned', 'leaving', 'predefined']),
+  /** The request and the key that the verdict is about; absent only for a predefined cluster nobody has claimed. */
+  requestId: z.string().optional(),
+  key: z.string().optional(),
+  clusterName: z.string(),
+  namespace: z.string(),
+  labels: z.record(z.string(), z.string()).default({}),
+  clusterSet: z.string().optional(),
+  access: z.enum(['None', 'Namespace']).default('None'),
+  namespacePolicy: z.enum(['Delete', 'Keep', 'DeleteWhenEmpty']).default('Delete'),
+  unschedulable: z.boolean().default(false),
+  taints: z.array(taintSchema).default([]),
+  heartbeat: z.looseObject({ intervalSeconds: z.int().min(1), graceSeconds: z.int().min(1) }),
+  by: causeSchema,
+  reason: z.string(),
+  message: z.string(),
+  decidedAtMs: z.int(),
+  /** Digest of the person's decision or wish that was last acted on, so that it counts once. */
+  actedOn: z.string().optional(),
+  /** Keys that were taken back, newest last, each with the hub time in ms. */
+  revokedKeys: z.array(z.looseObject({ key: z.string(), atMs: z.int() })).default([]),
+});
+export type Decision = z.infer<typeof decisionSchema>;
+
+/** A ClusterRegistrationToken as the hub knows it. */
+export const tokenDeclarationSchema = z.looseObject({
+  publicKey: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  declaredAtMs: z.int(),
+  /** Absent only for tokens that never expire, which the hub must allow. */
+  expiresAtMs: z.int().optional(),
+  uses: z.union([z.int().min(1), z.literal('unlimited')]),
+  /** A name, or a pattern with `*`; absent: any name. */
+  clusterName: z.string().optional(),
+  clientId: z.string().optional(),
+  labels: z.record(z.string(), z.string()).default({}),
+  allowLabels: z.array(z.string()).default([]),
+  clusterSet: z.string().optional(),
+  withdrawn: z.boolean().default(false),
+});
+export type TokenDeclaration = z.infer<typeof tokenDeclarationSchema>;
+
+/** An ApprovalPolicy as the hub knows it; its rules as the person wrote them. */
+export const policyDeclarationSchema = z.looseObject({
+  name: z.string(),
+  uid: z.string(),
+  generation: z.int(),
+  rules: z.array(
+    z.looseObject({
+      name: z.string(),
+      when: z.string(),
+      effect: z.enum(['Approve', 'Hold', 'Deny']),
+      reason: z.string().optional(),
+      labels: z.record(z.string(), z.string()).optional(),
+      clusterSet: z.string().optional(),
+      access: z.enum(['None', 'Namespace']).optional(),
+    }),
+  ),
+  withdrawn: z.boolean().default(false),
+});
+export type PolicyDeclaration = z.infer<typeof policyDeclarationSchema>;
+
+/** A ManagedClusterSet as the hub knows it. */
+export const setDeclarationSchema = z.looseObject({
+  name: z.string(),
+  uid: z.string(),
+  generation: z.int(),
+  selectorType: z.enum(['ExclusiveLabel', 'LabelSelector']).default('ExclusiveLabel'),
+  withdrawn: z.boolean().default(false),
+});
+export type SetDeclaration = z.infer<typeof setDeclarationSchema>;
+
+const cluster = { kind: 'cluster', writer: 'approver', section: decisionSchema } as const;
+
+export const approved = defineEvent({
+  ...cluster,
+  type: 'approved',
+  description: 'The cluster may join. Followed by admitted and by provisioned or provisioning-failed. Once for each request.',
+});
+export const held = defineEvent({
+  ...cluster,
+  type: 'held',
+  description: 'A person must decide. Judged again when a policy changes; repeated only when the reason changes.',
+});
+export const denied = defineEvent({
+  ...cluster,
+  type: 'denied',
+  description: 'The cluster may not join, or no longer. After an approval it is followed by revoked.',
+});
+export const revoked = defineEvent({
+  ...cluster,
+  type: 'revoked',
+  description:
+    'A key is out: its connections are cut and its credentials refused. Every deny after approval, revoke, ban, leaving and replaced key ends in it. Followed by cut.',
+});
+export const leaving = defineEvent({
+  ...cluster,
+  type: 'leaving',
+  description: 'The cluster leaves. Followed by revoked, deprovisioned and left.',
+});
+export const changed = defineEvent({
+  ...cluster,
+  type: 'changed',
+  description: 'Labels, set or settings of the cluster changed. Repeated whenever they do.',
+});
+export const nameReleased = defineEvent({
+  kind: 'name',
+  writer: 'approver',
+  section: nameSchema,
+  type: 'released',
+  description: 'A name is free again. A new taken may follow.',
+});
+export const tokenDeclared = defineEvent({
+  kind: 'token',
+  writer: 'approver',
+  section: tokenDeclarationSchema,
+  type: 'declared',
+  description: 'A person made a ClusterRegistrationToken. Repeated when its settings change.',
+});
+export const tokenWithdrawn = defineEvent({
+  kind: 'token',
+  writer: 'approver',
+  section: tokenDeclarationSchema,
+  type: 'withdrawn',
+  description: 'A ClusterRegistrationToken was deleted; nobody gets in with it any more.',
+});
+export const policyDeclared = defineEvent({
+  kind: 'policy',
+  writer: 'approver',
+  section: policyDeclarationSchema,
+  type: 'declared',
+  description: 'A person wrote an ApprovalPolicy that compiles. Repeated for each generation.',
+});
+export const policyWithdrawn = defineEvent({
+  kind: 'policy',
+  writer: 'approver',
+  section: policyDeclarationSchema,
+  type: 'withdrawn',
+  description: 'An ApprovalPolicy was deleted.',
+});
+export const setDeclared = defineEvent({
+  kind: 'set',
+  writer: 'approver',
+  section: setDeclarationSchema,
+  type: 'declared',
+  description: 'A person wrote a ManagedClusterSet. Repeated for each generation.',
+});
+export const setWithdrawn = defineEvent({
+  kind: 'set',
+  writer: 'approver',
+  section: setDeclarationSchema,
+  type: 'withdrawn',
+  description: 'A ManagedClusterSet was deleted.',
+});

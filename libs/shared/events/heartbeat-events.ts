@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { defineEvent } from './define-event.ts';
+
+/** The heartbeat service's section of a cluster: whether it is alive. All times are hub time. */
+export const livenessSchema = z.looseObject({
+  state: z.enum(['ready', 'suspect', 'unreachable', 'stopped']),
+  /** The key whose beats were heard. */
+  key: z.string(),
+  /** CamelCase, the reason of the Ready condition: Alive, ConnectionLost, NoBeats, Unreachable, AgentStopped, MemberAPIDown. */
+  cause: z.string(),
+  joinedAtMs: z.int(),
+  sinceMs: z.int(),
+  lastBeatAtMs: z.int(),
+});
+export type Liveness = z.infer<typeof livenessSchema>;
+
+const cluster = { kind: 'cluster', writer: 'heartbeat', section: livenessSchema } as const;
+
+export const joined = defineEvent({
+  ...cluster,
+  type: 'joined',
+  description: 'The first beat after admitted: the cluster has joined and is ready. Repeated only after a new admission.',
+});
+export const ready = defineEvent({
+  ...cluster,
+  type: 'ready',
+  description: 'Beats are back after suspect, unreachable or stopped.',
+});
+export const suspect = defineEvent({
+  ...cluster,
+  type: 'suspect',
+  description: 'The last connection went away and did not return within 2 s, or a beat is overdue. Followed by ready or unreachable.',
+});
+export const unreachable = defineEvent({
+  ...cluster,
+  type: 'unreachable',
+  description: 'No beat for the whole grace. Followed by ready.',
+});
+export const stopped = defineEvent({
+  ...cluster,
+  type: 'stopped',
+  description: 'The agent said goodbye before it stopped. Followed by ready.',
+});
+
+const stormSchema = z.looseObject({ silent: z.int(), known: z.int(), sinceMs: z.int() });
+
+export const storm = defineEvent({
+  kind: 'hub',
+  writer: 'heartbeat',
+  section: stormSchema,
+  type: 'storm',
+  description: 'A large part of the fleet went silent together; transitions are held. Followed by storm-ended.',
+});
+export const stormEnded = defineEvent({
+  kind: 'hub',
+  writer: 'heartbeat',
+  section: stormSchema,
+  type: 'storm-ended',
+  description: 'Beats are back, or the deadline has passed; held transitions are taken.',
+});

@@ -1,0 +1,33 @@
+export * from './approver-events.ts';
+export { eventCatalogue } from './catalogue.ts';
+export { type Cause, eventTypeName, type EventDefinition, eventWriters, type EventWriter } from './define-event.ts';
+export {
+  createEventId,
+  decodeEvent,
+  draft,
+  encodeEvent,
+  type EncodedEvent,
+  type EventDraft,
+  type Head,
+  type Stamp,
+  type StoredEvent,
+} from './envelope.ts';
+export * from './heartbeat-events.ts';
+export * from './provisioner-events.ts';
+export {
+  type AggregateRecord,
+  clusterRecord,
+  type ClusterRecord,
+  foldRecord,
+  isNewer,
+  nameRecord,
+  type NameRecord,
+  policyDeclaration,
+  setDeclaration,
+  tokenRecord,
+  type TokenRecord,
+} from './record.ts';
+export * from './registrar-events.ts';
+export { clusterIdOf, isSafeId } from './safe-id.ts';
+export { type AggregateId, aggregateSubjects, parseEventSubject } from './subjects.ts';
+export * from './trust-events.ts';

@@ -1,0 +1,90 @@
+import type { Decision, PolicyDeclaration, SetDeclaration, TokenDeclaration } from './approver-events.ts';
+import type { EventWriter } from './define-event.ts';
+import type { Head, StoredEvent } from './envelope.ts';
+import type { Liveness } from './heartbeat-events.ts';
+import type { Access } from './provisioner-events.ts';
+import type { Identity, NameHolder, TokenUses } from './registrar-events.ts';
+import type { AggregateId } from './subjects.ts';
+import type { Cut } from './trust-events.ts';
+
+/** The newest event of each owner: the whole of what the hub knows of an aggregate (decision 1). */
+export interface AggregateRecord {
+  readonly aggregate: AggregateId;
+  /** Undefined: nothing has happened yet. */
+  readonly head: Head | undefined;
+  /** Trace and correlation of the newest event, for what is decided next. */
+  readonly newest: StoredEvent | undefined;
+  readonly lastOf: Readonly<Partial<Record<EventWriter, StoredEvent>>>;
+}
+
+/** (epoch, sequence) order: a restored hub starts a new epoch. */
+export function isNewer(a: Pick<Head, 'epoch' | 'sequence'>, b: Pick<Head, 'epoch' | 'sequence'>): boolean {
+  return a.epoch > b.epoch || (a.epoch === b.epoch && a.sequence > b.sequence);
+}
+
+/** Folds events of one aggregate, in any order, with the newest of each owner kept. */
+export function foldRecord(aggregate: AggregateId, events: Iterable<StoredEvent>): AggregateRecord {
+  const lastOf: Partial<Record<EventWriter, StoredEvent>> = {};
+  let newest: StoredEvent | undefined;
+  for (const event of events) {
+    const { writer } = event.definition;
+    const before = lastOf[writer];
+    if (!before || isNewer(event, before)) lastOf[writer] = event;
+    if (!newest || isNewer(event, newest)) newest = event;
+  }
+  const head = newest && { epoch: newest.epoch, sequence: newest.sequence, digest: newest.digest };
+  return { aggregate, head, newest, lastOf };
+}
+
+/** A cluster's sections; each is absent until its owner has written one. */
+export interface ClusterRecord extends AggregateRecord {
+  readonly identity: Identity | undefined;
+  readonly decision: Decision | undefined;
+  readonly access: Access | undefined;
+  readonly liveness: Liveness | undefined;
+  readonly cut: Cut | undefined;
+}
+
+// The casts below are sound because decodeEvent has parsed each section with the schema of its own definition.
+export function clusterRecord(record: AggregateRecord): ClusterRecord {
+  const { lastOf } = record;
+  return {
+    ...record,
+    identity: lastOf.registrar?.section as Identity | undefined,
+    decision: lastOf.approver?.section as Decision | undefined,
+    access: lastOf['rbac-provisioner']?.section as Access | undefined,
+    liveness: lastOf.heartbeat?.section as Liveness | undefined,
+    cut: lastOf['trust-keeper']?.section as Cut | undefined,
+  };
+}
+
+export interface TokenRecord extends AggregateRecord {
+  readonly declaration: TokenDeclaration | undefined;
+  readonly uses: TokenUses | undefined;
+}
+
+export function tokenRecord(record: AggregateRecord): TokenRecord {
+  return {
+    ...record,
+    declaration: record.lastOf.approver?.section as TokenDeclaration | undefined,
+    uses: record.lastOf.registrar?.section as TokenUses | undefined,
+  };
+}
+
+export interface NameRecord extends AggregateRecord {
+  /** The cluster that has the name, or undefined while it is free. */
+  readonly holder: string | undefined;
+}
+
+export function nameRecord(record: AggregateRecord): NameRecord {
+  const last = record.newest?.section as NameHolder | undefined;
+  return { ...record, holder: last && !last.free ? last.clusterId : undefined };
+}
+
+export function policyDeclaration(record: AggregateRecord): PolicyDeclaration | undefined {
+  return record.lastOf.approver?.section as PolicyDeclaration | undefined;
+}
+
+export function setDeclaration(record: AggregateRecord): SetDeclaration | undefined {
+  return record.lastOf.approver?.section as SetDeclaration | undefined;
+}

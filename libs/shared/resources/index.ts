@@ -1,0 +1,39 @@
+import { approvalPolicy } from './approval-policy.ts';
+import { clusterRegistrationRequest } from './cluster-registration-request.ts';
+import { clusterRegistrationToken } from './cluster-registration-token.ts';
+import { managedClusterSet } from './managed-cluster-set.ts';
+import { managedCluster } from './managed-cluster.ts';
+
+export type { ApprovalPolicy } from './approval-policy.ts';
+export type { ClusterRegistrationRequest } from './cluster-registration-request.ts';
+export type { ClusterRegistrationToken } from './cluster-registration-token.ts';
+export type { Condition } from './condition.ts';
+export { crdOf } from './crd.ts';
+export type { ManagedClusterSet } from './managed-cluster-set.ts';
+export type { ManagedCluster } from './managed-cluster.ts';
+export {
+  annotations,
+  apiGroup,
+  apiVersion,
+  labels,
+  leaveFinalizer,
+  namespaces,
+  reservedPrefixes,
+} from './names.ts';
+export type { Kind, ObjectMeta, ObjectOf } from './object.ts';
+export {
+  approvalPolicy,
+  clusterRegistrationRequest,
+  clusterRegistrationToken,
+  managedCluster,
+  managedClusterSet,
+};
+
+/** Our five kinds. */
+export const kinds = [
+  managedCluster,
+  clusterRegistrationRequest,
+  clusterRegistrationToken,
+  approvalPolicy,
+  managedClusterSet,
+] as const;

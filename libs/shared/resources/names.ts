@@ -1,0 +1,31 @@
+/** The API group and the only version of our kinds. */
+export const apiGroup = 'rollcall.dev';
+export const apiVersion = 'rollcall.dev/v1alpha1';
+
+/** Kept on every ManagedCluster until the hub has taken everything of the cluster away; only the projector may touch it. */
+export const leaveFinalizer = 'rollcall.dev/leave';
+
+/** Labels that we set. All but `clusterSet` are refused from everybody except the services that own them (see deploy/fence). */
+export const labels = {
+  clusterId: 'rollcall.dev/cluster-id',
+  clusterName: 'rollcall.dev/cluster-name',
+  /** `agent` or `hub`: who asked for this cluster first. */
+  registeredBy: 'rollcall.dev/registered-by',
+  /** `rbac-provisioner` or `projector`: who made this object. */
+  createdBy: 'rollcall.dev/created-by',
+  /** The exclusive set of the cluster; changing it needs `managedclustersets/join` on the old and the new set. */
+  clusterSet: 'rollcall.dev/cluster-set',
+} as const;
+
+export const annotations = {
+  /** `"true"` on what the provisioner made; people set `"false"` and drift is left alone. */
+  autoupdate: 'rollcall.dev/autoupdate',
+  /** Stamped by the CLI before a delete, because a bare DELETE carries no name. */
+  leaveRequestedBy: 'rollcall.dev/leave-requested-by',
+} as const;
+
+/** Label and annotation prefixes that neither agents nor policies may set; subdomains are reserved as well. */
+export const reservedPrefixes = ['rollcall.dev/', 'kubernetes.io/', 'k8s.io/'] as const;
+
+/** Namespaces of the hub with a meaning to the fence. */
+export const namespaces = { system: 'rollcall-system', join: 'rollcall-join' } as const;

@@ -1,0 +1,12 @@
+export { createCa, issueCertificate, spkiPin } from './certificates.ts';
+export { decodeJwt, encodeJwt, type JwtClaims } from './jwt.ts';
+export { createNkey, isPublicNkey, type Nkey, nkeyFromSeed, verifyNkeySignature } from './nkey.ts';
+export { isSignedBy, type SignedMessage, signMessage } from './signed-message.ts';
+export {
+  createRegistrationToken,
+  hubIdOf,
+  keyFingerprint,
+  parseRegistrationToken,
+  type RegistrationToken,
+  tokenIdOf,
+} from './token.ts';

@@ -1,0 +1,66 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { crdFiles } from './generate-crds.ts';
+
+/**
+ * Writes every file of the repository that is derived from a zod schema. `--check` writes nothing and exits 1, naming the files
+ * that are missing, stale or left over.
+ */
+
+/** What a generator owns: a folder where nothing else lives, and the text of each file in it. */
+export interface Generated {
+  /** Relative to the repository. Files in it with this extension that are not in `files` are left-overs. */
+  folder: string;
+  extension: string;
+  files: ReadonlyMap<string, string>;
+}
+
+const generators: readonly (() => Generated)[] = [crdFiles];
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** Paths (relative to the repository) whose content differs from what the schemas say; with what should be there, or undefined. */
+async function staleFiles(): Promise<Map<string, string | undefined>> {
+  const stale = new Map<string, string | undefined>();
+  for (const { folder, extension, files } of generators.map((generate) => generate())) {
+    for (const [name, wanted] of files) {
+      const path = join(repository, folder, name);
+      if ((await textOf(path)) !== wanted) stale.set(path, wanted);
+    }
+    for (const name of await namesIn(join(repository, folder))) {
+      if (name.endsWith(extension) && !files.has(name)) stale.set(join(repository, folder, name), undefined);
+    }
+  }
+  return stale;
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(absent);
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(absent)) ?? [];
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}
+
+const checkOnly = process.argv.includes('--check');
+const stale = await staleFiles();
+for (const [path, wanted] of stale) {
+  console.log(
+    `${checkOnly ? 'stale' : wanted === undefined ? 'removed' : 'written'}: ${relative(repository, path)}`,
+  );
+  if (checkOnly) continue;
+  if (wanted === undefined) await rm(path);
+  else {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, wanted);
+  }
+}
+if (checkOnly && stale.size > 0) {
+  console.log('run `npm run generate` and commit what it writes');
+  process.exitCode = 1;
+}

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+
+/**
+ * @typedef {object} Outcome
+ * @property {number | null} code - null when it was ended by a signal
+ * @property {string} stdout
+ * @property {string} stderr
+ *
+ * Runs a program to its end and keeps what it printed.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {object} [options]
+ * @param {string} [options.cwd]
+ * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {AbortSignal | undefined} [options.signal] - interrupts the program; the promise rejects after it has ended
+ * @param {(line: string) => void} [options.onErrorLine] - called for each line on its stderr
+ * @returns {Promise<Outcome>} rejects when the program cannot be started (`ENOENT`) or was interrupted
+ */
+export function runProgram(command, args, options = {}) {
+  const { cwd, env, signal, onErrorLine } = options;
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let stdout = '';
+    let stderr = '';
+    // Not spawn's own `signal`: it rejects while the program still writes into the folder that we then remove.
+    const interrupt = () => child.kill('SIGINT');
+    signal?.addEventListener('abort', interrupt, { once: true });
+    if (signal?.aborted) interrupt();
+    child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
+      stderr += text;
+      if (onErrorLine) for (const line of text.split('\n')) if (line.trim()) onErrorLine(line.trim());
+    });
+    child.once('error', reject);
+    child.once('close', (code) => {
+      signal?.removeEventListener('abort', interrupt);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve({ code, stdout, stderr });
+    });
+  });
+}

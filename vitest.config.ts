@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+
+/** Real servers take seconds to start; these bounds only say when a hung test is given up. */
+const patient = { testTimeout: 120_000, hookTimeout: 300_000 };
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{libs,services,agent,cli,tools}/**/*.test.ts'],
+          exclude: ['**/node_modules/**', '**/tests/**'],
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: ['tests/**/*.test.ts', '{libs,services,agent,cli}/**/tests/**/*.test.ts'],
+          exclude: ['**/node_modules/**', 'tests/containers/**'],
+          ...patient,
+        },
+      },
+      { test: { name: 'containers', include: ['tests/containers/**/*.test.ts'], ...patient } },
+    ],
+    pool: 'forks',
+    maxWorkers: 2,
+  },
+});

@@ -82,7 +82,12 @@ export const pinnedTools = [
       form: 'archive',
       platforms: ['linux', 'darwin', 'windows'],
     },
-    go: { folder: 'nats-server', package: 'github.com/nats-io/nats-server/v2', ldflags: '', buildSeconds: 40 },
+    go: {
+      folder: 'nats-server',
+      package: 'github.com/nats-io/nats-server/v2',
+      ldflags: '',
+      buildSeconds: 40,
+    },
   },
   {
     name: 'etcd',
@@ -99,7 +104,11 @@ export const pinnedTools = [
     go: { folder: 'etcd', package: 'go.etcd.io/etcd/server/v3', ldflags: '', buildSeconds: 30 },
   },
   kubernetesTool('kube-apiserver', { buildSeconds: 240, versionArgs: ['--version'], platforms: ['linux'] }),
-  kubernetesTool('kube-controller-manager', { buildSeconds: 50, versionArgs: ['--version'], platforms: ['linux'] }),
+  kubernetesTool('kube-controller-manager', {
+    buildSeconds: 50,
+    versionArgs: ['--version'],
+    platforms: ['linux'],
+  }),
   kubernetesTool('kubectl', {
     buildSeconds: 20,
     versionArgs: ['version', '--client'],

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 
+/** A program that does not heed its interruption for this long is killed. */
+const killAfterMs = 5_000;
+
 /**
  * @typedef {object} Outcome
  * @property {number | null} code - null when it was ended by a signal
@@ -23,7 +26,12 @@ export function runProgram(command, args, options = {}) {
     let stdout = '';
     let stderr = '';
     // Not spawn's own `signal`: it rejects while the program still writes into the folder that we then remove.
-    const interrupt = () => child.kill('SIGINT');
+    /** @type {NodeJS.Timeout | undefined} */
+    let killer;
+    const interrupt = () => {
+      child.kill('SIGINT');
+      killer = setTimeout(() => child.kill('SIGKILL'), killAfterMs);
+    };
     signal?.addEventListener('abort', interrupt, { once: true });
     if (signal?.aborted) interrupt();
     child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => (stdout += text));
@@ -33,6 +41,7 @@ export function runProgram(command, args, options = {}) {
     });
     child.once('error', reject);
     child.once('close', (code) => {
+      clearTimeout(killer);
       signal?.removeEventListener('abort', interrupt);
       if (signal?.aborted) reject(signal.reason);
       else resolve({ code, stdout, stderr });

@@ -1,0 +1,57 @@
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { isSafeId } from '@rollcall/shared/events';
+
+const count = z.int().min(0);
+const resources = z.record(z.string().max(63), z.string().max(32));
+const short = z.string().max(256);
+
+/** What an agent reports of its member: a claim that the registrar has checked for shape only. */
+export const factsSchema = z.strictObject({
+  kubernetesVersion: short.optional(),
+  platform: short.optional(),
+  apiServerURL: short.optional(),
+  apiServerCA: z.string().max(16_384).optional(),
+  healthz: z.boolean().optional(),
+  livez: z.boolean().optional(),
+  readyz: z.boolean().optional(),
+  nodes: z.strictObject({ total: count, ready: count, schedulable: count, sample: short.optional() }).optional(),
+  capacity: resources.optional(),
+  allocatable: resources.optional(),
+  podCIDRs: z.array(z.string().max(64)).max(16).optional(),
+  serviceCIDRs: z.array(z.string().max(64)).max(16).optional(),
+  provider: short.optional(),
+  region: short.optional(),
+  agentVersion: short.optional(),
+  claims: z.array(z.strictObject({ name: z.string().max(253), value: z.string().max(1024) })).max(50).optional(),
+});
+export type Facts = z.infer<typeof factsSchema>;
+
+const stream = 'FACTS';
+
+/** The newest facts of each cluster: state, not history (decision 4). */
+export interface FactStore {
+  put(clusterId: string, facts: Facts, epoch: number): Promise<void>;
+  get(clusterId: string): Promise<{ facts: Facts; sequence: number; epoch: number } | undefined>;
+}
+
+export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
+  const js = jetstream(nc);
+  const { direct } = await jetstreamManager(nc, { checkAPI: false });
+  return {
+    async put(clusterId, facts, epoch) {
+      if (!isSafeId(clusterId)) throw new TypeError('unsafe cluster id');
+      const meta = headers();
+      meta.set('rollcall-epoch', String(epoch));
+      await js.publish(`rollcall.facts.${clusterId}`, JSON.stringify(facts), { headers: meta });
+    },
+    async get(clusterId) {
+      const message = await direct.getMessage(stream, { last_by_subj: `rollcall.facts.${clusterId}` });
+      if (!message) return undefined;
+      const facts = factsSchema.safeParse(JSON.parse(message.string()));
+      if (!facts.success) return undefined;
+      return { facts: facts.data, sequence: message.seq, epoch: Number(message.header.get('rollcall-epoch')) };
+    },
+  };
+}

@@ -1,0 +1,3 @@
+export { type Consumption, consumeEvents } from './consume-events.ts';
+export { decideAndAppend } from './decide-and-append.ts';
+export { createKeyedQueue } from './keyed-queue.ts';

@@ -1,0 +1,30 @@
+export { createKubeClient } from './client.ts';
+export type {
+  ApplyOptions,
+  ClientOptions,
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  ObjectOptions,
+  RequestOptions,
+  WriteOptions,
+} from './client.ts';
+export type { KubeAccess, TokenSource } from './kube-access.ts';
+export {
+  KubeApiError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+} from './kube-api-error.ts';
+export {
+  objectKey,
+  type KubeObject,
+  type ObjectMeta,
+  type OwnerReference,
+  type StoredObject,
+} from './objects.ts';
+export { createResourceCache, type ResourceCache } from './resource-cache.ts';
+export { apiVersionOf, resources, type Resource } from './resources.ts';
+export { watchResource, type WatchEvent, type WatchOptions } from './watch.ts';

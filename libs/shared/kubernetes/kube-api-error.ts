@@ -1,0 +1,78 @@
+import { RollcallError } from '../errors/index.ts';
+
+/** What the API server says about a refusal: which object, and for invalid ones which fields. */
+export interface StatusDetails {
+  name?: string;
+  group?: string;
+  kind?: string;
+  retryAfterSeconds?: number;
+  causes?: { reason?: string; message?: string; field?: string }[];
+}
+
+/** The API server answered, and said no. A connection that failed is `KUBE_UNREACHABLE` instead. */
+export class KubeApiError extends RollcallError {
+  /** The HTTP code; 410 may also come out of a watch that began with 200. */
+  readonly status: number;
+  /** Kubernetes' CamelCase reason, such as `AlreadyExists`; empty if the answer was none of Kubernetes'. */
+  readonly reason: string;
+  readonly details: StatusDetails;
+
+  constructor(message: string, answer: { status: number; reason: string; details: StatusDetails }) {
+    super('KUBE_API', message);
+    this.name = 'KubeApiError';
+    this.status = answer.status;
+    this.reason = answer.reason;
+    this.details = answer.details;
+  }
+
+  /** The server's own trouble passes; a refusal stays until somebody changes something. */
+  override get retry(): boolean {
+    return this.status === 429 || this.status >= 500;
+  }
+}
+
+/** Makes the error from the body of an answer, which is a Status object unless something else answered. */
+export function kubeApiError(status: number, body: string, request: string): KubeApiError {
+  const answer = statusObject(body);
+  const message = answer?.message ?? (body.slice(0, 200).trim() || `HTTP ${status}`);
+  return new KubeApiError(`${request}: ${message}`, {
+    status: answer?.code ?? status,
+    reason: answer?.reason ?? '',
+    details: answer?.details ?? {},
+  });
+}
+
+interface StatusObject {
+  kind: 'Status';
+  message?: string;
+  reason?: string;
+  code?: number;
+  details?: StatusDetails;
+}
+
+function statusObject(body: string): StatusObject | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    const isStatus =
+      typeof parsed === 'object' && parsed !== null && 'kind' in parsed && parsed.kind === 'Status';
+    return isStatus ? (parsed as StatusObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const hasStatus = (error: unknown, status: number): error is KubeApiError =>
+  error instanceof KubeApiError && error.status === status;
+
+export const isNotFound = (error: unknown): error is KubeApiError => hasStatus(error, 404);
+export const isForbidden = (error: unknown): error is KubeApiError => hasStatus(error, 403);
+/** The object does not fit its schema, or an admission policy calls it invalid. */
+export const isInvalid = (error: unknown): error is KubeApiError => hasStatus(error, 422);
+/** The name is taken. Told apart from a conflict of versions, which has the same HTTP code. */
+export const isAlreadyExists = (error: unknown): error is KubeApiError =>
+  hasStatus(error, 409) && error.reason === 'AlreadyExists';
+/** Somebody else changed the object, owns the field, or the precondition does not hold. */
+export const isConflict = (error: unknown): error is KubeApiError =>
+  hasStatus(error, 409) && error.reason !== 'AlreadyExists';
+/** The resource version or the page token is too old: list again. */
+export const isExpired = (error: unknown): error is KubeApiError => hasStatus(error, 410);

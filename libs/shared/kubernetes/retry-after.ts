@@ -1,0 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Transport, TransportAnswer, TransportRequest } from './transport.ts';
+
+const maxAttempts = 5;
+const maxWaitMs = 5_000;
+
+/**
+ * Sends a request again when the API server asks for that: 429 or 503 with Retry-After, which it only gives for what
+ * it did not begin. Five attempts, at most 5 s apart, spread by a quarter so that callers do not come back together.
+ */
+export async function sendWithRetry(
+  transport: Transport,
+  request: TransportRequest,
+): Promise<TransportAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await transport.send(request);
+    const waitMs = retryAfterMs(answer);
+    if (waitMs === undefined || attempt === maxAttempts) return answer;
+    await delay(Math.min(waitMs, maxWaitMs) * (1 + Math.random() / 4), undefined, { signal: request.signal });
+  }
+}
+
+function retryAfterMs(answer: TransportAnswer): number | undefined {
+  if (answer.status !== 429 && answer.status !== 503) return undefined;
+  const seconds = Number(answer.headers['retry-after']);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+}

@@ -1,0 +1,143 @@
+import { Agent, request as httpsRequest } from 'node:https';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { RollcallError } from '../errors/index.ts';
+import type { KubeAccess } from './kube-access.ts';
+
+export interface TransportRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With its query. */
+  path: string;
+  body?: string | undefined;
+  contentType?: string | undefined;
+  /** From sending to the last byte of the answer. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface TransportAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** Carries requests to one API server over kept-alive connections. It knows HTTP and TLS, and nothing of Kubernetes. */
+export interface Transport {
+  /** @throws RollcallError `KUBE_UNREACHABLE` without an answer; the signal's reason if that was aborted */
+  send(request: TransportRequest): Promise<TransportAnswer>;
+  /** Opens an answer without an end, on a connection of its own that the caller destroys. `timeoutMs` is for its head. */
+  open(request: TransportRequest): Promise<IncomingMessage>;
+  close(): void;
+}
+
+/** Below the 90 s after which an API server drops an idle connection, so that a request never races with that. */
+const idleConnectionMs = 30_000;
+const maxConnections = 32;
+
+export function createTransport(access: KubeAccess, userAgent: string): Transport {
+  const base = new URL(access.server);
+  const tls = {
+    ca: access.caPem,
+    cert: access.certPem,
+    key: access.keyPem,
+    servername: access.tlsServerName,
+  };
+  const agent = new Agent({
+    ...tls,
+    keepAlive: true,
+    maxSockets: maxConnections,
+    timeout: idleConnectionMs,
+    scheduling: 'lifo',
+  });
+  // Watches stay open for minutes: they must not use up the connections of the requests.
+  const watchAgent = new Agent({ ...tls, keepAlive: false });
+
+  async function start(options: TransportRequest, using: Agent): Promise<ClientRequest> {
+    options.signal?.throwIfAborted();
+    const token = typeof access.token === 'function' ? await access.token() : access.token;
+    const request = httpsRequest({
+      agent: using,
+      protocol: base.protocol,
+      hostname: base.hostname.replace(/^\[|\]$/g, ''),
+      port: base.port === '' ? 443 : base.port,
+      path: base.pathname.replace(/\/$/, '') + options.path,
+      method: options.method,
+      headers: {
+        accept: 'application/json',
+        'user-agent': userAgent,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(options.body === undefined
+          ? {}
+          : {
+              'content-type': options.contentType ?? 'application/json',
+              'content-length': Buffer.byteLength(options.body),
+            }),
+      },
+    });
+    request.end(options.body);
+    return request;
+  }
+
+  /** Sends and lets `take` decide when the answer is complete. */
+  async function exchange<T>(
+    options: TransportRequest,
+    using: Agent,
+    take: (answer: IncomingMessage, done: (result: T) => void, fail: (error: Error) => void) => void,
+  ): Promise<T> {
+    const request = await start(options, using);
+    const { signal } = options;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const timer = setTimeout(
+      () => request.destroy(new Error(`no answer within ${options.timeoutMs} ms`)),
+      options.timeoutMs,
+    );
+    const abort = (): void => void request.destroy(new Error('aborted'));
+    signal?.addEventListener('abort', abort, { once: true });
+    request.on('error', reject);
+    request.on('response', (answer) => take(answer, resolve, reject));
+    try {
+      return await promise;
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      throw unreachable(access, error);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  return {
+    send: (options) =>
+      exchange<TransportAnswer>(options, agent, (answer, done, fail) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('error', fail);
+        answer.on('end', () => {
+          const body = Buffer.concat(chunks).toString('utf8');
+          done({ status: answer.statusCode ?? 0, headers: answer.headers, body });
+        });
+      }),
+    open: (options) =>
+      exchange<IncomingMessage>(options, watchAgent, (answer, done) => {
+        // TCP notices a peer that vanished without a word; the watch itself may be silent for a minute.
+        answer.socket.setKeepAlive(true, 15_000);
+        done(answer);
+      }),
+    close: () => {
+      agent.destroy();
+      watchAgent.destroy();
+    },
+  };
+}
+
+function unreachable(access: KubeAccess, error: unknown): RollcallError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const text = error instanceof Error ? error.message : String(error);
+  const detail = text.includes(code) ? text : `${text} (${code})`;
+  return new RollcallError(
+    'KUBE_UNREACHABLE',
+    `cannot reach the API server ${access.server}: ${detail || code}`,
+    {
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,169 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { RollcallError } from '../errors/index.ts';
+import { type KubeClient, withoutManagedFields } from './client.ts';
+import { isExpired, kubeApiError } from './kube-api-error.ts';
+import { objectKey, type KubeObject, type StoredObject } from './objects.ts';
+import { resourcePath, withQuery } from './resource-path.ts';
+import type { Resource } from './resources.ts';
+import { readJsonLines } from './json-lines.ts';
+
+/**
+ * What became of one object. `seenBy` tells a real DELETE, which the server reported, from absence: after a gap the
+ * object was not in the list any more, which a restored backup or another server behind the address explains as well.
+ */
+export type WatchEvent<T extends KubeObject> =
+  | { kind: 'added' | 'changed'; object: StoredObject<T> }
+  | { kind: 'deleted'; object: StoredObject<T>; seenBy: 'watch' | 'relist' };
+
+export interface WatchOptions<T extends KubeObject> {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  /** Ends the watch; nothing else does. */
+  signal: AbortSignal;
+  /** Called in the server's order. What it throws goes to `onError`, and the event comes again after a list. */
+  onEvent: (event: WatchEvent<T>) => void;
+  /** After every complete list: the first one, and those after a gap. */
+  onSynced?: () => void;
+  /** What went wrong, before the next attempt. */
+  onError?: (error: unknown) => void;
+}
+
+/** API servers send a bookmark about every minute, so a longer silence means a dead connection. */
+const silenceMs = 150_000;
+const backoffFirstMs = 100;
+const backoffMaxMs = 10_000;
+const pageSize = 500;
+
+/**
+ * Follows a resource for as long as the signal lets it: lists in pages, watches with bookmarks, goes on from the last
+ * version after a break, and lists again only when the server has forgotten that version (410). Keeps the last seen
+ * objects to tell what is missing after a list; unchanged ones are not reported again.
+ * @returns resolves, never rejects, once the signal is aborted and the connection is closed
+ */
+export async function watchResource<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource,
+  options: WatchOptions<T>,
+): Promise<void> {
+  const { signal } = options;
+  const known = new Map<string, StoredObject<T>>();
+  let version: string | undefined;
+  let failures = 0;
+
+  async function listAll(): Promise<string> {
+    const missing = new Set(known.keys());
+    let continueToken: string | undefined;
+    let listVersion = '';
+    do {
+      const page = await client.listPage<T>(resource, {
+        ...selection(options),
+        limit: pageSize,
+        continueToken,
+        signal,
+      });
+      for (const object of page.items) {
+        missing.delete(objectKey(object.metadata));
+        take(object, 'relist');
+      }
+      continueToken = page.continueToken;
+      listVersion = page.resourceVersion;
+    } while (continueToken !== undefined);
+    for (const key of missing) forget(key, 'relist');
+    options.onSynced?.();
+    return listVersion;
+  }
+
+  function take(object: StoredObject<T>, seenBy: 'watch' | 'relist'): void {
+    const key = objectKey(object.metadata);
+    const before = known.get(key);
+    if (before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    const isAnother = before !== undefined && before.metadata.uid !== object.metadata.uid;
+    if (isAnother) forget(key, seenBy);
+    options.onEvent({ kind: before === undefined || isAnother ? 'added' : 'changed', object });
+    known.set(key, object);
+  }
+
+  function forget(key: string, seenBy: 'watch' | 'relist', last = known.get(key)): void {
+    if (last === undefined) return;
+    options.onEvent({ kind: 'deleted', object: last, seenBy });
+    known.delete(key);
+  }
+
+  async function watchFrom(startVersion: string): Promise<void> {
+    let heardAnything = false;
+    const path = watchPath(resource, options, startVersion);
+    const stream = await client.openStream(path, { signal });
+    const abort = (): void => void stream.destroy();
+    signal.addEventListener('abort', abort, { once: true });
+    stream.setTimeout(silenceMs, abort);
+    try {
+      if (stream.statusCode !== 200) throw await refusal(stream, path);
+      for await (const line of readJsonLines(stream)) {
+        const message = line as WatchLine<T>;
+        if (message.type === 'ERROR')
+          throw kubeApiError(500, JSON.stringify(message.object), `watch ${path}`);
+        const object = withoutManagedFields(message.object);
+        if (message.type === 'DELETED') forget(objectKey(object.metadata), 'watch', object);
+        else if (message.type !== 'BOOKMARK') take(object, 'watch');
+        version = object.metadata.resourceVersion;
+        heardAnything = true;
+        failures = 0;
+      }
+      if (!heardAnything) throw new RollcallError('KUBE_UNREACHABLE', `the watch of ${resource.plural} ended at once`);
+    } finally {
+      signal.removeEventListener('abort', abort);
+      stream.destroy();
+    }
+  }
+
+  while (!signal.aborted) {
+    try {
+      version ??= await listAll();
+      await watchFrom(version);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isExpired(error)) version = undefined;
+      options.onError?.(error);
+      await backOff(failures++, signal);
+    }
+  }
+}
+
+type WatchLine<T extends KubeObject> = {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  object: StoredObject<T>;
+};
+
+function selection(options: Pick<WatchOptions<KubeObject>, 'namespace' | 'labelSelector' | 'fieldSelector'>) {
+  const { namespace, labelSelector, fieldSelector } = options;
+  return { namespace, labelSelector, fieldSelector };
+}
+
+function watchPath<T extends KubeObject>(
+  resource: Resource,
+  options: WatchOptions<T>,
+  version: string,
+): string {
+  return withQuery(resourcePath(resource, { namespace: options.namespace }), {
+    watch: true,
+    allowWatchBookmarks: true,
+    resourceVersion: version,
+    labelSelector: options.labelSelector,
+    fieldSelector: options.fieldSelector,
+    // The server ends watches by itself; at different times, so that they do not all come back together.
+    timeoutSeconds: 300 + Math.floor(Math.random() * 300),
+  });
+}
+
+async function refusal(stream: IncomingMessage, path: string): Promise<Error> {
+  const body = await stream.setEncoding('utf8').reduce((text: string, chunk: string) => text + chunk, '');
+  return kubeApiError(stream.statusCode ?? 0, body, `watch ${path}`);
+}
+
+/** Full jitter: many watchers of one server that comes back do not come back at one time. */
+async function backOff(failures: number, signal: AbortSignal): Promise<void> {
+  const mostMs = Math.min(backoffMaxMs, backoffFirstMs * 2 ** Math.min(failures, 10));
+  await delay(Math.random() * mostMs, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,146 @@
+import { eventCatalogue, type EventWriter } from '@rollcall/shared/events';
+
+/**
+ * Who may say and hear what: the one table (decision 8). JWT templates, account exports and imports, documentation and the
+ * test matrix are made from it. Allow lists only: deny rules have been bypassed before (nats-server notes 2026-17, -18).
+ */
+export interface Role {
+  readonly account: 'AGENTS' | 'HUB' | 'SYS' | 'AUTH';
+  readonly description: string;
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+  /** May answer a request it received, once, within the bound; needed for `$SRV` and calls between services. */
+  readonly mayRespond?: boolean;
+}
+
+/** The services that have a durable consumer on EVENTS, and what wakes each of them. */
+export const consumedEvents = {
+  registrar: ['cluster.*.approved', 'cluster.*.held', 'cluster.*.denied', 'cluster.*.revoked', 'cluster.*.deprovisioned'],
+  approver: ['cluster.*.requested', 'cluster.*.left', 'policy.*.declared', 'policy.*.withdrawn'],
+  'rbac-provisioner': ['cluster.*.approved', 'cluster.*.denied', 'cluster.*.revoked', 'cluster.*.leaving'],
+  projector: ['cluster.*.*', 'token.*.*', 'policy.*.*', 'set.*.*'],
+  'trust-keeper': ['cluster.*.revoked', 'cluster.*.approved'],
+} as const;
+export type ConsumingService = keyof typeof consumedEvents;
+
+/** Reading the streams without a consumer of one's own: whoever may create consumers may have messages pushed elsewhere. */
+const readEvents = ['$JS.API.STREAM.INFO.EVENTS', '$JS.API.DIRECT.GET.EVENTS', '$JS.API.DIRECT.GET.EVENTS.>'];
+const readFacts = ['$JS.API.DIRECT.GET.FACTS', '$JS.API.DIRECT.GET.FACTS.>'];
+
+function mayWrite(writer: EventWriter): string[] {
+  return eventCatalogue
+    .filter((definition) => definition.writer === writer)
+    .map((definition) => `rollcall.events.${definition.kind}.*.${definition.type}`);
+}
+
+function mayConsume(service: ConsumingService): string[] {
+  return [
+    `$JS.API.CONSUMER.INFO.EVENTS.${service}`,
+    `$JS.API.CONSUMER.MSG.NEXT.EVENTS.${service}`,
+    `$JS.ACK.EVENTS.${service}.>`,
+    `rollcall.dead.${service}`,
+  ];
+}
+
+function service(name: string, description: string, more: { publish: readonly string[]; subscribe?: readonly string[] }): Role {
+  return {
+    account: 'HUB',
+    description,
+    publish: [...readEvents, 'rollcall.sys.jetstream', ...more.publish],
+    subscribe: [`_INBOX_${name}.>`, 'rollcall.events.>', '$SRV.>', ...(more.subscribe ?? [])],
+    mayRespond: true,
+  };
+}
+
+export const agentRoles = {
+  token: {
+    account: 'AGENTS',
+    description: 'a new agent that proved a registration token and its own key to the callout: may ask to join',
+    publish: ['rollcall.ask.{{name()}}.join'],
+    subscribe: ['rollcall.answer.{{name()}}.>'],
+  },
+  returning: {
+    account: 'AGENTS',
+    description: 'an agent that proved its own known key to the callout, because its credentials have ended',
+    publish: ['rollcall.ask.{{name()}}.join', 'rollcall.ask.{{name()}}.renew'],
+    subscribe: ['rollcall.answer.{{name()}}.>'],
+  },
+  waiting: {
+    account: 'AGENTS',
+    description: 'an agent whose request was taken: may ask again and wait for the answer',
+    publish: ['rollcall.ask.{{subject()}}.join', 'rollcall.ask.{{subject()}}.leave'],
+    subscribe: ['rollcall.answer.{{subject()}}.>'],
+  },
+  member: {
+    account: 'AGENTS',
+    description: 'the agent of an approved cluster',
+    publish: [
+      ...['join', 'renew', 'facts', 'access', 'leave'].map((verb) => `rollcall.ask.{{subject()}}.${verb}`),
+      'rollcall.beat.{{name()}}',
+      'rollcall.beatp.*.{{name()}}',
+    ],
+    subscribe: ['rollcall.answer.{{subject()}}.>'],
+  },
+} as const satisfies Record<string, Role>;
+export type AgentRole = keyof typeof agentRoles;
+
+export const serviceRoles = {
+  registrar: service('registrar', 'takes what agents ask and answers it; writes identities', {
+    publish: [...mayWrite('registrar'), ...mayConsume('registrar'), ...readFacts, 'rollcall.answer.*.>', 'rollcall.facts.*'],
+    subscribe: ['rollcall.ask.*.*'],
+  }),
+  approver: service('approver', 'decides', {
+    publish: [...mayWrite('approver'), ...mayConsume('approver'), ...readFacts],
+  }),
+  'rbac-provisioner': service('rbac-provisioner', 'makes namespaces and rights', {
+    publish: [...mayWrite('rbac-provisioner'), ...mayConsume('rbac-provisioner')],
+  }),
+  heartbeat: service('heartbeat', 'hears beats; writes liveness', {
+    publish: [...mayWrite('heartbeat'), 'rollcall.live.*', 'rollcall.heartbeat.youngest', 'rollcall.heartbeat.canary'],
+    subscribe: [
+      'rollcall.beat.*',
+      'rollcall.beatp.*.*',
+      'rollcall.sys.connected',
+      'rollcall.sys.disconnected',
+      'rollcall.heartbeat.youngest',
+      'rollcall.heartbeat.canary',
+    ],
+  }),
+  projector: service('projector', 'shows the result in Kubernetes; writes no event', {
+    publish: [...mayConsume('projector'), ...readFacts],
+    subscribe: ['rollcall.facts.*'],
+  }),
+  'trust-keeper': service('trust-keeper', 'turns revocations into account claims', {
+    publish: [...mayWrite('trust-keeper'), ...mayConsume('trust-keeper')],
+  }),
+} as const satisfies Record<string, Role>;
+export type ServiceName = keyof typeof serviceRoles;
+
+/** Accounts and users beside agents and services. */
+export const otherRoles = {
+  ops: {
+    account: 'HUB',
+    description: 'people who watch: read-only',
+    publish: [...readEvents, ...readFacts, '$SRV.>'],
+    subscribe: ['_INBOX_ops.>', 'rollcall.events.>', 'rollcall.live.*'],
+  },
+  setup: {
+    account: 'HUB',
+    description: 'makes the streams and consumers when a hub is installed or upgraded; no service has it',
+    publish: ['$JS.API.>'],
+    subscribe: ['_INBOX_setup.>'],
+  },
+  callout: {
+    account: 'AUTH',
+    description: 'the registrar as it answers the authorization callout',
+    publish: [],
+    subscribe: ['$SYS.REQ.USER.AUTH'],
+    mayRespond: true,
+  },
+  claims: {
+    account: 'SYS',
+    description: 'the trust-keeper as it pushes account claims and cuts connections',
+    publish: ['$SYS.REQ.CLAIMS.UPDATE', '$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP', '$SYS.REQ.SERVER.PING.CONNZ', '$SYS.REQ.SERVER.*.KICK'],
+    subscribe: ['_INBOX_trust-keeper.>'],
+  },
+} as const satisfies Record<string, Role>;

@@ -1,0 +1,36 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { RollcallError } from '@rollcall/shared/errors';
+
+/** Older servers have known ways to lose or to leak what we rely on (decision 12; facts: nats-server 2.15.2). */
+export const minimumServerVersion = [2, 15, 2] as const;
+
+/** Whether a server's version is new enough; pre-releases count as the release before them. */
+export function isServerNewEnough(version: string): boolean {
+  const found = /^(\d+)\.(\d+)\.(\d+)(-.+)?$/.exec(version);
+  if (!found) return false;
+  for (const [index, wanted] of minimumServerVersion.entries()) {
+    const part = Number(found[index + 1]);
+    if (part !== wanted) return part > wanted;
+  }
+  return found[4] === undefined;
+}
+
+interface JszAnswer {
+  readonly data?: { readonly config?: { readonly sync_always?: boolean } };
+}
+
+/**
+ * Checks that "acknowledged" means "kept" here (decision 12).
+ * @throws RollcallError BUS_UNSAFE saying which of the two conditions fails
+ */
+export async function checkBusSafety(nc: NatsConnection): Promise<void> {
+  const version = nc.info?.version ?? 'unknown';
+  if (!isServerNewEnough(version)) {
+    throw new RollcallError('BUS_UNSAFE', `nats-server "${version}" is older than ${minimumServerVersion.join('.')}`);
+  }
+  const answer = await nc.request('rollcall.sys.jetstream', undefined, { timeout: 5000 });
+  const { data } = answer.json<JszAnswer>();
+  if (data?.config?.sync_always !== true) {
+    throw new RollcallError('BUS_UNSAFE', 'the NATS server acknowledges before it has written to disk (sync_interval is not "always")');
+  }
+}

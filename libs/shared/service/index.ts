@@ -1,0 +1,6 @@
+export { commonConfig, kubernetesConfig } from './common-config.ts';
+export { busUserSchema, readIdentity } from './identity.ts';
+export { createLogger, type LogFields, type Logger } from './log.ts';
+export { createMetrics, type Metrics } from './metrics.ts';
+export { type RunningService, runService, type ServiceContext, type ServiceWork } from './run-service.ts';
+export { rollcallVersion } from './version.ts';

@@ -1,0 +1,32 @@
+import { type Msg, type NatsConnection, nuid } from '@nats-io/transport-node';
+
+/** Answers to `$SRV.PING|INFO|STATS` (NATS ADR-32), so that `nats micro ls` shows our services without a tool of ours. */
+export interface MicroOptions {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Figures for `nats micro stats`; asked each time. */
+  stats(): Readonly<Record<string, number>>;
+}
+
+const verbs = ['PING', 'INFO', 'STATS'] as const;
+
+export function answerMicro(nc: NatsConnection, options: MicroOptions): void {
+  const id = nuid.next();
+  const started = new Date().toISOString();
+  const base = { name: options.name, id, version: options.version, metadata: options.metadata };
+  const bodies = {
+    PING: () => ({ ...base, type: 'io.nats.micro.v1.ping_response' }),
+    INFO: () => ({ ...base, type: 'io.nats.micro.v1.info_response', description: options.description, endpoints: [] }),
+    STATS: () => ({ ...base, type: 'io.nats.micro.v1.stats_response', started, endpoints: [], data: options.stats() }),
+  };
+  for (const verb of verbs) {
+    const answer = (error: Error | null, message: Msg) => {
+      if (!error) message.respond(JSON.stringify(bodies[verb]()));
+    };
+    for (const suffix of ['', `.${options.name}`, `.${options.name}.${id}`]) {
+      nc.subscribe(`$SRV.${verb}${suffix}`, { callback: answer });
+    }
+  }
+}

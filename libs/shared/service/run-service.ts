@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
+import type { ServiceName } from '@rollcall/shared/rights';
+import { checkBusSafety } from './bus-safety.ts';
+import { serveHealth } from './health.ts';
+import { createLogger, type Logger } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { answerMicro } from './micro.ts';
+import { rollcallVersion } from './version.ts';
+
+/** What a service is given to work with. */
+export interface ServiceContext {
+  readonly nc: NatsConnection;
+  readonly log: EventLog;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** What a service gives back once it works. */
+export interface ServiceWork {
+  /** Why it is not ready now, or undefined. */
+  notReady?(): string | undefined;
+  /** Takes no more work, finishes what runs, and returns. */
+  drain(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly name: ServiceName;
+  readonly description: string;
+  readonly config: {
+    readonly busServers: readonly string[];
+    readonly busCaFile: string;
+    readonly logLevel: string;
+    readonly logFile?: string | undefined;
+    readonly healthPort?: number | undefined;
+    readonly allowUnsafeBus: boolean;
+  };
+  readonly identity: { readonly epoch: number; readonly bus: { readonly jwt: string; readonly seed: string } };
+  /** Every metric of the service, with what it says. */
+  readonly metrics: Readonly<Record<string, string>>;
+  work(context: ServiceContext): Promise<ServiceWork>;
+}
+
+export interface RunningService {
+  readonly name: ServiceName;
+  readonly healthPort: number | undefined;
+  notReady(): string | undefined;
+  /** Drains, then closes the connection. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/**
+ * How every service runs: connect, check the bus, work, answer for its health, drain, stop.
+ * @throws RollcallError BUS_UNREACHABLE, BUS_UNSAFE, and whatever the service's own start throws
+ */
+export async function runService(options: ServiceOptions): Promise<RunningService> {
+  const { name, config, identity } = options;
+  const logger = createLogger({
+    service: name,
+    level: config.logLevel,
+    ...(config.logFile === undefined ? {} : { file: config.logFile }),
+  });
+  const metrics = createMetrics(options.metrics);
+  const address = { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
+  const nc = await connectBus(address, identity.bus, name);
+  let work: ServiceWork | undefined;
+  let stopping: Promise<void> | undefined;
+  const notReady = () => (stopping ? 'stopping' : nc.isClosed() ? 'not connected to the bus' : work ? work.notReady?.() : 'starting');
+  const health =
+    config.healthPort === undefined
+      ? undefined
+      : await serveHealth({ port: config.healthPort, notReady, metrics: () => metrics.render() });
+  const close = async () => {
+    await work?.drain();
+    health?.server.close();
+    if (!nc.isClosed()) await nc.drain();
+  };
+  try {
+    if (!config.allowUnsafeBus) await checkBusSafety(nc);
+    const log = await openEventLog(nc, { epoch: identity.epoch, source: `/rollcall/${name}` });
+    work = await options.work({ nc, log, logger, metrics });
+    answerMicro(nc, {
+      name,
+      version: rollcallVersion,
+      description: options.description,
+      metadata: { epoch: String(identity.epoch) },
+      stats: () => ({ ready: notReady() === undefined ? 1 : 0 }),
+    });
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
+  }
+  logger.info(health ? { port: health.port } : {}, 'service started');
+  return {
+    name,
+    healthPort: health?.port,
+    notReady,
+    stop: () => (stopping ??= close().finally(() => logger.info({}, 'service stopped'))),
+  };
+}

@@ -1,0 +1,25 @@
+/**
+ * @typedef {object} TestReport - what we read of vitest's JSON report
+ * @property {{ name: string, status: string, assertionResults: { status: string }[] }[]} testResults - one a file
+ */
+
+/**
+ * Counts tests so that nothing that went wrong is counted as nothing: a file that cannot be loaded has no tests, an
+ * error outside of every test has no file, and a run without a single test proves nothing. Each is one failure.
+ * @param {TestReport | undefined} report - undefined when the test runner wrote none
+ * @param {number} exitCode - of the test runner
+ * @returns {{ passed: number, failed: number }} skipped tests are in neither
+ */
+export function countTests(report, exitCode) {
+  let passed = 0;
+  let failed = 0;
+  for (const file of report?.testResults ?? []) {
+    const count = (/** @type {string} */ status) =>
+      file.assertionResults.filter((test) => test.status === status).length;
+    const failedHere = count('failed');
+    passed += count('passed');
+    failed += file.status === 'failed' ? Math.max(1, failedHere) : failedHere;
+  }
+  const isSilent = failed === 0 && (exitCode !== 0 || passed === 0);
+  return { passed, failed: isSilent ? 1 : failed };
+}

@@ -1,0 +1,64 @@
+/*
+ * Provides everything that `npm start` and `npm test` need and that is not there yet: npm packages, a pinned Node,
+ * and the programs of a hub. Plain JavaScript without dependencies, because it runs before anything is installed,
+ * on whatever Node >= 18 is on PATH.
+ *
+ *   node tools/setup.mjs [--only NAME,NAME] [--print]
+ *
+ * --only   provide these programs only (npm packages are always provided)
+ * --print  print a JSON object on stdout: name of the program -> path
+ */
+import { fileURLToPath } from 'node:url';
+import { cacheFolder } from './setup/cache-folder.mjs';
+import { provideNpmPackages } from './setup/npm-packages.mjs';
+import { pinnedTools } from './setup/pinned-tools.mjs';
+import { providePrograms } from './setup/provide-programs.mjs';
+import { say } from './setup/progress.mjs';
+import { SetupError } from './setup/setup-error.mjs';
+
+const interrupted = new AbortController();
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  process.once(signal, () => {
+    process.exitCode = signal === 'SIGINT' ? 130 : 143;
+    interrupted.abort(new SetupError(`interrupted by ${signal}; run it again to continue`));
+  });
+
+try {
+  const { tools, print } = readArguments(process.argv.slice(2));
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const place = { root, env: process.env, cache: cacheFolder(process.env), signal: interrupted.signal };
+  await provideNpmPackages(place);
+  const record = await providePrograms(tools, place);
+  if (print) {
+    const paths = tools.map(({ name }) => [name, record[name]?.path]);
+    process.stdout.write(`${JSON.stringify(Object.fromEntries(paths), undefined, 2)}\n`);
+  }
+} catch (error) {
+  const reason = interrupted.signal.aborted ? interrupted.signal.reason : error;
+  if (!(reason instanceof SetupError)) throw error;
+  for (const line of reason.message.split('\n')) say(line);
+  process.exitCode = process.exitCode || 1;
+}
+
+/** @param {readonly string[]} args */
+function readArguments(args) {
+  let tools = pinnedTools;
+  let print = false;
+  for (let index = 0; index < args.length; index++) {
+    const [flag, joined] = (args[index] ?? '').split('=', 2);
+    if (flag === '--print') print = true;
+    else if (flag === '--only') tools = toolsNamed(joined ?? args[++index] ?? '');
+    else throw new SetupError(`unknown argument "${args[index]}"; known are --only NAME,NAME and --print`);
+  }
+  return { tools, print };
+}
+
+/** @param {string} list */
+function toolsNamed(list) {
+  const names = list.split(',').filter(Boolean);
+  const unknown = names.filter((name) => !pinnedTools.some((tool) => tool.name === name));
+  if (names.length > 0 && unknown.length === 0)
+    return pinnedTools.filter((tool) => names.includes(tool.name));
+  const known = pinnedTools.map((tool) => tool.name).join(', ');
+  throw new SetupError(`--only "${list}": names must be among ${known}`);
+}

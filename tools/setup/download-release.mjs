@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, createWriteStream, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { once } from 'node:events';
+import { executableName, goPlatform } from './pinned-tools.mjs';
+import { runProgram } from './run-program.mjs';
+import { messageOf, WayFailed } from './setup-error.mjs';
+
+/** Without an answer, or without another byte, for this long a download is given up: there are other ways. */
+const silenceMs = { answer: 5_000, body: 30_000 };
+
+/**
+ * Hosts that could not be reached in this run, with the reason: three programs come from one host.
+ * @type {Map<string, string>}
+ */
+const unreachable = new Map();
+
+/**
+ * Downloads the official release of a program and puts the program into a folder.
+ * @param {import('./pinned-tools.mjs').PinnedTool} tool
+ * @param {string} folder - exists; belongs to this download alone
+ * @param {object} context
+ * @param {NodeJS.ProcessEnv} context.env
+ * @param {AbortSignal | undefined} [context.signal]
+ * @param {(detail: string) => void} context.onProgress
+ * @returns {Promise<void>}
+ * @throws WayFailed when there is no release for this machine, the host cannot be reached, or the checksum differs
+ */
+export async function downloadRelease(tool, folder, { env, signal, onProgress }) {
+  const { baseUrlEnv, form, platforms } = tool.release;
+  if (!platforms.includes(goPlatform.os)) throw new WayFailed(`no release for ${goPlatform.os} is published`);
+  const base = (env[baseUrlEnv] || tool.release.baseUrl).replace(/\/+$/, '');
+  const { url, checksumUrl } = releaseUrls(tool, base);
+
+  const checksums = Buffer.concat(await collect(await get(checksumUrl, signal))).toString('utf8');
+  const wanted = checksumFor(checksums, basename(url));
+  if (wanted === undefined) throw new WayFailed(`${checksumUrl} holds no SHA-256 for "${basename(url)}"`);
+
+  const executable = join(folder, executableName(tool.name));
+  const file = form === 'binary' ? executable : join(folder, basename(url));
+  const actual = await save(await get(url, signal), file, onProgress);
+  if (actual !== wanted) throw new WayFailed(`${url} has SHA-256 ${actual}, published is ${wanted}`);
+  if (form === 'archive') await unpack(file, folder, executable);
+  chmodSync(executable, 0o755);
+}
+
+/**
+ * Where a release and its checksum lie.
+ * @param {import('./pinned-tools.mjs').PinnedTool} tool
+ * @param {string} base
+ */
+function releaseUrls(tool, base) {
+  const { os, arch } = goPlatform;
+  if (tool.release.form === 'binary') {
+    const url = `${base}/v${tool.version}/bin/${os}/${arch}/${executableName(tool.name)}`;
+    return { url, checksumUrl: `${url}.sha256` };
+  }
+  // etcd publishes zip for macOS, both publish it for Windows; `tar` there (bsdtar) reads it too.
+  const ending = os === 'linux' || (os === 'darwin' && tool.name === 'nats-server') ? 'tar.gz' : 'zip';
+  const folder = `${base}/v${tool.version}`;
+  return {
+    url: `${folder}/${tool.name}-v${tool.version}-${os}-${arch}.${ending}`,
+    checksumUrl: `${folder}/SHA256SUMS`,
+  };
+}
+
+/**
+ * Finds a file's checksum in `<hex>  <name>` lines, or takes a file that holds a checksum only.
+ * @param {string} text
+ * @param {string} name
+ * @returns {string | undefined} lower-case hex
+ */
+export function checksumFor(text, name) {
+  for (const line of text.split('\n')) {
+    const [hex = '', of] = line.trim().split(/\s+\*?/);
+    if (/^[0-9a-f]{64}$/i.test(hex) && (of === undefined || of === name)) return hex.toLowerCase();
+  }
+  return undefined;
+}
+
+/**
+ * @param {string} url
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<{ chunks: AsyncIterable<Uint8Array>, sizeBytes: number | undefined }>}
+ */
+async function get(url, signal) {
+  const { host } = new URL(url);
+  const known = unreachable.get(host);
+  if (known !== undefined) throw new WayFailed(`${host}: ${known}`);
+  const silence = new AbortController();
+  const stop = (/** @type {string} */ reason) => silence.abort(new Error(reason));
+  const interrupt = () => silence.abort(signal?.reason);
+  signal?.addEventListener('abort', interrupt, { once: true });
+  let timer = setTimeout(stop, silenceMs.answer, `no answer within ${silenceMs.answer / 1000} s`);
+  const failed = (/** @type {unknown} */ error) => {
+    clearTimeout(timer);
+    if (signal?.aborted) return signal.reason;
+    return new WayFailed(`${url}: ${messageOf(error)}`);
+  };
+  let response;
+  try {
+    response = await fetch(url, { signal: silence.signal });
+  } catch (error) {
+    if (!signal?.aborted) unreachable.set(host, messageOf(error));
+    throw failed(error);
+  }
+  if (!response.ok || response.body === null) throw failed(`status ${response.status}`);
+  const { body } = response;
+  async function* chunks() {
+    try {
+      for await (const chunk of body) {
+        clearTimeout(timer);
+        timer = setTimeout(stop, silenceMs.body, `nothing more came within ${silenceMs.body / 1000} s`);
+        yield chunk;
+      }
+    } catch (error) {
+      throw failed(error);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', interrupt);
+    }
+  }
+  return { chunks: chunks(), sizeBytes: Number(response.headers.get('content-length')) || undefined };
+}
+
+/** @param {{ chunks: AsyncIterable<Uint8Array> }} download */
+async function collect({ chunks }) {
+  const all = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return all;
+}
+
+/**
+ * @param {{ chunks: AsyncIterable<Uint8Array>, sizeBytes: number | undefined }} download
+ * @param {string} file
+ * @param {(detail: string) => void} onProgress
+ * @returns {Promise<string>} SHA-256 of what was written, lower-case hex
+ */
+async function save({ chunks, sizeBytes }, file, onProgress) {
+  const hash = createHash('sha256');
+  const output = createWriteStream(file);
+  let doneBytes = 0;
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    doneBytes += chunk.byteLength;
+    const of = sizeBytes === undefined ? '' : ` of ${Math.round(sizeBytes / 1e6)}`;
+    onProgress(`${Math.round(doneBytes / 1e6)}${of} MB`);
+    if (!output.write(chunk)) await once(output, 'drain');
+  }
+  output.end();
+  await once(output, 'finish');
+  return hash.digest('hex');
+}
+
+/**
+ * @param {string} archive
+ * @param {string} folder
+ * @param {string} executable - where the program shall lie
+ */
+async function unpack(archive, folder, executable) {
+  const unpacked = join(folder, 'unpacked');
+  mkdirSync(unpacked);
+  const { code, stderr } = await runProgram('tar', ['-xf', archive, '-C', unpacked]).catch((error) => {
+    throw new WayFailed(`cannot run tar to unpack ${basename(archive)}: ${messageOf(error)}`);
+  });
+  if (code !== 0) throw new WayFailed(`tar cannot unpack ${basename(archive)}: ${stderr.trim()}`);
+  const [top = ''] = readdirSync(unpacked);
+  renameSync(join(unpacked, top, basename(executable)), executable);
+  rmSync(unpacked, { recursive: true });
+  rmSync(archive);
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withLock } from './lock.mjs';
+import { say, sayWaiting } from './progress.mjs';
+import { SetupError } from './setup-error.mjs';
+
+/**
+ * @typedef {{ version?: string, integrity?: string, optional?: boolean }} LockedPackage
+ * @typedef {{ env: NodeJS.ProcessEnv, signal: AbortSignal | undefined }} Surroundings
+ * @typedef {Record<string, LockedPackage>} LockedPackages - by path, e.g. `node_modules/zod`
+ */
+
+/**
+ * Installs what package-lock.json says, if that is not what lies in node_modules.
+ * @param {object} place
+ * @param {string} place.root - folder of package-lock.json
+ * @param {string} place.cache
+ * @param {NodeJS.ProcessEnv} place.env
+ * @param {AbortSignal | undefined} [place.signal]
+ * @returns {Promise<void>}
+ * @throws SetupError when npm fails; npm has said why
+ */
+export async function provideNpmPackages({ root, cache, env, signal }) {
+  if (isInstalled(root)) return;
+  // One lock a checkout: two `npm ci` would remove each other's node_modules.
+  const checkout = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  const lock = join(cache, 'locks', `npm-${checkout}.lock`);
+  await withLock(lock, { onWait: sayWaiting, signal }, async () => {
+    if (isInstalled(root)) return;
+    say('installing npm packages and the pinned Node as package-lock.json says (about 30 s)');
+    await runNpmCi(root, { env, signal });
+    if (!hasPinnedNode(root)) await installPinnedNode(root, { env, signal });
+    if (!isInstalled(root))
+      throw new SetupError('npm ended well, but node_modules is not what package-lock.json says');
+    say('npm packages installed');
+  });
+}
+
+/**
+ * Compares with npm's own note of what it installed, which npm writes last; so an interrupted install, a switched
+ * branch and a `npm install` by hand are all judged rightly.
+ * @param {string} root
+ */
+export function isInstalled(root) {
+  const installedFile = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(installedFile) || !hasPinnedNode(root)) return false;
+  return isSame(readPackages(join(root, 'package-lock.json')), readPackages(installedFile));
+}
+
+/**
+ * @param {LockedPackages} locked
+ * @param {LockedPackages} installed - lacks optional packages that are made for other machines
+ */
+export function isSame(locked, installed) {
+  const fits = (/** @type {string} */ path) => {
+    const [want, have] = [locked[path], installed[path]];
+    if (have === undefined) return want?.optional === true || path === '' || !path.includes('node_modules/');
+    return want?.version === have.version && want?.integrity === have.integrity;
+  };
+  return Object.keys({ ...locked, ...installed }).every(fits);
+}
+
+/**
+ * @param {string} file
+ * @returns {LockedPackages}
+ */
+const readPackages = (file) => JSON.parse(readFileSync(file, 'utf8')).packages ?? {};
+
+/** @param {string} root */
+const hasPinnedNode = (root) => {
+  const executable = join(
+    root,
+    'node_modules',
+    'node',
+    'bin',
+    process.platform === 'win32' ? 'node.exe' : 'node',
+  );
+  return existsSync(executable);
+};
+
+/**
+ * @param {string} root
+ * @param {Surroundings} surroundings
+ */
+function runNpmCi(root, { env, signal }) {
+  // The tools are development dependencies, and the Node that runs this may be older than the one it installs.
+  const args = ['ci', '--include=dev', '--no-engine-strict', '--loglevel=error', '--no-fund', '--no-audit'];
+  const npm = env.npm_execpath;
+  return npm && /npm-cli\.[cm]?js$/.test(npm)
+    ? run(process.execPath, [npm, ...args], { cwd: root, env, signal })
+    : run('npm', args, { cwd: root, env, signal });
+}
+
+/**
+ * Where npm may not run install scripts (`ignore-scripts`), the pinned Node is still needed: its own installer is run.
+ * @param {string} root
+ * @param {Surroundings} surroundings
+ */
+function installPinnedNode(root, { env, signal }) {
+  const cwd = join(root, 'node_modules', 'node');
+  return run(process.execPath, ['installArchSpecificPackage'], { cwd, env, signal });
+}
+
+/**
+ * Shows everything on stderr: stdout is for results.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {Surroundings & { cwd: string }} options
+ * @returns {Promise<void>}
+ */
+function run(command, args, options) {
+  return new Promise((resolve, reject) => {
+    // On Windows npm is a batch file, which only a shell can run.
+    const shell = process.platform === 'win32' && command === 'npm';
+    const child = spawn(command, args, { ...options, stdio: ['ignore', 2, 2], shell });
+    child.once('error', (error) => reject(new SetupError(`cannot run ${command}: ${error.message}`)));
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve();
+      else
+        reject(
+          new SetupError(
+            `${command} ${args.join(' ')} ended with ${code ?? signal}; its own words are above`,
+          ),
+        );
+    });
+  });
+}

@@ -1,0 +1,156 @@
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildFromGo } from './build-from-go.mjs';
+import { folderInCache, pathInCache } from './cache-folder.mjs';
+import { downloadRelease } from './download-release.mjs';
+import { findProgram, versionOf } from './find-program.mjs';
+import { isRunning, withLock } from './lock.mjs';
+import { executableName } from './pinned-tools.mjs';
+import { entryFor, isCurrent, readRecord, writeRecord } from './program-record.mjs';
+import { formatSeconds, say, sayWaiting, startProgress } from './progress.mjs';
+import { SetupError, WayFailed } from './setup-error.mjs';
+
+/**
+ * @typedef {import('./pinned-tools.mjs').PinnedTool} PinnedTool
+ * @typedef {import('./find-program.mjs').Found} Found
+ * @typedef {{ tool: PinnedTool, tried: string[] }} Missing
+ * @typedef {object} Place
+ * @property {NodeJS.ProcessEnv} env
+ * @property {string} cache
+ * @property {string} [recordFile] - only tests need another one
+ * @property {AbortSignal | undefined} [signal] - ends the work and removes what is half made
+ */
+
+/**
+ * Provides programs: from the environment, PATH, the cache, the official release, or by building.
+ * @param {readonly PinnedTool[]} tools
+ * @param {Place} place
+ * @returns {Promise<import('./program-record.mjs').ProgramRecord>} has an entry for each of `tools`
+ * @throws SetupError that names, for each program that is missing, every way that was tried
+ */
+export async function providePrograms(tools, place) {
+  const record = readRecord(place.recordFile);
+  const stale = tools.filter((tool) => !isCurrent(tool, record[tool.name], place));
+  if (stale.length === 0) return record;
+
+  const found = await findAll(stale, place);
+  const missing = found.missing.length === 0 ? [] : await makeAll(found, place);
+  for (const [tool, program] of found.programs) record[tool.name] = entryFor(tool, program);
+  writeRecord(record, place.recordFile);
+  if (missing.length > 0) throw new SetupError(missing.map(explain).join('\n'));
+  return record;
+}
+
+/**
+ * @param {readonly PinnedTool[]} tools
+ * @param {Place} place
+ */
+async function findAll(tools, place) {
+  /** @type {Map<PinnedTool, Found>} */
+  const programs = new Map();
+  /** @type {Missing[]} */
+  const missing = [];
+  for (const tool of tools) {
+    const result = await findProgram(tool, place);
+    if (result.found) programs.set(tool, result.found);
+    else missing.push({ tool, tried: result.tried });
+  }
+  return { programs, missing };
+}
+
+/**
+ * Downloads, else builds, what was not found, and adds it to `programs`.
+ * @param {{ programs: Map<PinnedTool, Found>, missing: Missing[] }} found
+ * @param {Place} place
+ * @returns {Promise<Missing[]>} what could not be made
+ */
+function makeAll({ programs, missing }, place) {
+  const lock = join(place.cache, 'locks', 'programs.lock');
+  return withLock(lock, { onWait: sayWaiting, signal: place.signal }, async () => {
+    removeLeftovers(place.cache);
+    const toBuild = [];
+    for (const one of missing) {
+      // Whoever held the lock before may have made it.
+      const again = await findProgram(one.tool, place);
+      const program = again.found ?? (await make(one, 'download', place));
+      if (program) programs.set(one.tool, program);
+      else toBuild.push(one);
+    }
+    announce(toBuild);
+    const failed = [];
+    for (const one of toBuild) {
+      const program = await make(one, 'build', place);
+      if (program) programs.set(one.tool, program);
+      else failed.push(one);
+    }
+    return failed;
+  });
+}
+
+/**
+ * Makes one program in a folder of its own, tries it, and only then moves it to its place.
+ * @param {Missing} missing - gets the reason when this way fails
+ * @param {'download' | 'build'} way
+ * @param {Place} place
+ * @returns {Promise<Found | undefined>}
+ */
+async function make({ tool, tried }, way, { env, cache, signal }) {
+  const progress = startProgress(
+    `${way === 'build' ? 'building' : 'downloading'} ${tool.name} ${tool.version}`,
+  );
+  mkdirSync(join(cache, 'bin'), { recursive: true });
+  const folder = mkdtempSync(join(cache, 'bin', `.making-${process.pid}-`));
+  try {
+    const context = { env, signal, onProgress: progress.update };
+    await (way === 'build' ? buildFromGo : downloadRelease)(tool, folder, context);
+    const version = await versionOf(tool, join(folder, executableName(tool.name)));
+    if (version !== tool.version)
+      throw new WayFailed(typeof version === 'string' ? `made ${version}` : version.wrong);
+    const target = folderInCache(cache, tool);
+    // Only a program that does not run can lie there: a good one would have been found.
+    rmSync(target, { recursive: true, force: true });
+    renameSync(folder, target);
+    progress.end('done');
+    return { path: pathInCache(cache, tool), version, from: way };
+  } catch (error) {
+    progress.end(signal?.aborted ? 'interrupted' : 'not possible');
+    if (!(error instanceof WayFailed)) throw error;
+    tried.push(`${way}: ${error.message}`);
+    return undefined;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @param {readonly Missing[]} toBuild */
+function announce(toBuild) {
+  if (toBuild.length === 0) return;
+  const seconds = toBuild.reduce((sum, { tool }) => sum + tool.go.buildSeconds, 0);
+  const names = toBuild.map(({ tool, tried }) => `${tool.name} (${tried[tried.length - 1]})`);
+  say(`no release could be downloaded, so these are built from pinned Go modules:\n  ${names.join('\n  ')}`);
+  say(`this happens once and takes about ${formatSeconds(seconds)} on two cores; Ctrl-C is safe at any time`);
+}
+
+/**
+ * Removes what set-ups that were killed left half made.
+ * @param {string} cache
+ */
+function removeLeftovers(cache) {
+  const bin = join(cache, 'bin');
+  mkdirSync(bin, { recursive: true });
+  for (const name of readdirSync(bin)) {
+    const pid = /^\.making-(\d+)-/.exec(name)?.[1];
+    if (pid && !isRunning(Number(pid))) rmSync(join(bin, name), { recursive: true, force: true });
+  }
+}
+
+/** @param {Missing} missing */
+function explain({ tool, tried }) {
+  const { from, below } = tool.accepts;
+  return [
+    `${tool.name} ${tool.version} could not be provided. Tried, in this order:`,
+    ...tried.map((way) => `  - ${way}`),
+    `  What to do: go online; or install Go (1.26 or newer) and a module proxy it can reach; or put a ${tool.name}`,
+    `  >= ${from} and < ${below} on PATH, or its path into ${tool.env}.`,
+  ].join('\n');
+}

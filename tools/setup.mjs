@@ -35,9 +35,18 @@ try {
   }
 } catch (error) {
   const reason = interrupted.signal.aborted ? interrupted.signal.reason : error;
-  if (!(reason instanceof SetupError)) throw error;
+  // A full disk or a folder that may not be written is the person's to mend; the stack would not help.
+  if (!(reason instanceof SetupError) && !isSystemError(reason)) throw error;
   for (const line of reason.message.split('\n')) say(line);
   process.exitCode = process.exitCode || 1;
+}
+
+/**
+ * @param {unknown} error
+ * @returns {error is NodeJS.ErrnoException}
+ */
+function isSystemError(error) {
+  return error instanceof Error && 'syscall' in error;
 }
 
 /** @param {readonly string[]} args */

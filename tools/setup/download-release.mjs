@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, createWriteStream, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { once } from 'node:events';
 import { executableName, goPlatform } from './pinned-tools.mjs';
 import { runProgram } from './run-program.mjs';
 import { messageOf, WayFailed } from './setup-error.mjs';
@@ -138,17 +138,19 @@ async function collect({ chunks }) {
  */
 async function save({ chunks, sizeBytes }, file, onProgress) {
   const hash = createHash('sha256');
-  const output = createWriteStream(file);
+  const output = await open(file, 'w');
   let doneBytes = 0;
-  for await (const chunk of chunks) {
-    hash.update(chunk);
-    doneBytes += chunk.byteLength;
-    const of = sizeBytes === undefined ? '' : ` of ${Math.round(sizeBytes / 1e6)}`;
-    onProgress(`${Math.round(doneBytes / 1e6)}${of} MB`);
-    if (!output.write(chunk)) await once(output, 'drain');
+  try {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      await output.write(chunk);
+      doneBytes += chunk.byteLength;
+      const of = sizeBytes === undefined ? '' : ` of ${Math.round(sizeBytes / 1e6)}`;
+      onProgress(`${Math.round(doneBytes / 1e6)}${of} MB`);
+    }
+  } finally {
+    await output.close();
   }
-  output.end();
-  await once(output, 'finish');
   return hash.digest('hex');
 }
 

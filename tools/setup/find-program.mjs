@@ -62,9 +62,11 @@ export async function versionOf(tool, path) {
   if (!existsSync(path)) return { wrong: 'there is no such file' };
   try {
     const signal = AbortSignal.timeout(versionTimeoutMs);
-    const { stdout, stderr } = await runProgram(path, tool.versionArgs, { signal });
-    const version = parseVersion(stdout) ?? parseVersion(stderr);
-    if (version === undefined) return { wrong: `\`${tool.versionArgs.join(' ')}\` prints no version` };
+    const { code, stdout } = await runProgram(path, tool.versionArgs, { signal });
+    // Not stderr: a shell that cannot run the file names its path there, which has the version in it.
+    const version = parseVersion(stdout);
+    if (version === undefined || code !== 0)
+      return { wrong: `\`${tool.versionArgs.join(' ')}\` prints no version` };
     if (!isAccepted(version, tool.accepts)) return { wrong: `is ${version}, needed is ${rangeOf(tool)}` };
     return version;
   } catch (error) {

@@ -5,7 +5,7 @@
  * @returns {string | undefined} without `v` and without build metadata (`+k3s1`); a suffix (`-rc.1`) stays
  */
 export function parseVersion(output) {
-  return /(?<![\d.])\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]*[0-9A-Za-z])?/.exec(output)?.[0];
+  return /(?<![\d.])\d+\.\d+\.\d+(?!\.?\d)(?:-[0-9A-Za-z.-]*[0-9A-Za-z])?/.exec(output)?.[0];
 }
 
 /**

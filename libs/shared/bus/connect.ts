@@ -15,7 +15,9 @@ export interface BusCredentials {
 }
 
 /** Signs the server's nonce with `node:crypto`; the library's own way takes 30 ms more (measured). */
-export function jwtProof(credentials: BusCredentials): (nonce?: string) => { jwt: string; nkey: string; sig: string } {
+export function jwtProof(
+  credentials: BusCredentials,
+): (nonce?: string) => { jwt: string; nkey: string; sig: string } {
   const key = nkeyFromSeed(credentials.seed);
   return (nonce) => ({ jwt: credentials.jwt, nkey: '', sig: key.sign(nonce ?? '') });
 }
@@ -40,10 +42,22 @@ export function connectionOptions(address: BusAddress, name: string): NodeConnec
  * @param name - role of the user; its inbox prefix must be what the rights table allows
  * @throws RollcallError BUS_UNREACHABLE when the first connection does not come about within 10 s
  */
-export async function connectBus(address: BusAddress, credentials: BusCredentials, name: string): Promise<NatsConnection> {
+export async function connectBus(
+  address: BusAddress,
+  credentials: BusCredentials,
+  name: string,
+): Promise<NatsConnection> {
   try {
-    return await connect({ ...connectionOptions(address, name), authenticator: jwtProof(credentials), timeout: 10_000 });
+    return await connect({
+      ...connectionOptions(address, name),
+      authenticator: jwtProof(credentials),
+      timeout: 10_000,
+    });
   } catch (cause) {
-    throw new RollcallError('BUS_UNREACHABLE', `cannot connect to ${address.servers.join(', ')}: ${String(cause)}`, { cause });
+    throw new RollcallError(
+      'BUS_UNREACHABLE',
+      `cannot connect to ${address.servers.join(', ')}: ${String(cause)}`,
+      { cause },
+    );
   }
 }

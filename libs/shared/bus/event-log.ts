@@ -1,5 +1,11 @@
-import { jetstream, jetstreamManager, JetStreamApiError, type StoredMsg } from '@nats-io/jetstream';
-import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
+import {
+  jetstream,
+  JetStreamApiError,
+  JetStreamError,
+  jetstreamManager,
+  type StoredMsg,
+} from '@nats-io/jetstream';
+import { errors, headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   aggregateSubjects,
@@ -26,7 +32,11 @@ export interface EventLog {
   /** The newest event of each type of every aggregate that the filter names (`policy.*.*`), at most 1,000 subjects. */
   readAll(filter: string): Promise<StoredEvent[]>;
   /** Events from a sequence on, oldest first, until the end of the stream; undecodable ones are given to `onSkip`. */
-  scan(options: { filter?: string; fromSequence?: number; onSkip?: (error: RollcallError) => void }): AsyncIterable<StoredEvent>;
+  scan(options: {
+    filter?: string;
+    fromSequence?: number;
+    onSkip?: (error: RollcallError) => void;
+  }): AsyncIterable<StoredEvent>;
   /**
    * Appends all or none, each at the head it was decided on.
    * @throws RollcallError APPEND_CONFLICT when an aggregate has moved on
@@ -58,12 +68,26 @@ function toHeaders(event: EncodedEvent): MsgHdrs {
   return all;
 }
 
-function asConflict(cause: unknown): unknown {
-  const code = cause instanceof JetStreamApiError ? cause.code : undefined;
-  if (code !== undefined && (conflictCodes.has(code) || batchLimitCodes.has(code))) {
-    return new RollcallError('APPEND_CONFLICT', 'another writer was faster', { cause });
+/**
+ * Our words for what the bus says. An append whose answer was lost may have been stored: whoever gets BUS_UNREACHABLE reads
+ * the aggregate again before it decides again.
+ */
+function asRollcallError(cause: unknown): unknown {
+  if (cause instanceof JetStreamApiError) {
+    const isLostRace = conflictCodes.has(cause.code) || batchLimitCodes.has(cause.code);
+    return isLostRace ? new RollcallError('APPEND_CONFLICT', 'another writer was faster', { cause }) : cause;
   }
-  return cause;
+  if (cause instanceof RollcallError || cause instanceof errors.PermissionViolationError) return cause;
+  const isBusAway =
+    cause instanceof errors.TimeoutError ||
+    cause instanceof errors.RequestError ||
+    cause instanceof errors.ConnectionError ||
+    cause instanceof errors.ClosedConnectionError ||
+    cause instanceof errors.DrainingConnectionError ||
+    cause instanceof JetStreamError;
+  return isBusAway
+    ? new RollcallError('BUS_UNREACHABLE', `the bus did not answer: ${cause.message}`, { cause })
+    : cause;
 }
 
 /** @param options.source - CloudEvents source, `/rollcall/<service>` */
@@ -77,8 +101,15 @@ export async function openEventLog(
 
   async function lastOf(subject: string): Promise<StoredEvent[]> {
     const found: StoredEvent[] = [];
-    for await (const message of await direct.getLastMessagesFor(stream, { multi_last: [subject], batch: 1000 })) {
-      found.push(decodeStored(message));
+    try {
+      for await (const message of await direct.getLastMessagesFor(stream, {
+        multi_last: [subject],
+        batch: 1000,
+      })) {
+        found.push(decodeStored(message));
+      }
+    } catch (cause) {
+      throw asRollcallError(cause);
     }
     return found;
   }
@@ -136,7 +167,7 @@ export async function openEventLog(
         if (events.length > 1) await appendBatch(events);
         else await js.publish(first.subject, first.body, { headers: toHeaders(first) });
       } catch (cause) {
-        throw asConflict(cause);
+        throw asRollcallError(cause);
       }
     },
   };

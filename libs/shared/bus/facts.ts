@@ -16,7 +16,9 @@ export const factsSchema = z.strictObject({
   healthz: z.boolean().optional(),
   livez: z.boolean().optional(),
   readyz: z.boolean().optional(),
-  nodes: z.strictObject({ total: count, ready: count, schedulable: count, sample: short.optional() }).optional(),
+  nodes: z
+    .strictObject({ total: count, ready: count, schedulable: count, sample: short.optional() })
+    .optional(),
   capacity: resources.optional(),
   allocatable: resources.optional(),
   podCIDRs: z.array(z.string().max(64)).max(16).optional(),
@@ -24,7 +26,10 @@ export const factsSchema = z.strictObject({
   provider: short.optional(),
   region: short.optional(),
   agentVersion: short.optional(),
-  claims: z.array(z.strictObject({ name: z.string().max(253), value: z.string().max(1024) })).max(50).optional(),
+  claims: z
+    .array(z.strictObject({ name: z.string().max(253), value: z.string().max(1024) }))
+    .max(50)
+    .optional(),
 });
 export type Facts = z.infer<typeof factsSchema>;
 
@@ -51,7 +56,11 @@ export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
       if (!message) return undefined;
       const facts = factsSchema.safeParse(JSON.parse(message.string()));
       if (!facts.success) return undefined;
-      return { facts: facts.data, sequence: message.seq, epoch: Number(message.header.get('rollcall-epoch')) };
+      return {
+        facts: facts.data,
+        sequence: message.seq,
+        epoch: Number(message.header.get('rollcall-epoch')),
+      };
     },
   };
 }

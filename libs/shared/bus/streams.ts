@@ -1,4 +1,11 @@
-import { AckPolicy, DeliverPolicy, DiscardPolicy, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  DiscardPolicy,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
 
@@ -16,7 +23,13 @@ const streams = [
     discard: DiscardPolicy.New,
     max_msg_size: 262_144,
   },
-  { name: 'FACTS', subjects: ['rollcall.facts.*'], allow_direct: true, max_msgs_per_subject: 1, max_msg_size: 131_072 },
+  {
+    name: 'FACTS',
+    subjects: ['rollcall.facts.*'],
+    allow_direct: true,
+    max_msgs_per_subject: 1,
+    max_msg_size: 131_072,
+  },
   { name: 'DEAD', subjects: ['rollcall.dead.*'], allow_direct: true, max_age: 30 * 86_400 * secondNs },
 ] as const;
 

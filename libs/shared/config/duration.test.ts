@@ -18,5 +18,7 @@ test.each([
 });
 
 test('what is formatted is read back', () => {
-  fc.assert(fc.property(fc.nat(1e9), (seconds) => parseDurationMs(formatDuration(seconds * 1000)) === seconds * 1000));
+  fc.assert(
+    fc.property(fc.nat(1e9), (seconds) => parseDurationMs(formatDuration(seconds * 1000)) === seconds * 1000),
+  );
 });

@@ -31,6 +31,9 @@ export function formatDuration(durationMs: number): string {
 export const durationMs = z.string().transform((text, context) => {
   const parsed = parseDurationMs(text);
   if (parsed !== undefined) return parsed;
-  context.addIssue({ code: 'custom', message: `"${text}" is no duration; write for example 15s, 5m, 24h or 1h30m` });
+  context.addIssue({
+    code: 'custom',
+    message: `"${text}" is no duration; write for example 15s, 5m, 24h or 1h30m`,
+  });
   return z.NEVER;
 });

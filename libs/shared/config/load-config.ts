@@ -25,11 +25,18 @@ function readFile(path: string): Record<string, unknown> {
   try {
     content = parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new RollcallError('CONFIG_INVALID', `cannot read the configuration file "${path}": ${String(cause)}`, { cause });
+    throw new RollcallError(
+      'CONFIG_INVALID',
+      `cannot read the configuration file "${path}": ${String(cause)}`,
+      { cause },
+    );
   }
   if (content === null || content === undefined) return {};
   if (typeof content !== 'object' || Array.isArray(content)) {
-    throw new RollcallError('CONFIG_INVALID', `the configuration file "${path}" is not a mapping of names to values`);
+    throw new RollcallError(
+      'CONFIG_INVALID',
+      `the configuration file "${path}" is not a mapping of names to values`,
+    );
   }
   return content as Record<string, unknown>;
 }
@@ -50,11 +57,16 @@ export function loadConfig<Shape extends z.ZodRawShape>(
   }
   const parsed = schema.safeParse(merged);
   if (parsed.success) return parsed.data;
-  throw new RollcallError('CONFIG_INVALID', `the configuration is not valid\n${z.prettifyError(parsed.error)}`);
+  throw new RollcallError(
+    'CONFIG_INVALID',
+    `the configuration is not valid\n${z.prettifyError(parsed.error)}`,
+  );
 }
 
 /** One line a setting, for `--help`: flag, variable, what it is for. */
-export function describeConfig(schema: z.ZodObject): { flag: string; variable: string; description: string }[] {
+export function describeConfig(
+  schema: z.ZodObject,
+): { flag: string; variable: string; description: string }[] {
   return Object.entries(schema.shape).map(([key, field]) => ({
     flag: flagName(key),
     variable: environmentName(key),

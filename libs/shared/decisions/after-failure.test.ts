@@ -3,12 +3,32 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { afterFailure } from './after-failure.ts';
 
 test.each([
-  { name: 'API server away, first time', code: 'KUBE_UNREACHABLE', deliveries: 1, want: { kind: 'again', delayMs: 100 } },
-  { name: 'API server away for long', code: 'KUBE_UNREACHABLE', deliveries: 500, want: { kind: 'again', delayMs: 30_000 } },
-  { name: 'an event of a newer version is held', code: 'EVENT_VERSION_UNKNOWN', deliveries: 99, want: { kind: 'again', delayMs: 30_000 } },
+  {
+    name: 'API server away, first time',
+    code: 'KUBE_UNREACHABLE',
+    deliveries: 1,
+    want: { kind: 'again', delayMs: 100 },
+  },
+  {
+    name: 'API server away for long',
+    code: 'KUBE_UNREACHABLE',
+    deliveries: 500,
+    want: { kind: 'again', delayMs: 30_000 },
+  },
+  {
+    name: 'an event of a newer version is held',
+    code: 'EVENT_VERSION_UNKNOWN',
+    deliveries: 99,
+    want: { kind: 'again', delayMs: 30_000 },
+  },
   { name: 'garbage', code: 'EVENT_INVALID', deliveries: 1, want: { kind: 'bury', orElseDelayMs: 100 } },
   { name: 'a bug, fourth time', code: 'UNEXPECTED', deliveries: 4, want: { kind: 'again', delayMs: 800 } },
-  { name: 'a bug, fifth time', code: 'UNEXPECTED', deliveries: 5, want: { kind: 'bury', orElseDelayMs: 1600 } },
+  {
+    name: 'a bug, fifth time',
+    code: 'UNEXPECTED',
+    deliveries: 5,
+    want: { kind: 'bury', orElseDelayMs: 1600 },
+  },
 ] as const)('$name → $want.kind', ({ code, deliveries, want }) => {
   expect(afterFailure(new RollcallError(code, 'x'), deliveries)).toEqual(want);
 });

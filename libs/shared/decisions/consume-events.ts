@@ -61,7 +61,10 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
       }),
     );
     message.term(error.code);
-    logger.error({ err: error, seq: message.seq, subject: message.subject }, 'event moved to the dead letters');
+    logger.error(
+      { err: error, seq: message.seq, subject: message.subject },
+      'event moved to the dead letters',
+    );
     options.onDead?.(error);
   }
 

@@ -31,7 +31,8 @@ export async function decideAndAppend<Context>(
       await log.append(drafts, trace);
       return { context, drafts };
     } catch (error) {
-      if (!(error instanceof RollcallError) || error.code !== 'APPEND_CONFLICT' || attempt === maxAttempts) throw error;
+      if (!(error instanceof RollcallError) || error.code !== 'APPEND_CONFLICT' || attempt === maxAttempts)
+        throw error;
       await delay(Math.random() * Math.min(2 ** attempt, 50));
     }
   }

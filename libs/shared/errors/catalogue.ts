@@ -4,57 +4,147 @@
  */
 export const errorCatalogue = {
   // Set-up and configuration
-  BINARY_MISSING: { retry: false, hint: 'Run `npm run setup`, or name the binary in the environment variable shown.' },
-  CONFIG_INVALID: { retry: false, hint: 'Correct the values that are listed; `--help` shows what each one takes.' },
-  PORT_BUSY: { retry: false, hint: 'Stop the process that uses the port, or delete the remembered port from the state directory.' },
-  STATE_INVALID: { retry: false, hint: 'Run `rollcall down --wipe` to start over; every cluster then registers again.' },
-  STATE_VERSION: { retry: false, hint: 'Use the Rollcall version that wrote the state, or `rollcall down --wipe`.' },
-  STATE_IN_USE: { retry: false, hint: 'Another `rollcall up` uses this directory; stop it first, or set ROLLCALL_HOME to another one.' },
+  BINARY_MISSING: {
+    retry: false,
+    hint: 'Run `npm run setup`, or name the binary in the environment variable shown.',
+  },
+  CONFIG_INVALID: {
+    retry: false,
+    hint: 'Correct the values that are listed; `--help` shows what each one takes.',
+  },
+  PORT_BUSY: {
+    retry: false,
+    hint: 'Stop the process that uses the port, or delete the remembered port from the state directory.',
+  },
+  STATE_INVALID: {
+    retry: false,
+    hint: 'Run `rollcall down --wipe` to start over; every cluster then registers again.',
+  },
+  STATE_VERSION: {
+    retry: false,
+    hint: 'Use the Rollcall version that wrote the state, or `rollcall down --wipe`.',
+  },
+  STATE_IN_USE: {
+    retry: false,
+    hint: 'Another `rollcall up` uses this directory; stop it first, or set ROLLCALL_HOME to another one.',
+  },
   DISK_FULL: { retry: true, hint: 'Make space on the disk of the state directory and start again.' },
-  CHILD_FAILED: { retry: true, hint: 'Read the last log lines above; the whole log is in the file that is named.' },
+  CHILD_FAILED: {
+    retry: true,
+    hint: 'Read the last log lines above; the whole log is in the file that is named.',
+  },
 
   // Kubernetes
   KUBECONFIG_INVALID: { retry: false, hint: 'Check the file with `kubectl config view --kubeconfig FILE`.' },
   KUBE_CONTEXT_UNKNOWN: { retry: false, hint: 'List contexts with `kubectl config get-contexts`.' },
-  KUBE_UNREACHABLE: { retry: true, hint: 'Check the address and the network between here and the API server.' },
+  KUBE_UNREACHABLE: {
+    retry: true,
+    hint: 'Check the address and the network between here and the API server.',
+  },
   KUBE_API: { retry: false, hint: 'The API server said why; check the object and the rights of the user.' },
 
   // The bus
-  BUS_UNREACHABLE: { retry: true, hint: 'Check that the hub is running and that its NATS port can be reached from here.' },
-  BUS_UNSAFE: { retry: false, hint: 'Set `sync_interval: always` and run nats-server 2.15.2 or newer, or start with --allow-unsafe-bus.' },
-  APPEND_CONFLICT: { retry: true, hint: 'Somebody else was faster; the decision is taken again on the new state.' },
+  BUS_UNREACHABLE: {
+    retry: true,
+    hint: 'Check that the hub is running and that its NATS port can be reached from here.',
+  },
+  BUS_UNSAFE: {
+    retry: false,
+    hint: 'Set `sync_interval: always` and run nats-server 2.15.2 or newer, or start with --allow-unsafe-bus.',
+  },
+  APPEND_CONFLICT: {
+    retry: true,
+    hint: 'Somebody else was faster; the decision is taken again on the new state.',
+  },
   EVENT_INVALID: { retry: false, hint: 'The message does not fit its schema; see `rollcall dead list`.' },
-  EVENT_VERSION_UNKNOWN: { retry: true, hint: 'A newer Rollcall wrote this event; upgrade this service, the event is held until then.' },
+  EVENT_VERSION_UNKNOWN: {
+    retry: true,
+    hint: 'A newer Rollcall wrote this event; upgrade this service, the event is held until then.',
+  },
 
   // What an agent can be told
   ASK_INVALID: { retry: false, hint: 'Agent and hub do not speak the same version; upgrade the older one.' },
-  PROOF_INVALID: { retry: false, hint: 'The signature does not fit the key; the agent must sign with the keys it connected with.' },
-  HUB_WRONG: { retry: false, hint: 'The token belongs to another hub; check the address, or create a token on this hub.' },
-  HUB_CA_WRONG: { retry: false, hint: 'Check --ca-cert-hash or --ca-file against the hub (`rollcall token create` prints both).' },
-  HUB_UNREACHABLE: { retry: true, hint: 'Check the address of the hub and that its port can be reached from the member.' },
+  PROOF_INVALID: {
+    retry: false,
+    hint: 'The signature does not fit the key; the agent must sign with the keys it connected with.',
+  },
+  HUB_WRONG: {
+    retry: false,
+    hint: 'The token belongs to another hub; check the address, or create a token on this hub.',
+  },
+  HUB_CA_WRONG: {
+    retry: false,
+    hint: 'Check --ca-cert-hash or --ca-file against the hub (`rollcall token create` prints both).',
+  },
+  HUB_UNREACHABLE: {
+    retry: true,
+    hint: 'Check the address of the hub and that its port can be reached from the member.',
+  },
   HUB_BUSY: { retry: true, hint: 'The hub is refusing new requests for now; the agent keeps asking.' },
-  TOKEN_INVALID: { retry: false, hint: 'Copy the whole token (`rc1.<hub>.<secret>`), as `rollcall token create` printed it.' },
-  TOKEN_UNKNOWN: { retry: false, hint: 'The hub does not know this token: create one with `rollcall token create`.' },
-  TOKEN_EXPIRED: { retry: false, hint: 'Create a new token with `rollcall token create` (`--ttl` sets how long it lives).' },
-  TOKEN_USED_UP: { retry: false, hint: 'Create a new token with `rollcall token create` (`--uses` sets how many clusters it lets in).' },
-  TOKEN_NAME_MISMATCH: { retry: false, hint: 'Use the cluster name the token was made for, or a token that allows this name.' },
-  CLUSTER_ID_INVALID: { retry: false, hint: 'A cluster id is made of a-z, 0-9 and `-`, at most 63 characters.' },
-  CLUSTER_NAME_INVALID: { retry: false, hint: 'Use a-z, 0-9 and `-`, at most 63 characters, starting and ending with a letter or digit; see --cluster-name.' },
-  CLUSTER_NAME_RESERVED: { retry: false, hint: 'Choose another name with --cluster-name; this one is reserved on the hub.' },
-  NAME_TAKEN: { retry: false, hint: 'Choose another name with --cluster-name, or unregister the cluster that has it.' },
-  NAMESPACE_TAKEN: { retry: false, hint: 'A namespace of that name exists on the hub and is not ours; rename the cluster or remove the namespace.' },
-  KEY_CHANGED: { retry: true, hint: 'This cluster is known under another key; a person must confirm the new one.' },
+  TOKEN_INVALID: {
+    retry: false,
+    hint: 'Copy the whole token (`rc1.<hub>.<secret>`), as `rollcall token create` printed it.',
+  },
+  TOKEN_UNKNOWN: {
+    retry: false,
+    hint: 'The hub does not know this token: create one with `rollcall token create`.',
+  },
+  TOKEN_EXPIRED: {
+    retry: false,
+    hint: 'Create a new token with `rollcall token create` (`--ttl` sets how long it lives).',
+  },
+  TOKEN_USED_UP: {
+    retry: false,
+    hint: 'Create a new token with `rollcall token create` (`--uses` sets how many clusters it lets in).',
+  },
+  TOKEN_NAME_MISMATCH: {
+    retry: false,
+    hint: 'Use the cluster name the token was made for, or a token that allows this name.',
+  },
+  CLUSTER_ID_INVALID: {
+    retry: false,
+    hint: 'A cluster id is made of a-z, 0-9 and `-`, at most 63 characters.',
+  },
+  CLUSTER_NAME_INVALID: {
+    retry: false,
+    hint: 'Use a-z, 0-9 and `-`, at most 63 characters, starting and ending with a letter or digit; see --cluster-name.',
+  },
+  CLUSTER_NAME_RESERVED: {
+    retry: false,
+    hint: 'Choose another name with --cluster-name; this one is reserved on the hub.',
+  },
+  NAME_TAKEN: {
+    retry: false,
+    hint: 'Choose another name with --cluster-name, or unregister the cluster that has it.',
+  },
+  NAMESPACE_TAKEN: {
+    retry: false,
+    hint: 'A namespace of that name exists on the hub and is not ours; rename the cluster or remove the namespace.',
+  },
+  KEY_CHANGED: {
+    retry: true,
+    hint: 'This cluster is known under another key; a person must confirm the new one.',
+  },
   MEMBER_TOO_OLD: { retry: false, hint: 'Upgrade the member cluster to Kubernetes 1.28 or newer.' },
   CLUSTER_DENIED: { retry: true, hint: 'A policy or a person denied this cluster; the reason says why.' },
-  CLUSTER_REVOKED: { retry: true, hint: 'The key of this cluster was taken back; a person on the hub can approve it again.' },
+  CLUSTER_REVOKED: {
+    retry: true,
+    hint: 'The key of this cluster was taken back; a person on the hub can approve it again.',
+  },
   MEMBER_UNREACHABLE: { retry: true, hint: 'Check the kubeconfig and context of the member cluster.' },
-  MEMBER_FORBIDDEN: { retry: false, hint: 'The agent needs to read the namespace kube-system and the nodes of its member cluster.' },
+  MEMBER_FORBIDDEN: {
+    retry: false,
+    hint: 'The agent needs to read the namespace kube-system and the nodes of its member cluster.',
+  },
 
   // Services
   FENCE_MISSING: { retry: true, hint: 'Apply deploy/fence again; until then decisions of people are held.' },
   DEADLINE_EXCEEDED: { retry: true, hint: 'Look at `rollcall status` for what is slow.' },
   NOT_FOUND: { retry: false, hint: 'Check the name; `rollcall get` lists what there is.' },
-  UNEXPECTED: { retry: true, hint: 'This is a bug in Rollcall; please report it with the log lines around it.' },
+  UNEXPECTED: {
+    retry: true,
+    hint: 'This is a bug in Rollcall; please report it with the log lines around it.',
+  },
 } as const satisfies Record<string, { retry: boolean; hint: string }>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

@@ -85,12 +85,14 @@ const cluster = { kind: 'cluster', writer: 'approver', section: decisionSchema }
 export const approved = defineEvent({
   ...cluster,
   type: 'approved',
-  description: 'The cluster may join. Followed by admitted and by provisioned or provisioning-failed. Once for each request.',
+  description:
+    'The cluster may join. Followed by admitted and by provisioned or provisioning-failed. Once for each request.',
 });
 export const held = defineEvent({
   ...cluster,
   type: 'held',
-  description: 'A person must decide. Judged again when a policy changes; repeated only when the reason changes.',
+  description:
+    'A person must decide. Judged again when a policy changes; repeated only when the reason changes.',
 });
 export const denied = defineEvent({
   ...cluster,

@@ -10,9 +10,13 @@ function isDefinition(value: unknown): value is EventDefinition {
 }
 
 /** Every event there is. Rights, documentation and decoding come from this list. */
-export const eventCatalogue: readonly EventDefinition[] = [registrar, approver, provisioner, heartbeat, trust].flatMap(
-  (module) => Object.values(module).filter(isDefinition),
-);
+export const eventCatalogue: readonly EventDefinition[] = [
+  registrar,
+  approver,
+  provisioner,
+  heartbeat,
+  trust,
+].flatMap((module) => Object.values(module).filter(isDefinition));
 
 const byTypeName = new Map(eventCatalogue.map((definition) => [eventTypeName(definition), definition]));
 

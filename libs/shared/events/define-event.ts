@@ -3,7 +3,13 @@ import { z } from 'zod';
 export const eventKinds = ['cluster', 'token', 'name', 'policy', 'set', 'hub'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
-export const eventWriters = ['registrar', 'approver', 'rbac-provisioner', 'heartbeat', 'trust-keeper'] as const;
+export const eventWriters = [
+  'registrar',
+  'approver',
+  'rbac-provisioner',
+  'heartbeat',
+  'trust-keeper',
+] as const;
 export type EventWriter = (typeof eventWriters)[number];
 
 /** Who caused a decision: a rule of a policy, a person, or a service by its own fixed rules. */
@@ -21,7 +27,9 @@ function bodySchema<Section extends z.ZodType>(section: Section) {
   return z.looseObject({
     epoch: z.int().min(1),
     /** The event before this one of the same aggregate; absent for its first. */
-    previous: z.looseObject({ sequence: z.int().min(1), digest: z.string().startsWith('sha256:') }).optional(),
+    previous: z
+      .looseObject({ sequence: z.int().min(1), digest: z.string().startsWith('sha256:') })
+      .optional(),
     correlation: z.string().max(64),
     by: causeSchema.optional(),
     /** CamelCase; becomes the reason of a condition. */

@@ -126,12 +126,16 @@ export function decodeEvent(message: {
   const { subject, sequence, header, data } = message;
   const place = parseEventSubject(subject);
   const typeName = header('ce-type');
-  if (!place || !typeName) throw new RollcallError('EVENT_INVALID', `message ${sequence} on "${subject}" is no event`);
+  if (!place || !typeName)
+    throw new RollcallError('EVENT_INVALID', `message ${sequence} on "${subject}" is no event`);
   const definition = findDefinition(typeName);
   if (!definition) {
     const known = typeName.startsWith(`dev.rollcall.${place.kind}.${place.type}.v`);
     const code = known ? 'EVENT_VERSION_UNKNOWN' : 'EVENT_INVALID';
-    throw new RollcallError(code, `event ${sequence} has the type "${typeName}", which this version does not know`);
+    throw new RollcallError(
+      code,
+      `event ${sequence} has the type "${typeName}", which this version does not know`,
+    );
   }
   let json: unknown;
   try {

@@ -19,7 +19,8 @@ const cluster = { kind: 'cluster', writer: 'heartbeat', section: livenessSchema 
 export const joined = defineEvent({
   ...cluster,
   type: 'joined',
-  description: 'The first beat after admitted: the cluster has joined and is ready. Repeated only after a new admission.',
+  description:
+    'The first beat after admitted: the cluster has joined and is ready. Repeated only after a new admission.',
 });
 export const ready = defineEvent({
   ...cluster,
@@ -29,7 +30,8 @@ export const ready = defineEvent({
 export const suspect = defineEvent({
   ...cluster,
   type: 'suspect',
-  description: 'The last connection went away and did not return within 2 s, or a beat is overdue. Followed by ready or unreachable.',
+  description:
+    'The last connection went away and did not return within 2 s, or a beat is overdue. Followed by ready or unreachable.',
 });
 export const unreachable = defineEvent({
   ...cluster,
@@ -49,7 +51,8 @@ export const storm = defineEvent({
   writer: 'heartbeat',
   section: stormSchema,
   type: 'storm',
-  description: 'A large part of the fleet went silent together; transitions are held. Followed by storm-ended.',
+  description:
+    'A large part of the fleet went silent together; transitions are held. Followed by storm-ended.',
 });
 export const stormEnded = defineEvent({
   kind: 'hub',

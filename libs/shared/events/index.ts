@@ -1,6 +1,12 @@
 export * from './approver-events.ts';
 export { eventCatalogue } from './catalogue.ts';
-export { type Cause, eventTypeName, type EventDefinition, eventWriters, type EventWriter } from './define-event.ts';
+export {
+  type Cause,
+  eventTypeName,
+  type EventDefinition,
+  eventWriters,
+  type EventWriter,
+} from './define-event.ts';
 export {
   createEventId,
   decodeEvent,

@@ -24,7 +24,8 @@ export const provisioned = defineEvent({
 export const provisioningFailed = defineEvent({
   ...cluster,
   type: 'provisioning-failed',
-  description: 'They could not be made, for a reason that trying again does not mend. Not repeated for the same reason.',
+  description:
+    'They could not be made, for a reason that trying again does not mend. Not repeated for the same reason.',
 });
 export const deprovisioned = defineEvent({
   ...cluster,

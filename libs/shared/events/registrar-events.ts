@@ -59,7 +59,11 @@ export const tokenUsesSchema = z.looseObject({
 export type TokenUses = z.infer<typeof tokenUsesSchema>;
 
 /** Which cluster has a name. */
-export const nameSchema = z.looseObject({ name: z.string(), clusterId: z.string(), free: z.boolean().default(false) });
+export const nameSchema = z.looseObject({
+  name: z.string(),
+  clusterId: z.string(),
+  free: z.boolean().default(false),
+});
 export type NameHolder = z.infer<typeof nameSchema>;
 
 const cluster = { kind: 'cluster', writer: 'registrar', section: identitySchema } as const;
@@ -90,14 +94,16 @@ export const returned = defineEvent({
 export const left = defineEvent({
   ...cluster,
   type: 'left',
-  description: 'Hub and agent are done with a leaving cluster. Follows leaving and deprovisioned. A new requested may follow.',
+  description:
+    'Hub and agent are done with a leaving cluster. Follows leaving and deprovisioned. A new requested may follow.',
 });
 export const tokenUsed = defineEvent({
   kind: 'token',
   writer: 'registrar',
   section: tokenUsesSchema,
   type: 'used',
-  description: 'A token let a cluster ask. Once for each key; asking again with the same key does not use it again.',
+  description:
+    'A token let a cluster ask. Once for each key; asking again with the same key does not use it again.',
 });
 export const nameTaken = defineEvent({
   kind: 'name',

@@ -15,7 +15,10 @@ export interface AggregateId {
  */
 export function aggregateSubjects(aggregate: AggregateId, type = '*'): { subject: string; filter: string } {
   if (!isSafeId(aggregate.id)) {
-    throw new RollcallError('CLUSTER_ID_INVALID', `"${aggregate.id.slice(0, 80)}" is no safe id for a ${aggregate.kind}`);
+    throw new RollcallError(
+      'CLUSTER_ID_INVALID',
+      `"${aggregate.id.slice(0, 80)}" is no safe id for a ${aggregate.kind}`,
+    );
   }
   const stem = `rollcall.events.${aggregate.kind}.${aggregate.id}`;
   return { subject: `${stem}.${type}`, filter: `${stem}.>` };
@@ -25,6 +28,7 @@ export function aggregateSubjects(aggregate: AggregateId, type = '*'): { subject
 export function parseEventSubject(subject: string): (AggregateId & { type: string }) | undefined {
   const [root, events, kind, id, type, ...rest] = subject.split('.');
   const known = eventKinds.find((name) => name === kind);
-  if (root !== 'rollcall' || events !== 'events' || !known || !id || !type || rest.length > 0) return undefined;
+  if (root !== 'rollcall' || events !== 'events' || !known || !id || !type || rest.length > 0)
+    return undefined;
   return { kind: known, id, type };
 }

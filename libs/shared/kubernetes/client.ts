@@ -192,25 +192,17 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
       return items;
     },
     listPage,
-    create: (resource, object, write_ = {}) =>
-      write(
-        'POST',
-        { resource, name: undefined, body: object },
-        { namespace: object.metadata.namespace, ...write_ },
-      ),
-    replace: (resource, object, write_ = {}) =>
-      write(
-        'PUT',
-        { resource, name: requiredName(object), body: object },
-        { namespace: object.metadata.namespace, ...write_ },
-      ),
-    mergePatch: (resource, name, patch, write_ = {}) =>
-      write('PATCH', { resource, name, body: patch, contentType: 'application/merge-patch+json' }, write_),
-    apply: (resource, object, write_ = {}) =>
+    create: (resource, object, how = {}) =>
+      write('POST', { resource, body: object }, inNamespaceOf(object, how)),
+    replace: (resource, object, how = {}) =>
+      write('PUT', { resource, name: requiredName(object), body: object }, inNamespaceOf(object, how)),
+    mergePatch: (resource, name, patch, how = {}) =>
+      write('PATCH', { resource, name, body: patch, contentType: 'application/merge-patch+json' }, how),
+    apply: (resource, object, how = {}) =>
       write(
         'PATCH',
         { resource, name: requiredName(object), body: object, contentType: 'application/apply-patch+yaml' },
-        { namespace: object.metadata.namespace, ...write_ },
+        inNamespaceOf(object, how),
       ),
     async delete(
       resource,
@@ -267,6 +259,10 @@ interface RawList<T extends KubeObject> {
 export function withoutManagedFields<T extends KubeObject>(object: T): T {
   if ('managedFields' in object.metadata) delete object.metadata.managedFields;
   return object;
+}
+
+function inNamespaceOf<O extends WriteOptions>(object: KubeObject, options: O): O {
+  return { ...options, namespace: options.namespace ?? object.metadata.namespace };
 }
 
 function requiredName(object: KubeObject): string {

@@ -1,3 +1,4 @@
+export { applyManifests, type AppliedObject } from './apply-manifests.ts';
 export { createKubeClient } from './client.ts';
 export type {
   ApplyOptions,
@@ -18,6 +19,7 @@ export {
   isInvalid,
   isNotFound,
 } from './kube-api-error.ts';
+export { loadKubeAccess } from './kubeconfig.ts';
 export {
   objectKey,
   type KubeObject,
@@ -28,3 +30,4 @@ export {
 export { createResourceCache, type ResourceCache } from './resource-cache.ts';
 export { apiVersionOf, resources, type Resource } from './resources.ts';
 export { watchResource, type WatchEvent, type WatchOptions } from './watch.ts';
+export { kubeconfigYaml } from './write-kubeconfig.ts';

@@ -111,7 +111,8 @@ export async function watchResource<T extends KubeObject>(
         heardAnything = true;
         failures = 0;
       }
-      if (!heardAnything) throw new RollcallError('KUBE_UNREACHABLE', `the watch of ${resource.plural} ended at once`);
+      if (!heardAnything)
+        throw new RollcallError('KUBE_UNREACHABLE', `the watch of ${resource.plural} ended at once`);
     } finally {
       signal.removeEventListener('abort', abort);
       stream.destroy();

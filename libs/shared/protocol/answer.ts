@@ -73,5 +73,7 @@ export function decodeAnswer(
   }
   const answerKey = Object.keys(envelope.signatures ?? {}).find((key) => expected.answerKeyIsTrusted(key));
   if (answerKey === undefined || !isSignedBy(envelope, answerKey)) return undefined;
-  return answer.v === 1 && answer.to === expected.agentKey && answer.result ? { answer, answerKey } : undefined;
+  return answer.v === 1 && answer.to === expected.agentKey && answer.result
+    ? { answer, answerKey }
+    : undefined;
 }

@@ -66,7 +66,9 @@ export interface ReceivedAsk {
 /** The sender and the verb of `rollcall.ask.<agent>.<verb>`; the server enforces the sender. */
 export function parseAskSubject(subject: string): { agentKey: string; verb: string } | undefined {
   const [root, ask, agentKey, verb, ...rest] = subject.split('.');
-  return root === 'rollcall' && ask === 'ask' && agentKey && verb && rest.length === 0 ? { agentKey, verb } : undefined;
+  return root === 'rollcall' && ask === 'ask' && agentKey && verb && rest.length === 0
+    ? { agentKey, verb }
+    : undefined;
 }
 
 function parseJson(text: string): unknown {
@@ -84,14 +86,22 @@ function parseJson(text: string): unknown {
 export function decodeAsk(subject: string, data: Uint8Array): ReceivedAsk {
   const place = parseAskSubject(subject);
   const envelope = envelopeSchema.safeParse(parseJson(new TextDecoder().decode(data)));
-  if (!place || !envelope.success) throw new RollcallError('ASK_INVALID', 'the message is no signed envelope');
+  if (!place || !envelope.success)
+    throw new RollcallError('ASK_INVALID', 'the message is no signed envelope');
   if (!isSignedBy(envelope.data, place.agentKey)) {
     throw new RollcallError('PROOF_INVALID', 'the message is not signed by the key that sent it');
   }
   const ask = askSchema.safeParse(parseJson(envelope.data.signed));
-  if (!ask.success) throw new RollcallError('ASK_INVALID', `the message does not fit its schema: ${z.prettifyError(ask.error)}`);
+  if (!ask.success)
+    throw new RollcallError(
+      'ASK_INVALID',
+      `the message does not fit its schema: ${z.prettifyError(ask.error)}`,
+    );
   if (ask.data.verb !== place.verb) {
-    throw new RollcallError('ASK_INVALID', `the message asks for "${ask.data.verb}" on the subject of "${place.verb}"`);
+    throw new RollcallError(
+      'ASK_INVALID',
+      `the message asks for "${ask.data.verb}" on the subject of "${place.verb}"`,
+    );
   }
   return { agentKey: place.agentKey, ask: ask.data, envelope: envelope.data };
 }

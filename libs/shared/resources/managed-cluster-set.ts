@@ -41,7 +41,7 @@ const selector = z
     ],
   });
 
-const spec = z.object({ selector: selector.prefault({}).describe('Which clusters are in the set.') });
+const spec = z.object({ selector: selector.prefault({ type: 'ExclusiveLabel' }).describe('Which clusters are in the set.') });
 
 const status = z.object({
   conditions: conditions().optional(),

@@ -47,7 +47,16 @@ function template(role: AgentRole): Json {
   };
 }
 
-const unlimited = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, conn: -1, leaf: -1, wildcards: true };
+const unlimited = {
+  subs: -1,
+  data: -1,
+  payload: -1,
+  imports: -1,
+  exports: -1,
+  conn: -1,
+  leaf: -1,
+  wildcards: true,
+};
 const jetStreamUnlimited = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 };
 
 /** Public keys of the accounts, and of what signs for them. */
@@ -73,7 +82,12 @@ export function sysAccountClaims(keys: HubKeys): Json {
     exports: [
       // Without account_token_position: with it, HUB could import only notices about itself (measured).
       { name: 'connection notices of agents', subject: `$SYS.ACCOUNT.${keys.agents}.*`, type: 'stream' },
-      { name: 'how JetStream is set', subject: '$SYS.REQ.SERVER.PING.JSZ', type: 'service', response_type: 'Stream' },
+      {
+        name: 'how JetStream is set',
+        subject: '$SYS.REQ.SERVER.PING.JSZ',
+        type: 'service',
+        response_type: 'Stream',
+      },
     ],
   };
 }
@@ -111,7 +125,13 @@ export function agentsAccountClaims(keys: HubKeys, revocations: Readonly<Record<
       { name: 'beats by partition', subject: 'rollcall.beatp.*.*', type: 'stream' },
     ],
     imports: [
-      { name: 'ask', subject: 'rollcall.ask.*.*', account: keys.hub, type: 'service', local_subject: 'rollcall.ask.*.*' },
+      {
+        name: 'ask',
+        subject: 'rollcall.ask.*.*',
+        account: keys.hub,
+        type: 'service',
+        local_subject: 'rollcall.ask.*.*',
+      },
       { name: 'answer', subject: 'rollcall.answer.*.>', account: keys.hub, type: 'stream' },
     ],
     ...(Object.keys(revocations).length > 0 ? { revocations } : {}),

@@ -15,7 +15,13 @@ export interface Role {
 
 /** The services that have a durable consumer on EVENTS, and what wakes each of them. */
 export const consumedEvents = {
-  registrar: ['cluster.*.approved', 'cluster.*.held', 'cluster.*.denied', 'cluster.*.revoked', 'cluster.*.deprovisioned'],
+  registrar: [
+    'cluster.*.approved',
+    'cluster.*.held',
+    'cluster.*.denied',
+    'cluster.*.revoked',
+    'cluster.*.deprovisioned',
+  ],
   approver: ['cluster.*.requested', 'cluster.*.left', 'policy.*.declared', 'policy.*.withdrawn'],
   'rbac-provisioner': ['cluster.*.approved', 'cluster.*.denied', 'cluster.*.revoked', 'cluster.*.leaving'],
   projector: ['cluster.*.*', 'token.*.*', 'policy.*.*', 'set.*.*'],
@@ -42,7 +48,11 @@ function mayConsume(service: ConsumingService): string[] {
   ];
 }
 
-function service(name: string, description: string, more: { publish: readonly string[]; subscribe?: readonly string[] }): Role {
+function service(
+  name: string,
+  description: string,
+  more: { publish: readonly string[]; subscribe?: readonly string[] },
+): Role {
   return {
     account: 'HUB',
     description,
@@ -55,7 +65,8 @@ function service(name: string, description: string, more: { publish: readonly st
 export const agentRoles = {
   token: {
     account: 'AGENTS',
-    description: 'a new agent that proved a registration token and its own key to the callout: may ask to join',
+    description:
+      'a new agent that proved a registration token and its own key to the callout: may ask to join',
     publish: ['rollcall.ask.{{name()}}.join'],
     subscribe: ['rollcall.answer.{{name()}}.>'],
   },
@@ -86,7 +97,13 @@ export type AgentRole = keyof typeof agentRoles;
 
 export const serviceRoles = {
   registrar: service('registrar', 'takes what agents ask and answers it; writes identities', {
-    publish: [...mayWrite('registrar'), ...mayConsume('registrar'), ...readFacts, 'rollcall.answer.*.>', 'rollcall.facts.*'],
+    publish: [
+      ...mayWrite('registrar'),
+      ...mayConsume('registrar'),
+      ...readFacts,
+      'rollcall.answer.*.>',
+      'rollcall.facts.*',
+    ],
     subscribe: ['rollcall.ask.*.*'],
   }),
   approver: service('approver', 'decides', {
@@ -96,7 +113,12 @@ export const serviceRoles = {
     publish: [...mayWrite('rbac-provisioner'), ...mayConsume('rbac-provisioner')],
   }),
   heartbeat: service('heartbeat', 'hears beats; writes liveness', {
-    publish: [...mayWrite('heartbeat'), 'rollcall.live.*', 'rollcall.heartbeat.youngest', 'rollcall.heartbeat.canary'],
+    publish: [
+      ...mayWrite('heartbeat'),
+      'rollcall.live.*',
+      'rollcall.heartbeat.youngest',
+      'rollcall.heartbeat.canary',
+    ],
     subscribe: [
       'rollcall.beat.*',
       'rollcall.beatp.*.*',
@@ -140,7 +162,12 @@ export const otherRoles = {
   claims: {
     account: 'SYS',
     description: 'the trust-keeper as it pushes account claims and cuts connections',
-    publish: ['$SYS.REQ.CLAIMS.UPDATE', '$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP', '$SYS.REQ.SERVER.PING.CONNZ', '$SYS.REQ.SERVER.*.KICK'],
+    publish: [
+      '$SYS.REQ.CLAIMS.UPDATE',
+      '$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP',
+      '$SYS.REQ.SERVER.PING.CONNZ',
+      '$SYS.REQ.SERVER.*.KICK',
+    ],
     subscribe: ['_INBOX_trust-keeper.>'],
   },
 } as const satisfies Record<string, Role>;

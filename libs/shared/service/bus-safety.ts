@@ -26,11 +26,17 @@ interface JszAnswer {
 export async function checkBusSafety(nc: NatsConnection): Promise<void> {
   const version = nc.info?.version ?? 'unknown';
   if (!isServerNewEnough(version)) {
-    throw new RollcallError('BUS_UNSAFE', `nats-server "${version}" is older than ${minimumServerVersion.join('.')}`);
+    throw new RollcallError(
+      'BUS_UNSAFE',
+      `nats-server "${version}" is older than ${minimumServerVersion.join('.')}`,
+    );
   }
   const answer = await nc.request('rollcall.sys.jetstream', undefined, { timeout: 5000 });
   const { data } = answer.json<JszAnswer>();
   if (data?.config?.sync_always !== true) {
-    throw new RollcallError('BUS_UNSAFE', 'the NATS server acknowledges before it has written to disk (sync_interval is not "always")');
+    throw new RollcallError(
+      'BUS_UNSAFE',
+      'the NATS server acknowledges before it has written to disk (sync_interval is not "always")',
+    );
   }
 }

@@ -11,7 +11,10 @@ export const commonConfig = {
     .describe('NATS servers of the hub, host:port, comma-separated'),
   busCaFile: z.string().min(1).describe('PEM file of the CA that the NATS servers show'),
   identityFile: z.string().min(1).describe("the service's keys and bus user (JSON, mode 0600)"),
-  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('what is logged: debug, info, warn or error'),
+  logLevel: z
+    .enum(['debug', 'info', 'warn', 'error'])
+    .default('info')
+    .describe('what is logged: debug, info, warn or error'),
   logFile: z.string().optional().describe('log to this file instead of stderr'),
   healthPort: z.coerce
     .number()
@@ -27,6 +30,9 @@ export const commonConfig = {
 
 /** Settings of services that talk to the hub's Kubernetes API server. */
 export const kubernetesConfig = {
-  kubeconfig: z.string().optional().describe('kubeconfig of the hub; without it the pod\'s own ServiceAccount'),
+  kubeconfig: z
+    .string()
+    .optional()
+    .describe("kubeconfig of the hub; without it the pod's own ServiceAccount"),
   kubeContext: z.string().optional().describe('context in the kubeconfig; without it the current one'),
 } as const;

@@ -13,8 +13,12 @@ export interface HealthOptions {
 export async function serveHealth(options: HealthOptions): Promise<{ server: Server; port: number }> {
   const server = createServer((request, response) => {
     const why = request.url === '/readyz' ? options.notReady() : undefined;
-    const body = { '/livez': 'ok\n', '/readyz': why ?? 'ok\n', '/metrics': options.metrics() }[request.url ?? ''];
-    response.writeHead(body === undefined ? 404 : why === undefined ? 200 : 503, { 'content-type': 'text/plain' });
+    const body = { '/livez': 'ok\n', '/readyz': why ?? 'ok\n', '/metrics': options.metrics() }[
+      request.url ?? ''
+    ];
+    response.writeHead(body === undefined ? 404 : why === undefined ? 200 : 503, {
+      'content-type': 'text/plain',
+    });
     response.end(body ?? 'not found; try /livez, /readyz or /metrics\n');
   });
   server.listen(options.port, '127.0.0.1');

@@ -31,7 +31,10 @@ export function readIdentity<Shape extends z.ZodRawShape>(
   const schema = identitySchema.extend(more);
   const parsed = schema.safeParse(readJson(path));
   if (!parsed.success) {
-    throw new RollcallError('CONFIG_INVALID', `the identity file "${path}" is not valid\n${z.prettifyError(parsed.error)}`);
+    throw new RollcallError(
+      'CONFIG_INVALID',
+      `the identity file "${path}" is not valid\n${z.prettifyError(parsed.error)}`,
+    );
   }
   return parsed.data as z.output<typeof identitySchema> & z.output<z.ZodObject<Shape>>;
 }

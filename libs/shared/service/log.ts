@@ -34,7 +34,18 @@ export interface Logger {
 }
 
 // A key or token that gets into a field by mistake is not printed (decision 7).
-const redact = ['jwt', 'seed', 'token', 'secret', 'credentials', '*.jwt', '*.seed', '*.token', '*.secret', '*.credentials'];
+const redact = [
+  'jwt',
+  'seed',
+  'token',
+  'secret',
+  'credentials',
+  '*.jwt',
+  '*.seed',
+  '*.token',
+  '*.secret',
+  '*.credentials',
+];
 
 function wrap(logger: PinoLogger): Logger {
   return {
@@ -54,7 +65,13 @@ export function createLogger(options: { service: string; level: string; file?: s
   const destination = pino.destination({ dest: options.file ?? 2, sync: true, mkdir: true });
   return wrap(
     pino(
-      { level: options.level, base: { service: options.service }, errorKey: 'err', redact, timestamp: pino.stdTimeFunctions.isoTime },
+      {
+        level: options.level,
+        base: { service: options.service },
+        errorKey: 'err',
+        redact,
+        timestamp: pino.stdTimeFunctions.isoTime,
+      },
       destination,
     ),
   );

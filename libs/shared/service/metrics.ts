@@ -25,7 +25,8 @@ export function createMetrics<const Names extends Readonly<Record<string, string
       let text = '';
       for (const [name, what] of Object.entries(help)) {
         text += `# HELP ${name} ${what}\n# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}\n`;
-        for (const [key, value] of values) if (key === name || key.startsWith(`${name}{`)) text += `${key} ${value}\n`;
+        for (const [key, value] of values)
+          if (key === name || key.startsWith(`${name}{`)) text += `${key} ${value}\n`;
       }
       return `${text}# EOF\n`;
     },

@@ -18,8 +18,19 @@ export function answerMicro(nc: NatsConnection, options: MicroOptions): void {
   const base = { name: options.name, id, version: options.version, metadata: options.metadata };
   const bodies = {
     PING: () => ({ ...base, type: 'io.nats.micro.v1.ping_response' }),
-    INFO: () => ({ ...base, type: 'io.nats.micro.v1.info_response', description: options.description, endpoints: [] }),
-    STATS: () => ({ ...base, type: 'io.nats.micro.v1.stats_response', started, endpoints: [], data: options.stats() }),
+    INFO: () => ({
+      ...base,
+      type: 'io.nats.micro.v1.info_response',
+      description: options.description,
+      endpoints: [],
+    }),
+    STATS: () => ({
+      ...base,
+      type: 'io.nats.micro.v1.stats_response',
+      started,
+      endpoints: [],
+      data: options.stats(),
+    }),
   };
   for (const verb of verbs) {
     const answer = (error: Error | null, message: Msg) => {

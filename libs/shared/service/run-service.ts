@@ -36,7 +36,10 @@ export interface ServiceOptions {
     readonly healthPort?: number | undefined;
     readonly allowUnsafeBus: boolean;
   };
-  readonly identity: { readonly epoch: number; readonly bus: { readonly jwt: string; readonly seed: string } };
+  readonly identity: {
+    readonly epoch: number;
+    readonly bus: { readonly jwt: string; readonly seed: string };
+  };
   /** Every metric of the service, with what it says. */
   readonly metrics: Readonly<Record<string, string>>;
   work(context: ServiceContext): Promise<ServiceWork>;
@@ -66,7 +69,14 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   const nc = await connectBus(address, identity.bus, name);
   let work: ServiceWork | undefined;
   let stopping: Promise<void> | undefined;
-  const notReady = () => (stopping ? 'stopping' : nc.isClosed() ? 'not connected to the bus' : work ? work.notReady?.() : 'starting');
+  const notReady = () =>
+    stopping
+      ? 'stopping'
+      : nc.isClosed()
+        ? 'not connected to the bus'
+        : work
+          ? work.notReady?.()
+          : 'starting';
   const health =
     config.healthPort === undefined
       ? undefined

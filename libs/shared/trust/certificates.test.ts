@@ -13,7 +13,7 @@ const leafOptions = {
   commonName: 'Zürich',
   organizations: ['system:masters', 'people'],
   dnsNames: ['hub.example', '*.hub.example'],
-  ipAddresses: ['127.0.0.1', '::1'],
+  ipAddresses: ['127.0.0.1', '::1', '2001:db8::a:0:12'],
   usages: ['server', 'client'],
   validForMs: hourMs,
   nowMs,
@@ -38,6 +38,7 @@ describe('certificates', () => {
     expect(leaf.checkHost('other.example')).toBeUndefined();
     expect(leaf.checkIP('127.0.0.1')).toBe('127.0.0.1');
     expect(leaf.checkIP('::1')).toBe('::1');
+    expect(leaf.checkIP('2001:db8:0:0:0:a:0:12')).toBeDefined();
     expect(leaf.checkIP('127.0.0.2')).toBeUndefined();
     expect(leaf.subject).toBe('O=system:masters\nO=people\nCN=Zürich');
     expect(leaf.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2']);

@@ -7,7 +7,7 @@ import {
   X509Certificate,
 } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import forge from 'node-forge';
+import { isIPv4, isIPv6 } from 'node:net';
 import { der, type DerNode, extension, fromDer, name, oid, toDer, validity } from './x509-der.ts';
 
 /** A certificate and its private key (PKCS#8). The key is a secret: files of it are 0600. */
@@ -139,7 +139,7 @@ function spki(publicKey: KeyObject): Buffer {
 function keyId(publicKey: KeyObject): string {
   const uncompressedPointBytes = 65;
   const point = spki(publicKey).subarray(-uncompressedPointBytes);
-  return createHash('sha1').update(point).digest('latin1');
+  return createHash('sha1').update(point).digest().toString('latin1');
 }
 
 /** RFC 5280, 4.1.2.2: positive and at most 20 bytes; 126 random bits are never guessed or drawn twice. */
@@ -167,7 +167,10 @@ function dnsName(text: string): DerNode {
 }
 
 function ipAddress(text: string): DerNode {
-  const bytes: string | null = forge.util.bytesFromIP(text);
-  if (bytes === null) throw new TypeError(`"${text}" is not an IP address`);
-  return der.context(7, bytes);
+  if (isIPv4(text)) return der.context(7, String.fromCharCode(...text.split('.').map(Number)));
+  if (!isIPv6(text) || text.includes('.')) throw new TypeError(`"${text}" is not an IP address`);
+  const [head = [], tail = []] = text.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  const groups = [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
+  return der.context(7, String.fromCharCode(...groups.flatMap((group) => [group >> 8, group & 0xff])));
 }

@@ -10,3 +10,4 @@ export {
   type RegistrationToken,
   tokenIdOf,
 } from './token.ts';
+export { createXkey, type Xkey, xkeyFromSeed } from './xkey.ts';

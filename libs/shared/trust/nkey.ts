@@ -57,7 +57,8 @@ function crc16(bytes: Uint8Array): number {
   let crc = 0;
   for (const byte of bytes) {
     crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++) crc = ((crc & 0x80_00) === 0 ? crc << 1 : (crc << 1) ^ 0x10_21) & 0xff_ff;
+    for (let bit = 0; bit < 8; bit++)
+      crc = ((crc & 0x80_00) === 0 ? crc << 1 : (crc << 1) ^ 0x10_21) & 0xff_ff;
   }
   return crc;
 }
@@ -123,8 +124,15 @@ export function isPublicNkey(text: string, role: NkeyRole): boolean {
 }
 
 /** Whether `signature` (base64url) over `data` was made by the holder of `publicKey`. False for malformed input. */
-export function verifyNkeySignature(publicKey: string, data: string | Uint8Array, signature: string): boolean {
-  const raw = rawOf(publicKey, publicKey.startsWith('A') ? 'account' : publicKey.startsWith('O') ? 'operator' : 'user');
+export function verifyNkeySignature(
+  publicKey: string,
+  data: string | Uint8Array,
+  signature: string,
+): boolean {
+  const raw = rawOf(
+    publicKey,
+    publicKey.startsWith('A') ? 'account' : publicKey.startsWith('O') ? 'operator' : 'user',
+  );
   if (!raw) return false;
   const key = createPublicKey({ key: Buffer.concat([spkiHead, raw]), format: 'der', type: 'spki' });
   const signatureBytes = Buffer.from(signature, 'base64url');

@@ -31,7 +31,10 @@ export function parseRegistrationToken(text: string): RegistrationToken {
   const hubId = normalizeCrockford(hub);
   const canonical = normalizeCrockford(secret);
   if (version !== 'rc1' || rest.length > 0 || hubId?.length !== 16 || canonical?.length !== 26) {
-    throw new RollcallError('TOKEN_INVALID', `the token (${text.trim().length} characters) is not of the form rc1.<16>.<26>`);
+    throw new RollcallError(
+      'TOKEN_INVALID',
+      `the token (${text.trim().length} characters) is not of the form rc1.<16>.<26>`,
+    );
   }
   return { hubId, key: keyOf(canonical) };
 }

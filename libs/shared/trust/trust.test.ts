@@ -6,14 +6,17 @@ import { createNkey, isPublicNkey, nkeyFromSeed, verifyNkeySignature } from './n
 import { isSignedBy, signMessage } from './signed-message.ts';
 import { createRegistrationToken, hubIdOf, keyFingerprint, parseRegistrationToken } from './token.ts';
 
-test.each(['operator', 'account', 'user', 'server'] as const)('our %s keys are those of the NATS library', (role) => {
-  const ours = createNkey(role);
-  const theirs = nkeys.fromSeed(new TextEncoder().encode(ours.seed));
-  expect(theirs.getPublicKey()).toBe(ours.publicKey);
-  expect(Buffer.from(theirs.sign(Buffer.from('nonce'))).toString('base64url')).toBe(ours.sign('nonce'));
-  expect(nkeyFromSeed(ours.seed).publicKey).toBe(ours.publicKey);
-  expect(isPublicNkey(ours.publicKey, role)).toBe(true);
-});
+test.each(['operator', 'account', 'user', 'server'] as const)(
+  'our %s keys are those of the NATS library',
+  (role) => {
+    const ours = createNkey(role);
+    const theirs = nkeys.fromSeed(new TextEncoder().encode(ours.seed));
+    expect(theirs.getPublicKey()).toBe(ours.publicKey);
+    expect(Buffer.from(theirs.sign(Buffer.from('nonce'))).toString('base64url')).toBe(ours.sign('nonce'));
+    expect(nkeyFromSeed(ours.seed).publicKey).toBe(ours.publicKey);
+    expect(isPublicNkey(ours.publicKey, role)).toBe(true);
+  },
+);
 
 test('a signature fits only its key and its data', () => {
   const [a, b] = [createNkey('user'), createNkey('user')];
@@ -27,10 +30,14 @@ test('a signature fits only its key and its data', () => {
 test('a changed key is no key: the checksum sees it', () => {
   const { publicKey } = createNkey('user');
   fc.assert(
-    fc.property(fc.nat(publicKey.length - 1), fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567*>. '), (at, letter) => {
-      const changed = publicKey.slice(0, at) + letter + publicKey.slice(at + 1);
-      expect(isPublicNkey(changed, 'user')).toBe(changed === publicKey);
-    }),
+    fc.property(
+      fc.nat(publicKey.length - 1),
+      fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567*>. '),
+      (at, letter) => {
+        const changed = publicKey.slice(0, at) + letter + publicKey.slice(at + 1);
+        expect(isPublicNkey(changed, 'user')).toBe(changed === publicKey);
+      },
+    ),
   );
   expect(isPublicNkey(publicKey.toLowerCase(), 'user')).toBe(false);
 });
@@ -42,25 +49,42 @@ test('any text can be verified and decoded without a throw', () => {
 
 test('a JWT is read back, and not when it was changed', () => {
   const signer = createNkey('account');
-  const jwt = encodeJwt({ subject: 'U1', name: 'n', nowMs: 5000, expiresAtMs: 9000, nats: { type: 'user' } }, signer);
-  expect(decodeJwt(jwt)).toMatchObject({ iss: signer.publicKey, sub: 'U1', iat: 5, exp: 9, nats: { version: 2 } });
+  const jwt = encodeJwt(
+    { subject: 'U1', name: 'n', nowMs: 5000, expiresAtMs: 9000, nats: { type: 'user' } },
+    signer,
+  );
+  expect(decodeJwt(jwt)).toMatchObject({
+    iss: signer.publicKey,
+    sub: 'U1',
+    iat: 5,
+    exp: 9,
+    nats: { version: 2 },
+  });
   expect(decodeJwt(`${jwt.slice(0, -4)}AAAA`)).toBeUndefined();
 });
 
 test('a token is read back as its holder would type it', () => {
   const token = createRegistrationToken(hubIdOf(createNkey('account').publicKey));
   expect(token.text).toMatch(/^rc1\.[0-9a-z]{16}\.[0-9a-z]{26}$/);
-  expect(parseRegistrationToken(` ${token.text.replace('rc1', 'rc1')}\n`).key.publicKey).toBe(token.key.publicKey);
+  expect(parseRegistrationToken(` ${token.text.replace('rc1', 'rc1')}\n`).key.publicKey).toBe(
+    token.key.publicKey,
+  );
   const [head, hub, secret] = token.text.split('.');
-  expect(parseRegistrationToken(`${head}.${hub?.toUpperCase()}.${secret?.toUpperCase()}`).key.publicKey).toBe(token.key.publicKey);
+  expect(parseRegistrationToken(`${head}.${hub?.toUpperCase()}.${secret?.toUpperCase()}`).key.publicKey).toBe(
+    token.key.publicKey,
+  );
 });
 
-test.each(['', 'rc1', 'rc1..', 'rc2.0123456789abcdef.0123456789abcdefghjkmnpqrs', 'rc1.*.>', 'rc1.0123456789abcdef.short'])(
-  'the token "%s" is refused without being quoted',
-  (text) => {
-    expect(() => parseRegistrationToken(text)).toThrow(expect.objectContaining({ code: 'TOKEN_INVALID' }));
-  },
-);
+test.each([
+  '',
+  'rc1',
+  'rc1..',
+  'rc2.0123456789abcdef.0123456789abcdefghjkmnpqrs',
+  'rc1.*.>',
+  'rc1.0123456789abcdef.short',
+])('the token "%s" is refused without being quoted', (text) => {
+  expect(() => parseRegistrationToken(text)).toThrow(expect.objectContaining({ code: 'TOKEN_INVALID' }));
+});
 
 test('a signed message shows each of its signers and nobody else', () => {
   const [a, b, c] = [createNkey('user'), createNkey('user'), createNkey('user')];

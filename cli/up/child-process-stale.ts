@@ -1,0 +1,80 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { processIdentity } from './child-process-identity.ts';
+
+/** Children outlive a parent that was killed, so each leaves a note in `<stateDir>/run/` for the next run. */
+interface ChildNote {
+  pid: number;
+  identity: string;
+}
+
+const stopWithinMs = 3_000;
+const pollMs = 20;
+
+/** Notes a child that runs. @returns how to remove the note once the child is gone */
+export function noteChild(stateDir: string, name: string, pid: number): () => void {
+  const identity = processIdentity(pid);
+  const folder = join(stateDir, 'run');
+  const path = join(folder, `${name}.json`);
+  if (identity === undefined) return () => undefined;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(path, JSON.stringify({ pid, identity } satisfies ChildNote), { mode: 0o600 });
+  return () => rmSync(path, { force: true });
+}
+
+/**
+ * Ends the children that an earlier, killed run left behind: politely first, for 3 s. A process that only has the same
+ * number is left alone. Never call it while another run uses the directory.
+ * @returns the names of the children that were ended
+ */
+export async function reapStale(stateDir: string): Promise<string[]> {
+  const stale = readNotes(join(stateDir, 'run')).filter(
+    ({ note }) => note !== undefined && isStillRunning(note),
+  );
+  await Promise.all(stale.map(({ note }) => (note === undefined ? undefined : end(note))));
+  rmSync(join(stateDir, 'run'), { recursive: true, force: true });
+  return stale.map(({ name }) => name);
+}
+
+function isStillRunning(note: ChildNote): boolean {
+  return processIdentity(note.pid) === note.identity;
+}
+
+async function end(note: ChildNote): Promise<void> {
+  const deadlineMs = performance.now() + stopWithinMs;
+  signal(note, 'SIGTERM');
+  while (isStillRunning(note)) {
+    if (performance.now() > deadlineMs) signal(note, 'SIGKILL');
+    await delay(pollMs);
+  }
+}
+
+function signal(note: ChildNote, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(note.pid, name);
+  } catch {
+    // It ended between the look and the signal.
+  }
+}
+
+function readNotes(folder: string): { name: string; note: ChildNote | undefined }[] {
+  let files: string[];
+  try {
+    files = readdirSync(folder).filter((file) => file.endsWith('.json'));
+  } catch {
+    return [];
+  }
+  return files.map((file) => ({ name: file.replace(/\.json$/, ''), note: readNote(join(folder, file)) }));
+}
+
+/** A note that was cut off by the kill is none. */
+function readNote(path: string): ChildNote | undefined {
+  try {
+    const note = JSON.parse(readFileSync(path, 'utf8')) as Partial<ChildNote>;
+    const { pid, identity } = note;
+    return typeof pid === 'number' && typeof identity === 'string' ? { pid, identity } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,214 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { RollcallError } from '@rollcall/shared/errors';
+import {
+  agentRoles,
+  type AgentRole,
+  agentsAccountClaims,
+  authAccountClaims,
+  hubAccountClaims,
+  type HubKeys,
+  operatorClaims,
+  otherRoles,
+  type Role,
+  serviceRoles,
+  type ServiceName,
+  sysAccountClaims,
+  userClaims,
+} from '@rollcall/shared/rights';
+import {
+  createCa,
+  createNkey,
+  createXkey,
+  encodeJwt,
+  hubIdOf,
+  type Nkey,
+  spkiPin,
+} from '@rollcall/shared/trust';
+import { readState, writePrivate } from './private-files.ts';
+
+/** Bumped when an older Rollcall could not read the directory any more. */
+const stateVersion = 1;
+
+/** What is public of a hub; everything that joins or watches it needs some of this. */
+export interface HubState {
+  readonly version: number;
+  readonly hubId: string;
+  readonly epoch: number;
+  readonly answerKey: string;
+  readonly keys: HubKeys;
+  readonly caPem: string;
+  /** `sha256:<hex>` of the CA's public key, for `--ca-cert-hash`. */
+  readonly caCertHash: string;
+  readonly operatorJwt: string;
+  readonly accountJwts: Readonly<Record<string, string>>;
+  readonly sentinelJwt: string;
+}
+
+interface BusUser {
+  readonly jwt: string;
+  readonly seed: string;
+}
+
+function busUser(
+  role: Role,
+  name: string,
+  issuer: { account: string; signer: Nkey },
+  nowMs: number,
+): BusUser {
+  const key = createNkey('user');
+  const jwt = encodeJwt(
+    { subject: key.publicKey, name, nowMs, nats: userClaims(role, issuer.account) },
+    issuer.signer,
+  );
+  return { jwt, seed: key.seed };
+}
+
+/** The credentials file that the `nats` command and every NATS client read. */
+function credsFile(user: BusUser): string {
+  const block = (what: string, text: string) => `-----BEGIN ${what}-----\n${text}\n------END ${what}------\n`;
+  return `${block('NATS USER JWT', user.jwt)}\n${block('USER NKEY SEED', user.seed)}`;
+}
+
+/**
+ * Everybody who connects starts as this user, may do nothing, and is sent to the callout (`default_sentinel`).
+ * It is no secret: a bearer token that grants nothing.
+ */
+function sentinel(keys: HubKeys, signer: Nkey, nowMs: number): string {
+  const nothing = { deny: ['>'] };
+  const claims = {
+    type: 'user',
+    issuer_account: keys.auth,
+    bearer_token: true,
+    pub: nothing,
+    sub: nothing,
+    subs: -1,
+    data: -1,
+    payload: -1,
+  };
+  return encodeJwt({ subject: createNkey('user').publicKey, name: 'sentinel', nowMs, nats: claims }, signer);
+}
+
+/** Makes all keys of a hub. The operator's root and the accounts' roots go to `offline/`; nothing that runs reads them. */
+function createHub(stateDir: string, nowMs: number): HubState {
+  const root = createNkey('operator');
+  const operatorSigners = [createNkey('operator'), createNkey('operator')] as const;
+  const account = {
+    sys: createNkey('account'),
+    auth: createNkey('account'),
+    agents: createNkey('account'),
+    hub: createNkey('account'),
+  };
+  const signer = { sys: createNkey('account'), auth: createNkey('account'), hub: createNkey('account') };
+  const roles = Object.keys(agentRoles) as AgentRole[];
+  const agentSigners = Object.fromEntries(roles.map((role) => [role, createNkey('account')])) as Record<
+    AgentRole,
+    Nkey
+  >;
+  const calloutKey = createNkey('user');
+  const xkey = createXkey();
+  const answerKey = createNkey('account');
+  const ca = createCa({ commonName: 'Rollcall hub CA', validForDays: 3650, nowMs });
+  const keys: HubKeys = {
+    sys: account.sys.publicKey,
+    auth: account.auth.publicKey,
+    agents: account.agents.publicKey,
+    hub: account.hub.publicKey,
+    hubSigner: signer.hub.publicKey,
+    sysSigner: signer.sys.publicKey,
+    authSigner: signer.auth.publicKey,
+    agentSigners: Object.fromEntries(
+      roles.map((role) => [role, agentSigners[role].publicKey]),
+    ) as HubKeys['agentSigners'],
+    calloutUser: calloutKey.publicKey,
+    calloutXkey: xkey.publicKey,
+  };
+  const sign = (name: string, subject: string, nats: Record<string, unknown>) =>
+    encodeJwt({ subject, name, nowMs, nats }, operatorSigners[0]);
+  const hub: HubState = {
+    version: stateVersion,
+    hubId: hubIdOf(answerKey.publicKey),
+    epoch: 1,
+    answerKey: answerKey.publicKey,
+    keys,
+    caPem: ca.certificatePem,
+    caCertHash: spkiPin(ca.certificatePem),
+    operatorJwt: encodeJwt(
+      { subject: root.publicKey, name: 'rollcall', nowMs, nats: operatorClaims(keys.sys, operatorSigners) },
+      root,
+    ),
+    accountJwts: {
+      [keys.sys]: sign('SYS', keys.sys, sysAccountClaims(keys)),
+      [keys.auth]: sign('AUTH', keys.auth, authAccountClaims(keys)),
+      [keys.agents]: sign('AGENTS', keys.agents, agentsAccountClaims(keys, {})),
+      [keys.hub]: sign('HUB', keys.hub, hubAccountClaims(keys)),
+    },
+    sentinelJwt: sentinel(keys, signer.auth, nowMs),
+  };
+
+  const hubIssuer = { account: keys.hub, signer: signer.hub };
+  const base = { hubId: hub.hubId, epoch: hub.epoch };
+  const more: Partial<Record<ServiceName, Record<string, unknown>>> = {
+    registrar: {
+      answerKeySeed: answerKey.seed,
+      agentsAccount: keys.agents,
+      agentSigners: Object.fromEntries(roles.map((role) => [role, agentSigners[role].seed])),
+      callout: {
+        seed: calloutKey.seed,
+        jwt: encodeJwt(
+          {
+            subject: calloutKey.publicKey,
+            name: 'callout',
+            nowMs,
+            nats: userClaims(otherRoles.callout, keys.auth),
+          },
+          signer.auth,
+        ),
+        account: keys.auth,
+        // The account's own key signs callout responses: the server refuses those of its signing keys without saying why.
+        accountSeed: account.auth.seed,
+        xkeySeed: xkey.seed,
+      },
+    },
+    'trust-keeper': {
+      hubKeys: keys,
+      operatorSigningSeed: operatorSigners[1].seed,
+      sys: busUser(otherRoles.claims, 'claims', { account: keys.sys, signer: signer.sys }, nowMs),
+    },
+  };
+  for (const name of Object.keys(serviceRoles) as ServiceName[]) {
+    const identity = { ...base, bus: busUser(serviceRoles[name], name, hubIssuer, nowMs), ...more[name] };
+    writePrivate(join(stateDir, 'identities', `${name}.json`), JSON.stringify(identity, undefined, 2));
+  }
+  const setup = busUser(otherRoles.setup, 'setup', hubIssuer, nowMs);
+  writePrivate(join(stateDir, 'identities', 'setup.json'), JSON.stringify({ ...base, bus: setup }));
+  writePrivate(join(stateDir, 'ops.creds'), credsFile(busUser(otherRoles.ops, 'ops', hubIssuer, nowMs)));
+  writePrivate(join(stateDir, 'nats', 'ca-key.pem'), ca.privateKeyPem);
+  const offline = {
+    operator: root.seed,
+    operatorSigners: operatorSigners.map((key) => key.seed),
+    accounts: Object.fromEntries(Object.entries(account).map(([name, key]) => [name, key.seed])),
+    signers: Object.fromEntries(Object.entries(signer).map(([name, key]) => [name, key.seed])),
+  };
+  writePrivate(join(stateDir, 'offline', 'keys.json'), JSON.stringify(offline, undefined, 2));
+  // Last, because its presence says that everything else is there.
+  writePrivate(join(stateDir, 'hub.json'), JSON.stringify(hub, undefined, 2));
+  return hub;
+}
+
+/**
+ * The hub of a state directory: the one that is there, or a new one.
+ * @throws RollcallError STATE_VERSION, STATE_INVALID
+ */
+export function openHubState(stateDir: string, nowMs: number): HubState {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const found = readState<HubState>(join(stateDir, 'hub.json'));
+  if (!found) return createHub(stateDir, nowMs);
+  if (found.version !== stateVersion) {
+    throw new RollcallError(
+      'STATE_VERSION',
+      `"${stateDir}" was written with state version ${found.version}; this Rollcall reads ${stateVersion}`,
+    );
+  }
+  return found;
+}

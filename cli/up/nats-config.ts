@@ -1,0 +1,38 @@
+import type { HubState } from './hub-state.ts';
+
+export interface NatsServerSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly directory: string;
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+/**
+ * The configuration of the hub's NATS server. It holds no secret: JWTs of accounts, and files by path.
+ *
+ * - `sync_interval: always`: acknowledged means kept (decision 12).
+ * - `ping_interval`: a frozen agent's connection is closed after about a minute; its beats have told long before.
+ * - resolver `full`: account claims (revocations) are pushed while the server runs, and the newer ones win over the preload.
+ */
+export function natsServerConfig(hub: HubState, settings: NatsServerSettings): string {
+  const preload = Object.entries(hub.accountJwts).map(([account, jwt]) => `  ${account}: "${jwt}"`);
+  return `# Written by rollcall at every start; changes here are lost.
+listen: "${settings.host}:${settings.port}"
+server_name: hub
+operator: "${hub.operatorJwt}"
+system_account: ${hub.keys.sys}
+resolver: { type: full, dir: "${settings.directory}/jwt", allow_delete: false, interval: "10s" }
+resolver_preload: {
+${preload.join('\n')}
+}
+default_sentinel: "${hub.sentinelJwt}"
+jetstream: { store_dir: "${settings.directory}/jetstream", sync_interval: always }
+tls: { cert_file: "${settings.certificateFile}", key_file: "${settings.keyFile}", handshake_first: true }
+authorization: { timeout: 5 }
+ping_interval: "20s"
+ping_max: 2
+max_payload: 4MB
+lame_duck_duration: "30s"
+`;
+}

@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseAllDocuments } from 'yaml';
+import { RollcallError } from '../errors/index.ts';
+import type { KubeClient } from './client.ts';
+import { isNotFound } from './kube-api-error.ts';
+import type { KubeObject, StoredObject } from './objects.ts';
+import { apiVersionOf, resources, type Resource } from './resources.ts';
+
+export interface AppliedObject {
+  kind: string;
+  name: string;
+  namespace: string | undefined;
+  outcome: 'created' | 'changed' | 'unchanged';
+}
+
+export interface ApplyManifestsOptions {
+  signal?: AbortSignal;
+}
+
+/** How long a kind may take from its CRD to the first object of it; it is a matter of some 100 ms. */
+const establishWithinMs = 30_000;
+const pollMs = 50;
+
+/**
+ * Applies objects one after the other by server-side apply, taking over fields from other managers, with unknown fields
+ * refused. Waits after a CRD until its kind can be used. What is there already and equal is left alone.
+ * @param manifests - YAML texts of one or more documents, or objects
+ * @throws KubeApiError at the first object that is refused; those before it stay applied
+ */
+export async function applyManifests(
+  client: KubeClient,
+  manifests: readonly (string | KubeObject)[],
+  { signal }: ApplyManifestsOptions = {},
+): Promise<AppliedObject[]> {
+  const resourceOf = createResourceFinder(client, signal);
+  const applied: AppliedObject[] = [];
+  for (const object of manifests.flatMap(objectsOf)) {
+    const resource = await resourceOf(object);
+    const { name = '' } = object.metadata;
+    const namespace = resource.namespaced
+      ? (object.metadata.namespace ?? client.access.namespace)
+      : undefined;
+    const before = await client.get(resource, { name, namespace, signal });
+    const after = await client.apply(resource, object, { namespace, force: true, strict: true, signal });
+    if (resource === resources.customResourceDefinitions) await waitUntilEstablished(client, after, signal);
+    const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;
+    const outcome = before === undefined ? 'created' : isSame ? 'unchanged' : 'changed';
+    applied.push({ kind: object.kind, name, namespace, outcome });
+  }
+  return applied;
+}
+
+function objectsOf(manifest: string | KubeObject): KubeObject[] {
+  if (typeof manifest !== 'string') return [manifest];
+  return parseAllDocuments(manifest).flatMap((document) => {
+    const [problem] = document.errors;
+    if (problem !== undefined) throw problem;
+    const object = document.toJS() as KubeObject | null;
+    return object === null ? [] : [object];
+  });
+}
+
+/** From our own table, or else from discovery, asked once per API version and again while a new kind comes up. */
+function createResourceFinder(client: KubeClient, signal: AbortSignal | undefined) {
+  const known = new Map<string, Resource>();
+  for (const resource of Object.values(resources))
+    known.set(`${apiVersionOf(resource)}/${resource.kind}`, resource);
+
+  return async (object: KubeObject): Promise<Resource> => {
+    const key = `${object.apiVersion}/${object.kind}`;
+    const deadlineMs = performance.now() + establishWithinMs;
+    for (;;) {
+      const resource = known.get(key);
+      if (resource !== undefined) return resource;
+      for (const found of await discover(client, object.apiVersion, signal)) {
+        known.set(`${object.apiVersion}/${found.kind}`, found);
+      }
+      if (known.has(key)) continue;
+      if (performance.now() > deadlineMs) {
+        throw new RollcallError('KUBE_API', `the API server does not know the kind ${key}`);
+      }
+      await delay(pollMs, undefined, { signal });
+    }
+  };
+}
+
+interface ApiResourceList {
+  resources?: { name: string; kind: string; namespaced: boolean }[];
+}
+
+async function discover(
+  client: KubeClient,
+  apiVersion: string,
+  signal: AbortSignal | undefined,
+): Promise<Resource[]> {
+  const [version = '', group = ''] = apiVersion.split('/').toReversed();
+  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const { status, body } = await client.raw(path, { signal });
+  if (status !== 200) return [];
+  const list = JSON.parse(body) as ApiResourceList;
+  return (list.resources ?? [])
+    .filter(({ name }) => !name.includes('/'))
+    .map(({ name, kind, namespaced }) => ({ group, version, plural: name, kind, namespaced }));
+}
+
+interface CrdStatus {
+  conditions?: { type: string; status: string }[];
+}
+interface CrdSpec {
+  group: string;
+  names: { plural: string };
+  versions: { name: string; served: boolean }[];
+}
+
+/** The condition comes a moment before the paths do, so both are waited for. */
+async function waitUntilEstablished(
+  client: KubeClient,
+  applied: StoredObject,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { name } = applied.metadata;
+  const deadlineMs = performance.now() + establishWithinMs;
+  for (;;) {
+    const crd = await client.get<KubeObject<CrdSpec, CrdStatus>>(resources.customResourceDefinitions, {
+      name,
+      signal,
+    });
+    const isEstablished = crd?.status?.conditions?.some(
+      ({ type, status }) => type === 'Established' && status === 'True',
+    );
+    if (crd?.spec !== undefined && isEstablished === true && (await isServed(client, crd.spec, signal)))
+      return;
+    if (performance.now() > deadlineMs) {
+      throw new RollcallError(
+        'KUBE_API',
+        `the CRD "${name}" was not established within ${establishWithinMs} ms`,
+      );
+    }
+    await delay(pollMs, undefined, { signal });
+  }
+}
+
+async function isServed(
+  client: KubeClient,
+  spec: CrdSpec,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const version = spec.versions.find(({ served }) => served)?.name;
+  if (version === undefined) return true;
+  const resource = { group: spec.group, version, plural: spec.names.plural, kind: '', namespaced: false };
+  try {
+    await client.listPage(resource, { limit: 1, signal });
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}

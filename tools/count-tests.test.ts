@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { countTests } from './count-tests.mjs';
+
+const file = (status: string, ...statuses: string[]) => ({
+  name: 'a.test.ts',
+  status,
+  assertionResults: statuses.map((each) => ({ status: each })),
+});
+
+test.each([
+  {
+    name: 'all well',
+    files: [file('passed', 'passed', 'passed')],
+    exitCode: 0,
+    want: { passed: 2, failed: 0 },
+  },
+  {
+    name: 'skipped tests are not counted',
+    files: [file('passed', 'passed', 'skipped')],
+    exitCode: 0,
+    want: { passed: 1, failed: 0 },
+  },
+  {
+    name: 'a failed test is counted once',
+    files: [file('failed', 'passed', 'failed')],
+    exitCode: 1,
+    want: { passed: 1, failed: 1 },
+  },
+  {
+    name: 'a file that cannot be loaded',
+    files: [file('passed', 'passed'), file('failed')],
+    exitCode: 1,
+    want: { passed: 1, failed: 1 },
+  },
+  {
+    name: 'an error outside of every test',
+    files: [file('passed', 'passed')],
+    exitCode: 1,
+    want: { passed: 1, failed: 1 },
+  },
+  { name: 'no test ran', files: [], exitCode: 0, want: { passed: 0, failed: 1 } },
+])('countTests: $name', ({ files, exitCode, want }) => {
+  expect(countTests({ testResults: files }, exitCode)).toEqual(want);
+});
+
+test('countTests: a runner that wrote no report is one failure', () => {
+  expect(countTests(undefined, 1)).toEqual({ passed: 0, failed: 1 });
+});

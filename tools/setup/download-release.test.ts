@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { checksumFor, downloadRelease } from './download-release.mjs';
+import { versionOf } from './find-program.mjs';
+import { goPlatform, pinnedTools } from './pinned-tools.mjs';
+import { natsServerTool, scriptPrinting, temporaryFolder, writeScript } from './test-programs.ts';
+
+const tool = natsServerTool();
+const asset = `nats-server-v${tool.version}-${goPlatform.os}-${goPlatform.arch}`;
+
+/** Serves files by path, as a release host would. */
+async function releaseHost(files: Record<string, string | Buffer>): Promise<string> {
+  const server = createServer((request, response) => {
+    const file = files[request.url ?? ''];
+    response.statusCode = file === undefined ? 404 : 200;
+    response.end(file);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return urlOf(server);
+}
+
+function urlOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return `http://127.0.0.1:${address.port}`;
+}
+
+function archiveOf(version: string): Buffer {
+  const folder = temporaryFolder();
+  writeScript(join(folder, asset, 'nats-server'), scriptPrinting(version));
+  execFileSync('tar', ['-czf', `${asset}.tar.gz`, asset], { cwd: folder });
+  return readFileSync(join(folder, `${asset}.tar.gz`));
+}
+
+const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
+const download = (which: typeof tool, baseUrl: string, folder: string) =>
+  downloadRelease(which, folder, { env: { [which.release.baseUrlEnv]: baseUrl }, onProgress: () => {} });
+
+test('an archive with the published checksum is unpacked and runs', async () => {
+  const archive = archiveOf('2.15.2');
+  const host = await releaseHost({
+    [`/v2.15.2/${asset}.tar.gz`]: archive,
+    '/v2.15.2/SHA256SUMS': `${sha256('other')}  other.tar.gz\n${sha256(archive)}  ${asset}.tar.gz\n`,
+  });
+  const folder = temporaryFolder();
+  await download(tool, host, folder);
+  expect(await versionOf(tool, join(folder, 'nats-server'))).toBe('2.15.2');
+});
+
+test('an archive with another checksum is refused', async () => {
+  const host = await releaseHost({
+    [`/v2.15.2/${asset}.tar.gz`]: archiveOf('2.15.2'),
+    '/v2.15.2/SHA256SUMS': `${sha256('as published')}  ${asset}.tar.gz\n`,
+  });
+  await expect(download(tool, host, temporaryFolder())).rejects.toThrow(
+    new RegExp(`has SHA-256 [0-9a-f]{64}, published is ${sha256('as published')}`),
+  );
+});
+
+test('a release without a checksum is refused before it is downloaded', async () => {
+  const host = await releaseHost({ '/v2.15.2/SHA256SUMS': '' });
+  await expect(download(tool, host, temporaryFolder())).rejects.toThrow(/holds no SHA-256 for/);
+});
+
+test('a bare binary is checked against the .sha256 beside it', async () => {
+  const kubectl = pinnedTools.find(({ name }) => name === 'kubectl');
+  if (kubectl === undefined) throw new Error('kubectl is not pinned');
+  const binary = '#!/bin/sh\necho "Client Version: v1.36.3"\n';
+  const path = `/v1.36.3/bin/${goPlatform.os}/${goPlatform.arch}/kubectl`;
+  const host = await releaseHost({ [path]: binary, [`${path}.sha256`]: sha256(binary) });
+  const folder = temporaryFolder();
+  await download(kubectl, host, folder);
+  expect(await versionOf(kubectl, join(folder, 'kubectl'))).toBe('1.36.3');
+});
+
+test('a missing release and a host that is away are named', async () => {
+  const host = await releaseHost({});
+  await expect(download(tool, host, temporaryFolder())).rejects.toThrow(/SHA256SUMS: status 404/);
+  const away = createServer().listen(0, '127.0.0.1');
+  await once(away, 'listening');
+  const url = urlOf(away);
+  away.close();
+  await once(away, 'close');
+  await expect(download(tool, url, temporaryFolder())).rejects.toThrow(
+    /SHA256SUMS: fetch failed: .*ECONNREFUSED/,
+  );
+});
+
+test('a checksum is found by name, never taken from another file', () => {
+  const [ours, theirs] = [sha256('ours'), sha256('theirs')];
+  expect(checksumFor(`${theirs}  b.zip\n${ours} *a.zip\n`, 'a.zip')).toBe(ours);
+  expect(checksumFor(`${theirs}  b.zip\n`, 'a.zip')).toBeUndefined();
+  expect(checksumFor(`${ours.toUpperCase()}\n`, 'a')).toBe(ours);
+});

@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { watch } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { pathInCache } from './cache-folder.mjs';
+import { providePrograms } from './provide-programs.mjs';
+import { natsServerTool, scriptPrinting, temporaryFolder, writeScript } from './test-programs.ts';
+
+const tool = natsServerTool();
+
+// The progress of builds that never were would only confuse whoever reads the test run.
+beforeEach(() => {
+  vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** A machine without network whose `go` is a script; what the script notes is in `log`. */
+function machine(goScript?: (log: string) => string) {
+  const folder = temporaryFolder();
+  const log = join(folder, 'log');
+  mkdirSync(log);
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  if (goScript) writeScript(join(bin, 'go'), goScript(log));
+  // `fetch` refuses port 1 by itself, so no test waits for a network.
+  const env = { PATH: bin, [tool.release.baseUrlEnv]: 'http://127.0.0.1:1' };
+  const place = { env, cache: join(folder, 'cache'), recordFile: join(folder, 'record.json') };
+  return { place, log, binaries: () => readdirSync(join(place.cache, 'bin')).toSorted() };
+}
+
+/** Does what `go build -o FILE` does, for the arguments that set-up gives; and notes each call. */
+const goThatBuilds = (log: string) => `#!/bin/sh
+echo build >> "${log}/calls"
+while [ "$1" != -o ]; do shift; done
+echo '${scriptPrinting('2.15.2').trim()}' > "$2"
+/bin/chmod 755 "$2"
+`;
+
+const goThatHangs = (log: string) => `#!/bin/sh
+trap 'exit 130' INT
+while [ "$1" != -o ]; do shift; done
+echo half > "$2"
+echo started > "${log}/started"
+while :; do /bin/sleep 0.02; done
+`;
+
+test('what cannot be downloaded is built, and a second run looks at nothing', async () => {
+  const { place, log, binaries } = machine(goThatBuilds);
+  const record = await providePrograms([tool], place);
+  expect(record['nats-server']).toMatchObject({ path: pathInCache(place.cache, tool), from: 'build' });
+  expect(binaries()).toEqual(['nats-server-2.15.2']);
+  await providePrograms([tool], { ...place, env: { ...place.env, PATH: '' } });
+  expect(readFileSync(join(log, 'calls'), 'utf8')).toBe('build\n');
+});
+
+test('a program that changed since is looked at again', async () => {
+  const { place, log } = machine(goThatBuilds);
+  await providePrograms([tool], place);
+  writeFileSync(pathInCache(place.cache, tool), 'broken');
+  await providePrograms([tool], place);
+  expect(readFileSync(join(log, 'calls'), 'utf8')).toBe('build\nbuild\n');
+});
+
+test('two at once build once', async () => {
+  const { place, log, binaries } = machine(goThatBuilds);
+  const second = { ...place, recordFile: `${place.recordFile}.second` };
+  const records = await Promise.all([providePrograms([tool], place), providePrograms([tool], second)]);
+  expect(records.map((record) => record['nats-server']?.from).toSorted()).toEqual(['build', 'cache']);
+  expect(readFileSync(join(log, 'calls'), 'utf8')).toBe('build\n');
+  expect(binaries()).toEqual(['nats-server-2.15.2']);
+});
+
+test('an interrupted build leaves nothing half made and no lock', async () => {
+  const { place, log, binaries } = machine(goThatHangs);
+  const interruption = new AbortController();
+  const watching = watch(log, { signal: interruption.signal });
+  const run = providePrograms([tool], { ...place, signal: interruption.signal });
+  const outcome = run.catch((reason: unknown) => reason);
+  for await (const { filename } of watching) if (filename === 'started') break;
+  interruption.abort(new Error('stopped by a person'));
+  expect(String(await outcome)).toContain('stopped by a person');
+  expect(binaries()).toEqual([]);
+  expect(readdirSync(join(place.cache, 'locks'))).toEqual([]);
+  expect(existsSync(place.recordFile)).toBe(false);
+});
+
+test('what a killed set-up left is removed, what a running one makes is not', async () => {
+  const { place, binaries } = machine(goThatBuilds);
+  const ended = spawnSync('true').pid;
+  const running = `.making-${process.pid}-other`;
+  for (const name of [`.making-${ended}-abc`, running])
+    mkdirSync(join(place.cache, 'bin', name), { recursive: true });
+  await providePrograms([tool], place);
+  expect(binaries()).toEqual([running, 'nats-server-2.15.2']);
+});
+
+test('when nothing works the error names every way and what to do', async () => {
+  const { place } = machine();
+  const error = await providePrograms([tool], place).catch((reason: unknown) => reason);
+  expect(String(error)).toMatch(
+    /ROLLCALL_NATS_SERVER: not set\n.*PATH: .*\n.*cache: .*\n.*download: .*\n.*build: no `go` on PATH/,
+  );
+  expect(String(error)).toContain('What to do');
+});
+
+test('what Go said stands in the error', async () => {
+  const { place } = machine(() => '#!/bin/sh\necho "go: go.mod requires go >= 1.26.0" >&2\nexit 1\n');
+  await expect(providePrograms([tool], place)).rejects.toThrow(
+    /go build ended with 1:\n.*requires go >= 1\.26\.0/,
+  );
+});

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processIdentity } from './child-process-identity.ts';
@@ -8,6 +8,9 @@ interface ChildNote {
   pid: number;
   identity: string;
 }
+
+/** Numbers of children of this very process, which are nobody's leftovers. */
+const ours = new Set<number>();
 
 const stopWithinMs = 3_000;
 const pollMs = 20;
@@ -20,21 +23,32 @@ export function noteChild(stateDir: string, name: string, pid: number): () => vo
   if (identity === undefined) return () => undefined;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(path, JSON.stringify({ pid, identity } satisfies ChildNote), { mode: 0o600 });
-  return () => rmSync(path, { force: true });
+  ours.add(pid);
+  return () => {
+    ours.delete(pid);
+    rmSync(path, { force: true });
+  };
 }
 
 /**
  * Ends the children that an earlier, killed run left behind: politely first, for 3 s. A process that only has the same
- * number is left alone. Never call it while another run uses the directory.
+ * number is left alone, and so are the children of this process. Never call it while another run uses the directory.
  * @returns the names of the children that were ended
  */
 export async function reapStale(stateDir: string): Promise<string[]> {
-  const stale = readNotes(join(stateDir, 'run')).filter(
-    ({ note }) => note !== undefined && isStillRunning(note),
-  );
-  await Promise.all(stale.map(({ note }) => (note === undefined ? undefined : end(note))));
-  rmSync(join(stateDir, 'run'), { recursive: true, force: true });
-  return stale.map(({ name }) => name);
+  const reaped: string[] = [];
+  const folder = join(stateDir, 'run');
+  const reap = async (file: string): Promise<void> => {
+    const note = readNote(join(folder, file));
+    if (note !== undefined && ours.has(note.pid)) return;
+    if (note !== undefined && isStillRunning(note)) {
+      await end(note);
+      reaped.push(file.replace(/\.json$/, ''));
+    }
+    rmSync(join(folder, file), { force: true });
+  };
+  await Promise.all(notesIn(folder).map(reap));
+  return reaped;
 }
 
 function isStillRunning(note: ChildNote): boolean {
@@ -58,14 +72,8 @@ function signal(note: ChildNote, name: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-function readNotes(folder: string): { name: string; note: ChildNote | undefined }[] {
-  let files: string[];
-  try {
-    files = readdirSync(folder).filter((file) => file.endsWith('.json'));
-  } catch {
-    return [];
-  }
-  return files.map((file) => ({ name: file.replace(/\.json$/, ''), note: readNote(join(folder, file)) }));
+function notesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
 }
 
 /** A note that was cut off by the kill is none. */

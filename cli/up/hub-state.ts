@@ -64,10 +64,13 @@ function busUser(
   return { jwt, seed: key.seed };
 }
 
+function credsBlock(what: string, text: string): string {
+  return `-----BEGIN ${what}-----\n${text}\n------END ${what}------\n`;
+}
+
 /** The credentials file that the `nats` command and every NATS client read. */
 function credsFile(user: BusUser): string {
-  const block = (what: string, text: string) => `-----BEGIN ${what}-----\n${text}\n------END ${what}------\n`;
-  return `${block('NATS USER JWT', user.jwt)}\n${block('USER NKEY SEED', user.seed)}`;
+  return `${credsBlock('NATS USER JWT', user.jwt)}\n${credsBlock('USER NKEY SEED', user.seed)}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { type BusAddress, type BusCredentials, connectBus, setUpStreams } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -40,12 +41,11 @@ export async function startNatsServer(
   const directory = join(stateDir, 'nats');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const names = ['localhost', ...options.advertised];
-  const isIp = (name: string) => /^[\d.]+$|:/.test(name);
   const leaf = issueCertificate({
     ca: { certificatePem: hub.caPem, privateKeyPem: readFileSync(join(directory, 'ca-key.pem'), 'utf8') },
     commonName: 'rollcall hub',
-    dnsNames: names.filter((name) => !isIp(name)),
-    ipAddresses: ['127.0.0.1', ...names.filter(isIp)],
+    dnsNames: names.filter((name) => isIP(name) === 0),
+    ipAddresses: ['127.0.0.1', ...names.filter((name) => isIP(name) !== 0)],
     usages: ['server'],
     validForMs: certificateLifeMs,
     nowMs: options.nowMs,

@@ -69,6 +69,17 @@ function listen() {
   };
 }
 
+/** What two clients must agree about. */
+const shape = (object: {
+  metadata?: { name?: string; uid?: string; resourceVersion?: string };
+  data?: object;
+}) => [object.metadata?.name, object.metadata?.uid, object.metadata?.resourceVersion, object.data];
+
+const outcomes = async (...manifests: string[]) =>
+  (await applyManifests(client, manifests)).map(({ kind, outcome }) => `${kind} ${outcome}`);
+
+const openTlsSockets = (): string[] => process.getActiveResourcesInfo().filter((kind) => kind === 'TLSWrap');
+
 describe('requests', () => {
   test('create, get, replace, patch, delete', async () => {
     const namespace = await aNamespace();
@@ -187,10 +198,6 @@ describe('requests', () => {
     const kubeConfig = new KubeConfig();
     kubeConfig.loadFromFile(plane.adminKubeconfigPath);
     const oracle = await kubeConfig.makeApiClient(CoreV1Api).listNamespacedConfigMap({ namespace });
-    const shape = (object: {
-      metadata?: { name?: string; uid?: string; resourceVersion?: string };
-      data?: object;
-    }) => [object.metadata?.name, object.metadata?.uid, object.metadata?.resourceVersion, object.data];
     expect(listed.map(shape)).toEqual(oracle.items.map(shape));
   });
 });
@@ -222,9 +229,7 @@ describe('watching', () => {
     stop.abort();
     await watching;
     client.close();
-    await expect
-      .poll(() => process.getActiveResourcesInfo().filter((kind) => kind === 'TLSWrap'))
-      .toEqual([]);
+    await expect.poll(openTlsSockets).toEqual([]);
   });
 
   test('goes on after kill -9 of the API server, without a second list', async () => {
@@ -285,6 +290,7 @@ describe('watching', () => {
       'deleted comes-back by relist',
       'added comes-back',
       'deleted goes by relist',
+      'synced',
     ]);
     expect(cache.get(`${namespace}/stays`)?.metadata.name).toBe('stays');
     expect(cache.get(`${namespace}/goes`)).toBeUndefined();
@@ -316,8 +322,6 @@ metadata: {name: g, namespace: ${namespace}}
 spec: {${size}}
 ---
 `;
-  const outcomes = async (...manifests: string[]) =>
-    (await applyManifests(client, manifests)).map(({ kind, outcome }) => `${kind} ${outcome}`);
   expect(await outcomes(`${crd}---${gadget('size: 1')}`)).toEqual([
     'CustomResourceDefinition created',
     'Gadget created',

@@ -9,6 +9,8 @@ export interface ConfigSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** A YAML file; read only if it is named. */
   readonly file?: string | undefined;
+  /** What the caller itself knows, below all of these: `rollcall up` hands its services addresses and paths this way. */
+  readonly values?: Readonly<Record<string, unknown>>;
 }
 
 /** `busUrl` → `ROLLCALL_BUS_URL`: one rule, so that nobody has to look a variable up. */
@@ -50,7 +52,10 @@ export function loadConfig<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape, z.core.$strict>,
   sources: ConfigSources,
 ): z.output<z.ZodObject<Shape, z.core.$strict>> {
-  const merged: Record<string, unknown> = sources.file ? readFile(sources.file) : {};
+  const merged: Record<string, unknown> = {
+    ...sources.values,
+    ...(sources.file ? readFile(sources.file) : {}),
+  };
   for (const key of Object.keys(schema.shape)) {
     const value = sources.flags[flagName(key)] ?? sources.environment[environmentName(key)];
     if (value !== undefined) merged[key] = value;

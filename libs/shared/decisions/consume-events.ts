@@ -1,6 +1,6 @@
 import { jetstream, type JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
 import type { ConsumingService } from '@rollcall/shared/rights';
 import type { Logger } from '@rollcall/shared/service';

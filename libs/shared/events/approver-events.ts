@@ -10,6 +10,11 @@ export const decisionSchema = z.looseObject({
   /** The request and the key that the verdict is about; absent only for a predefined cluster nobody has claimed. */
   requestId: z.string().optional(),
   key: z.string().optional(),
+  /**
+   * The key that is in, whatever the newest verdict is about: while another key's request is held, the owner keeps its own.
+   * Whoever grants something compares with this.
+   */
+  approvedKey: z.string().optional(),
   clusterName: z.string(),
   namespace: z.string(),
   labels: z.record(z.string(), z.string()).default({}),
@@ -23,8 +28,10 @@ export const decisionSchema = z.looseObject({
   reason: z.string(),
   message: z.string(),
   decidedAtMs: z.int(),
-  /** Digest of the person's decision or wish that was last acted on, so that it counts once. */
+  /** Digest of the person's decision that was last acted on, so that it counts once. */
   actedOn: z.string().optional(),
+  /** The ManagedCluster object whose deletion was acted on: it counts once. */
+  leavingUid: z.string().optional(),
   /** Keys that were taken back, newest last, each with the hub time in ms. */
   revokedKeys: z.array(z.looseObject({ key: z.string(), atMs: z.int() })).default([]),
 });
@@ -66,6 +73,16 @@ export const policyDeclarationSchema = z.looseObject({
       access: z.enum(['None', 'Namespace']).optional(),
     }),
   ),
+  /** Why a newer generation is not in force: its first mistake. `rules` are then those of the last good one. */
+  problem: z
+    .looseObject({
+      generation: z.int(),
+      rule: z.string(),
+      line: z.int().min(1),
+      column: z.int().min(1),
+      message: z.string(),
+    })
+    .optional(),
   withdrawn: z.boolean().default(false),
 });
 export type PolicyDeclaration = z.infer<typeof policyDeclarationSchema>;
@@ -141,7 +158,7 @@ export const policyDeclared = defineEvent({
   writer: 'approver',
   section: policyDeclarationSchema,
   type: 'declared',
-  description: 'A person wrote an ApprovalPolicy that compiles. Repeated for each generation.',
+  description: 'A person wrote an ApprovalPolicy. Repeated for each generation; while one does not compile, the last good one stays in force and `problem` says why.',
 });
 export const policyWithdrawn = defineEvent({
   kind: 'policy',

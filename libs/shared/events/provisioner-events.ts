@@ -10,6 +10,8 @@ export const accessSchema = z.looseObject({
   serviceAccount: z.string().optional(),
   roleBinding: z.string().optional(),
   atMs: z.int(),
+  /** After deprovisioned: the approver's verdict that it follows. Leaving takes the namespace away too. */
+  verdict: z.string().optional(),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 });
 export type Access = z.infer<typeof accessSchema>;

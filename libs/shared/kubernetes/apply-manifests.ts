@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import { RollcallError } from '../errors/index.ts';
-import type { KubeClient } from './client.ts';
+import type { KubeClient } from './kube-client.ts';
 import { isNotFound } from './kube-api-error.ts';
 import type { KubeObject, StoredObject } from './objects.ts';
 import { apiVersionOf, resources, type Resource } from './resources.ts';

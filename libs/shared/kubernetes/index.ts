@@ -9,7 +9,7 @@ export type {
   ObjectOptions,
   RequestOptions,
   WriteOptions,
-} from './client.ts';
+} from './kube-client.ts';
 export type { KubeAccess, TokenSource } from './kube-access.ts';
 export {
   KubeApiError,

@@ -1,4 +1,4 @@
-import type { KubeClient } from './client.ts';
+import type { KubeClient } from './kube-client.ts';
 import { objectKey, type KubeObject, type StoredObject } from './objects.ts';
 import type { Resource } from './resources.ts';
 import { watchResource, type WatchEvent, type WatchOptions } from './watch.ts';

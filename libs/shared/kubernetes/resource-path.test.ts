@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readJsonLines } from './json-lines.ts';
 import { isAlreadyExists, isConflict, isNotFound, kubeApiError } from './kube-api-error.ts';
@@ -58,9 +58,10 @@ test('JSON lines come out whole, however the bytes are cut', async () => {
   }
 });
 
+const status = (code: number, reason: string) =>
+  kubeApiError(code, JSON.stringify({ kind: 'Status', code, reason, message: 'why' }), 'GET /x');
+
 test('errors are told apart by code and reason', () => {
-  const status = (code: number, reason: string) =>
-    kubeApiError(code, JSON.stringify({ kind: 'Status', code, reason, message: 'why' }), 'GET /x');
   expect(isConflict(status(409, 'Conflict'))).toBe(true);
   expect(isConflict(status(409, 'AlreadyExists'))).toBe(false);
   expect(isAlreadyExists(status(409, 'AlreadyExists'))).toBe(true);

@@ -16,7 +16,10 @@ export async function sendWithRetry(
     const answer = await transport.send(request);
     const waitMs = retryAfterMs(answer);
     if (waitMs === undefined || attempt === maxAttempts) return answer;
-    await delay(Math.min(waitMs, maxWaitMs) * (1 + Math.random() / 4), undefined, { signal: request.signal });
+    const spreadMs = Math.min(waitMs, maxWaitMs) * (1 + Math.random() / 4);
+    await delay(spreadMs, undefined, { signal: request.signal }).catch(() =>
+      request.signal?.throwIfAborted(),
+    );
   }
 }
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors/index.ts';
-import { type KubeClient, withoutManagedFields } from './client.ts';
+import { withoutManagedFields } from './client.ts';
+import type { KubeClient } from './kube-client.ts';
 import { isExpired, kubeApiError } from './kube-api-error.ts';
 import { objectKey, type KubeObject, type StoredObject } from './objects.ts';
 import { resourcePath, withQuery } from './resource-path.ts';

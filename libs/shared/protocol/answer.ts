@@ -1,4 +1,4 @@
-import { isSignedBy, type Nkey, type SignedMessage, signMessage } from '@rollcall/shared/trust';
+import { isSignedBy, type Nkey, type SignedMessage, signMessage } from '@rollcall/shared/trust/keys';
 
 /** What the hub answers. Answers say what is so; hearing one twice changes nothing. */
 export type AnswerResult =

@@ -24,12 +24,9 @@ const bodies = {
   join: joinBody,
   renew: z.strictObject({ clusterId: name }),
   facts: z.strictObject({ clusterId: name, facts: factsSchema }),
-  access: z.strictObject({ clusterId: name }),
-  leave: z.strictObject({ clusterId: name, reason: z.string().max(256).default('') }),
 } as const;
 
 export type Verb = keyof typeof bodies;
-export const verbs = Object.keys(bodies) as Verb[];
 
 const common = {
   v: z.literal(1),
@@ -45,8 +42,6 @@ const askSchema = z.discriminatedUnion('verb', [
   z.strictObject({ ...common, verb: z.literal('join'), body: bodies.join }),
   z.strictObject({ ...common, verb: z.literal('renew'), body: bodies.renew }),
   z.strictObject({ ...common, verb: z.literal('facts'), body: bodies.facts }),
-  z.strictObject({ ...common, verb: z.literal('access'), body: bodies.access }),
-  z.strictObject({ ...common, verb: z.literal('leave'), body: bodies.leave }),
 ]);
 export type Ask = z.infer<typeof askSchema>;
 /** What an agent sends, before the hub has filled in defaults. */

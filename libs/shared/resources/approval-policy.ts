@@ -3,7 +3,7 @@ import { conditions } from './condition.ts';
 import { ageColumn, conditionColumn, defineKind, nameIsDnsLabel, observedStays } from './object.ts';
 import type { ObjectOf } from './object.ts';
 import { observed } from './observed.ts';
-import { dnsLabel, labelMap, text } from './text.ts';
+import { dnsLabel, givenLabels, text } from './text.ts';
 
 const rule = z.object({
   name: dnsLabel().describe('Stands in the event and in the status of what it decided.'),
@@ -14,7 +14,7 @@ const rule = z.object({
     ),
   effect: z.enum(['Approve', 'Hold', 'Deny']).describe('Deny beats Hold beats Approve, over all policies.'),
   reason: text(256).optional().describe('For people: shown in the status of the request.'),
-  labels: labelMap().optional().describe('Labels that the cluster gets.'),
+  labels: givenLabels().optional().describe('Labels that the cluster gets.'),
   clusterSet: dnsLabel()
     .optional()
     .describe('Set that the cluster joins. Needs verb create on managedclustersets/join for that set.'),

@@ -3,7 +3,7 @@ import { conditions } from './condition.ts';
 import { ageColumn, conditionColumn, defineKind, nameIsDnsLabel, observedStays } from './object.ts';
 import type { ObjectOf } from './object.ts';
 import { observed } from './observed.ts';
-import { dnsLabel, labelMap, publicNKey, text, timestamp } from './text.ts';
+import { dnsLabel, givenLabels, publicNKey, text, timestamp } from './text.ts';
 
 const spec = z
   .object({
@@ -40,7 +40,7 @@ const spec = z
       .optional()
       .describe('Name, or pattern with * and ?, that the cluster must have.'),
     clientId: text(253).optional().describe('The only client id that may use it.'),
-    labels: labelMap().optional().describe('Labels that a cluster gets which comes in with it.'),
+    labels: givenLabels().optional().describe('Labels that a cluster gets which comes in with it.'),
     allowLabels: z
       .array(text(316))
       .max(32)

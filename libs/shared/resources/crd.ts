@@ -5,7 +5,7 @@ import type { Column, Kind } from './object.ts';
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
 
-/** Words of JSON Schema that a structural schema of Kubernetes knows, and our own markers; everything else is dropped. */
+/** Words of JSON Schema that mean the same in a structural schema of Kubernetes. */
 const keptWords = new Set([
   'type',
   'format',
@@ -23,10 +23,13 @@ const keptWords = new Set([
   'required',
 ]);
 
+/** Words that are translated below. `propertyNames` is dropped: Kubernetes cannot say it, and label keys are checked in use. */
+const translatedWords = new Set(['$schema', 'properties', 'items', 'additionalProperties', 'propertyNames']);
+
 /**
  * The CustomResourceDefinition of a kind, derived from its zod schemas.
- * Throws an Error when a schema uses something that a structural schema cannot say (a union, a tuple): better here than a CRD that
- * the API server takes and that then prunes the field.
+ * Throws an Error when a schema uses something that a structural schema cannot say (a union, null): better here than a CRD that
+ * the API server takes and that then prunes or refuses the field.
  */
 export function crdOf(kind: Kind): JsonObject {
   return {
@@ -87,15 +90,16 @@ function structuralOf(schema: z.ZodType): JsonObject {
 }
 
 function structural(node: JsonObject, path: string): JsonObject {
+  const isIntOrString = node['x-kubernetes-int-or-string'] === true;
   const result: JsonObject = {};
   for (const [word, value] of Object.entries(node)) {
     if (keptWords.has(word) || word.startsWith('x-kubernetes-')) result[word] = value;
+    else if (!translatedWords.has(word) && !(isIntOrString && word === 'anyOf')) {
+      throw new Error(`a structural schema cannot say "${word}" at "${path}"`);
+    }
   }
-  if (node['x-kubernetes-int-or-string'] === true) {
-    delete result['type'];
-    return result;
-  }
-  if (typeof node['type'] !== 'string') throw new Error(`no single type at "${path || '.'}"`);
+  if (isIntOrString) return result;
+  if (typeof node['type'] !== 'string') throw new Error(`no single type at "${path}"`);
   if (node['type'] === 'integer') limitInteger(result);
   if (isObject(node['properties'])) {
     result['properties'] = mapValues(node['properties'], (child, name) =>

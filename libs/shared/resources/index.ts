@@ -20,7 +20,7 @@ export {
   namespaces,
   reservedPrefixes,
 } from './names.ts';
-export type { Kind, ObjectMeta, ObjectOf } from './object.ts';
+export type { Kind, ObjectOf } from './object.ts';
 export {
   approvalPolicy,
   clusterRegistrationRequest,

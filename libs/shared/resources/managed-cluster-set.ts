@@ -41,7 +41,9 @@ const selector = z
     ],
   });
 
-const spec = z.object({ selector: selector.prefault({ type: 'ExclusiveLabel' }).describe('Which clusters are in the set.') });
+const spec = z.object({
+  selector: selector.prefault({ type: 'ExclusiveLabel' }).describe('Which clusters are in the set.'),
+});
 
 const status = z.object({
   conditions: conditions().optional(),

@@ -1,18 +1,5 @@
 import type { z } from 'zod';
-
-/** The part of a Kubernetes object's metadata that Rollcall reads or writes. */
-export interface ObjectMeta {
-  name: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  creationTimestamp?: string;
-  deletionTimestamp?: string;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
-}
+import type { KubeObject } from '@rollcall/shared/kubernetes';
 
 /** A column of `kubectl get`; NAME comes first by itself. */
 export interface Column {
@@ -56,7 +43,7 @@ export function defineKind<Spec extends z.ZodType, Status extends z.ZodType>(
 export interface ObjectOf<K extends Kind> {
   apiVersion: string;
   kind: string;
-  metadata: ObjectMeta;
+  metadata: KubeObject['metadata'] & { name: string };
   spec: z.output<K['spec']>;
   status?: z.output<K['status']>;
 }

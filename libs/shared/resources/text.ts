@@ -35,5 +35,17 @@ export const publicNKey = () => z.string().regex(/^U[A-Z2-7]{55}$/);
 /** RFC 3339, hub time. Not `format: date-time`, so that columns print it as it is and not as an age. */
 export const timestamp = () => text(40);
 
-/** Labels to put on a cluster, in the syntax of Kubernetes (the API server checks it again where they are used). */
+/** Labels as somebody asks for them, in the syntax of Kubernetes (the API server checks it again where they are used). */
 export const labelMap = () => z.record(z.string(), z.string().max(63)).meta({ maxProperties: 64 });
+
+/** Labels that a cluster will get: none of ours and none of Kubernetes', whose meaning others rely on (a set, for example). */
+export const givenLabels = () =>
+  labelMap().meta({
+    maxProperties: 64,
+    'x-kubernetes-validations': [
+      {
+        rule: "self.all(key, !key.matches('^([^/]+[.])?(rollcall[.]dev|kubernetes[.]io|k8s[.]io)/'))",
+        message: 'labels under rollcall.dev/, kubernetes.io/ and k8s.io/ are reserved',
+      },
+    ],
+  });

@@ -22,7 +22,16 @@ export const consumedEvents = {
     'cluster.*.revoked',
     'cluster.*.deprovisioned',
   ],
-  approver: ['cluster.*.requested', 'cluster.*.left', 'policy.*.declared', 'policy.*.withdrawn'],
+  approver: [
+    'cluster.*.requested',
+    'cluster.*.left',
+    'policy.*.declared',
+    'policy.*.withdrawn',
+    // Its own: what ends in `revoked` must do so even if it stops in between.
+    'cluster.*.approved',
+    'cluster.*.denied',
+    'cluster.*.leaving',
+  ],
   'rbac-provisioner': ['cluster.*.approved', 'cluster.*.denied', 'cluster.*.revoked', 'cluster.*.leaving'],
   projector: ['cluster.*.*', 'token.*.*', 'policy.*.*', 'set.*.*'],
   'trust-keeper': ['cluster.*.revoked', 'cluster.*.approved'],
@@ -48,7 +57,7 @@ function mayConsume(service: ConsumingService): string[] {
   ];
 }
 
-function service(
+function serviceRole(
   name: string,
   description: string,
   more: { publish: readonly string[]; subscribe?: readonly string[] },
@@ -96,7 +105,7 @@ export const agentRoles = {
 export type AgentRole = keyof typeof agentRoles;
 
 export const serviceRoles = {
-  registrar: service('registrar', 'takes what agents ask and answers it; writes identities', {
+  registrar: serviceRole('registrar', 'takes what agents ask and answers it; writes identities', {
     publish: [
       ...mayWrite('registrar'),
       ...mayConsume('registrar'),
@@ -106,13 +115,13 @@ export const serviceRoles = {
     ],
     subscribe: ['rollcall.ask.*.*'],
   }),
-  approver: service('approver', 'decides', {
+  approver: serviceRole('approver', 'decides', {
     publish: [...mayWrite('approver'), ...mayConsume('approver'), ...readFacts],
   }),
-  'rbac-provisioner': service('rbac-provisioner', 'makes namespaces and rights', {
+  'rbac-provisioner': serviceRole('rbac-provisioner', 'makes namespaces and rights', {
     publish: [...mayWrite('rbac-provisioner'), ...mayConsume('rbac-provisioner')],
   }),
-  heartbeat: service('heartbeat', 'hears beats; writes liveness', {
+  heartbeat: serviceRole('heartbeat', 'hears beats; writes liveness', {
     publish: [
       ...mayWrite('heartbeat'),
       'rollcall.live.*',
@@ -128,11 +137,11 @@ export const serviceRoles = {
       'rollcall.heartbeat.canary',
     ],
   }),
-  projector: service('projector', 'shows the result in Kubernetes; writes no event', {
+  projector: serviceRole('projector', 'shows the result in Kubernetes; writes no event', {
     publish: [...mayConsume('projector'), ...readFacts],
     subscribe: ['rollcall.facts.*'],
   }),
-  'trust-keeper': service('trust-keeper', 'turns revocations into account claims', {
+  'trust-keeper': serviceRole('trust-keeper', 'turns revocations into account claims', {
     publish: [...mayWrite('trust-keeper'), ...mayConsume('trust-keeper')],
   }),
 } as const satisfies Record<string, Role>;

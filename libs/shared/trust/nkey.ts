@@ -8,6 +8,7 @@ const publicPrefix = { operator: 14 << 3, account: 0, user: 20 << 3, server: 13 
 const seedPrefix = 18 << 3;
 
 export type NkeyRole = keyof typeof publicPrefix;
+const nkeyRoles = Object.keys(publicPrefix) as NkeyRole[];
 
 /** A key pair of ours. `seed` is secret. */
 export interface Nkey {
@@ -108,19 +109,19 @@ export function createNkey(role: NkeyRole): Nkey {
 export function nkeyFromSeed(seed: string): Nkey {
   const body = decode(seed.trim(), 2);
   const prefix = body && (((body[0] ?? 0) & 7) << 5) | ((body?.[1] ?? 0) >> 3);
-  const role = (Object.keys(publicPrefix) as NkeyRole[]).find((name) => publicPrefix[name] === prefix);
+  const role = nkeyRoles.find((name) => publicPrefix[name] === prefix);
   if (!body || !role || ((body[0] ?? 0) & 0xf8) !== seedPrefix) throw new Error('not an NKey seed');
   return nkeyFromRawSeed(role, body.subarray(2));
 }
 
-function rawOf(publicKey: string, role: NkeyRole): Buffer | undefined {
+function rawOf(publicKey: string, roles: readonly NkeyRole[]): Buffer | undefined {
   const body = decode(publicKey, 1);
-  return body && body[0] === publicPrefix[role] ? body.subarray(1) : undefined;
+  return body && roles.some((role) => body[0] === publicPrefix[role]) ? body.subarray(1) : undefined;
 }
 
 /** Whether the text is a well-formed public key of that role; says nothing about who holds it. */
 export function isPublicNkey(text: string, role: NkeyRole): boolean {
-  return rawOf(text, role) !== undefined;
+  return rawOf(text, [role]) !== undefined;
 }
 
 /** Whether `signature` (base64url) over `data` was made by the holder of `publicKey`. False for malformed input. */
@@ -129,10 +130,7 @@ export function verifyNkeySignature(
   data: string | Uint8Array,
   signature: string,
 ): boolean {
-  const raw = rawOf(
-    publicKey,
-    publicKey.startsWith('A') ? 'account' : publicKey.startsWith('O') ? 'operator' : 'user',
-  );
+  const raw = rawOf(publicKey, nkeyRoles);
   if (!raw) return false;
   const key = createPublicKey({ key: Buffer.concat([spkiHead, raw]), format: 'der', type: 'spki' });
   const signatureBytes = Buffer.from(signature, 'base64url');

@@ -14,6 +14,7 @@ test.each(['operator', 'account', 'user', 'server'] as const)(
     expect(theirs.getPublicKey()).toBe(ours.publicKey);
     expect(Buffer.from(theirs.sign(Buffer.from('nonce'))).toString('base64url')).toBe(ours.sign('nonce'));
     expect(nkeyFromSeed(ours.seed).publicKey).toBe(ours.publicKey);
+    expect(verifyNkeySignature(ours.publicKey, 'nonce', ours.sign('nonce'))).toBe(true);
     expect(isPublicNkey(ours.publicKey, role)).toBe(true);
   },
 );

@@ -1,0 +1,61 @@
+import { beatFlags, encodeBeat } from '@rollcall/shared/bus/beat';
+import { spreadMs } from './back-off.ts';
+import type { HubLink } from './hub-connection.ts';
+
+export interface BeatingOptions {
+  readonly clusterId: string;
+  /** Where beats go now; undefined while there is no member connection: they are then left out. */
+  link(): HubLink | undefined;
+  /** Whether the member's API server answers; asked beside the beats and never waited for. */
+  memberAnswers(): Promise<boolean>;
+  onMemberChange(isThere: boolean): void;
+}
+
+export interface Beating {
+  /** Beats at once, and from then on at the interval, each up to 5 % early or late. */
+  beat(intervalMs: number): void;
+  /** Says goodbye: the hub need not wait for the grace. */
+  goodbye(): void;
+  stop(): void;
+}
+
+export function createBeating({ clusterId, link, memberAnswers, onMemberChange }: BeatingOptions): Beating {
+  const subject = `rollcall.beat.${clusterId}`;
+  let timer: NodeJS.Timeout | undefined;
+  let memberIsThere = true;
+  let isProbing = false;
+  let isStopped = false;
+
+  function send(more: number): void {
+    const flags = (memberIsThere ? 0 : beatFlags.memberApiDown) | more;
+    link()?.publish(subject, encodeBeat({ flags, agentTimeMs: Date.now() }));
+  }
+
+  async function probe(): Promise<void> {
+    if (isProbing) return;
+    isProbing = true;
+    const isThere = await memberAnswers().catch(() => false);
+    isProbing = false;
+    if (isStopped || isThere === memberIsThere) return;
+    memberIsThere = isThere;
+    onMemberChange(isThere);
+    send(0);
+  }
+
+  function beat(intervalMs: number): void {
+    clearTimeout(timer);
+    if (isStopped) return;
+    send(0);
+    void probe();
+    timer = setTimeout(() => beat(intervalMs), spreadMs(intervalMs, 0.05, Math.random()));
+  }
+
+  return {
+    beat,
+    goodbye: () => send(beatFlags.goodbye),
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

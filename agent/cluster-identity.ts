@@ -1,0 +1,73 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { clusterIdOf, isSafeId } from '@rollcall/shared/events/safe-id';
+import { memberError, type MemberApi } from './member-api.ts';
+
+/** Contexts that every such installation has: as names of clusters they say nothing. */
+const namesThatSayNothing = new Set([
+  'kubernetes',
+  'default',
+  'minikube',
+  'kind',
+  'kind-kind',
+  'k3d',
+  'docker-desktop',
+  'rancher-desktop',
+  'microk8s',
+  'cluster',
+  'local-cluster',
+  'kubernetes-admin-kubernetes',
+  'in-cluster',
+]);
+
+/**
+ * Finds out which cluster this is: the client id it was given, else the UID of its namespace kube-system.
+ * @throws RollcallError MEMBER_UNREACHABLE, MEMBER_FORBIDDEN
+ */
+export async function readClusterId(member: MemberApi, clientId: string | undefined): Promise<string> {
+  if (clientId !== undefined) return clusterIdOf(clientId);
+  const path = '/api/v1/namespaces/kube-system';
+  const answer = await member.get(path);
+  const uid = answer.status === 200 ? uidOf(answer.body) : undefined;
+  if (uid === undefined) throw memberError(path, answer);
+  return clusterIdOf(uid);
+}
+
+function uidOf(body: string): string | undefined {
+  try {
+    const { metadata } = JSON.parse(body) as { metadata?: { uid?: string } };
+    return metadata?.uid || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The cluster's name: as given, else from the current context's cluster (lower case, other characters to `-`, cut at 63), else
+ * `cluster-<first 8 of the id>` (surfaces: "Cluster name and id").
+ * @param source.contextCluster - undefined where there is no kubeconfig
+ * @throws RollcallError CLUSTER_NAME_INVALID for a given name that is none, or a derived one that says nothing
+ */
+export function clusterNameOf(source: {
+  given?: string | undefined;
+  contextCluster?: string | undefined;
+  clusterId: string;
+}): string {
+  const { given, contextCluster, clusterId } = source;
+  if (given !== undefined) {
+    if (isSafeId(given)) return given;
+    throw new RollcallError('CLUSTER_NAME_INVALID', `"${given.slice(0, 80)}" is no valid cluster name`);
+  }
+  if (contextCluster === undefined) return `cluster-${clusterId.slice(0, 8).replace(/-+$/, '')}`;
+  const derived = contextCluster
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, '-')
+    .slice(0, 63)
+    .replaceAll(/^-+|-+$/g, '');
+  if (derived === '' || namesThatSayNothing.has(derived)) {
+    throw new RollcallError(
+      'CLUSTER_NAME_INVALID',
+      `the name "${derived}", derived from the cluster "${contextCluster.slice(0, 80)}" of the current context, says nothing; give one`,
+    );
+  }
+  return derived;
+}

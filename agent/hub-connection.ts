@@ -1,0 +1,101 @@
+import { AuthorizationError, connect, type NatsConnection, UserAuthenticationExpiredError } from '@nats-io/transport-node';
+import type { Nkey } from '@rollcall/shared/trust/keys';
+import type { Credential } from './credential-choice.ts';
+import { formatHubAddress, type HubAddress } from './hub-address.ts';
+import { connectionFailure } from './hub-trust.ts';
+
+export interface DialOptions {
+  readonly addresses: readonly HubAddress[];
+  readonly caPem: string;
+  /** Name of the connection: the callout reads which cluster an agent without credentials says it is. */
+  readonly clusterId: string;
+  readonly ownKey: Nkey;
+  /** Needed for role `token` only. */
+  readonly tokenKey: Nkey | undefined;
+}
+
+/** One connection with one credential, for as long as it lasts. */
+export interface HubLink {
+  readonly role: Credential['role'];
+  /** When the connection is gone, whoever closed it; never rejects. */
+  readonly closed: Promise<void>;
+  isClosed(): boolean;
+  /** What cannot be sent is dropped: beats come again, and asks are repeated until they are answered. */
+  publish(subject: string, data: Uint8Array): void;
+  subscribe(subject: string, hear: (data: Uint8Array) => void): void;
+  /** Resolves when the server has all that was published; rejects when the connection ends before. */
+  flush(): Promise<void>;
+  /** Sends what is left, then closes. */
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 10_000;
+
+/** Proves who we are over the server's nonce; nothing secret is sent. */
+function proof(credential: Credential, { ownKey, tokenKey }: DialOptions) {
+  return (nonce = '') => {
+    if ('jwt' in credential) return { jwt: credential.jwt, nkey: '', sig: ownKey.sign(nonce) };
+    if (credential.role === 'token' && tokenKey !== undefined) {
+      return { nkey: tokenKey.publicKey, sig: tokenKey.sign(nonce), user: ownKey.publicKey, pass: ownKey.sign(nonce) };
+    }
+    return { nkey: ownKey.publicKey, sig: ownKey.sign(nonce) };
+  };
+}
+
+/**
+ * Connects once. Connecting again is the caller's: which credential comes next, and how long to wait, depends on why the last
+ * connection ended, which nats.js tells nobody while it reconnects by itself.
+ * @returns undefined when the server refuses the credential
+ * @throws RollcallError HUB_UNREACHABLE, HUB_CA_WRONG
+ */
+export async function dialHub(credential: Credential, options: DialOptions): Promise<HubLink | undefined> {
+  let nc: NatsConnection;
+  try {
+    nc = await connect({
+      servers: options.addresses.map(formatHubAddress),
+      name: options.clusterId,
+      inboxPrefix: `_INBOX_${options.clusterId}`,
+      tls: { ca: options.caPem, handshakeFirst: true },
+      authenticator: proof(credential, options),
+      reconnect: false,
+      ignoreAuthErrorAbort: true,
+      timeout: connectTimeoutMs,
+      // A connection that is silently dead is noticed after two of them.
+      pingInterval: 20_000,
+    });
+  } catch (thrown) {
+    if (isRefusal(thrown)) return undefined;
+    throw connectionFailure(thrown, options.addresses);
+  }
+  return linkOver(nc, credential.role);
+}
+
+/** "Authentication Timeout" is no refusal: nobody answered the callout in time. */
+function isRefusal(thrown: unknown): boolean {
+  if (thrown instanceof UserAuthenticationExpiredError) return true;
+  return thrown instanceof AuthorizationError && !/timeout/i.test(thrown.message);
+}
+
+function linkOver(nc: NatsConnection, role: Credential['role']): HubLink {
+  const closed = nc.closed().then(
+    () => undefined,
+    () => undefined,
+  );
+  return {
+    role,
+    closed,
+    isClosed: () => nc.isClosed(),
+    publish(subject, data) {
+      if (!nc.isClosed() && !nc.isDraining()) nc.publish(subject, data);
+    },
+    subscribe(subject, hear) {
+      nc.subscribe(subject, { callback: (error, message) => void (error === null && hear(message.data)) });
+    },
+    flush: () => nc.flush(),
+    async close() {
+      if (nc.isClosed()) return;
+      await nc.drain().catch(() => nc.close());
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { AgentRole } from '@rollcall/shared/rights';
+import { fullJitterMs, spreadMs } from './back-off.ts';
+import { renewalAtMs } from './renewal-time.ts';
+
+/** What the hub last said, and when the agent asks next. Times are on the agent's clock unless they say hub. */
+export interface Joining {
+  readonly standing: 'new' | 'waiting' | 'refused' | 'admitted';
+  /** Hub time of the newest answer that counted; older ones are ignored. */
+  readonly answeredAtHubMs: number;
+  /** Asks since the last answer. */
+  readonly unanswered: number;
+  readonly askAtMs: number;
+}
+
+export type JoiningInput =
+  | { readonly kind: 'connected'; readonly role: AgentRole }
+  | { readonly kind: 'asked' }
+  | { readonly kind: 'answered'; readonly atHubMs: number; readonly result: AnswerResult };
+
+export interface JoiningContext {
+  readonly nowMs: number;
+  /** 0 to 1. */
+  readonly random: number;
+  /** How long a refusal rests at least: minutes, because only people change their minds. */
+  readonly refusedRetryMs: number;
+}
+
+/** An answer takes milliseconds; who gets none asks again soon, and ever more slowly. */
+const unansweredBackOff = { firstMs: 2000, longestMs: 60_000 };
+const unansweredLeastMs = 1000;
+/** Whatever a hub says, the agent asks again within an hour. */
+const longestWaitMs = 3_600_000;
+
+export function startJoining(options: { nowMs: number; renewAtMs?: number | undefined }): Joining {
+  const { nowMs, renewAtMs } = options;
+  return {
+    standing: renewAtMs === undefined ? 'new' : 'admitted',
+    answeredAtHubMs: 0,
+    unanswered: 0,
+    askAtMs: renewAtMs ?? nowMs,
+  };
+}
+
+/**
+ * What to ask over a connection of that role. A key that was let in renews; one whose renewal was refused asks to join again,
+ * because a revoked cluster may.
+ */
+export function verbFor(joining: Joining, role: AgentRole): 'join' | 'renew' {
+  if (role === 'member') return 'renew';
+  return role === 'returning' && joining.standing === 'admitted' ? 'renew' : 'join';
+}
+
+/** Whether the answer is older than one that already counted, or no statement about the cluster's standing. */
+export function isStale(joining: Joining, answer: { atHubMs: number; result: AnswerResult }): boolean {
+  return answer.result.kind === 'done' || answer.atHubMs < joining.answeredAtHubMs;
+}
+
+/** Takes the state one step on. There is no last state: the agent asks for as long as it runs. */
+export function nextJoining(joining: Joining, input: JoiningInput, context: JoiningContext): Joining {
+  switch (input.kind) {
+    case 'connected':
+      return connected(joining, input.role, context);
+    case 'asked': {
+      const unanswered = joining.unanswered + 1;
+      const delayMs = Math.max(unansweredLeastMs, fullJitterMs(unansweredBackOff, unanswered, context.random));
+      return { ...joining, unanswered, askAtMs: context.nowMs + delayMs };
+    }
+    case 'answered':
+      return isStale(joining, input) ? joining : answered(joining, input, context);
+  }
+}
+
+function connected(joining: Joining, role: AgentRole, { nowMs }: JoiningContext): Joining {
+  // A member has what it needs until it is time to renew; a refusal rests as long as it was told to.
+  if (role === 'member' || joining.standing === 'refused') return joining;
+  return { ...joining, unanswered: 0, askAtMs: nowMs };
+}
+
+function answered(
+  joining: Joining,
+  { atHubMs, result }: JoiningInput & { kind: 'answered' },
+  { nowMs, random, refusedRetryMs }: JoiningContext,
+): Joining {
+  const heard = { answeredAtHubMs: atHubMs, unanswered: 0 };
+  const inTime = (delayMs: number, leastMs: number) =>
+    nowMs + Math.min(longestWaitMs, Math.max(leastMs, Number.isFinite(delayMs) ? delayMs : 0));
+  switch (result.kind) {
+    case 'waiting':
+      return { ...heard, standing: 'waiting', askAtMs: inTime(spreadMs(result.askAgainMs, 0.1, random), unansweredLeastMs) };
+    case 'refused': {
+      const restMs = Math.max(refusedRetryMs, result.askAgainMs);
+      return { ...heard, standing: 'refused', askAtMs: inTime(spreadMs(restMs, 0.2, random), refusedRetryMs * 0.8) };
+    }
+    case 'admitted': {
+      const { renewAfterMs, expiresAtMs } = result;
+      return { ...heard, standing: 'admitted', askAtMs: renewalAtMs({ nowMs, answeredAtMs: atHubMs, renewAfterMs, expiresAtMs, random }) };
+    }
+    case 'done':
+      return joining;
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { RollcallError } from '@rollcall/shared/errors';
+
+/** Everything an agent keeps: its keys, whom it trusts, and its credentials. All of it is secret; the token is not in it. */
+export interface AgentState {
+  readonly version: 1;
+  /** Seed of the NKey that is the agent's identity on the bus. */
+  readonly seed: string;
+  /** Seed of the X25519 key to which the hub seals secrets. */
+  readonly sealingSeed: string;
+  readonly clusterId: string;
+  readonly hubId: string;
+  /** The CA that was found by its pin, so that later connections need no probe. */
+  readonly hubCaPem?: string;
+  /** The key that signs the hub's answers, pinned at the first one. */
+  readonly answerKey?: string;
+  /** A user JWT to wait with, until the answer comes. */
+  readonly waitingJwt?: string;
+  readonly member?: MemberState;
+}
+
+export interface MemberState {
+  readonly jwt: string;
+  /** On the agent's clock. */
+  readonly renewAtMs: number;
+  readonly beatIntervalMs: number;
+  readonly clusterName: string;
+  readonly namespace: string;
+}
+
+/** Where an agent's state is kept between its runs. One agent a store. */
+export interface KeyStore {
+  /** For messages: a path, or namespace and name of a Secret. */
+  readonly place: string;
+  /**
+   * @returns undefined for an agent that never ran
+   * @throws RollcallError AGENT_STATE_INVALID for a state that is torn or not ours
+   */
+  load(): Promise<AgentState | undefined>;
+  /** Kept when it returns; a crash in between leaves the old state or the new one. */
+  save(state: AgentState): Promise<void>;
+}
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** The text that both kinds of store keep: a line of digest, so that a torn copy is noticed, and the state. */
+export function encodeAgentState(state: AgentState): string {
+  const text = JSON.stringify(state);
+  return `sha256:${digestOf(text)}\n${text}\n`;
+}
+
+/** @throws RollcallError AGENT_STATE_INVALID, without any part of the state in its message */
+export function decodeAgentState(encoded: string, place: string): AgentState {
+  const [digest = '', text = ''] = encoded.split('\n');
+  if (digest !== `sha256:${digestOf(text)}`) {
+    throw new RollcallError('AGENT_STATE_INVALID', `the state of the agent in ${place} is torn or was edited`);
+  }
+  const state = JSON.parse(text) as AgentState;
+  if (state.version === 1) return state;
+  throw new RollcallError('AGENT_STATE_INVALID', `the state of the agent in ${place} is of version ${String(state.version)}, not 1`);
+}
+
+/**
+ * An agent's keys belong to one cluster and one hub.
+ * @param expected.hubId - of the token that was given, if any
+ * @throws RollcallError AGENT_STATE_OTHER
+ */
+export function checkStateFits(
+  state: AgentState,
+  place: string,
+  expected: { hubId?: string | undefined; clusterId?: string | undefined },
+): void {
+  const wrong =
+    expected.hubId !== undefined && expected.hubId !== state.hubId
+      ? `hub "${state.hubId}", and the token is of hub "${expected.hubId}"`
+      : expected.clusterId !== undefined && expected.clusterId !== state.clusterId
+        ? `cluster "${state.clusterId}", and this is cluster "${expected.clusterId}"`
+        : undefined;
+  if (wrong !== undefined) throw new RollcallError('AGENT_STATE_OTHER', `the keys in ${place} belong to ${wrong}`);
+}

@@ -1,0 +1,100 @@
+import type { Cause, Decision, Identity } from '@rollcall/shared/events';
+
+/** Settings of the hub that a cluster gets where nobody asked for others. */
+export type Heartbeat = Decision['heartbeat'];
+
+/** What every decision about a cluster starts from. */
+export interface SectionBase {
+  readonly identity: Identity;
+  readonly previous: Decision | undefined;
+  readonly heartbeat: Heartbeat;
+  readonly nowMs: number;
+}
+
+export interface Outcome {
+  readonly verdict: Decision['verdict'];
+  readonly by: Cause;
+  /** CamelCase. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Whether the last verdict is about the request that stands in the record now; else it is an old one. */
+export function isAboutRequest(previous: Decision | undefined, identity: Identity): previous is Decision {
+  return previous?.requestId === identity.request.id && previous.key === identity.request.key;
+}
+
+/** Takes keys back: those that are taken back already keep their time. */
+export function withRevoked(
+  before: Decision['revokedKeys'],
+  keys: readonly (string | undefined)[],
+  atMs: number,
+): Decision['revokedKeys'] {
+  const added = new Set(keys.filter((key) => key !== undefined && !before.some((known) => known.key === key)));
+  return [...before, ...[...added].map((key) => ({ key: key as string, atMs }))];
+}
+
+/**
+ * The approver's whole section after a decision about the current request. What the cluster was given stays while it is let
+ * in or the request is the same; the keys that were taken back, and what was acted on, stay in any case.
+ */
+export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
+  const { identity, previous, nowMs } = base;
+  const { request } = identity;
+  const approvedKey = previous?.approvedKey;
+  const sameLife = approvedKey !== undefined || isAboutRequest(previous, identity) ? previous : undefined;
+  const ownerStays = approvedKey !== undefined && approvedKey !== request.key;
+  const clusterName = ownerStays && previous ? previous.clusterName : identity.clusterName;
+  const clusterSet = sameLife?.clusterSet ?? request.clusterSet;
+  return {
+    ...outcome,
+    requestId: request.id,
+    key: request.key,
+    clusterName,
+    namespace: clusterName,
+    labels: sameLife?.labels ?? request.labels,
+    ...(clusterSet === undefined ? {} : { clusterSet }),
+    access: sameLife?.access ?? 'None',
+    namespacePolicy: sameLife?.namespacePolicy ?? 'Delete',
+    unschedulable: sameLife?.unschedulable ?? false,
+    taints: sameLife?.taints ?? [],
+    heartbeat: sameLife?.heartbeat ?? base.heartbeat,
+    decidedAtMs: nowMs,
+    revokedKeys: previous?.revokedKeys ?? [],
+    ...(previous?.actedOn === undefined ? {} : { actedOn: previous.actedOn }),
+    ...(previous?.leavingUid === undefined ? {} : { leavingUid: previous.leavingUid }),
+    ...(approvedKey === undefined ? {} : { approvedKey }),
+  };
+}
+
+/** An approval of the request's key: it is in and not taken back any more, and a key that it replaces is. */
+export function approvalAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict'>): Decision {
+  const { identity, previous, nowMs } = base;
+  const { key } = identity.request;
+  const section = sectionAfter(base, { ...outcome, verdict: 'approved' });
+  const others = section.revokedKeys.filter((revoked) => revoked.key !== key);
+  const replaced = [previous?.approvedKey, identity.admittedKey].filter((known) => known !== key);
+  return {
+    ...section,
+    approvedKey: key,
+    clusterName: identity.clusterName,
+    namespace: identity.clusterName,
+    revokedKeys: withRevoked(others, replaced, nowMs),
+  };
+}
+
+/** A denial of the request's key. A key that was in is taken back with it; the owner's key stays when another one is denied. */
+export function denialAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict'>): Decision {
+  const { identity, previous } = base;
+  const { key } = identity.request;
+  const denied = { ...outcome, verdict: 'denied' } as const;
+  const wasIn = previous?.approvedKey === key || (previous?.approvedKey === undefined && identity.admittedKey === key);
+  return wasIn ? allKeysTaken(base, denied) : sectionAfter(base, denied);
+}
+
+/** Everything that was let in is taken back: the cluster leaves, or a person took its access away. */
+export function allKeysTaken(base: SectionBase, outcome: Outcome): Decision {
+  const { approvedKey, ...section } = sectionAfter(base, outcome);
+  const keys = [approvedKey, base.identity.admittedKey];
+  return { ...section, revokedKeys: withRevoked(section.revokedKeys, keys, base.nowMs) };
+}

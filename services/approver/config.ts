@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
+
+const yesOrNo = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
+
+export const configSchema = z.strictObject({
+  ...commonConfig,
+  ...kubernetesConfig,
+  fenceProbeKubeconfig: z
+    .string()
+    .optional()
+    .describe('kubeconfig of rollcall-fence-probe; without it the fence counts as missing and wishes of people are held'),
+  fenceProbeContext: z.string().optional().describe('context in that kubeconfig; without it the current one'),
+  // Facts: an expression takes microseconds; only a hostile one needs longer.
+  policyDeadlineMs: z.coerce
+    .number()
+    .int()
+    .min(10)
+    .max(10_000)
+    .default(100)
+    .describe('how long all policies together may take for one request, in ms'),
+  allowEndlessTokens: yesOrNo.default(false).describe('take tokens with ttl 0, which never end (true or false)'),
+  heartbeatIntervalSeconds: z.coerce.number().int().min(1).max(3600).default(15).describe('how often agents beat'),
+  heartbeatGraceSeconds: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(45)
+    .describe('silence after which a cluster is unreachable'),
+});
+export type ApproverConfig = z.output<typeof configSchema>;

@@ -1,0 +1,74 @@
+import { toRollcallError } from '@rollcall/shared/errors';
+import { isForbidden, isInvalid, type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import { apiVersion } from '@rollcall/shared/resources';
+import type { Logger } from '@rollcall/shared/service';
+
+/** The policy that must refuse; its refusal names it. */
+const policyName = 'rollcall-accept';
+const probeName = 'rollcall-fence-probe';
+const probeUser = `system:serviceaccount:rollcall-system:${probeName}`;
+const fingerprint = '0000-0000-0000-0000';
+const everyMs = 60_000;
+
+/** Whether people's decisions are checked by the API server; while they are not, they are held (decision 9). */
+export interface Fence {
+  /** Why it counts as missing, or undefined while it is in place. */
+  missing(): string | undefined;
+  /** Asks the API server now. */
+  probe(): Promise<void>;
+  stop(): void;
+}
+
+/** A decision of nobody about nothing: complete and in the probe's own name, so that only the missing right can refuse it. */
+const probeObject = {
+  apiVersion,
+  kind: resources.clusterRegistrationRequests.kind,
+  metadata: { name: probeName },
+  spec: {
+    clusterId: probeName,
+    clusterName: probeName,
+    keyFingerprint: fingerprint,
+    decision: { verdict: 'Approve', keyFingerprint: fingerprint, by: probeUser },
+  },
+};
+
+/** @returns why the fence does not hold, or undefined when it refused as it must */
+export async function whyFenceIsMissing(client: KubeClient): Promise<string | undefined> {
+  try {
+    await client.create(resources.clusterRegistrationRequests, probeObject, { dryRun: true });
+    return `a decision of ${probeName} was not refused`;
+  } catch (error) {
+    const refused = isForbidden(error) || isInvalid(error);
+    if (refused && error.message.includes(policyName)) return undefined;
+    return `the refusal does not name ${policyName}: ${toRollcallError(error).message.slice(0, 300)}`;
+  }
+}
+
+/**
+ * Probes at once and every minute.
+ * @param options.client - a client of rollcall-fence-probe; without it the fence counts as missing
+ * @param options.onChange - after the first probe, and whenever the answer is another one
+ */
+export function startFenceProbe(options: {
+  client: KubeClient | undefined;
+  logger: Logger;
+  onChange: (missing: string | undefined) => void;
+}): Fence {
+  const { client, logger, onChange } = options;
+  let missing: string | undefined = 'the fence has not been probed yet';
+  let known: boolean | undefined;
+
+  async function probe(): Promise<void> {
+    missing = client ? await whyFenceIsMissing(client) : 'fenceProbeKubeconfig is not set';
+    const isThere = missing === undefined;
+    if (isThere === known) return;
+    known = isThere;
+    if (isThere) logger.info({ state: 'in place' }, 'the fence refuses as it must');
+    else logger.warn({ code: 'FENCE_MISSING', reason: missing ?? '' }, 'decisions of people are held');
+    onChange(missing);
+  }
+
+  void probe();
+  const timer = setInterval(() => void probe(), everyMs);
+  return { missing: () => missing, probe, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { approved, type ClusterRecord, type Decision, denied, draft, type EventDraft, type Identity } from '@rollcall/shared/events';
+import type { StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
+import { keyFingerprint } from '@rollcall/shared/trust';
+import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest } from './cluster-section.ts';
+
+/** `spec.decision` of a ClusterRegistrationRequest, with what makes it countable. */
+export interface PersonDecision {
+  readonly verdict: 'Approve' | 'Deny';
+  readonly keyFingerprint: string;
+  readonly by: string;
+  readonly reason: string | undefined;
+  /** Of the decision and the object it stands in: the same words in a later object are another decision. */
+  readonly digest: string;
+}
+
+/**
+ * Reads what a person decided.
+ * @returns undefined where nobody decided, or where the key or the name is missing: the fence lets neither through
+ */
+export function readPersonDecision({
+  metadata,
+  spec,
+}: StoredObject<ClusterRegistrationRequest>): PersonDecision | undefined {
+  const { decision } = spec;
+  if (!decision?.keyFingerprint || !decision.by) return undefined;
+  const { verdict, by, reason } = decision;
+  const words = JSON.stringify([metadata.uid, verdict, decision.keyFingerprint, by, reason ?? '']);
+  const digest = `sha256:${createHash('sha256').update(words).digest('hex')}`;
+  return { verdict, keyFingerprint: decision.keyFingerprint, by, reason, digest };
+}
+
+export interface PersonDecisionContext {
+  readonly record: ClusterRecord;
+  readonly wish: PersonDecision;
+  readonly heartbeat: Heartbeat;
+  readonly nowMs: number;
+}
+
+interface Question {
+  readonly identity: Identity;
+  readonly previous: Decision | undefined;
+  readonly wish: PersonDecision;
+}
+/** Why a decision changes nothing, each by its own rule. */
+type Objection = (question: Question) => boolean;
+
+/** The record says which key asks now; the picture may be older, or restored from a backup. */
+const isAboutAnotherKey: Objection = ({ identity, wish }) => wish.keyFingerprint !== keyFingerprint(identity.request.key);
+const wasActedOn: Objection = ({ previous, wish }) => previous?.actedOn === wish.digest;
+const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || identity.state === 'refused';
+/** Whoever leaves asks again before anybody can let it in again. */
+const isLeaving: Objection = ({ identity, previous }) => previous?.verdict === 'leaving' && isAboutRequest(previous, identity);
+const isBanned: Objection = ({ previous }) => previous?.verdict === 'banned';
+const isSoAlready: Objection = ({ identity, previous, wish }) =>
+  isAboutRequest(previous, identity) && previous.verdict === (wish.verdict === 'Approve' ? 'approved' : 'denied');
+
+export const objections: readonly Objection[] = [
+  isAboutAnotherKey,
+  wasActedOn,
+  hasNoRequest,
+  isLeaving,
+  isBanned,
+  isSoAlready,
+];
+
+/** What follows from a person's decision; nothing where any objection holds. */
+export function decidePersonDecision(context: PersonDecisionContext): EventDraft[] {
+  const { record, wish, heartbeat, nowMs } = context;
+  const { identity, decision: previous } = record;
+  if (!identity || objections.some((objects) => objects({ identity, previous, wish }))) return [];
+  const by = { person: wish.by };
+  const base = { identity, previous, heartbeat, nowMs };
+  const says = wish.reason ? `: ${wish.reason}` : '';
+  if (wish.verdict === 'Approve') {
+    const outcome = { by, reason: 'PersonApproved', message: `${wish.by} approves${says}` };
+    return [draft(approved, record, { ...outcome, section: { ...approvalAfter(base, outcome), actedOn: wish.digest } })];
+  }
+  const outcome = { by, reason: 'PersonDenied', message: `${wish.by} denies${says}` };
+  return [draft(denied, record, { ...outcome, section: { ...denialAfter(base, outcome), actedOn: wish.digest } })];
+}

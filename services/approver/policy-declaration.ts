@@ -1,0 +1,63 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type AggregateRecord,
+  draft,
+  type EventDraft,
+  type PolicyDeclaration,
+  policyDeclaration,
+  policyDeclared,
+  policyWithdrawn,
+} from '@rollcall/shared/events';
+import type { StoredObject } from '@rollcall/shared/kubernetes';
+import type { ApprovalPolicy } from '@rollcall/shared/resources';
+import type { PolicyProblem } from './policy-problem.ts';
+
+export type PolicyObject = StoredObject<ApprovalPolicy>;
+
+/** What a person wrote, and its first mistake if there is one. */
+export interface WantedPolicy {
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly rules: PolicyDeclaration['rules'];
+  readonly problem: PolicyProblem | undefined;
+}
+
+/** The rules of an ApprovalPolicy as the event carries them. */
+export function rulesOf(object: PolicyObject): PolicyDeclaration['rules'] {
+  return object.spec.rules.map((rule) => Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined))) as PolicyDeclaration['rules'];
+}
+
+function nextDeclaration(wanted: WantedPolicy, before: PolicyDeclaration | undefined): PolicyDeclaration {
+  const { name, uid, generation, rules, problem } = wanted;
+  if (!problem) return { name, uid, generation, rules, withdrawn: false };
+  // The last good version of this very object: a deleted policy does not come back through a broken one of the same name.
+  const good = before && !before.withdrawn && before.uid === uid ? before : undefined;
+  return {
+    name,
+    uid,
+    generation: good?.generation ?? generation,
+    rules: good?.rules ?? [],
+    problem: { generation, ...problem },
+    withdrawn: false,
+  };
+}
+
+/** Declares a policy that is new or different; while it does not compile, its last good version stays in force. */
+export function decidePolicy(context: { record: AggregateRecord; wanted: WantedPolicy | undefined }): EventDraft[] {
+  const { record, wanted } = context;
+  const before = policyDeclaration(record);
+  const by = { person: 'unknown' };
+  if (wanted) {
+    const section = nextDeclaration(wanted, before);
+    if (isDeepStrictEqual(section, before)) return [];
+    const { problem } = section;
+    const what = problem
+      ? { reason: 'PolicyInvalid', message: `rule "${problem.rule}", line ${problem.line}, column ${problem.column}: ${problem.message}` }
+      : { reason: 'PolicyDeclared', message: `policy "${wanted.name}" has ${section.rules.length} rules in force` };
+    return [draft(policyDeclared, record, { by, ...what, section })];
+  }
+  if (!before || before.withdrawn) return [];
+  const message = `policy "${before.name}" was deleted`;
+  return [draft(policyWithdrawn, record, { by, reason: 'PolicyDeleted', message, section: { ...before, withdrawn: true } })];
+}

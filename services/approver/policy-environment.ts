@@ -1,0 +1,74 @@
+import { Environment } from '@marcbachmann/cel-js';
+
+/** What a field of a root holds. Absent fields are an error when read: an expression asks `has(claimed.region)` first. */
+type FieldType = 'string' | 'int' | 'bool' | 'map<string, string>';
+
+/**
+ * What expressions can see, by root. A name that is not here does not compile. `claimed` is what the agent says and nobody
+ * verified (decision 10). Also the list of the fields that are whole numbers, which CEL keeps apart from doubles.
+ */
+export const policyRoots = {
+  request: {
+    clusterId: 'string',
+    clusterName: 'string',
+    clusterType: 'string',
+    mode: 'string',
+    labels: 'map<string, string>',
+  },
+  token: {
+    valid: 'bool',
+    name: 'string',
+    namespace: 'string',
+    uses: 'int',
+    unlimited: 'bool',
+    clusterName: 'string',
+    labels: 'map<string, string>',
+  },
+  claimed: {
+    kubernetesVersion: 'string',
+    platform: 'string',
+    provider: 'string',
+    region: 'string',
+    apiServerURL: 'string',
+    nodes: 'int',
+    agentVersion: 'string',
+    labels: 'map<string, string>',
+  },
+  verified: { keyChanged: 'bool' },
+  time: { nowMs: 'int', hour: 'int', weekday: 'int' },
+} as const satisfies Record<string, Record<string, FieldType>>;
+
+/** The values of the roots; every field but the required ones may be missing. */
+export type PolicyInput = {
+  readonly [Root in keyof typeof policyRoots]: Readonly<Record<string, string | number | boolean | object>>;
+};
+
+/** The library bounds only parsing; running is bounded by the deadline of the worker. */
+const limits = { maxAstNodes: 2000, maxDepth: 64, maxListElements: 256, maxMapEntries: 256, maxCallArguments: 16 };
+
+/** The language of policies: the standard library of CEL with our roots, and nothing of the host. */
+export function createPolicyEnvironment(): Environment {
+  const environment = new Environment({ limits, enableOptionalTypes: true });
+  for (const [name, schema] of Object.entries(policyRoots)) environment.registerVariable({ name, schema });
+  return environment;
+}
+
+/**
+ * The input as the worker evaluates it: no object has a prototype, so that `__proto__` and `constructor` are names like any
+ * other, and whole numbers are CEL's ints.
+ */
+export function toCelValues(json: string): Record<string, unknown> {
+  const input = JSON.parse(json, (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.assign(Object.create(null), value)
+      : value,
+  ) as Record<string, Record<string, unknown>>;
+  for (const [root, fields] of Object.entries(policyRoots)) {
+    const values = input[root];
+    for (const [field, type] of Object.entries(fields)) {
+      const value = values?.[field];
+      if (values && type === 'int' && typeof value === 'number') values[field] = BigInt(value);
+    }
+  }
+  return input;
+}

@@ -1,0 +1,90 @@
+import { Worker } from 'node:worker_threads';
+import type { WorkerAnswer, WorkerQuestion } from './policy-worker.ts';
+
+export type Evaluation = { readonly kind: 'evaluated'; readonly answer: WorkerAnswer } | { readonly kind: 'timeout' };
+
+/** Evaluates policies where they can do no harm: in a thread that is ended when it takes too long. */
+export interface PolicyEvaluator {
+  evaluate(question: WorkerQuestion): Promise<Evaluation>;
+  close(): Promise<void>;
+}
+
+/** A busy machine is no proof of a bad policy: before a request is held, it gets this much more time, once. */
+const secondChance = 5;
+
+/** The same folder and extension as this file, compiled or not. */
+const workerUrl = new URL(import.meta.url.replace(/policy-evaluator(\.[jt]s)$/, 'policy-worker$1'));
+
+interface WarmWorker {
+  readonly worker: Worker;
+  readonly ready: Promise<void>;
+}
+
+function startWorker(): WarmWorker {
+  // No environment and no arguments: there is nothing of the host for an expression to find.
+  const worker = new Worker(workerUrl, { env: {}, argv: [], resourceLimits: { maxOldGenerationSizeMb: 64 } });
+  worker.unref();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  worker.once('message', () => resolve());
+  worker.once('error', reject);
+  worker.once('exit', () => reject(new Error('the policy worker ended before it was ready')));
+  // Whoever waits for it sees the error; a worker that nobody has asked yet must not end the process.
+  promise.catch(() => undefined);
+  return { worker, ready: promise };
+}
+
+/**
+ * @param options.deadlineMs - for all policies of one request together, from when the worker begins with it
+ */
+export function createPolicyEvaluator(options: { deadlineMs: number }): PolicyEvaluator {
+  let current: WarmWorker | undefined = startWorker();
+  let tail: Promise<unknown> = Promise.resolve();
+  let closed = false;
+
+  async function replaceWorker(): Promise<void> {
+    const old = current;
+    current = closed ? undefined : startWorker();
+    await old?.worker.terminate();
+  }
+
+  async function ask(question: WorkerQuestion, deadlineMs: number): Promise<Evaluation> {
+    const { worker, ready } = (current ??= startWorker());
+    try {
+      await ready;
+    } catch (error) {
+      await replaceWorker();
+      throw error;
+    }
+    const { promise, resolve } = Promise.withResolvers<Evaluation>();
+    const onMessage = (answer: WorkerAnswer) => resolve({ kind: 'evaluated', answer });
+    // Out of memory is a bomb like an endless expression: the same answer.
+    const onEnd = () => resolve({ kind: 'timeout' });
+    worker.once('message', onMessage).once('error', onEnd).once('exit', onEnd);
+    // If this process itself was late, the answer may be here already: messages come before immediates.
+    const timer = setTimeout(() => setImmediate(onEnd), deadlineMs);
+    worker.postMessage(question);
+    const evaluation = await promise;
+    clearTimeout(timer);
+    worker.off('message', onMessage).off('error', onEnd).off('exit', onEnd);
+    if (evaluation.kind === 'timeout') await replaceWorker();
+    return evaluation;
+  }
+
+  async function askTwice(question: WorkerQuestion): Promise<Evaluation> {
+    const first = await ask(question, options.deadlineMs);
+    return first.kind === 'evaluated' || closed ? first : await ask(question, options.deadlineMs * secondChance);
+  }
+
+  return {
+    evaluate(question) {
+      // One at a time, so that the deadline of a request does not run while another one is evaluated.
+      const mine = tail.then(() => askTwice(question));
+      tail = mine.catch(() => undefined);
+      return mine;
+    },
+    async close() {
+      closed = true;
+      await replaceWorker();
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import {
+  approved,
+  type Cause,
+  type ClusterRecord,
+  denied,
+  draft,
+  type EventDraft,
+  held,
+  type Identity,
+  type Decision,
+} from '@rollcall/shared/events';
+import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest, sectionAfter } from './cluster-section.ts';
+import type { PolicyRule } from './policy-problem.ts';
+
+/** A rule whose expression gave true, in the order of policy names and of the rules within them. */
+export interface RuleMatch {
+  readonly policy: string;
+  readonly generation: number;
+  readonly rule: PolicyRule;
+}
+export interface RuleFailure {
+  readonly policy: string;
+  readonly generation: number;
+  readonly rule: string;
+  readonly message: string;
+}
+/** What the policies say of a request; gathered before, because evaluating needs a worker and a clock. */
+export type PolicyOutcome =
+  | { readonly kind: 'evaluated'; readonly matches: readonly RuleMatch[]; readonly failures: readonly RuleFailure[] }
+  | { readonly kind: 'timeout'; readonly deadlineMs: number };
+
+export interface JudgementContext {
+  readonly record: ClusterRecord;
+  readonly outcome: PolicyOutcome;
+  /** The hub's settings for clusters that nobody gave others. */
+  readonly heartbeat: Heartbeat;
+  /** Hub time. */
+  readonly nowMs: number;
+}
+
+interface Question {
+  readonly identity: Identity;
+  readonly previous: Decision | undefined;
+  readonly outcome: PolicyOutcome;
+}
+
+export interface Judgement {
+  readonly verdict: 'approved' | 'held' | 'denied';
+  readonly by: Cause;
+  readonly reason: string;
+  readonly message: string;
+  /** What the rule that approves gives the cluster. */
+  readonly gives?: Pick<PolicyRule, 'labels' | 'clusterSet' | 'access'>;
+}
+/** `settled`: there is nothing to decide. */
+type Opinion = Judgement | 'settled' | undefined;
+type Rule = (question: Question) => Opinion;
+
+const byRollcall: Cause = { service: 'approver' };
+
+/** Tells a person what to do about a held request, in one line that can be pasted. */
+function askPerson(identity: Identity): string {
+  const patch = '{"spec":{"decision":{"verdict":"Approve"}}}';
+  return `a person with create on managedclusters/accept decides: kubectl patch clusterregistrationrequests.rollcall.dev ${identity.clusterId} --type=merge -p '${patch}'`;
+}
+
+function hold(question: Question, reason: string, why: string, by: Cause = byRollcall): Judgement {
+  return { verdict: 'held', by, reason, message: `${why}; ${askPerson(question.identity)}` };
+}
+
+const requestIsSettled: Rule = ({ identity, previous }) => {
+  if (identity.state === 'left' || identity.state === 'refused') return 'settled';
+  if (previous?.verdict === 'banned') return 'settled';
+  return isAboutRequest(previous, identity) && previous.verdict !== 'held' ? 'settled' : undefined;
+};
+
+/** Registering again is normal: the same key gets the same answer (decision 11). */
+const sameKeyAgain: Rule = ({ identity, previous }) => {
+  if (previous?.key !== identity.request.key) return undefined;
+  if (previous.verdict !== 'approved' && previous.verdict !== 'denied') return undefined;
+  const { verdict, by, reason, message } = previous;
+  return { verdict, by, reason, message };
+};
+
+/** No policy can let in what was taken back. */
+const keyWasTakenBack: Rule = (question) => {
+  const { identity, previous } = question;
+  const isTaken = previous?.revokedKeys.some(({ key }) => key === identity.request.key);
+  return isTaken ? hold(question, 'KeyRevoked', 'this key of the cluster was taken back before') : undefined;
+};
+
+/** The key that the hub knows a cluster by, if another one asks now. */
+export function knownOtherKey(identity: Identity, previous: Decision | undefined): string | undefined {
+  const known = previous?.approvedKey ?? identity.admittedKey;
+  return known !== undefined && known !== identity.request.key ? known : undefined;
+}
+
+const keyChanged: Rule = (question) =>
+  knownOtherKey(question.identity, question.previous) === undefined
+    ? undefined
+    : hold(question, 'KeyChanged', 'the cluster is known under another key');
+
+const policiesTookTooLong: Rule = (question) =>
+  question.outcome.kind === 'timeout'
+    ? hold(question, 'PolicyTimeout', `the approval policies took longer than ${question.outcome.deadlineMs} ms`)
+    : undefined;
+
+const policyFailed: Rule = (question) => {
+  if (question.outcome.kind !== 'evaluated') return undefined;
+  const [first] = question.outcome.failures;
+  if (!first) return undefined;
+  const { policy, generation, rule, message } = first;
+  return hold(question, 'PolicyError', `rule "${rule}" of policy "${policy}" failed: ${message}`, { policy, generation, rule });
+};
+
+const effects = {
+  Deny: { verdict: 'denied', reason: 'PolicyDenied', says: 'denies' },
+  Hold: { verdict: 'held', reason: 'PolicyHeld', says: 'holds' },
+  Approve: { verdict: 'approved', reason: 'PolicyApproved', says: 'approves' },
+} as const;
+
+/** Of several rules with one effect, the first counts: by policy name, then in the order of the policy. */
+function ruleSays(effect: keyof typeof effects): Rule {
+  return (question) => {
+    if (question.outcome.kind !== 'evaluated') return undefined;
+    const match = question.outcome.matches.find(({ rule }) => rule.effect === effect);
+    if (!match) return undefined;
+    const { policy, generation, rule } = match;
+    const { verdict, reason, says } = effects[effect];
+    const why = `rule "${rule.name}" of policy "${policy}" ${says}${rule.reason ? `: ${rule.reason}` : ''}`;
+    const by = { policy, generation, rule: rule.name };
+    if (verdict === 'held') return hold(question, reason, why, by);
+    return { verdict, by, reason, message: why, ...(verdict === 'approved' ? { gives: rule } : {}) };
+  };
+}
+
+/** The first rule with an opinion wins, so the order is the policy: what is settled, then doubt, then refusal, then approval. */
+export const rules: readonly Rule[] = [
+  requestIsSettled,
+  sameKeyAgain,
+  keyWasTakenBack,
+  keyChanged,
+  policiesTookTooLong,
+  policyFailed,
+  ruleSays('Deny'),
+  ruleSays('Hold'),
+  ruleSays('Approve'),
+];
+
+/** @returns always a judgement of an open request: what no rule names is held for a person; undefined when it is settled */
+export function judge(question: Question): Judgement | undefined {
+  for (const rule of rules) {
+    const opinion = rule(question);
+    if (opinion) return opinion === 'settled' ? undefined : opinion;
+  }
+  return hold(question, 'NoRuleMatched', 'no approval policy names this cluster');
+}
+
+/** Whether there is a request that policies may still say something about; before they are asked. */
+export function isOpen(record: ClusterRecord): boolean {
+  const { identity, decision } = record;
+  return identity !== undefined && requestIsSettled({ identity, previous: decision, outcome: noPolicies }) === undefined;
+}
+const noPolicies: PolicyOutcome = { kind: 'evaluated', matches: [], failures: [] };
+
+const definitions = { approved, held, denied } as const;
+
+/** Judges the request that stands in the record; a request that is held already is held again only for another reason. */
+export function decideRequest(context: JudgementContext): EventDraft[] {
+  const { record, outcome, heartbeat, nowMs } = context;
+  const { identity, decision: previous } = record;
+  const judgement = identity && judge({ identity, previous, outcome });
+  if (!judgement) return [];
+  const { gives, ...what } = judgement;
+  const isHeldAlready = isAboutRequest(previous, identity) && previous.verdict === 'held';
+  if (what.verdict === 'held' && isHeldAlready && previous.reason === what.reason) return [];
+  const base = { identity, previous, heartbeat, nowMs };
+  const after = { approved: approvalAfter, denied: denialAfter, held: sectionAfter }[what.verdict];
+  const section = after(base, what);
+  const clusterSet = identity.request.clusterSet ?? gives?.clusterSet;
+  const given = gives && {
+    labels: { ...identity.request.labels, ...gives.labels },
+    access: gives.access ?? 'None',
+    ...(clusterSet === undefined ? {} : { clusterSet }),
+  };
+  return [draft(definitions[what.verdict], record, { ...what, section: { ...section, ...given } })];
+}

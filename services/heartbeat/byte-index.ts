@@ -1,0 +1,129 @@
+import { copiedInto } from './copied-into.ts';
+import { hashBytes } from './hash-bytes.ts';
+
+/** Ids are at most 63 bytes (surfaces); with a length byte in front each takes one cache line. */
+const strideBytes = 64;
+const longestIdBytes = strideBytes - 1;
+const empty = -1;
+
+/**
+ * From the bytes of an id to a small number, its slot. Open addressing with linear probing over typed arrays: no object
+ * per id, no allocation in `find`. Slots of removed ids are used again.
+ */
+export class ByteIndex {
+  #capacity: number;
+  #size = 0;
+  /** Slots that were ever used; beyond it all are free. */
+  #highest = 0;
+  #freeCount = 0;
+  #free: Int32Array;
+  #ids: Uint8Array;
+  #hashes: Uint32Array;
+  /** Twice as many cells as slots, each a slot or `empty`: probes stay short. */
+  #cells: Int32Array;
+
+  /** @param capacity - a power of two; it doubles when it is used up */
+  constructor(capacity = 1024) {
+    this.#capacity = capacity;
+    this.#free = new Int32Array(capacity);
+    this.#ids = new Uint8Array(capacity * strideBytes);
+    this.#hashes = new Uint32Array(capacity);
+    this.#cells = new Int32Array(capacity * 2).fill(empty);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Slots are below this. */
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  /** @returns the slot of the id in `bytes[start, end)`, or -1 */
+  find(bytes: Uint8Array, start: number, end: number): number {
+    const length = end - start;
+    if (length <= 0 || length > longestIdBytes) return -1;
+    const hash = hashBytes(bytes, start, end);
+    const mask = this.#cells.length - 1;
+    for (let cell = hash & mask; ; cell = (cell + 1) & mask) {
+      const slot = this.#cells[cell]!;
+      if (slot === empty) return -1;
+      if (this.#hashes[slot] === hash && this.#isAt(slot, bytes, start, length)) return slot;
+    }
+  }
+
+  /**
+   * @returns the slot of the id, a new one where it was unknown
+   * @throws RangeError when the id is empty or longer than 63 bytes: ids are checked before they get here
+   */
+  insert(bytes: Uint8Array, start: number, end: number): number {
+    const known = this.find(bytes, start, end);
+    if (known >= 0) return known;
+    const length = end - start;
+    if (length <= 0 || length > longestIdBytes) throw new RangeError(`an id of ${length} bytes`);
+    if (this.#size === this.#capacity) this.#grow();
+    const slot = this.#freeCount > 0 ? this.#free[--this.#freeCount]! : this.#highest++;
+    const at = slot * strideBytes;
+    this.#ids[at] = length;
+    this.#ids.set(bytes.subarray(start, end), at + 1);
+    this.#hashes[slot] = hashBytes(bytes, start, end);
+    this.#size++;
+    this.#place(slot);
+    return slot;
+  }
+
+  /** Forgets the id of a slot that is in use. */
+  remove(slot: number): void {
+    const mask = this.#cells.length - 1;
+    let hole = this.#hashes[slot]! & mask;
+    while (this.#cells[hole] !== slot) hole = (hole + 1) & mask;
+    // Whoever probed past the hole moves back, so that no tombstones pile up.
+    for (let cell = (hole + 1) & mask; this.#cells[cell] !== empty; cell = (cell + 1) & mask) {
+      const home = this.#hashes[this.#cells[cell]!]! & mask;
+      if (((cell - home) & mask) < ((cell - hole) & mask)) continue;
+      this.#cells[hole] = this.#cells[cell]!;
+      hole = cell;
+    }
+    this.#cells[hole] = empty;
+    this.#ids[slot * strideBytes] = 0;
+    this.#free[this.#freeCount++] = slot;
+    this.#size--;
+  }
+
+  isUsed(slot: number): boolean {
+    return slot < this.#highest && this.#ids[slot * strideBytes] !== 0;
+  }
+
+  textOf(slot: number): string {
+    const at = slot * strideBytes;
+    return Buffer.from(this.#ids.buffer, at + 1, this.#ids[at]!).toString('latin1');
+  }
+
+  #isAt(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
+    const at = slot * strideBytes;
+    if (this.#ids[at] !== length) return false;
+    for (let index = 0; index < length; index++) {
+      if (this.#ids[at + 1 + index] !== bytes[start + index]) return false;
+    }
+    return true;
+  }
+
+  #place(slot: number): void {
+    const mask = this.#cells.length - 1;
+    let cell = this.#hashes[slot]! & mask;
+    while (this.#cells[cell] !== empty) cell = (cell + 1) & mask;
+    this.#cells[cell] = slot;
+  }
+
+  #grow(): void {
+    const capacity = this.#capacity * 2;
+    this.#free = copiedInto(this.#free, new Int32Array(capacity));
+    this.#ids = copiedInto(this.#ids, new Uint8Array(capacity * strideBytes));
+    this.#hashes = copiedInto(this.#hashes, new Uint32Array(capacity));
+    this.#cells = new Int32Array(capacity * 2).fill(empty);
+    this.#capacity = capacity;
+    // It grows only when every slot is in use.
+    for (let slot = 0; slot < this.#highest; slot++) this.#place(slot);
+  }
+}

@@ -1,0 +1,114 @@
+import { ByteIndex } from './byte-index.ts';
+import { copiedInto } from './copied-into.ts';
+import type { LivenessState } from './liveness-transition.ts';
+
+/** The order gives the number in the column. */
+export const livenessStates = ['neverSeen', 'ready', 'suspect', 'unreachable', 'stopped'] as const satisfies LivenessState[];
+
+export const readyState = livenessStates.indexOf('ready');
+
+/** What is going on with a cluster beside its state; a healthy one has none of them. */
+export const marks = {
+  beatSinceChange: 1,
+  saidGoodbye: 2,
+  connectionLost: 4,
+  /** Counted by the storm guard. */
+  silent: 8,
+  /** A transition is being written. */
+  writing: 16,
+} as const;
+
+/**
+ * One compact entry a cluster: 64 bytes of id and 40 bytes of columns, no object. Columns are public because every beat
+ * reads and writes them; who may change what is the engine's business.
+ */
+export class ClusterTable {
+  readonly ids: ByteIndex;
+  lastBeatMs: Float64Array;
+  connectionLostMs: Float64Array;
+  silentSinceMs: Float64Array;
+  intervalMs: Uint32Array;
+  graceMs: Uint32Array;
+  /** Hash of the admitted key: it only tells the present key from a replaced one, the server has verified both. */
+  keyHash: Uint32Array;
+  /** Open connections of the admitted key that were seen to begin. */
+  connections: Uint16Array;
+  state: Uint8Array;
+  mark: Uint8Array;
+  readonly #countOf = new Uint32Array(livenessStates.length);
+
+  constructor(capacity = 1024) {
+    this.ids = new ByteIndex(capacity);
+    this.lastBeatMs = new Float64Array(capacity);
+    this.connectionLostMs = new Float64Array(capacity);
+    this.silentSinceMs = new Float64Array(capacity);
+    this.intervalMs = new Uint32Array(capacity);
+    this.graceMs = new Uint32Array(capacity);
+    this.keyHash = new Uint32Array(capacity);
+    this.connections = new Uint16Array(capacity);
+    this.state = new Uint8Array(capacity);
+    this.mark = new Uint8Array(capacity);
+  }
+
+  get capacity(): number {
+    return this.ids.capacity;
+  }
+
+  /** @returns the slot of a cluster that was not known, with all columns zero and state `neverSeen` */
+  add(id: Uint8Array): number {
+    const slot = this.ids.insert(id, 0, id.length);
+    if (this.lastBeatMs.length < this.ids.capacity) this.#grow(this.ids.capacity);
+    for (const column of this.#columns()) column[slot] = 0;
+    this.#countOf[0]!++;
+    return slot;
+  }
+
+  remove(slot: number): void {
+    this.#countOf[this.state[slot]!]!--;
+    this.ids.remove(slot);
+  }
+
+  stateOf(slot: number): LivenessState {
+    return livenessStates[this.state[slot]!]!;
+  }
+
+  setState(slot: number, state: LivenessState): void {
+    const number = livenessStates.indexOf(state);
+    this.#countOf[this.state[slot]!]!--;
+    this.#countOf[number]!++;
+    this.state[slot] = number;
+  }
+
+  countOf(state: LivenessState): number {
+    return this.#countOf[livenessStates.indexOf(state)]!;
+  }
+
+  has(slot: number, mark: number): boolean {
+    return (this.mark[slot]! & mark) !== 0;
+  }
+
+  set(slot: number, mark: number, on: boolean): void {
+    this.mark[slot] = on ? this.mark[slot]! | mark : this.mark[slot]! & ~mark;
+  }
+
+  *slots(): Iterable<number> {
+    for (let slot = 0; slot < this.ids.capacity; slot++) if (this.ids.isUsed(slot)) yield slot;
+  }
+
+  #columns() {
+    const { lastBeatMs, connectionLostMs, silentSinceMs, intervalMs, graceMs, keyHash, connections, state, mark } = this;
+    return [lastBeatMs, connectionLostMs, silentSinceMs, intervalMs, graceMs, keyHash, connections, state, mark];
+  }
+
+  #grow(capacity: number): void {
+    this.lastBeatMs = copiedInto(this.lastBeatMs, new Float64Array(capacity));
+    this.connectionLostMs = copiedInto(this.connectionLostMs, new Float64Array(capacity));
+    this.silentSinceMs = copiedInto(this.silentSinceMs, new Float64Array(capacity));
+    this.intervalMs = copiedInto(this.intervalMs, new Uint32Array(capacity));
+    this.graceMs = copiedInto(this.graceMs, new Uint32Array(capacity));
+    this.keyHash = copiedInto(this.keyHash, new Uint32Array(capacity));
+    this.connections = copiedInto(this.connections, new Uint16Array(capacity));
+    this.state = copiedInto(this.state, new Uint8Array(capacity));
+    this.mark = copiedInto(this.mark, new Uint8Array(capacity));
+  }
+}

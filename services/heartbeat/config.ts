@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { durationMs } from '@rollcall/shared/config';
+import { commonConfig } from '@rollcall/shared/service';
+
+const share = z.coerce.number().min(0).max(1);
+
+/** Settings of the heartbeat service. A cluster's own interval and grace come from its decision, not from here. */
+export const configSchema = z.strictObject({
+  ...commonConfig,
+  suspectAfterMs: durationMs
+    .prefault('2s')
+    .describe('how long a lost connection may take to come back before the cluster is suspect'),
+  stormShare: share
+    .prefault(0.3)
+    .describe('share of the known clusters that must go silent together before transitions are held (0 to 1)'),
+  stormMinimum: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .prefault(10)
+    .describe('fewer silent clusters than this are never a storm'),
+  stormWindowMs: durationMs
+    .prefault('15s')
+    .describe('within which time clusters must go silent to have done so together'),
+  stormDeadlineMs: durationMs.prefault('5m').describe('after which time held transitions are taken anyway'),
+});
+export type HeartbeatConfig = z.output<typeof configSchema>;

@@ -1,0 +1,314 @@
+import { beatFlags } from '@rollcall/shared/bus';
+import { ClusterTable, marks, readyState } from './cluster-table.ts';
+import { ConnectionTable } from './connection-table.ts';
+import { hashBytes } from './hash-bytes.ts';
+import { judgeLiveness, type LivenessState, type LivenessVerdict } from './liveness-transition.ts';
+import { StormGuard, type StormSettings } from './storm-guard.ts';
+import { TimingWheel } from './timing-wheel.ts';
+
+type Becomes = Extract<LivenessVerdict, { kind: 'becomes' }>;
+
+/** A transition that should be written; whether it is, the cluster's record decides. */
+export interface TransitionWish {
+  readonly clusterId: string;
+  readonly state: Becomes['state'];
+  readonly cause: Becomes['cause'];
+  readonly decidedAtMs: number;
+  readonly lastBeatMs: number;
+}
+
+/** What the hub has said of a member. */
+export interface KnownCluster {
+  readonly clusterId: string;
+  readonly key: string;
+  readonly intervalMs: number;
+  readonly graceMs: number;
+  readonly state: LivenessState;
+  readonly lastBeatMs: number;
+}
+
+/** A connection of a member began or ended, as the NATS server says. */
+export interface MemberConnection {
+  readonly clusterId: string;
+  readonly key: string;
+  readonly serverId: string;
+  readonly clientId: number;
+}
+
+export interface EngineOutput {
+  /** Answered by `settle` or `retry`; until then no other wish comes for the cluster. */
+  wish(wish: TransitionWish): void;
+  /** For whoever watches; not kept. */
+  live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;
+  storm(change: 'begins' | 'ends', silent: number, known: number): void;
+}
+
+const bytesOf = (text: string) => Buffer.from(text, 'latin1');
+
+function hashOfKey(key: string): number {
+  return hashBytes(bytesOf(key), 0, key.length);
+}
+
+/**
+ * Liveness of all clusters in memory: signals in, wishes out, no I/O and no clock of its own. All times are ms of one
+ * monotonic clock. `hear` takes raw beats and is all that a healthy cluster costs: it writes one number, and the deadline
+ * in the wheel finds out later that it has moved.
+ */
+export class LivenessEngine {
+  readonly #table = new ClusterTable();
+  readonly #connections = new ConnectionTable();
+  readonly #wheel: TimingWheel;
+  readonly #guard: StormGuard;
+  readonly #suspectAfterMs: number;
+  readonly #output: EngineOutput;
+  #listeningSinceMs: number;
+
+  constructor(options: { nowMs: number; suspectAfterMs: number; storm: StormSettings; output: EngineOutput }) {
+    this.#listeningSinceMs = options.nowMs;
+    this.#wheel = new TimingWheel({ startMs: options.nowMs });
+    this.#guard = new StormGuard(options.storm);
+    this.#suspectAfterMs = options.suspectAfterMs;
+    this.#output = options.output;
+  }
+
+  /**
+   * A beat. Hub receive time decides; what the agent's clock says is not asked.
+   * @param bytes - the id stands in `bytes[start, end)`
+   * @returns false when the cluster is not known here
+   */
+  hear(bytes: Uint8Array, start: number, end: number, flags: number, nowMs: number): boolean {
+    const table = this.#table;
+    const slot = table.ids.find(bytes, start, end);
+    if (slot < 0) return false;
+    table.lastBeatMs[slot] = nowMs;
+    const goodbye = (flags & beatFlags.goodbye) !== 0;
+    if (goodbye || table.mark[slot] !== 0 || table.state[slot] !== readyState) this.#heardNews(slot, goodbye, nowMs);
+    return true;
+  }
+
+  #heardNews(slot: number, goodbye: boolean, nowMs: number): void {
+    const table = this.#table;
+    table.set(slot, marks.saidGoodbye, goodbye);
+    table.set(slot, marks.beatSinceChange, table.state[slot] !== readyState);
+    if (!goodbye) this.#connectionIsBack(slot);
+    this.#look(slot, nowMs);
+  }
+
+  /** Adds a member, or takes over what has changed of it; its state is the record's unless a transition is being written. */
+  put(cluster: KnownCluster, nowMs: number): void {
+    const table = this.#table;
+    let slot = this.#find(cluster.clusterId);
+    if (slot < 0) {
+      slot = table.add(bytesOf(cluster.clusterId));
+      this.#wheel.grow(table.capacity);
+    }
+    const keyHash = hashOfKey(cluster.key);
+    if (table.keyHash[slot] !== keyHash) {
+      table.keyHash[slot] = keyHash;
+      table.connections[slot] = 0;
+      table.set(slot, marks.connectionLost, false);
+    }
+    table.intervalMs[slot] = cluster.intervalMs;
+    table.graceMs[slot] = cluster.graceMs;
+    table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, cluster.lastBeatMs);
+    if (!table.has(slot, marks.writing) && table.stateOf(slot) !== cluster.state) {
+      table.setState(slot, cluster.state);
+      table.set(slot, marks.beatSinceChange, false);
+    }
+    this.#look(slot, nowMs);
+  }
+
+  remove(clusterId: string, nowMs: number): void {
+    const slot = this.#find(clusterId);
+    if (slot < 0) return;
+    this.#setSilent(slot, false, nowMs);
+    this.#wheel.cancel(slot);
+    this.#table.remove(slot);
+  }
+
+  connected(connection: MemberConnection): void {
+    const slot = this.#slotOfMember(connection);
+    if (slot < 0 || !this.#connections.add(connection.serverId, connection.clientId, slot)) return;
+    this.#table.connections[slot]!++;
+    this.#connectionIsBack(slot);
+  }
+
+  disconnected(connection: MemberConnection, nowMs: number): void {
+    const table = this.#table;
+    const owner = this.#connections.remove(connection.serverId, connection.clientId);
+    const slot = this.#slotOfMember(connection);
+    if (slot < 0) return;
+    if (owner === slot && table.connections[slot]! > 0) table.connections[slot]!--;
+    // One that began before we listened may end unnoticed while another is open: that is how agents renew.
+    if (table.connections[slot]! > 0) return;
+    table.set(slot, marks.connectionLost, true);
+    table.connectionLostMs[slot] = nowMs;
+    if (table.state[slot] === readyState && !table.has(slot, marks.saidGoodbye)) {
+      this.#output.live(connection.clusterId, 'connection-lost', 'ConnectionLost');
+    }
+    this.#look(slot, nowMs);
+  }
+
+  /** Lets time pass: deadlines, and the beginning and end of storms. */
+  advance(nowMs: number): void {
+    const known = this.#table.countOf('ready') + this.#table.countOf('suspect');
+    const change = this.#guard.judge(nowMs, known);
+    if (change) this.#output.storm(change, this.#guard.silent, known);
+    if (change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
+    this.#wheel.advance(nowMs, (slot) => this.#look(slot, nowMs));
+  }
+
+  /** We could not hear until now (a start, a pause, a lost connection): every cluster has its whole grace from here on. */
+  listenAfresh(nowMs: number): void {
+    this.#listeningSinceMs = nowMs;
+  }
+
+  /** After our own connection was lost nobody knows which connections of members are open. */
+  forgetConnections(): void {
+    this.#connections.clear();
+    for (const slot of this.#table.slots()) {
+      this.#table.connections[slot] = 0;
+      this.#table.set(slot, marks.connectionLost, false);
+    }
+  }
+
+  holdForStorm(nowMs: number): void {
+    this.#guard.hold(nowMs, true);
+  }
+
+  /** A sibling heard the cluster later than we did: the youngest beat wins. */
+  heardElsewhere(clusterId: string, lastBeatMs: number): void {
+    const slot = this.#find(clusterId);
+    if (slot >= 0) this.#table.lastBeatMs[slot] = Math.max(this.#table.lastBeatMs[slot]!, lastBeatMs);
+  }
+
+  /** The wish as it stands now, or undefined (and settled) when it no longer holds. */
+  confirm(clusterId: string, nowMs: number): TransitionWish | undefined {
+    const slot = this.#find(clusterId);
+    if (slot < 0) return undefined;
+    const verdict = this.#judge(slot, nowMs);
+    if (verdict.kind === 'becomes' && !this.#isHeld(verdict)) return this.#wishOf(slot, verdict, nowMs);
+    this.#table.set(slot, marks.writing, false);
+    this.#look(slot, nowMs);
+    return undefined;
+  }
+
+  /** The answer to a wish: what the cluster's record says now. */
+  settle(wish: TransitionWish, state: LivenessState, nowMs: number): void {
+    const table = this.#table;
+    const slot = this.#find(wish.clusterId);
+    if (slot < 0) return;
+    table.set(slot, marks.writing, false);
+    table.setState(slot, state);
+    table.set(slot, marks.beatSinceChange, state !== 'ready' && table.lastBeatMs[slot]! > wish.decidedAtMs);
+    this.#look(slot, nowMs);
+  }
+
+  /** The wish could not be written; it is judged again at `atMs`. */
+  retry(clusterId: string, atMs: number): void {
+    const slot = this.#find(clusterId);
+    if (slot < 0) return;
+    this.#table.set(slot, marks.writing, false);
+    this.#wheel.schedule(slot, atMs);
+  }
+
+  stateOf(clusterId: string): LivenessState | undefined {
+    const slot = this.#find(clusterId);
+    return slot < 0 ? undefined : this.#table.stateOf(slot);
+  }
+
+  isWriting(clusterId: string): boolean {
+    const slot = this.#find(clusterId);
+    return slot >= 0 && this.#table.has(slot, marks.writing);
+  }
+
+  lastBeatMs(clusterId: string): number | undefined {
+    const slot = this.#find(clusterId);
+    return slot < 0 ? undefined : this.#table.lastBeatMs[slot];
+  }
+
+  countOf(state: LivenessState): number {
+    return this.#table.countOf(state);
+  }
+
+  get inStorm(): boolean {
+    return this.#guard.holding;
+  }
+
+  #find(clusterId: string): number {
+    return this.#table.ids.find(bytesOf(clusterId), 0, clusterId.length);
+  }
+
+  #slotOfMember(connection: MemberConnection): number {
+    const slot = this.#find(connection.clusterId);
+    return slot >= 0 && this.#table.keyHash[slot] === hashOfKey(connection.key) ? slot : -1;
+  }
+
+  #connectionIsBack(slot: number): void {
+    const table = this.#table;
+    if (!table.has(slot, marks.connectionLost)) return;
+    table.set(slot, marks.connectionLost, false);
+    if (table.state[slot] === readyState) this.#output.live(table.ids.textOf(slot), 'ready', 'ConnectionBack');
+  }
+
+  #judge(slot: number, nowMs: number): LivenessVerdict {
+    const table = this.#table;
+    return judgeLiveness(
+      {
+        state: table.stateOf(slot),
+        beatSinceChange: table.has(slot, marks.beatSinceChange),
+        saidGoodbye: table.has(slot, marks.saidGoodbye),
+        lastBeatMs: table.lastBeatMs[slot]!,
+        connectionLostMs: table.has(slot, marks.connectionLost) ? table.connectionLostMs[slot]! : undefined,
+        listeningSinceMs: this.#listeningSinceMs,
+        intervalMs: table.intervalMs[slot]!,
+        graceMs: table.graceMs[slot]!,
+        suspectAfterMs: this.#suspectAfterMs,
+      },
+      nowMs,
+    );
+  }
+
+  #look(slot: number, nowMs: number): void {
+    const verdict = this.#judge(slot, nowMs);
+    this.#setSilent(slot, verdict.silent, nowMs);
+    // A transition on its way is settled first; then it is looked at again.
+    if (this.#table.has(slot, marks.writing)) return;
+    if (verdict.kind === 'stays') {
+      if (verdict.untilMs < Infinity) this.#wheel.schedule(slot, verdict.untilMs);
+      else this.#wheel.cancel(slot);
+      return;
+    }
+    if (this.#isHeld(verdict)) {
+      this.#wheel.schedule(slot, this.#guard.heldUntilMs);
+      return;
+    }
+    this.#wheel.cancel(slot);
+    this.#table.set(slot, marks.writing, true);
+    this.#output.wish(this.#wishOf(slot, verdict, nowMs));
+  }
+
+  #isHeld(verdict: Becomes): boolean {
+    return this.#guard.holding && (verdict.state === 'suspect' || verdict.state === 'unreachable');
+  }
+
+  #wishOf(slot: number, verdict: Becomes, nowMs: number): TransitionWish {
+    const { state, cause } = verdict;
+    const lastBeatMs = this.#table.lastBeatMs[slot]!;
+    return { clusterId: this.#table.ids.textOf(slot), state, cause, decidedAtMs: nowMs, lastBeatMs };
+  }
+
+  /** Only who was ready can fall silent; who was silent before we came is no part of a storm. */
+  #setSilent(slot: number, silent: boolean, nowMs: number): void {
+    const table = this.#table;
+    const counted = table.has(slot, marks.silent);
+    if (silent === counted || (silent && table.state[slot] !== readyState)) return;
+    table.set(slot, marks.silent, silent);
+    if (silent) {
+      table.silentSinceMs[slot] = nowMs;
+      this.#guard.fellSilent(nowMs);
+    } else {
+      this.#guard.heardAgain(table.silentSinceMs[slot]!, nowMs);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import type { Decision, Identity, Liveness } from '@rollcall/shared/events';
+
+/** What of a cluster's record says whether its beats count. */
+export interface MemberSections {
+  readonly identity?: Pick<Identity, 'state' | 'admittedKey' | 'admittedAtMs'> | undefined;
+  readonly decision?: Pick<Decision, 'verdict' | 'key' | 'approvedKey' | 'heartbeat' | 'revokedKeys'> | undefined;
+  readonly liveness?: Liveness | undefined;
+}
+
+export interface Membership {
+  readonly key: string;
+  readonly intervalMs: number;
+  readonly graceMs: number;
+  /** Of this admission; undefined until its first beat. */
+  readonly liveness: Liveness | undefined;
+  /** Its first beat makes it joined. */
+  readonly mayJoin: boolean;
+}
+
+/** Verdicts about the cluster, whichever key the newest request names. */
+const out = new Set<Decision['verdict']>(['revoked', 'banned', 'leaving']);
+
+/**
+ * Whether the cluster has a key whose beats count. A request with another key, and what is decided about that request,
+ * leaves the admitted key alone (decision 11).
+ */
+export function membershipOf({ identity, decision, liveness }: MemberSections): Membership | undefined {
+  const key = identity?.admittedKey;
+  if (!identity || !decision || !key || identity.state === 'left') return undefined;
+  const isAboutKey = decision.key === key;
+  if (out.has(decision.verdict) || (decision.verdict === 'denied' && isAboutKey)) return undefined;
+  const admittedAtMs = identity.admittedAtMs ?? 0;
+  if (decision.revokedKeys.some((revoked) => revoked.key === key && revoked.atMs >= admittedAtMs)) return undefined;
+  const isApproved = decision.approvedKey === key || (decision.verdict === 'approved' && isAboutKey);
+  const isOfThisAdmission = liveness?.key === key && liveness.joinedAtMs >= admittedAtMs;
+  return {
+    key,
+    intervalMs: decision.heartbeat.intervalSeconds * 1000,
+    graceMs: decision.heartbeat.graceSeconds * 1000,
+    liveness: isOfThisAdmission ? liveness : undefined,
+    mayJoin: identity.state === 'admitted' && isApproved,
+  };
+}

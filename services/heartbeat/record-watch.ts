@@ -1,0 +1,106 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { type ClusterRecord, clusterRecord, parseEventSubject } from '@rollcall/shared/events';
+import type { Logger } from '@rollcall/shared/service';
+import type { NatsConnection } from '@nats-io/transport-node';
+
+/** What changes who is a member, how often it beats, or what another replica has said of it. */
+const watchedTypes = [
+  ...['admitted', 'left', 'approved', 'changed', 'denied', 'revoked', 'banned', 'leaving'],
+  ...['joined', 'ready', 'suspect', 'unreachable', 'stopped'],
+] as const;
+
+/** A heard event may not be stored yet, or the stream may have refused it: then the record is read again, later each time. */
+const readAgainAfterMs = [20, 200, 2000];
+/** Reads under way; more wait their turn. */
+const readsAtOnce = 64;
+
+export interface RecordWatch {
+  /** What was heard from now on is read; before that it is kept. */
+  begin(): void;
+  stop(): Promise<void>;
+}
+
+interface Hint {
+  readonly clusterId: string;
+  readonly eventId: string;
+  readonly attempt: number;
+}
+
+/**
+ * Reads a cluster's record again when an event about it is heard. What is heard is only a hint: the record comes from the
+ * stream.
+ * @param options.isNews - false for an event that says what is known already (our own transitions)
+ * @param options.changed - is given each record that was read
+ */
+export function watchRecords(
+  nc: NatsConnection,
+  options: {
+    log: Pick<EventLog, 'read'>;
+    logger: Logger;
+    isNews(clusterId: string, type: string): boolean;
+    changed(clusterId: string, record: ClusterRecord): void;
+  },
+): RecordWatch {
+  const waiting = new Map<string, Hint>();
+  const running = new Set<Promise<void>>();
+  const timers = new Set<NodeJS.Timeout>();
+  let isOpen = false;
+
+  function enqueue(hint: Hint): void {
+    waiting.set(`${hint.clusterId} ${hint.eventId}`, hint);
+    pump();
+  }
+  function later(hint: Hint): void {
+    const delayMs = readAgainAfterMs[hint.attempt];
+    if (delayMs === undefined) return;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      enqueue({ ...hint, attempt: hint.attempt + 1 });
+    }, delayMs);
+    timers.add(timer);
+  }
+  async function read(hint: Hint): Promise<void> {
+    try {
+      const record = clusterRecord(await options.log.read({ kind: 'cluster', id: hint.clusterId }));
+      options.changed(hint.clusterId, record);
+      if (!Object.values(record.lastOf).some((event) => event.eventId === hint.eventId)) later(hint);
+    } catch (error) {
+      options.logger.warn({ err: error as Error, clusterId: hint.clusterId }, 'record could not be read');
+      later(hint);
+    }
+  }
+  function pump(): void {
+    if (!isOpen) return;
+    for (const [name, hint] of waiting) {
+      if (running.size >= readsAtOnce) return;
+      waiting.delete(name);
+      const work = read(hint).finally(() => {
+        running.delete(work);
+        pump();
+      });
+      running.add(work);
+    }
+  }
+
+  const subscriptions = watchedTypes.map((type) =>
+    nc.subscribe(`rollcall.events.cluster.*.${type}`, {
+      callback: (error, message) => {
+        const place = error ? undefined : parseEventSubject(message.subject);
+        if (!place || !options.isNews(place.id, place.type)) return;
+        enqueue({ clusterId: place.id, eventId: message.headers?.get('ce-id') ?? '', attempt: 0 });
+      },
+    }),
+  );
+  return {
+    begin() {
+      isOpen = true;
+      pump();
+    },
+    async stop() {
+      isOpen = false;
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      for (const timer of timers) clearTimeout(timer);
+      await Promise.allSettled(running);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { type Msg, type NatsConnection, nuid } from '@nats-io/transport-node';
+import { z } from 'zod';
+
+const youngestSubject = 'rollcall.heartbeat.youngest';
+const canarySubject = 'rollcall.heartbeat.canary';
+/** How long siblings may take to say what they have heard. */
+const answerWithinMs = 200;
+const canaryWithinMs = 1000;
+
+const questionSchema = z.looseObject({ from: z.string(), ids: z.array(z.string().max(63)).max(1000) });
+/** Ages in the order of the ids asked for; null: never heard. */
+const answerSchema = z.looseObject({ agesMs: z.array(z.number().min(0).nullable()).max(1000) });
+
+function parsed<Schema extends z.ZodType>(schema: Schema, message: Msg): z.output<Schema> | undefined {
+  try {
+    return schema.safeParse(message.json()).data;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Siblings {
+  /** Whether a message of our own comes back to us within a second. A deaf replica declares nobody dead. */
+  earsWork(): Promise<boolean>;
+  /** The youngest beat that any other replica has heard, as age in ms, in the order of the ids; at most 1,000. */
+  youngest(ids: readonly string[]): Promise<(number | undefined)[]>;
+  stop(): void;
+}
+
+/** @param ageOf - how long ago, in ms, this replica itself heard the cluster; undefined: never */
+export function joinSiblings(nc: NatsConnection, ageOf: (clusterId: string) => number | undefined): Siblings {
+  const me = nuid.next();
+  const canaries = new Map<string, () => void>();
+  const canarySubscription = nc.subscribe(canarySubject, {
+    callback: (error, message) => {
+      if (!error) canaries.get(message.string())?.();
+    },
+  });
+  const questions = nc.subscribe(youngestSubject, {
+    callback: (error, message) => {
+      const question = error ? undefined : parsed(questionSchema, message);
+      if (!question || question.from === me) return;
+      message.respond(JSON.stringify({ agesMs: question.ids.map((id) => ageOf(id) ?? null) }));
+    },
+  });
+  return {
+    earsWork() {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const canary = nuid.next();
+      const timer = setTimeout(() => resolve(false), canaryWithinMs);
+      canaries.set(canary, () => resolve(true));
+      nc.publish(canarySubject, canary);
+      return promise.finally(() => {
+        clearTimeout(timer);
+        canaries.delete(canary);
+      });
+    },
+    async youngest(ids) {
+      const youngest: (number | undefined)[] = ids.map(() => undefined);
+      const answers = await nc.requestMany(youngestSubject, JSON.stringify({ from: me, ids }), {
+        strategy: 'timer',
+        maxWait: answerWithinMs,
+      });
+      for await (const message of answers) {
+        for (const [index, ageMs] of (parsed(answerSchema, message)?.agesMs ?? []).entries()) {
+          if (ageMs !== null && index < ids.length) youngest[index] = Math.min(youngest[index] ?? Infinity, ageMs);
+        }
+      }
+      return youngest;
+    },
+    stop() {
+      canarySubscription.unsubscribe();
+      questions.unsubscribe();
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { type ClusterRecord, clusterRecord, createEventId } from '@rollcall/shared/events';
+import type { Logger } from '@rollcall/shared/service';
+import { type HubClock, toHubTime } from './hub-clock.ts';
+import { decideLiveness } from './liveness-event.ts';
+import type { LivenessEngine, TransitionWish } from './liveness-engine.ts';
+import { membershipOf } from './membership.ts';
+import type { Siblings } from './siblings.ts';
+
+/** Appends under way; enough to keep the stream busy (facts, section 3), few enough not to flood it. */
+const writesAtOnce = 64;
+/** Clusters that are asked about together. */
+const questionSize = 500;
+/** How long questions are collected before they are asked. */
+const collectMs = 20;
+const retryAfterMs = 1000;
+
+export interface TransitionWriter {
+  write(wish: TransitionWish): void;
+  /** Finishes what is being written; what only waits is left to the next start. */
+  drain(): Promise<void>;
+}
+
+interface WriterOptions {
+  readonly engine: LivenessEngine;
+  readonly log: EventLog;
+  readonly siblings: Siblings;
+  readonly clock: HubClock;
+  readonly logger: Logger;
+  written(wish: TransitionWish): void;
+  deaf(): void;
+}
+
+/** Silence may be ours alone; a lost connection was heard, and everything else is good news. */
+function needsSecondOpinion(wish: TransitionWish): boolean {
+  return wish.cause === 'NoBeats' || wish.cause === 'Unreachable';
+}
+
+/** Takes wishes to the stream: checks own ears and siblings where it matters, then writes what changes the record. */
+export function createTransitionWriter(options: WriterOptions): TransitionWriter {
+  const { engine, log, siblings, clock, logger } = options;
+  const toWrite: TransitionWish[] = [];
+  const doubtful: TransitionWish[] = [];
+  const running = new Set<Promise<void>>();
+  let collecting: NodeJS.Timeout | undefined;
+  let writing = 0;
+  let draining = false;
+
+  function track(work: Promise<void>): void {
+    const tracked = work.finally(() => running.delete(tracked));
+    running.add(tracked);
+  }
+
+  async function writeOne(wish: TransitionWish): Promise<void> {
+    const aggregate = { kind: 'cluster', id: wish.clusterId } as const;
+    const gather = async (): Promise<ClusterRecord> => clusterRecord(await log.read(aggregate));
+    let first: ClusterRecord | undefined = await gather();
+    // Joining ends the trace of the agent's request; later transitions begin one of their own.
+    const cause = wish.state === 'ready' && !membershipOf(first)?.liveness ? first.newest : undefined;
+    const trace = cause
+      ? { correlation: cause.correlation, traceparent: cause.traceparent }
+      : { correlation: createEventId(clock.hubMs()) };
+    const { context, drafts } = await decideAndAppend(
+      log,
+      {
+        async gather() {
+          const record = first ?? (await gather());
+          first = undefined;
+          return record;
+        },
+        decide: (record) =>
+          decideLiveness(record, {
+            state: wish.state,
+            cause: wish.cause,
+            nowMs: clock.hubMs(),
+            lastBeatAtMs: toHubTime(clock, wish.lastBeatMs),
+          }),
+      },
+      trace,
+    );
+    const member = membershipOf(context);
+    const nowMs = clock.monotonicMs();
+    if (!member) {
+      engine.remove(wish.clusterId, nowMs);
+      return;
+    }
+    if (drafts.length > 0) options.written(wish);
+    engine.settle(wish, drafts.length > 0 ? wish.state : (member.liveness?.state ?? 'neverSeen'), nowMs);
+  }
+
+  function pump(): void {
+    while (writing < writesAtOnce && !draining) {
+      const wish = toWrite.shift();
+      if (!wish) return;
+      writing++;
+      const work = writeOne(wish)
+        .catch((thrown: unknown) => {
+          logger.warn({ err: toRollcallError(thrown), clusterId: wish.clusterId }, 'transition could not be written');
+          engine.retry(wish.clusterId, clock.monotonicMs() + retryAfterMs);
+        })
+        .finally(() => {
+          writing--;
+          pump();
+        });
+      track(work);
+    }
+  }
+
+  async function secondOpinion(wishes: readonly TransitionWish[]): Promise<void> {
+    const ids = wishes.map((wish) => wish.clusterId);
+    try {
+      if (!(await siblings.earsWork())) {
+        logger.warn({ count: ids.length }, 'own messages do not come back; nobody is declared silent');
+        options.deaf();
+      }
+      const askedAtMs = clock.monotonicMs();
+      for (const [index, ageMs] of (await siblings.youngest(ids)).entries()) {
+        const clusterId = ids[index];
+        if (clusterId !== undefined && ageMs !== undefined) engine.heardElsewhere(clusterId, askedAtMs - ageMs);
+      }
+    } catch (thrown) {
+      logger.warn({ err: toRollcallError(thrown), count: ids.length }, 'siblings could not be asked');
+      for (const clusterId of ids) engine.retry(clusterId, clock.monotonicMs() + retryAfterMs);
+      return;
+    }
+    for (const clusterId of ids) {
+      const confirmed = engine.confirm(clusterId, clock.monotonicMs());
+      if (confirmed) toWrite.push(confirmed);
+    }
+    pump();
+  }
+
+  function ask(): void {
+    collecting = undefined;
+    if (draining) return;
+    track(secondOpinion(doubtful.splice(0, questionSize)));
+    if (doubtful.length > 0) collecting = setTimeout(ask, collectMs);
+  }
+
+  return {
+    write(wish) {
+      if (!needsSecondOpinion(wish)) {
+        toWrite.push(wish);
+        pump();
+        return;
+      }
+      doubtful.push(wish);
+      collecting ??= setTimeout(ask, collectMs);
+    },
+    async drain() {
+      draining = true;
+      clearTimeout(collecting);
+      await Promise.allSettled(running);
+    },
+  };
+}

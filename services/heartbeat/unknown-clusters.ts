@@ -1,0 +1,25 @@
+import { hashBytes } from './hash-bytes.ts';
+
+const cells = 4096;
+const forgetAfterMs = 5000;
+
+/**
+ * Ids that beat and are no members, so that a flood of them does not become a flood of reads. It never grows: a cell for
+ * each hash, the newest wins.
+ */
+export class UnknownClusters {
+  readonly #hash = new Uint32Array(cells);
+  readonly #untilMs = new Float64Array(cells);
+
+  /** Whether the id was looked up in vain a short while ago. */
+  has(bytes: Uint8Array, range: { start: number; end: number }, nowMs: number): boolean {
+    const hash = hashBytes(bytes, range.start, range.end);
+    return this.#hash[hash % cells] === hash && nowMs < this.#untilMs[hash % cells]!;
+  }
+
+  add(id: string, nowMs: number): void {
+    const hash = hashBytes(Buffer.from(id, 'latin1'), 0, id.length);
+    this.#hash[hash % cells] = hash;
+    this.#untilMs[hash % cells] = nowMs + forgetAfterMs;
+  }
+}

@@ -1,0 +1,179 @@
+import type { Facts } from '@rollcall/shared/bus';
+import type { ClusterRecord, EventWriter } from '@rollcall/shared/events';
+import { hasLeft, isKeyRevoked, livenessOf, standingOf, type Standing } from './cluster-standing.ts';
+import { asReason, type Judged } from './condition-list.ts';
+
+/** What the conditions of a ManagedCluster are judged from. */
+export interface ClusterPicture {
+  readonly record: ClusterRecord;
+  readonly facts: Facts | undefined;
+  /** Whether the object in the API server has been deleted and waits for our finalizer. */
+  readonly isDeletionAsked: boolean;
+}
+
+/** Hub time of the newest event of a writer, else of the whole record. */
+function timeOf({ record }: ClusterPicture, writer: EventWriter): number {
+  return record.lastOf[writer]?.timeMs ?? record.newest?.timeMs ?? 0;
+}
+
+const acceptedStatus = {
+  accepted: 'True',
+  undecided: 'Unknown',
+  denied: 'False',
+  revoked: 'False',
+  banned: 'False',
+  leaving: 'False',
+  left: 'False',
+} as const satisfies Record<Standing, Judged['status']>;
+
+const standingReason = {
+  accepted: 'Approved',
+  undecided: 'Undecided',
+  denied: 'Denied',
+  revoked: 'Revoked',
+  banned: 'Banned',
+  leaving: 'Leaving',
+  left: 'Left',
+} as const satisfies Record<Standing, string>;
+
+function accepted(picture: ClusterPicture): Judged {
+  const { decision } = picture.record;
+  const standing = standingOf(picture.record);
+  // A held or denied other key says nothing about the member: then the approval that let it in is no longer at hand.
+  const isHere = decision?.verdict === 'approved' || standing !== 'accepted';
+  return {
+    type: 'Accepted',
+    status: acceptedStatus[standing],
+    reason: asReason(isHere ? decision?.reason : undefined, standingReason[standing]),
+    message: (isHere ? decision?.message : undefined) ?? '',
+    atMs: timeOf(picture, 'approver'),
+  };
+}
+
+function joined(picture: ClusterPicture): Judged {
+  const liveness = livenessOf(picture.record);
+  return liveness
+    ? { type: 'Joined', status: 'True', reason: 'Joined', message: 'the agent has beaten', atMs: liveness.joinedAtMs }
+    : {
+        type: 'Joined',
+        status: 'Unknown',
+        reason: 'NeverSeen',
+        message: 'no beat of this agent has come yet',
+        atMs: timeOf(picture, 'approver'),
+      };
+}
+
+const suspectReasons = ['ConnectionLost', 'NoBeats', 'StormHeld'];
+
+/** The summary. Who is shut out is not ready, whatever its beats say. */
+function ready(picture: ClusterPicture): Judged {
+  const type = 'Ready';
+  const standing = standingOf(picture.record);
+  const decidedAtMs = timeOf(picture, 'approver');
+  if (standing === 'denied') {
+    return { type, status: 'False', reason: 'Denied', message: picture.record.decision?.message ?? '', atMs: decidedAtMs };
+  }
+  if (standing === 'revoked' || standing === 'banned' || standing === 'leaving' || standing === 'left') {
+    const message = standing === 'leaving' ? 'the cluster is leaving' : (picture.record.decision?.message ?? '');
+    return { type, status: 'False', reason: 'Revoked', message, atMs: decidedAtMs };
+  }
+  const liveness = livenessOf(picture.record);
+  if (!liveness) {
+    return { type, status: 'Unknown', reason: 'NeverSeen', message: 'no beat of this agent has come yet', atMs: decidedAtMs };
+  }
+  const atMs = liveness.sinceMs;
+  switch (liveness.state) {
+    case 'ready':
+      return liveness.cause === 'MemberAPIDown'
+        ? { type, status: 'False', reason: 'MemberAPIDown', message: 'the agent beats; its API server does not answer', atMs }
+        : { type, status: 'True', reason: 'Alive', message: 'beats are coming', atMs };
+    case 'suspect': {
+      const reason = suspectReasons.includes(liveness.cause) ? liveness.cause : 'NoBeats';
+      const lost = reason === 'ConnectionLost';
+      return { type, status: 'Unknown', reason, message: lost ? 'the agent lost its connection' : 'a beat is overdue', atMs };
+    }
+    case 'stopped':
+      return { type, status: 'False', reason: 'AgentStopped', message: 'the agent said goodbye', atMs };
+    case 'unreachable':
+      return { type, status: 'False', reason: 'Unreachable', message: 'no beat for the whole grace', atMs };
+  }
+}
+
+function memberHealthy(picture: ClusterPicture, isReady: boolean): Judged {
+  const { facts } = picture;
+  const type = 'MemberHealthy';
+  const atMs = timeOf(picture, 'heartbeat');
+  const probes = { healthz: facts?.healthz, livez: facts?.livez, readyz: facts?.readyz };
+  const failing = Object.entries(probes).filter(([, isFine]) => isFine === false);
+  if (!isReady) {
+    return { type, status: 'Unknown', reason: 'NotSeen', message: 'known only while the cluster is ready', atMs };
+  }
+  if (failing.length > 0) {
+    const names = failing.map(([name]) => `/${name}`).join(', ');
+    return { type, status: 'False', reason: 'ProbeFailed', message: `the member API server fails ${names}`, atMs };
+  }
+  return facts?.readyz === true
+    ? { type, status: 'True', reason: 'ProbesPass', message: 'the member API server says that it is ready', atMs }
+    : { type, status: 'Unknown', reason: 'NotReported', message: 'the agent has not reported it', atMs };
+}
+
+function credentialsValid(picture: ClusterPicture): Judged {
+  const { identity } = picture.record;
+  const type = 'CredentialsValid';
+  if (identity?.admittedKey === undefined) {
+    const atMs = timeOf(picture, 'registrar');
+    return { type, status: 'Unknown', reason: 'NotIssued', message: 'no member credentials were issued yet', atMs };
+  }
+  return isKeyRevoked(picture.record)
+    ? { type, status: 'False', reason: 'Revoked', message: 'the key was taken back', atMs: timeOf(picture, 'approver') }
+    : {
+        type,
+        status: 'True',
+        reason: 'Issued',
+        message: 'the agent renews them by itself',
+        atMs: identity.admittedAtMs ?? timeOf(picture, 'registrar'),
+      };
+}
+
+/** No owner writes the agent's clock into its section yet; the condition is there so that `kubectl wait` can name it. */
+function clockSynced(picture: ClusterPicture): Judged {
+  const atMs = timeOf(picture, 'approver');
+  return { type: 'ClockSynced', status: 'Unknown', reason: 'NotReported', message: 'the clock of the agent was not compared', atMs };
+}
+
+/** What the hub still has to take away of a leaving cluster. */
+function remaining({ identity, decision, access, cut }: ClusterRecord): string[] {
+  const key = identity?.admittedKey;
+  return [
+    ...(key !== undefined && cut?.key !== key ? ['its connection'] : []),
+    ...(access !== undefined && access.state !== 'deprovisioned' ? [`namespace "${decision?.namespace ?? access.namespace}"`] : []),
+    'the word of the registrar',
+  ];
+}
+
+function deleting(picture: ClusterPicture): Judged {
+  const type = 'Deleting';
+  const atMs = timeOf(picture, 'approver');
+  if (hasLeft(picture.record)) return { type, status: 'True', reason: 'Left', message: 'nothing remains', atMs };
+  if (picture.record.decision?.verdict === 'leaving') {
+    const message = `remaining: ${remaining(picture.record).join(', ')}`;
+    return { type, status: 'True', reason: 'Leaving', message, atMs };
+  }
+  return picture.isDeletionAsked
+    ? { type, status: 'True', reason: 'WaitingForDecision', message: 'deletion was asked for; the hub has not decided yet', atMs }
+    : { type, status: 'False', reason: 'NotLeaving', message: '', atMs };
+}
+
+/** Every condition of a ManagedCluster, always all of them, in the order of the documentation. */
+export function judgeConditions(picture: ClusterPicture): readonly Judged[] {
+  const isReady = ready(picture);
+  return [
+    accepted(picture),
+    joined(picture),
+    isReady,
+    memberHealthy(picture, isReady.status === 'True'),
+    credentialsValid(picture),
+    clockSynced(picture),
+    deleting(picture),
+  ];
+}

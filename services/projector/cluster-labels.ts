@@ -1,0 +1,40 @@
+import { labels, reservedPrefixes } from '@rollcall/shared/resources';
+
+const namePart = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
+const prefixPart = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+function isLabelKey(key: string): boolean {
+  const [name = '', prefix, ...rest] = key.split('/').reverse();
+  return rest.length === 0 && namePart.test(name) && (prefix === undefined || prefixPart.test(prefix));
+}
+
+function isReserved(key: string): boolean {
+  const slash = key.indexOf('/');
+  const prefix = `.${key.slice(0, slash + 1)}`;
+  return slash > 0 && reservedPrefixes.some((reserved) => prefix.endsWith(`.${reserved}`));
+}
+
+/** Given labels without those that the API server would refuse the whole object for, and without ours. */
+export function givenLabels(given: Readonly<Record<string, string>>): Record<string, string> {
+  const usable = Object.entries(given).filter(
+    ([key, value]) => isLabelKey(key) && !isReserved(key) && (value === '' || namePart.test(value)),
+  );
+  return Object.fromEntries(usable.slice(0, 64));
+}
+
+/** Every label of a ManagedCluster that follows from the record. */
+export function clusterLabels(cluster: {
+  clusterId: string;
+  clusterName: string;
+  given: Readonly<Record<string, string>>;
+  clusterSet: string | undefined;
+}): Record<string, string> {
+  return {
+    ...givenLabels(cluster.given),
+    [labels.clusterId]: cluster.clusterId,
+    [labels.clusterName]: cluster.clusterName,
+    [labels.registeredBy]: 'agent',
+    [labels.createdBy]: 'projector',
+    ...(cluster.clusterSet === undefined ? {} : { [labels.clusterSet]: cluster.clusterSet }),
+  };
+}

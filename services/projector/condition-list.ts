@@ -1,0 +1,41 @@
+import type { Condition } from '@rollcall/shared/resources';
+import { hubTime } from './hub-time.ts';
+
+/** What one question was answered with, before it is known when the answer last changed. */
+export interface Judged {
+  readonly type: string;
+  readonly status: Condition['status'];
+  readonly reason: string;
+  readonly message: string;
+  /** Hub time in ms of the event that the answer follows from. */
+  readonly atMs: number;
+}
+
+const reasonShape = /^[A-Za-z][A-Za-z0-9]{0,127}$/;
+
+/** A text as the reason of a condition; what is none (an event of another version) is replaced. */
+export function asReason(text: string | undefined, fallback: string): string {
+  return text !== undefined && reasonShape.test(text) ? text : fallback;
+}
+
+/**
+ * The list as Kubernetes wants it. lastTransitionTime stays while the status stays, whatever happens to reason and message.
+ * @param before - what the object shows now; a missing object gets the times of the events
+ */
+export function conditionList(
+  judged: readonly Judged[],
+  before: readonly Condition[],
+  generation: number | undefined,
+): Condition[] {
+  return judged.map(({ type, status, reason, message, atMs }) => {
+    const old = before.find((condition) => condition.type === type);
+    return {
+      type,
+      status,
+      reason,
+      message: message.slice(0, 4096),
+      lastTransitionTime: old?.status === status ? old.lastTransitionTime : hubTime(atMs),
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+    };
+  });
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
+
+export const configSchema = z.strictObject({
+  ...commonConfig,
+  ...kubernetesConfig,
+  settleMs: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(150)
+    .describe('how long (ms) a new request may stay unshown while it is being judged, so that its outcome costs one write'),
+  joinSettleMs: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(30_000)
+    .default(1000)
+    .describe('how long (ms) the status of an approved cluster may wait for its first beat, so that a fast join costs one write'),
+  writesPerSecond: z.coerce
+    .number()
+    .min(1)
+    .max(100_000)
+    .default(200)
+    .describe('most writes per second to the API server, over all kinds'),
+});
+export type ProjectorConfig = z.output<typeof configSchema>;

@@ -1,0 +1,115 @@
+import type { Facts } from '@rollcall/shared/bus';
+import type { Cause, ClusterRecord, Decision } from '@rollcall/shared/events';
+import { isNewer } from '@rollcall/shared/events';
+import { leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
+import { judgeConditions } from './cluster-conditions.ts';
+import { clusterLabels } from './cluster-labels.ts';
+import { hasLeft, livenessOf, wasLetIn } from './cluster-standing.ts';
+import { asReason, conditionList } from './condition-list.ts';
+import { hubTime } from './hub-time.ts';
+import { shownFacts } from './shown-facts.ts';
+import type { Wanted } from './wanted.ts';
+
+export interface ClusterFacts {
+  readonly facts: Facts;
+  readonly sequence: number;
+  readonly epoch: number;
+}
+
+/** Metadata and spec as far as they are ours; decision, wish and hubAcceptsClient belong to people. */
+export interface ClusterShape {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly finalizers: readonly string[];
+  readonly spec: Readonly<Pick<ManagedCluster['spec'], 'clusterId' | 'clientId' | 'clusterType' | 'mode'>>;
+}
+export type ClusterStatus = NonNullable<ManagedCluster['status']>;
+
+/** Who caused a decision, in one word for people. */
+function causeText(by: Cause): string {
+  if (by.person !== undefined) return by.person;
+  return by.policy === undefined ? `service:${by.service ?? 'approver'}` : `policy:${by.policy}`;
+}
+
+function shownDecision(decision: Decision): ClusterStatus['decision'] {
+  const { by } = decision;
+  return {
+    by: causeText(by).slice(0, 512),
+    ...(by.policy === undefined ? {} : { policy: by.policy.slice(0, 253) }),
+    ...(by.rule === undefined ? {} : { rule: by.rule.slice(0, 63) }),
+    reason: asReason(decision.reason, 'Decided'),
+    at: hubTime(decision.decidedAtMs),
+  };
+}
+
+function clusterStatus(
+  record: ClusterRecord,
+  facts: ClusterFacts | undefined,
+  current: ManagedCluster | undefined,
+): ClusterStatus {
+  const { identity, decision, head } = record;
+  const liveness = livenessOf(record);
+  const judged = judgeConditions({
+    record,
+    facts: facts?.facts,
+    isDeletionAsked: current?.metadata.deletionTimestamp !== undefined,
+  });
+  const isReady = judged.some(({ type, status }) => type === 'Ready' && status === 'True');
+  return {
+    ...(decision ? { namespace: decision.namespace } : {}),
+    // A new object has generation 1.
+    conditions: conditionList(judged, current?.status?.conditions ?? [], current?.metadata.generation ?? 1),
+    ...(liveness ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(liveness.lastBeatAtMs) } : {}),
+    ...(identity ? shownFacts(facts?.facts, identity.request.claimed) : {}),
+    ...(identity?.admittedKey === identity?.request.key ? { keyFingerprint: identity?.request.keyFingerprint } : {}),
+    ...(decision ? { decision: shownDecision(decision) } : {}),
+    ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
+    ...(facts ? { observedFacts: { epoch: facts.epoch, sequence: facts.sequence } } : {}),
+  };
+}
+
+/**
+ * The ManagedCluster that a record asks for: from the first approval on, until the cluster has left.
+ * @param current - what the API server has under that name, for transition times and generation
+ */
+export function desiredCluster(
+  record: ClusterRecord,
+  facts: ClusterFacts | undefined,
+  current: ManagedCluster | undefined,
+): Wanted<ClusterShape, ClusterStatus> {
+  const { identity, decision } = record;
+  if (!identity) return { presence: 'unmentioned' };
+  const name = decision?.clusterName ?? identity.clusterName;
+  if (hasLeft(record)) return { presence: 'gone', name };
+  const isShown = current?.spec.clusterId === identity.clusterId;
+  if (!decision || !(isShown || wasLetIn(record))) return { presence: 'unmentioned' };
+  return {
+    presence: 'present',
+    name,
+    shape: {
+      labels: clusterLabels({
+        clusterId: identity.clusterId,
+        clusterName: name,
+        given: decision.labels,
+        clusterSet: decision.clusterSet,
+      }),
+      finalizers: [leaveFinalizer],
+      spec: {
+        clusterId: identity.clusterId,
+        ...(identity.clientId === undefined ? {} : { clientId: identity.clientId.slice(0, 253) }),
+        clusterType: identity.clusterType,
+        mode: identity.mode,
+      },
+    },
+    status: clusterStatus(record, facts, current),
+  };
+}
+
+/**
+ * Whether the decision is newer than what the object shows. Only then labels and spec are written over: a person may just
+ * have changed them with kubectl, and the approver has not read it yet.
+ */
+export function isDecisionUnshown(record: ClusterRecord, current: ManagedCluster): boolean {
+  const decided = record.lastOf.approver;
+  const shown = current.status?.observed;
+  return shown === undefined || (decided !== undefined && isNewer(decided, shown));
+}

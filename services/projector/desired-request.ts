@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
+import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
+import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
+import { givenLabels } from './cluster-labels.ts';
+import { currentDecision } from './cluster-standing.ts';
+import { asReason } from './condition-list.ts';
+import type { Wanted } from './wanted.ts';
+
+export type RequestShape = Omit<ClusterRegistrationRequest['spec'], 'decision'>;
+export type RequestStatus = NonNullable<ClusterRegistrationRequest['status']>;
+type Outcome = Pick<RequestStatus, 'result' | 'reason' | 'message' | 'errorMessage'>;
+
+/** `NAME_TAKEN` → `NameTaken`: a code of the catalogue as the reason that Kubernetes shows. */
+export function codeAsReason(code: string): string {
+  const words = code.toLowerCase().split('_');
+  return asReason(words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(''), 'Failed');
+}
+
+function failed(code: string, message: string): Outcome {
+  const hint = isErrorCode(code) ? errorCatalogue[code].hint : '';
+  return {
+    result: 'Failed',
+    reason: codeAsReason(code),
+    message: hint === '' ? message : `${message}. ${hint}`,
+    errorMessage: message,
+  };
+}
+
+function waitsForPerson(decision: Decision): string {
+  const who = `a person with verb create on managedclusters/accept decides: rollcall approve ${decision.clusterName}, or deny`;
+  return decision.message === '' ? who : `${decision.message}; ${who}`;
+}
+
+function decided(decision: Decision): Outcome {
+  const { verdict, message } = decision;
+  switch (verdict) {
+    case 'approved':
+      return { result: 'Approved', reason: asReason(decision.reason, 'Approved'), message };
+    case 'held':
+      return { result: 'Held', reason: asReason(decision.reason, 'Held'), message: waitsForPerson(decision) };
+    case 'denied': {
+      const reason = asReason(decision.reason, 'Denied');
+      return { result: reason === 'Expired' ? 'Expired' : 'Denied', reason, message };
+    }
+    case 'revoked':
+      return { result: 'Denied', reason: asReason(decision.reason, 'Revoked'), message };
+    case 'banned':
+      return { result: 'Denied', reason: asReason(decision.reason, 'Banned'), message };
+    case 'leaving':
+      return { result: 'Approved', reason: 'Leaving', message: 'the cluster is leaving' };
+    case 'predefined':
+      return { result: 'Pending', reason: 'Predefined', message: 'the hub is judging this request' };
+  }
+}
+
+/** The first of these that holds: refused by the registrar, failed at the provisioner, decided, or still open. */
+function outcomeOf(record: ClusterRecord): Outcome {
+  const { identity, access } = record;
+  if (identity?.state === 'refused' && identity.refusal) return failed(identity.refusal.code, identity.refusal.message);
+  const decision = currentDecision(record);
+  const isOfThisRequest = access?.requestId === undefined || access.requestId === identity?.request.id;
+  if (decision?.verdict === 'approved' && access?.state === 'failed' && isOfThisRequest) {
+    return failed(access.error?.code ?? 'NAMESPACE_TAKEN', access.error?.message ?? `namespace "${access.namespace}" failed`);
+  }
+  return decision ? decided(decision) : { result: 'Pending', reason: 'Judging', message: 'the hub is judging this request' };
+}
+
+function requestStatus(record: ClusterRecord): RequestStatus {
+  const decision = currentDecision(record);
+  const outcome = outcomeOf(record);
+  const { policy, rule, person } = decision?.by ?? {};
+  const isIn = outcome.result === 'Approved' && decision !== undefined;
+  const { head } = record;
+  return {
+    ...outcome,
+    ...(policy === undefined ? {} : { policy: policy.slice(0, 253) }),
+    ...(rule === undefined ? {} : { rule: rule.slice(0, 63) }),
+    ...(person === undefined ? {} : { by: person.slice(0, 512) }),
+    ...(isIn ? { dedicatedNamespace: decision.namespace, managedClusterName: decision.clusterName } : {}),
+    ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
+  };
+}
+
+function requestShape({ clusterId, clientId, clusterName, clusterType, mode, request }: Identity): RequestShape {
+  const labels = givenLabels(request.claimed.labels);
+  const digest = createHash('sha256').update(JSON.stringify(request.claimed)).digest('hex');
+  return {
+    clusterId,
+    ...(clientId === undefined ? {} : { clientId: clientId.slice(0, 253) }),
+    clusterName,
+    clusterType,
+    mode,
+    keyFingerprint: request.keyFingerprint,
+    token: request.tokenName.slice(0, 253),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    factsDigest: `sha256:${digest}`,
+  };
+}
+
+/** The ClusterRegistrationRequest that a record asks for: one for each cluster id, until the cluster has left. */
+export function desiredRequest(record: ClusterRecord): Wanted<RequestShape, RequestStatus> {
+  const { identity } = record;
+  if (!identity) return { presence: 'unmentioned' };
+  if (identity.state === 'left') return { presence: 'gone', name: identity.clusterId };
+  return {
+    presence: 'present',
+    name: identity.clusterId,
+    shape: requestShape(identity),
+    status: requestStatus(record),
+  };
+}

@@ -1,0 +1,46 @@
+import { labels, type ManagedClusterSet } from '@rollcall/shared/resources';
+import { conditionList } from './condition-list.ts';
+
+export type SetStatus = NonNullable<ManagedClusterSet['status']>;
+type Selector = ManagedClusterSet['spec']['selector'];
+type Requirement = NonNullable<NonNullable<Selector['labelSelector']>['matchExpressions']>[number];
+type Labels = Readonly<Record<string, string>>;
+
+function meets(labelsOfCluster: Labels, { key, operator, values = [] }: Requirement): boolean {
+  const value = labelsOfCluster[key];
+  switch (operator) {
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+  }
+}
+
+/** Whether a cluster with these labels is in the set. An empty labelSelector selects every cluster. */
+export function isInSet(setName: string, selector: Selector, labelsOfCluster: Labels): boolean {
+  if (selector.type === 'ExclusiveLabel') return labelsOfCluster[labels.clusterSet] === setName;
+  const { matchLabels = {}, matchExpressions = [] } = selector.labelSelector ?? {};
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labelsOfCluster[key] === value) &&
+    matchExpressions.every((requirement) => meets(labelsOfCluster, requirement))
+  );
+}
+
+/** @param nowMs - hub time; membership is counted, no event tells when it changed */
+export function desiredSet(current: ManagedClusterSet, fleet: Iterable<Labels>, nowMs: number): SetStatus {
+  let clusters = 0;
+  for (const one of fleet) if (isInSet(current.metadata.name, current.spec.selector, one)) clusters++;
+  const isEmpty = clusters === 0;
+  const judged = {
+    type: 'Empty',
+    status: isEmpty ? 'True' : 'False',
+    reason: isEmpty ? 'NoClusters' : 'HasClusters',
+    message: '',
+    atMs: nowMs,
+  } as const;
+  return { conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation), clusters };
+}

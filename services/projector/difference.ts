@@ -1,0 +1,48 @@
+import { isDeepStrictEqual } from 'node:util';
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The plain data of an object as JSON has it: without what is undefined. */
+export function plain(value: object): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}
+
+/**
+ * The JSON merge patch that turns one object into the other: `null` removes, lists are replaced whole.
+ * @returns an empty patch when they are equal
+ */
+export function mergePatchBetween(current: JsonObject, desired: JsonObject): JsonObject {
+  const patch: Record<string, Json> = {};
+  for (const [key, want] of Object.entries(desired)) {
+    const have = current[key];
+    if (isDeepStrictEqual(have, want)) continue;
+    patch[key] = isObject(have) && isObject(want) ? mergePatchBetween(have, want) : want;
+  }
+  for (const key of Object.keys(current)) if (!Object.hasOwn(desired, key)) patch[key] = null;
+  return patch;
+}
+
+/** Where a picture comes from: it moves with every event, so it is never a reason to write, only written along. */
+const witnesses = ['observed', 'observedFacts'];
+
+/**
+ * The patch for a status, or undefined when there is nothing to show.
+ * @returns `fields`: what changes beside the witnesses, to tell a transition from a detail
+ */
+export function statusPatch(
+  current: object | undefined,
+  desired: object,
+): { patch: JsonObject; fields: readonly string[] } | undefined {
+  const have = plain(current ?? {});
+  const want = plain(desired);
+  // A witness stays where the newer picture has none: the API server refuses to remove it.
+  for (const name of witnesses) if (!(name in want) && name in have) Object.assign(want, { [name]: have[name] });
+  const patch = mergePatchBetween(have, want);
+  const fields = Object.keys(patch).filter((name) => !witnesses.includes(name));
+  return fields.length === 0 ? undefined : { patch, fields };
+}

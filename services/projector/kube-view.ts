@@ -1,0 +1,112 @@
+import {
+  createResourceCache,
+  type KubeClient,
+  type KubeObject,
+  objectKey,
+  type Resource,
+  type ResourceCache,
+  resources,
+  type StoredObject,
+  type WatchEvent,
+} from '@rollcall/shared/kubernetes';
+import type {
+  ApprovalPolicy,
+  ClusterRegistrationRequest,
+  ClusterRegistrationToken,
+  ManagedCluster,
+  ManagedClusterSet,
+} from '@rollcall/shared/resources';
+
+/** An own write counts until the watch has brought it; should the watch never, the cache is believed again after this time. */
+const ownWriteLastsMs = 5000;
+
+/** The objects of one kind as the API server has them: what the watch brought, and what we wrote since. */
+export interface KindView<T extends KubeObject> {
+  readonly resource: Resource;
+  get(key: string): StoredObject<T> | undefined;
+  list(): StoredObject<T>[];
+  /** Takes over what a write or a read returned. */
+  took(object: StoredObject<T>): void;
+  /** Called for changes that somebody else made. */
+  onForeignChange(listener: (event: WatchEvent<T>) => void): void;
+  readonly cache: ResourceCache<T>;
+}
+
+/** Resource versions of one resource are whole numbers that grow (Kubernetes declares so since 1.35, and etcd always did). */
+function isAtLeast(version: string, other: string): boolean {
+  return version.length === other.length ? version >= other : version.length > other.length;
+}
+
+function createKindView<T extends KubeObject>(cache: ResourceCache<T>, resource: Resource): KindView<T> {
+  const own = new Map<string, { object: StoredObject<T>; atMs: number }>();
+  const listeners = new Set<(event: WatchEvent<T>) => void>();
+  cache.onChange((event) => {
+    const key = objectKey(event.object.metadata);
+    const mine = own.get(key)?.object.metadata;
+    const { resourceVersion, uid } = event.object.metadata;
+    const isEcho = event.kind !== 'deleted' && mine?.resourceVersion === resourceVersion;
+    const isConfirmed = mine !== undefined && isAtLeast(resourceVersion, mine.resourceVersion);
+    if (isConfirmed || (event.kind === 'deleted' && mine?.uid === uid)) own.delete(key);
+    if (!isEcho) for (const listener of listeners) listener(event);
+  });
+  return {
+    resource,
+    cache,
+    get(key) {
+      const mine = own.get(key);
+      if (mine && performance.now() - mine.atMs < ownWriteLastsMs) return mine.object;
+      own.delete(key);
+      return cache.get(key);
+    },
+    list: () => cache.list(),
+    took: (object) => {
+      const key = objectKey(object.metadata);
+      const seen = cache.get(key)?.metadata;
+      const isSeen = seen?.uid === object.metadata.uid && isAtLeast(seen.resourceVersion, object.metadata.resourceVersion);
+      if (!isSeen) own.set(key, { object, atMs: performance.now() });
+    },
+    onForeignChange: (listener) => void listeners.add(listener),
+  };
+}
+
+/** Our five kinds as the API server has them. */
+export interface KubeView {
+  readonly clusters: KindView<ManagedCluster>;
+  readonly requests: KindView<ClusterRegistrationRequest>;
+  readonly tokens: KindView<ClusterRegistrationToken>;
+  readonly policies: KindView<ApprovalPolicy>;
+  readonly sets: KindView<ManagedClusterSet>;
+  /** Resolves when each kind was listed once; rejects when the signal ends it before. */
+  readonly whenSynced: Promise<unknown>;
+  /** Resolves once the signal was given and every watch is closed. */
+  readonly whenEnded: Promise<unknown>;
+}
+
+/** @param options.onSynced - after every complete list: the API server answers (again) */
+export function watchOurKinds(
+  client: KubeClient,
+  options: { signal: AbortSignal; onSynced: () => void; onError: (resource: Resource, error: unknown) => void },
+): KubeView {
+  const view = <T extends KubeObject>(resource: Resource) =>
+    createKindView<T>(
+      createResourceCache<T>(client, resource, {
+        signal: options.signal,
+        onSynced: options.onSynced,
+        onError: (error) => options.onError(resource, error),
+      }),
+      resource,
+    );
+  const kinds = {
+    clusters: view<ManagedCluster>(resources.managedClusters),
+    requests: view<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
+    tokens: view<ClusterRegistrationToken>(resources.clusterRegistrationTokens),
+    policies: view<ApprovalPolicy>(resources.approvalPolicies),
+    sets: view<ManagedClusterSet>(resources.managedClusterSets),
+  };
+  const caches = Object.values(kinds).map(({ cache }) => cache);
+  return {
+    ...kinds,
+    whenSynced: Promise.all(caches.map((cache) => cache.whenSynced)),
+    whenEnded: Promise.all(caches.map((cache) => cache.whenEnded)),
+  };
+}

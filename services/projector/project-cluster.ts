@@ -1,0 +1,231 @@
+import type { EventLog, FactStore } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type ClusterRecord, clusterRecord, isNewer } from '@rollcall/shared/events';
+import type { StoredObject } from '@rollcall/shared/kubernetes';
+import {
+  apiVersion,
+  clusterRegistrationRequest,
+  type ClusterRegistrationRequest,
+  leaveFinalizer,
+  managedCluster,
+  type ManagedCluster,
+} from '@rollcall/shared/resources';
+import type { Logger, Metrics } from '@rollcall/shared/service';
+import { phaseOf } from './cluster-standing.ts';
+import { type ClusterFacts, type ClusterShape, desiredCluster, isDecisionUnshown } from './desired-cluster.ts';
+import { desiredRequest, type RequestShape } from './desired-request.ts';
+import { type JsonObject, mergePatchBetween, plain, statusPatch } from './difference.ts';
+import type { Pass } from './dirty-objects.ts';
+import type { KubeView } from './kube-view.ts';
+import { factFields } from './shown-facts.ts';
+import type { Throttle } from './throttle.ts';
+import type { ObjectWriter } from './write-object.ts';
+
+export interface ClusterTools {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly facts: Pick<FactStore, 'get'>;
+  readonly view: KubeView;
+  readonly writer: ObjectWriter;
+  readonly factThrottle: Throttle;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly nowMs: () => number;
+  readonly settleMs: Readonly<Record<'undecided' | 'joining', number>>;
+  /** Has another cluster looked at. */
+  mark(clusterId: string): void;
+}
+
+/** How long a replica of the stream may lag behind the one that was read before; after that the tail is taken for lost. */
+const lagMs = 500;
+const lostTailCheckMs = 60_000;
+
+type ShownCluster = StoredObject<ManagedCluster>;
+type ShownRequest = StoredObject<ClusterRegistrationRequest>;
+
+/** Whether only what the agent reports has changed: it may wait, a transition may not. */
+function isDetail(fields: readonly string[]): boolean {
+  return fields.every((field) => (factFields as readonly string[]).includes(field));
+}
+
+/** Finalizers in a merge patch replace the whole list, so the patch holds only for the version that was read. */
+function finalizersPatch(object: ShownCluster, finalizers: readonly string[]): JsonObject {
+  return { metadata: { finalizers, resourceVersion: object.metadata.resourceVersion } };
+}
+
+/** What differs in metadata and spec, as far as it is ours to write now. */
+function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: ClusterShape): JsonObject {
+  const { finalizers = [], labels = {}, deletionTimestamp } = current.metadata;
+  const given = isDecisionUnshown(record, current);
+  const wantedSpec = given ? shape.spec : { clusterId: shape.spec.clusterId };
+  const wantedLabels = given ? shape.labels : {};
+  // Labels that the record does not name are left: a person may just have set them.
+  const labelPatch = mergePatchBetween(labels, { ...labels, ...wantedLabels });
+  const specPatch = mergePatchBetween(plain(current.spec), plain({ ...current.spec, ...wantedSpec }));
+  // After the deletionTimestamp the API server takes no new finalizer.
+  const lacksFinalizer = !deletionTimestamp && shape.finalizers.some((one) => !finalizers.includes(one));
+  const metadata = {
+    ...(Object.keys(labelPatch).length > 0 ? { labels: labelPatch } : {}),
+    ...(lacksFinalizer
+      ? { finalizers: [...finalizers, ...shape.finalizers], resourceVersion: current.metadata.resourceVersion }
+      : {}),
+  };
+  return {
+    ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
+    ...(Object.keys(specPatch).length > 0 ? { spec: specPatch } : {}),
+  };
+}
+
+function requestShapePatch(current: ShownRequest, shape: RequestShape): JsonObject {
+  const { decision: _, ...ours } = current.spec;
+  const spec = mergePatchBetween(plain(ours), plain(shape));
+  return Object.keys(spec).length > 0 ? { spec } : {};
+}
+
+/** Makes a cluster's two objects show what its record and facts say. */
+export function createClusterProjection(tools: ClusterTools): (clusterId: string) => Promise<Pass> {
+  const { view, writer, nowMs } = tools;
+  const settling = new Map<string, { phase: string; sinceMs: number }>();
+  const behind = new Set<string>();
+
+  /** How long the picture may still wait for the next event; a phase that comes to an end starts the next one's time. */
+  function settleForMs(clusterId: string, record: ClusterRecord): number {
+    const phase = phaseOf(record);
+    if (phase === 'settled') {
+      settling.delete(clusterId);
+      return 0;
+    }
+    let start = settling.get(clusterId);
+    if (start?.phase !== phase) {
+      start = { phase, sinceMs: nowMs() };
+      settling.set(clusterId, start);
+    }
+    return Math.max(0, start.sinceMs + tools.settleMs[phase] - nowMs());
+  }
+
+  /** A name that still shows another cluster becomes free once that one's own record says so. */
+  function claimName(clusterId: string, current: ShownCluster | undefined): void {
+    const holder = current?.spec.clusterId;
+    if (holder === undefined || holder === clusterId) return;
+    tools.mark(holder);
+    throw new RollcallError('APPEND_CONFLICT', `managed cluster "${current?.metadata.name}" still shows cluster "${holder}"`);
+  }
+
+  async function letGo(name: string, clusterId: string): Promise<void> {
+    const current = view.clusters.get(name);
+    if (!current || current.spec.clusterId !== clusterId) return;
+    const { finalizers = [], deletionTimestamp } = current.metadata;
+    let last: ShownCluster | undefined = current;
+    // Before the delete, so that the approver never takes our own delete for a person's wish.
+    if (finalizers.includes(leaveFinalizer)) {
+      const others = finalizers.filter((one) => one !== leaveFinalizer);
+      last = await writer.patch(view.clusters, current, finalizersPatch(current, others));
+    }
+    if (last && deletionTimestamp === undefined) await writer.remove(view.clusters, last);
+    tools.factThrottle.forget(clusterId);
+    settling.delete(clusterId);
+  }
+
+  /** Creates the object if it is missing; this waits for nothing. */
+  async function ensureCluster(record: ClusterRecord, name: string, shape: ClusterShape): Promise<ShownCluster | undefined> {
+    const current = view.clusters.get(name);
+    claimName(record.aggregate.id, current);
+    if (current) return current;
+    const made = await writer.create(view.clusters, {
+      apiVersion,
+      kind: managedCluster.kind,
+      metadata: { name, labels: { ...shape.labels }, finalizers: [...shape.finalizers] },
+      // Only ours: the API server fills in the defaults.
+      spec: shape.spec as ManagedCluster['spec'],
+    });
+    claimName(record.aggregate.id, made);
+    return made;
+  }
+
+  function noteShown(record: ClusterRecord, object: string): void {
+    const { newest, aggregate } = record;
+    if (!newest) return;
+    tools.metrics.gauge('rollcall_projector_lag_seconds', Math.max(0, nowMs() - newest.timeMs) / 1000);
+    const { sequence: seq, correlation } = newest;
+    tools.logger.debug({ clusterId: aggregate.id, object, seq, correlation }, 'status shown');
+  }
+
+  async function showCluster(record: ClusterRecord, facts: ClusterFacts | undefined, isLater: boolean): Promise<Pass> {
+    const clusterId = record.aggregate.id;
+    const name = record.decision?.clusterName ?? record.identity?.clusterName ?? '';
+    const wanted = desiredCluster(record, facts, view.clusters.get(name));
+    if (wanted.presence === 'gone') await letGo(wanted.name, clusterId);
+    if (wanted.presence !== 'present') return { isShown: true };
+    let current = await ensureCluster(record, name, wanted.shape);
+    if (!current) return { isShown: false, againInMs: 0 };
+    if (isLater) return { isShown: true };
+    const shapePatch = clusterShapePatch(record, current, wanted.shape);
+    if (Object.keys(shapePatch).length > 0) current = await writer.patch(view.clusters, current, shapePatch);
+    if (!current) return { isShown: false, againInMs: 0 };
+    // Again, because generation and conditions are now those of the object as it is.
+    const now = desiredCluster(record, facts, current);
+    const difference = now.presence === 'present' ? statusPatch(current.status, now.status) : undefined;
+    if (!difference) return { isShown: true };
+    const waitMs = isDetail(difference.fields) ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
+    if (waitMs > 0) return { isShown: true, againInMs: waitMs };
+    const isTaken = await writer.patchStatus(view.clusters, current, difference.patch);
+    if (!isTaken) return { isShown: false, againInMs: 0 };
+    tools.factThrottle.wrote(clusterId, nowMs());
+    noteShown(record, `managedclusters/${name}`);
+    return { isShown: true };
+  }
+
+  async function showRequest(record: ClusterRecord): Promise<Pass> {
+    const wanted = desiredRequest(record);
+    if (wanted.presence === 'unmentioned') return { isShown: true };
+    let current = view.requests.get(wanted.name);
+    if (wanted.presence === 'gone') {
+      if (current) await writer.remove(view.requests, current);
+      return { isShown: true };
+    }
+    if (current) {
+      const shapePatch = requestShapePatch(current, wanted.shape);
+      if (Object.keys(shapePatch).length > 0) current = await writer.patch(view.requests, current, shapePatch);
+    } else {
+      const { kind } = clusterRegistrationRequest;
+      current = await writer.create(view.requests, { apiVersion, kind, metadata: { name: wanted.name }, spec: wanted.shape });
+    }
+    const difference = current && statusPatch(current.status, wanted.status);
+    if (!difference) return { isShown: current !== undefined, ...(current ? {} : { againInMs: 0 }) };
+    if (!(await writer.patchStatus(view.requests, current as ShownRequest, difference.patch))) return { isShown: false, againInMs: 0 };
+    noteShown(record, `clusterregistrationrequests/${wanted.name}`);
+    return { isShown: true };
+  }
+
+  /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (decision 1). */
+  function isBehindWitness({ aggregate, head, decision }: ClusterRecord): boolean {
+    const shown = [view.requests.get(aggregate.id)?.status?.observed];
+    const cluster = decision && view.clusters.get(decision.clusterName);
+    if (cluster?.spec.clusterId === aggregate.id) shown.push(cluster.status?.observed);
+    return shown.some((observed) => observed !== undefined && (!head || isNewer({ digest: '', ...observed }, head)));
+  }
+
+  function waitForWitness(clusterId: string, record: ClusterRecord): Pass {
+    const wasBehind = behind.has(clusterId);
+    behind.add(clusterId);
+    if (wasBehind) {
+      tools.logger.warn({ clusterId, seq: record.head?.sequence ?? 0 }, 'the API server shows a later event than the stream has');
+    }
+    return { isShown: wasBehind, againInMs: wasBehind ? lostTailCheckMs : lagMs };
+  }
+
+  return async (clusterId) => {
+    const [aggregate, facts] = await Promise.all([tools.log.read({ kind: 'cluster', id: clusterId }), tools.facts.get(clusterId)]);
+    const record = clusterRecord(aggregate);
+    const isBehind = isBehindWitness(record);
+    if (!isBehind) behind.delete(clusterId);
+    const waiting = isBehind ? waitForWitness(clusterId, record) : undefined;
+    tools.metrics.gauge('rollcall_projector_behind_witness', behind.size);
+    if (waiting) return waiting;
+    const settleMs = settleForMs(clusterId, record);
+    const shown = await showCluster(record, facts, settleMs > 0);
+    if (!shown.isShown) return shown;
+    if (settleMs > 0) return { isShown: false, againInMs: settleMs };
+    const request = await showRequest(record);
+    return request.isShown ? shown : request;
+  };
+}

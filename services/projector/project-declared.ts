@@ -1,0 +1,94 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { policyDeclaration, tokenRecord } from '@rollcall/shared/events';
+import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
+import { desiredPolicy, isPolicyInForce } from './desired-policy.ts';
+import { desiredSet } from './desired-set.ts';
+import { desiredToken, tokenEndsInMs, tokenUseFields } from './desired-token.ts';
+import { statusPatch } from './difference.ts';
+import type { Pass } from './dirty-objects.ts';
+import type { KindView, KubeView } from './kube-view.ts';
+import { createThrottle } from './throttle.ts';
+import type { ObjectWriter } from './write-object.ts';
+
+/** What people declare in Kubernetes; we write only the status. Tokens and policies go by id on the bus, sets by name. */
+export interface DeclaredProjection {
+  token(id: string): Promise<Pass>;
+  policy(id: string): Promise<Pass>;
+  set(name: string): Promise<Pass>;
+}
+
+export interface DeclaredTools {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly view: KubeView;
+  readonly writer: ObjectWriter;
+  readonly nowMs: () => number;
+}
+
+const shown: Pass = { isShown: true };
+
+/** A use, a count: nobody waits for them, and a burst of joins changes them often (surfaces: "at most one write in 10 s"). */
+const slow = { firstAfterMs: 1000, intervalMs: 10_000 };
+/** How long the approver may take to declare a policy before its status says that it is not in force. */
+const judgingMs = 2000;
+
+export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredTools): DeclaredProjection {
+  const uses = createThrottle(slow);
+  const counts = createThrottle(slow);
+  const judging = createThrottle({ firstAfterMs: judgingMs, intervalMs: 0 });
+
+  async function writeStatus<T extends KubeObject>(
+    kind: KindView<T>,
+    object: StoredObject<T>,
+    write: { status: object; waitMs(fields: readonly string[]): number; wrote(): void },
+  ): Promise<Pass> {
+    const difference = statusPatch(object.status as object | undefined, write.status);
+    if (!difference) return shown;
+    const waitMs = write.waitMs(difference.fields);
+    if (waitMs > 0) return { isShown: true, againInMs: waitMs };
+    if (!(await writer.patchStatus(kind, object, difference.patch))) return { isShown: true, againInMs: 1000 };
+    write.wrote();
+    return shown;
+  }
+
+  return {
+    async token(id) {
+      const record = tokenRecord(await log.read({ kind: 'token', id }));
+      const { declaration } = record;
+      const object = declaration && view.tokens.get(`${declaration.namespace}/${declaration.name}`);
+      const now = nowMs();
+      const status = object && desiredToken(record, object, now);
+      if (!object || !status) return shown;
+      const pass = await writeStatus(view.tokens, object, {
+        status,
+        // The first status, and every end of a token, are shown at once.
+        waitMs: (fields) => (fields.every((field) => tokenUseFields.includes(field)) ? uses.waitMs(id, now) : 0),
+        wrote: () => uses.wrote(id, now),
+      });
+      return { ...pass, againInMs: pass.againInMs ?? tokenEndsInMs(record, now) };
+    },
+
+    async policy(id) {
+      const record = await log.read({ kind: 'policy', id });
+      const object = view.policies.get(policyDeclaration(record)?.name ?? id);
+      if (!object) return shown;
+      const now = nowMs();
+      return writeStatus(view.policies, object, {
+        status: desiredPolicy(record, object, now),
+        waitMs: () => (isPolicyInForce(record, object) ? 0 : judging.waitMs(id, now)),
+        wrote: () => judging.forget(id),
+      });
+    },
+
+    async set(name) {
+      const object = view.sets.get(name);
+      if (!object) return shown;
+      const now = nowMs();
+      const fleet = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
+      return writeStatus(view.sets, object, {
+        status: desiredSet(object, fleet, now),
+        waitMs: () => counts.waitMs(name, now),
+        wrote: () => counts.wrote(name, now),
+      });
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** Spreads writes of details: the first one a moment late, so that a burst is one write, and then one in an interval. */
+export interface Throttle {
+  /** How long the write of this key has to wait from now, in ms; 0: it may go. */
+  waitMs(key: string, nowMs: number): number;
+  /** A write of this key went through, whatever was in it. */
+  wrote(key: string, nowMs: number): void;
+  forget(key: string): void;
+}
+
+export function createThrottle(options: { firstAfterMs: number; intervalMs: number }): Throttle {
+  const wroteAtMs = new Map<string, number>();
+  const dueAtMs = new Map<string, number>();
+  return {
+    waitMs(key, nowMs) {
+      const nextAtMs = (wroteAtMs.get(key) ?? Number.NEGATIVE_INFINITY) + options.intervalMs;
+      const due = dueAtMs.get(key) ?? Math.max(nowMs + options.firstAfterMs, nextAtMs);
+      dueAtMs.set(key, due);
+      return Math.max(0, due - nowMs);
+    },
+    wrote(key, nowMs) {
+      wroteAtMs.set(key, nowMs);
+      dueAtMs.delete(key);
+    },
+    forget(key) {
+      wroteAtMs.delete(key);
+      dueAtMs.delete(key);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import type { StoredEvent } from '@rollcall/shared/events';
+import { labels } from '@rollcall/shared/resources';
+import type { Logger } from '@rollcall/shared/service';
+import { tokenIdOf } from '@rollcall/shared/trust';
+import type { DirtyObjects } from './dirty-objects.ts';
+import type { KubeView } from './kube-view.ts';
+
+/** Keys of what is projected together: a cluster's two objects, a token, a policy, a set. */
+export const clusterKey = (clusterId: string) => `cluster/${clusterId}`;
+const tokenKey = (id: string) => `token/${id}`;
+const policyKey = (id: string) => `policy/${id}`;
+export const setKey = (name: string) => `set/${name}`;
+
+/** What an event touches; undefined for kinds that nothing is shown of. */
+export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | undefined {
+  switch (event.kind) {
+    case 'cluster':
+      return clusterKey(event.id);
+    case 'token':
+      return tokenKey(event.id);
+    case 'policy':
+      return policyKey(event.id);
+    default:
+      // A set shows a count of what is there; its events say nothing that is shown.
+      return undefined;
+  }
+}
+
+/** Marks everything that ever happened to anything. @returns how many objects that are */
+export async function markWholeHistory(log: Pick<EventLog, 'scan'>, dirty: DirtyObjects, logger: Logger): Promise<number> {
+  const seen = new Set<string>();
+  const onSkip = (error: Error) => logger.warn({ err: error }, 'an event in the history cannot be read');
+  for await (const event of log.scan({ onSkip })) {
+    const key = keyOfEvent(event);
+    if (key === undefined || seen.has(key)) continue;
+    seen.add(key);
+    dirty.mark(key, 'background');
+  }
+  return seen.size;
+}
+
+/** What people and other replicas change in the API server is compared with the record again; what vanished is made again. */
+export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
+  const markSets = () => {
+    for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
+  };
+  // Counting listens to the cache: own writes change the count as well.
+  view.clusters.cache.onChange(markSets);
+  view.clusters.onForeignChange(({ object }) => {
+    const clusterId = object.spec.clusterId ?? object.metadata.labels?.[labels.clusterId];
+    if (clusterId !== undefined) dirty.mark(clusterKey(clusterId));
+  });
+  view.requests.onForeignChange(({ object }) => dirty.mark(clusterKey(object.spec.clusterId)));
+  view.tokens.onForeignChange(({ object }) => {
+    if (object.spec.publicKey !== undefined) dirty.mark(tokenKey(tokenIdOf(object.spec.publicKey)), 'background');
+  });
+  view.policies.onForeignChange(({ object }) => dirty.mark(policyKey(object.metadata.name), 'background'));
+  view.sets.onForeignChange(({ object }) => dirty.mark(setKey(object.metadata.name), 'background'));
+}

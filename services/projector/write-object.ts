@@ -1,0 +1,95 @@
+import {
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type StoredObject,
+} from '@rollcall/shared/kubernetes';
+import type { Metrics } from '@rollcall/shared/service';
+import type { JsonObject } from './difference.ts';
+import type { KindView } from './kube-view.ts';
+import type { WriteBudget } from './write-budget.ts';
+
+export type What = 'create' | 'shape' | 'status' | 'delete';
+
+/** Writes to the API server within the budget, counted, each answer taken into the view. */
+export interface ObjectWriter {
+  /** @returns the new object, or the one that somebody made meanwhile */
+  create<T extends KubeObject>(view: KindView<T>, object: T): Promise<StoredObject<T> | undefined>;
+  /** Metadata and spec. With a resourceVersion in the patch: a conflict throws, retryable, after a new look. */
+  patch<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, patch: JsonObject): Promise<StoredObject<T> | undefined>;
+  /** @returns whether it was taken; false: somebody newer wrote, or the object is gone. Look again. */
+  patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, patch: JsonObject): Promise<boolean>;
+  remove<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>): Promise<void>;
+}
+
+/** The transition rule of `observed` speaks: the picture in the API server is newer than ours. */
+function isOlderRefused(error: unknown): boolean {
+  return isInvalid(error) && (error.details.causes?.some(({ field }) => field?.startsWith('status.observed')) ?? false);
+}
+
+export function createObjectWriter(client: KubeClient, tools: { budget: WriteBudget; metrics: Metrics }): ObjectWriter {
+  async function counted<T>(view: KindView<never>, what: What, write: () => Promise<T>): Promise<T> {
+    await tools.budget.take();
+    const done = await write();
+    tools.metrics.count('rollcall_projector_writes_total', { kind: view.resource.kind, what });
+    return done;
+  }
+
+  const place = ({ metadata }: KubeObject) => ({ namespace: metadata.namespace });
+
+  async function lookAgain<T extends KubeObject>(view: KindView<T>, object: KubeObject): Promise<StoredObject<T> | undefined> {
+    const { name = '', namespace } = object.metadata;
+    const now = await client.get<T>(view.resource, { name, namespace });
+    if (now) view.took(now);
+    return now;
+  }
+
+  return {
+    async create(view, object) {
+      try {
+        const made = await counted(view as KindView<never>, 'create', () => client.create(view.resource, object, place(object)));
+        view.took(made);
+        return made;
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+        return lookAgain(view, object);
+      }
+    },
+    async patch<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, patch: JsonObject) {
+      try {
+        const { name } = object.metadata;
+        const write = () => client.mergePatch<T>(view.resource, name, patch, place(object));
+        const done = await counted(view as KindView<never>, 'shape', write);
+        view.took(done);
+        return done;
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (isConflict(error)) await lookAgain(view, object);
+        throw error;
+      }
+    },
+    async patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, patch: JsonObject) {
+      try {
+        const how = { ...place(object), subresource: 'status' };
+        const write = () => client.mergePatch<T>(view.resource, object.metadata.name, { status: patch }, how);
+        view.took(await counted(view as KindView<never>, 'status', write));
+        return true;
+      } catch (error) {
+        if (isNotFound(error)) return false;
+        if (!isOlderRefused(error)) throw error;
+        tools.metrics.count('rollcall_projector_older_refused_total');
+        await lookAgain(view, object);
+        return false;
+      }
+    },
+    async remove(view, object) {
+      const { name, uid } = object.metadata;
+      await counted(view as KindView<never>, 'delete', () =>
+        client.delete(view.resource, name, { ...place(object), preconditions: { uid } }),
+      );
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest';
+import type { Access, Decision, Identity } from '@rollcall/shared/events';
+import { accessStep } from './access-step.ts';
+
+const identity: Identity = {
+  state: 'admitted',
+  clusterId: 'c1',
+  clusterName: 'edge',
+  clusterType: 'Standard',
+  mode: 'Pull',
+  request: {
+    id: 'R1',
+    key: 'K1',
+    keyFingerprint: 'f',
+    tokenId: 't',
+    tokenName: 'n/t',
+    labels: {},
+    droppedLabels: [],
+    claimed: { labels: {} },
+    requestedAtMs: 1,
+  },
+  admittedKey: 'K1',
+};
+const verdict = (name: Decision['verdict'], more: Partial<Decision> = {}): Decision => ({
+  verdict: name,
+  requestId: 'R1',
+  key: 'K1',
+  clusterName: 'edge',
+  namespace: 'edge',
+  labels: {},
+  access: 'None',
+  namespacePolicy: 'Delete',
+  unschedulable: false,
+  taints: [],
+  heartbeat: { intervalSeconds: 15, graceSeconds: 60 },
+  by: {},
+  reason: 'R',
+  message: 'm',
+  decidedAtMs: 1,
+  revokedKeys: [],
+  ...more,
+});
+const access = (state: Access['state'], more: Partial<Access> = {}): Access => ({
+  state,
+  namespace: 'edge',
+  requestId: 'R1',
+  atMs: 1,
+  ...more,
+});
+const stranger = { requestId: 'R2', key: 'K2' };
+
+test.each([
+  { name: 'nothing decided', decision: undefined, had: undefined, want: undefined },
+  { name: 'held', decision: verdict('held'), had: undefined, want: undefined },
+  { name: 'predefined', decision: verdict('predefined'), had: undefined, want: undefined },
+  { name: 'approved', decision: verdict('approved'), had: undefined, want: 'provision' },
+  { name: 'approved and done', decision: verdict('approved'), had: access('provisioned'), want: undefined },
+  {
+    name: 'approved and failed before',
+    decision: verdict('approved'),
+    had: access('failed'),
+    want: 'provision',
+  },
+  {
+    name: 'approved again after a denial',
+    decision: verdict('approved'),
+    had: access('deprovisioned'),
+    want: 'provision',
+  },
+  {
+    name: 'another request approved',
+    decision: verdict('approved', stranger),
+    had: access('provisioned'),
+    want: 'provision',
+  },
+  {
+    name: 'approved under another name',
+    decision: verdict('approved', { namespace: 'b' }),
+    had: access('provisioned'),
+    want: 'provision',
+  },
+  {
+    name: 'held behind an approval',
+    decision: verdict('held', stranger),
+    had: access('provisioned'),
+    want: undefined,
+  },
+  { name: 'denied, never let in', decision: verdict('denied'), had: undefined, want: undefined },
+  {
+    name: 'denied after approval',
+    decision: verdict('denied'),
+    had: access('provisioned'),
+    want: 'deprovision',
+  },
+  { name: 'denied after a failure', decision: verdict('denied'), had: access('failed'), want: 'deprovision' },
+  { name: 'denied and done', decision: verdict('denied'), had: access('deprovisioned'), want: undefined },
+  {
+    name: 'a stranger denied',
+    decision: verdict('denied', stranger),
+    had: access('provisioned'),
+    want: undefined,
+  },
+  {
+    name: 'a stranger denied after the owner was revoked',
+    decision: verdict('denied', { ...stranger, revokedKeys: [{ key: 'K1', atMs: 1 }] }),
+    had: access('provisioned'),
+    want: 'deprovision',
+  },
+  { name: 'revoked', decision: verdict('revoked'), had: access('provisioned'), want: 'deprovision' },
+  { name: 'revoked before it was told', decision: verdict('revoked'), had: undefined, want: 'deprovision' },
+  { name: 'banned', decision: verdict('banned'), had: access('provisioned'), want: 'deprovision' },
+  { name: 'leaving', decision: verdict('leaving'), had: access('provisioned'), want: 'deprovision' },
+  { name: 'leaving, nothing made', decision: verdict('leaving'), had: undefined, want: 'deprovision' },
+  {
+    name: 'leaving after a revocation that kept the namespace',
+    decision: verdict('leaving'),
+    had: access('deprovisioned', { verdict: 'revoked' }),
+    want: 'deprovision',
+  },
+  {
+    name: 'leaving and done',
+    decision: verdict('leaving'),
+    had: access('deprovisioned', { verdict: 'leaving' }),
+    want: undefined,
+  },
+  {
+    name: 'leaving a second time',
+    decision: verdict('leaving', { requestId: 'R3' }),
+    had: access('deprovisioned', { verdict: 'leaving' }),
+    want: 'deprovision',
+  },
+] as const)('$name → $want', ({ decision, had, want }) => {
+  expect(accessStep({ identity, decision, access: had })).toBe(want);
+});

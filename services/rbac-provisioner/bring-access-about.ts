@@ -1,0 +1,88 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  type EventDraft,
+  type StoredEvent,
+} from '@rollcall/shared/events';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { accessEvents, type AccessResult } from './access-event.ts';
+import { accessStep, type AccessStep, wantedAccess } from './access-step.ts';
+import { deprovision } from './deprovision.ts';
+import { memberOf } from './member-objects.ts';
+import { provision } from './provision.ts';
+
+export interface World {
+  readonly log: Pick<EventLog, 'read' | 'append'>;
+  readonly kube: Pick<KubeClient, 'create' | 'get' | 'delete' | 'listPage'>;
+  readonly reservedNames: readonly string[];
+  nowMs(): number;
+}
+
+async function carryOut(
+  world: World,
+  record: ClusterRecord,
+  step: AccessStep,
+): Promise<AccessResult | undefined> {
+  const { decision, access, aggregate } = record;
+  if (!decision) return undefined;
+  const { requestId, verdict } = decision;
+  if (step === 'provision') {
+    const { reservedNames } = world;
+    const failure = await provision(world.kube, memberOf(aggregate.id, decision), { reservedNames });
+    return { step, namespace: decision.namespace, requestId, failure };
+  }
+  const namespace = access?.namespace ?? decision.namespace;
+  const member = memberOf(aggregate.id, { ...decision, namespace });
+  // Only who leaves loses the namespace: who was denied or revoked may be approved again.
+  await deprovision(world.kube, member, verdict === 'leaving' ? decision.namespacePolicy : 'Keep');
+  return { step, namespace, requestId };
+}
+
+function isFor(result: AccessResult, record: ClusterRecord, step: AccessStep): boolean {
+  // Revoking and leaving take away different things, so only making is known to be the same.
+  return (
+    step === 'provision' &&
+    result.step === step &&
+    result.requestId === record.decision?.requestId &&
+    result.namespace === record.decision?.namespace
+  );
+}
+
+/**
+ * Makes Kubernetes fit the record that the event woke us for, and tells what was done.
+ *
+ *     read the record → what is to be done? → do it → append, if the record is still that one
+ *                  ▲                                     │ conflict
+ *                  └─────────────────────────────────────┘ the new record may ask for the contrary: then it is undone
+ *
+ * @returns what was appended
+ */
+export async function bringAccessAbout(world: World, event: StoredEvent): Promise<readonly EventDraft[]> {
+  const aggregate = { kind: event.kind, id: event.id };
+  let last: AccessResult | undefined;
+
+  /** What was made here, or by a replica that died before it told, is in no record. */
+  function untold(record: ClusterRecord): AccessStep | undefined {
+    const wanted = wantedAccess(record);
+    const mayBeThere = last ? last.step !== wanted : event.type === 'approved' && wanted === 'deprovision';
+    return mayBeThere ? wanted : undefined;
+  }
+
+  const { drafts } = await decideAndAppend(
+    world.log,
+    {
+      async gather() {
+        const record = clusterRecord(await world.log.read(aggregate));
+        const step = accessStep(record) ?? untold(record);
+        if (step && !(last && isFor(last, record, step))) last = await carryOut(world, record, step);
+        const isStillMeant = step !== undefined || wantedAccess(record) === undefined;
+        return { record, nowMs: world.nowMs(), result: isStillMeant ? last : undefined };
+      },
+      decide: accessEvents,
+    },
+    { correlation: event.correlation, traceparent: event.traceparent },
+  );
+  return drafts;
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import type { RoleBinding } from '../member-objects.ts';
+import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
+
+let world: ProvisionerWorld;
+let provisioner: AsyncDisposable;
+beforeAll(async () => {
+  world = await startWorld();
+  provisioner = await world.startProvisioner();
+});
+afterAll(async () => {
+  await provisioner?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+
+const namespaceOf = (name: string) => world.plane.admin.get<KubeObject>(resources.namespaces, { name });
+const bindingOf = (namespace: string) =>
+  world.plane.admin.get<RoleBinding>(resources.roleBindings, { name: 'rollcall-member', namespace });
+const accountOf = (namespace: string) =>
+  world.plane.admin.get<KubeObject>(resources.serviceAccounts, { name: 'rollcall-member', namespace });
+
+test('an approved cluster gets namespace, ServiceAccount and RoleBinding, and nothing else', async () => {
+  await world.say('approved', 'alpha');
+  const { access } = await world.told('alpha', 'provisioned');
+  expect(access).toMatchObject({ state: 'provisioned', namespace: 'alpha', requestId: 'R1' });
+  expect((await namespaceOf('alpha'))?.metadata).toMatchObject({
+    labels: {
+      'rollcall.dev/cluster-id': 'alpha',
+      'rollcall.dev/cluster-name': 'alpha',
+      'rollcall.dev/created-by': 'rbac-provisioner',
+    },
+    annotations: { 'rollcall.dev/autoupdate': 'true' },
+  });
+  expect(await accountOf('alpha')).toBeDefined();
+  expect(await bindingOf('alpha')).toMatchObject({
+    roleRef: { kind: 'ClusterRole', name: 'rollcall-member' },
+    subjects: [{ kind: 'ServiceAccount', name: 'rollcall-member', namespace: 'alpha' }],
+  });
+});
+
+test('the same approval twice is one event', async () => {
+  await world.say('approved', 'beta');
+  await world.told('beta', 'provisioned');
+  await world.say('approved', 'beta');
+  await world.settled();
+  expect(await world.count('beta', 'provisioned')).toBe(1);
+});
+
+test('a namespace that exists is never adopted and never touched', async () => {
+  const foreign = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'taken' } };
+  const before = await world.plane.admin.create(resources.namespaces, foreign);
+  await world.say('approved', 'taken');
+  const { access, lastOf } = await world.told('taken', 'provisioning-failed');
+  expect(lastOf['rbac-provisioner']?.reason).toBe('NamespaceTaken');
+  expect(access?.error?.code).toBe('NAMESPACE_TAKEN');
+  await world.say('approved', 'taken');
+  await world.settled();
+  expect(await world.count('taken', 'provisioning-failed')).toBe(1);
+  await world.say('leaving', 'taken');
+  await world.told('taken', 'deprovisioned');
+  expect((await namespaceOf('taken'))?.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+  expect(await bindingOf('taken')).toBeUndefined();
+});
+
+test('the namespace of another cluster is not adopted either', async () => {
+  await world.say('approved', 'gamma');
+  await world.told('gamma', 'provisioned');
+  await world.say('approved', 'gamma', { id: 'somebody-else' });
+  const { lastOf } = await world.told('somebody-else', 'provisioning-failed');
+  expect(lastOf['rbac-provisioner']?.reason).toBe('NamespaceTaken');
+  await world.say('leaving', 'gamma', { id: 'somebody-else' });
+  await world.told('somebody-else', 'deprovisioned');
+  expect(await bindingOf('gamma')).toBeDefined();
+});
+
+test.each(['kube-system', 'default', 'rollcall-system'])('a cluster called %s gets nothing', async (name) => {
+  const before = await namespaceOf(name);
+  await world.say('approved', name);
+  const { lastOf } = await world.told(name, 'provisioning-failed');
+  expect(lastOf['rbac-provisioner']?.reason).toBe('NamespaceReserved');
+  await world.say('leaving', name);
+  await world.told(name, 'deprovisioned');
+  expect((await namespaceOf(name))?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+  expect(await bindingOf(name)).toBeUndefined();
+});
+
+test('revoking takes the rights and keeps the namespace; approving again gives them back', async () => {
+  await world.say('approved', 'delta');
+  await world.told('delta', 'provisioned');
+  await world.say('revoked', 'delta');
+  await world.told('delta', 'deprovisioned');
+  expect(await bindingOf('delta')).toBeUndefined();
+  expect(await accountOf('delta')).toBeUndefined();
+  expect((await namespaceOf('delta'))?.metadata.deletionTimestamp).toBeUndefined();
+  await world.say('approved', 'delta');
+  await world.told('delta', 'provisioned');
+  expect(await bindingOf('delta')).toBeDefined();
+});
+
+test('leaving deletes the namespace, or keeps it where the policy says so', async () => {
+  for (const name of ['goes', 'stays', 'empty', 'used']) await world.say('approved', name);
+  for (const name of ['goes', 'stays', 'empty', 'used']) await world.told(name, 'provisioned');
+  const metadata = { name: 'work', namespace: 'used' };
+  await world.plane.admin.create(resources.configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+  await world.say('leaving', 'goes');
+  await world.say('leaving', 'stays', { namespacePolicy: 'Keep' });
+  await world.say('leaving', 'used', { namespacePolicy: 'DeleteWhenEmpty' });
+  for (const name of ['goes', 'stays', 'used']) await world.told(name, 'deprovisioned');
+  // Without a controller manager it stays Terminating, which is what the API server has accepted.
+  expect((await namespaceOf('goes'))?.metadata.deletionTimestamp).toBeDefined();
+  for (const name of ['stays', 'used']) {
+    expect((await namespaceOf(name))?.metadata.deletionTimestamp).toBeUndefined();
+    expect(await bindingOf(name)).toBeUndefined();
+  }
+});
+
+test('a namespace that is still going is waited for', async () => {
+  await world.say('approved', 'again');
+  await world.told('again', 'provisioned');
+  await world.say('leaving', 'again');
+  await world.told('again', 'deprovisioned');
+  await world.say('approved', 'again', { requestId: 'R2' });
+  const terminating = await namespaceOf('again');
+  expect(terminating?.metadata.deletionTimestamp).toBeDefined();
+  // What the namespace controller does once it is empty.
+  const finalize = { ...terminating, spec: { finalizers: [] } } as KubeObject;
+  await world.plane.admin.replace(resources.namespaces, finalize, { subresource: 'finalize' });
+  const { access } = await world.told('again', 'provisioned');
+  expect(access?.requestId).toBe('R2');
+});

@@ -1,0 +1,114 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { EventLog } from '@rollcall/shared/bus';
+import {
+  approved,
+  clusterRecord,
+  type ClusterRecord,
+  type Decision,
+  denied,
+  draft,
+  type EventDefinition,
+  leaving,
+  revoked,
+} from '@rollcall/shared/events';
+import {
+  serviceUser,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../../tests/harness/control-plane.ts';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import { configSchema, start } from '../main.ts';
+
+const definitions = { approved, denied, revoked, leaving } as const;
+export type Word = keyof typeof definitions;
+
+export interface ProvisionerWorld extends AsyncDisposable {
+  readonly hub: TestHub;
+  readonly plane: TestControlPlane;
+  startProvisioner(user?: string): Promise<AsyncDisposable>;
+  /** Appends a word of the approver about a cluster, whose id is its name unless told otherwise. */
+  say(word: Word, clusterName: string, more?: Partial<Decision> & { id?: string }): Promise<void>;
+  /** The record, once the provisioner has written an event of that type after the approver's last word. */
+  told(clusterId: string, type: string): Promise<ClusterRecord>;
+  /** How many events of that type a cluster has. */
+  count(clusterId: string, type: string): Promise<number>;
+  /** Once everything that was said has been handled and acknowledged. */
+  settled(): Promise<void>;
+}
+
+export async function startWorld(): Promise<ProvisionerWorld> {
+  const [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+  const approver: EventLog = await hub.openLog('approver');
+  const setup = await hub.connectAs('setup');
+  const watcher = await hub.connectAs('ops');
+  const read = async (id: string) => clusterRecord(await approver.read({ kind: 'cluster', id }));
+
+  return {
+    hub,
+    plane,
+    async startProvisioner(user = serviceUser('rbac-provisioner')) {
+      const kubeconfig = plane.kubeconfigFor(user);
+      const running = await start(
+        configSchema.parse({ ...hub.serviceSettings('rbac-provisioner'), kubeconfig }),
+      );
+      return { [Symbol.asyncDispose]: () => running.stop() };
+    },
+    async say(word, clusterName, { id = clusterName, ...more } = {}) {
+      const record = await read(id);
+      const section: Decision = {
+        verdict: word,
+        requestId: 'R1',
+        key: 'K1',
+        clusterName,
+        namespace: clusterName,
+        labels: {},
+        access: 'None',
+        namespacePolicy: 'Delete',
+        unschedulable: false,
+        taints: [],
+        heartbeat: { intervalSeconds: 15, graceSeconds: 60 },
+        by: { person: 'test' },
+        reason: 'Test',
+        message: 'said by a test',
+        decidedAtMs: Date.now(),
+        revokedKeys: [],
+        ...more,
+      };
+      const definition: EventDefinition = definitions[word];
+      await approver.append([draft(definition, record, { reason: 'Test', message: 'm', section })], {
+        correlation: 'test',
+      });
+    },
+    async told(clusterId, type) {
+      const heard = watcher.subscribe(`rollcall.events.cluster.${clusterId}.>`);
+      try {
+        for (;;) {
+          const record = await read(clusterId);
+          const last = record.lastOf['rbac-provisioner'];
+          if (last?.type === type && last.sequence > (record.lastOf.approver?.sequence ?? 0)) return record;
+          await heard[Symbol.asyncIterator]().next();
+        }
+      } finally {
+        heard.unsubscribe();
+      }
+    },
+    async count(clusterId, type) {
+      let found = 0;
+      for await (const event of approver.scan({ filter: `cluster.${clusterId}.${type}` })) {
+        if (event.type === type) found++;
+      }
+      return found;
+    },
+    async settled() {
+      const jsm = await jetstreamManager(setup);
+      for (;;) {
+        const info = await jsm.consumers.info('EVENTS', 'rbac-provisioner');
+        if (info.num_pending === 0 && info.num_ack_pending === 0) return;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await hub[Symbol.asyncDispose]();
+      await plane[Symbol.asyncDispose]();
+    },
+  };
+}

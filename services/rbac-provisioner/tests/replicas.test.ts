@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { bringAccessAbout } from '../bring-access-about.ts';
+import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
+import { serviceUser } from '../../../tests/harness/control-plane.ts';
+
+let world: ProvisionerWorld;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+const bindingOf = (namespace: string) =>
+  world.plane.admin.get<KubeObject>(resources.roleBindings, { name: 'rollcall-member', namespace });
+
+test('one event handled by two replicas at once makes one namespace and one event', async () => {
+  const names = Array.from({ length: 10 }, (_, index) => `twin-${index}`);
+  const replicas = await Promise.all(
+    [1, 2].map(async () => ({
+      log: await world.hub.openLog('rbac-provisioner'),
+      kube: world.plane.clientFor(serviceUser('rbac-provisioner')),
+      reservedNames: [],
+      nowMs: Date.now,
+    })),
+  );
+  for (const name of names) await world.say('approved', name);
+  await Promise.all(
+    names.map(async (name) => {
+      const record = await replicas[0]?.log.read({ kind: 'cluster', id: name });
+      const event = record?.newest;
+      if (!event) throw new Error('the event was appended');
+      await Promise.all(replicas.map((replica) => bringAccessAbout(replica, event)));
+    }),
+  );
+  for (const name of names) {
+    expect(await world.count(name, 'provisioned')).toBe(1);
+    expect(await world.count(name, 'provisioning-failed')).toBe(0);
+    expect(await bindingOf(name)).toBeDefined();
+  }
+});
+
+test('what was made while the approval was taken back is undone', async () => {
+  const log = await world.hub.openLog('rbac-provisioner');
+  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  await world.say('approved', 'late');
+  const { newest } = await log.read({ kind: 'cluster', id: 'late' });
+  if (!newest) throw new Error('the event was appended');
+  let isRevoked = false;
+  const slow: typeof log = {
+    ...log,
+    append: async (drafts, trace) => {
+      if (!isRevoked) {
+        isRevoked = true;
+        await world.say('denied', 'late');
+      }
+      await log.append(drafts, trace);
+    },
+  };
+  await bringAccessAbout({ log: slow, kube, reservedNames: [], nowMs: Date.now }, newest);
+  expect(await bindingOf('late')).toBeUndefined();
+  expect(await world.count('late', 'provisioned')).toBe(0);
+});
+
+test('what a killed replica left behind is removed when its event comes again', async () => {
+  const log = await world.hub.openLog('rbac-provisioner');
+  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  await world.say('approved', 'orphan');
+  const { newest } = await log.read({ kind: 'cluster', id: 'orphan' });
+  if (!newest) throw new Error('the event was appended');
+  const killed: typeof log = { ...log, append: () => Promise.reject(new Error('killed')) };
+  const replica = { kube, reservedNames: [], nowMs: Date.now };
+  await expect(bringAccessAbout({ ...replica, log: killed }, newest)).rejects.toThrow('killed');
+  expect(await bindingOf('orphan')).toBeDefined();
+  await world.say('denied', 'orphan');
+  await bringAccessAbout({ ...replica, log }, newest);
+  expect(await bindingOf('orphan')).toBeUndefined();
+});
+
+test('a refusal by the API server is told once and leaves nothing in the queue', async () => {
+  await using provisioner = await world.startProvisioner('system:serviceaccount:rollcall-system:nobody');
+  expect(provisioner).toBeDefined();
+  await world.say('approved', 'refused');
+  const { lastOf } = await world.told('refused', 'provisioning-failed');
+  expect(lastOf['rbac-provisioner']).toMatchObject({ reason: 'Refused' });
+  expect(lastOf['rbac-provisioner']?.message).toContain('nobody');
+});

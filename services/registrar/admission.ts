@@ -1,0 +1,80 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  admitted,
+  type ClusterRecord,
+  clusterRecord,
+  draft,
+  type EventDraft,
+  left,
+  type StoredEvent,
+} from '@rollcall/shared/events';
+import { type AnswerSettings, sendAnswer, standingResult } from './answer.ts';
+import { standingOf } from './standing.ts';
+
+interface AdmissionContext {
+  readonly record: ClusterRecord;
+  readonly nowMs: number;
+}
+
+/**
+ * What follows for the registrar from the approver's newest decision: a key that is approved is admitted, once; a cluster
+ * whose leaving is through has left. Looks at the record only, so that redelivery and reordering change nothing.
+ */
+export function admissionStep({ record, nowMs }: AdmissionContext): EventDraft[] {
+  const { identity, decision, access } = record;
+  if (!identity || !decision || identity.state === 'left') return [];
+  const { approvedKey } = decision;
+  if (approvedKey !== undefined && approvedKey === identity.request.key) {
+    if (identity.state === 'admitted' && identity.admittedKey === approvedKey) return [];
+    const section = {
+      ...identity,
+      state: 'admitted' as const,
+      admittedKey: approvedKey,
+      admittedAtMs: nowMs,
+    };
+    return [
+      draft(admitted, record, { reason: 'Admitted', message: 'member credentials were issued', section }),
+    ];
+  }
+  if (decision.verdict === 'leaving' && access?.state === 'deprovisioned') {
+    const { admittedKey: _gone, ...rest } = identity;
+    return [
+      draft(left, record, {
+        reason: 'Left',
+        message: 'access and credentials are gone',
+        section: { ...rest, state: 'left' as const },
+      }),
+    ];
+  }
+  return [];
+}
+
+/** Tells the agent at once what was decided about it; if it is not listening, it asks and hears the same. */
+export function createAdmission(nc: NatsConnection, log: EventLog, settings: AnswerSettings) {
+  return async function admit(event: StoredEvent): Promise<void> {
+    const { correlation, traceparent } = event;
+    const { context, drafts } = await decideAndAppend(
+      log,
+      {
+        gather: async () => ({
+          record: clusterRecord(await log.read({ kind: 'cluster', id: event.id })),
+          nowMs: Date.now(),
+        }),
+        decide: admissionStep,
+      },
+      { correlation, traceparent },
+    );
+    const { record, nowMs } = context;
+    const { identity } = record;
+    if (!identity || drafts.some(({ definition }) => definition === left)) return;
+    const agentKey = identity.request.key;
+    const result = standingResult(
+      standingOf(record, agentKey),
+      { record, agentKey, nowMs, random: Math.random() },
+      settings,
+    );
+    sendAnswer(nc, settings, { agentKey, verb: 'join', inReplyTo: identity.request.id, nowMs, result });
+  };
+}

@@ -1,0 +1,212 @@
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { EventLog, FactStore, Trace } from '@rollcall/shared/bus';
+import { createKeyedQueue, decideAndAppend } from '@rollcall/shared/decisions';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { type ClusterRecord, clusterRecord, nameRecord, tokenRecord } from '@rollcall/shared/events';
+import { type AnswerResult, decodeAsk, type ReceivedAsk } from '@rollcall/shared/protocol';
+import type { Logger, Metrics } from '@rollcall/shared/service';
+import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
+import { type AnswerSettings, refusalResult, sendAnswer, standingResult } from './answer.ts';
+import { judgeJoin, type JoinContext, refuseShape } from './join-request.ts';
+import type { Refusal } from './refusal.ts';
+import { standingOf } from './standing.ts';
+
+export interface AskServices {
+  readonly log: EventLog;
+  readonly facts: FactStore;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly epoch: number;
+  readonly reservedNames: readonly string[];
+  readonly settings: AnswerSettings;
+}
+
+/** What one process works on at a time; beyond it agents are told to come again. */
+const maxOpenAsks = 2000;
+const refusalsStoredPerMinute = 60;
+
+type AskOf<Verb extends ReceivedAsk['ask']['verb']> = Extract<ReceivedAsk['ask'], { verb: Verb }>;
+
+/**
+ * Hears `rollcall.ask.*.*` and answers when what was asked is an event: acknowledged means kept.
+ * @returns how to stop hearing and wait for what is being answered
+ */
+export function answerAsks(nc: NatsConnection, services: AskServices): { drain(): Promise<void> } {
+  const { log, facts, logger, metrics, settings } = services;
+  const perToken = createKeyedQueue();
+  const open = new Set<Promise<void>>();
+  let storedThisMinute = { minute: 0, count: 0 };
+
+  function mayStoreRefusal(nowMs: number): boolean {
+    const minute = Math.floor(nowMs / 60_000);
+    if (storedThisMinute.minute !== minute) storedThisMinute = { minute, count: 0 };
+    return storedThisMinute.count < refusalsStoredPerMinute;
+  }
+
+  async function gatherJoin(ask: AskOf<'join'>, tokenKey: string | undefined): Promise<JoinContext> {
+    const { clusterId, clusterName } = ask.body;
+    const nowMs = Date.now();
+    const [cluster, token, name] = await Promise.all([
+      log.read({ kind: 'cluster', id: clusterId }),
+      tokenKey === undefined ? undefined : log.read({ kind: 'token', id: tokenIdOf(tokenKey) }),
+      log.read({ kind: 'name', id: clusterName }),
+    ]);
+    return {
+      cluster: clusterRecord(cluster),
+      token: token && tokenRecord(token),
+      name: nameRecord(name),
+      reservedNames: services.reservedNames,
+      nowMs,
+      mayStoreRefusal: mayStoreRefusal(nowMs),
+    };
+  }
+
+  /** One registration, as the hub sees it: check the shape, judge, keep, and say where the key stands now. */
+  async function join(
+    { agentKey, envelope }: ReceivedAsk,
+    ask: AskOf<'join'>,
+    trace: Trace,
+  ): Promise<AnswerResult> {
+    const shape = refuseShape(ask.body);
+    if (shape) return refusalResult(shape);
+    const { tokenKey } = ask.body;
+    const isKey = tokenKey !== undefined && isPublicNkey(tokenKey, 'user');
+    const tokenProven = isKey && isSignedBy(envelope, tokenKey);
+    let refusal: Refusal | undefined;
+    const decision = {
+      gather: () => gatherJoin(ask, isKey ? tokenKey : undefined),
+      decide(context: JoinContext) {
+        const verdict = judgeJoin({ id: ask.id, agentKey, tokenProven, body: ask.body }, context);
+        refusal = verdict.refusal;
+        return verdict.drafts;
+      },
+    };
+    const { drafts, context } = await perToken(tokenKey ?? agentKey, () =>
+      decideAndAppend(log, decision, trace),
+    );
+    if (refusal) {
+      if (drafts.length > 0) storedThisMinute.count++;
+      metrics.count('rollcall_requests_total', { outcome: refusal.code });
+      return refusalResult(refusal);
+    }
+    metrics.count('rollcall_requests_total', { outcome: drafts.length > 0 ? 'requested' : 'repeated' });
+    await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
+    // A new request cannot have been decided yet when it was written; only a repetition has to look.
+    const record = drafts.length > 0 ? withRequest(context.cluster, drafts[0]?.section) : context.cluster;
+    return standing(record, agentKey);
+  }
+
+  function standing(record: ClusterRecord, agentKey: string): AnswerResult {
+    const about = { record, agentKey, nowMs: Date.now(), random: Math.random() };
+    return standingResult(standingOf(record, agentKey), about, settings);
+  }
+
+  async function knownCluster(clusterId: string, agentKey: string): Promise<ClusterRecord> {
+    const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
+    const { kind } = standingOf(record, agentKey);
+    if (kind === 'unknown')
+      throw new RollcallError('TOKEN_UNKNOWN', `this key is not known for the cluster "${clusterId}"`);
+    return record;
+  }
+
+  async function renew(agentKey: string, ask: AskOf<'renew'>): Promise<AnswerResult> {
+    metrics.count('rollcall_renewals_total');
+    return standing(await knownCluster(ask.body.clusterId, agentKey), agentKey);
+  }
+
+  async function takeFacts(agentKey: string, ask: AskOf<'facts'>): Promise<AnswerResult> {
+    const record = await knownCluster(ask.body.clusterId, agentKey);
+    if (record.decision?.approvedKey !== agentKey) return standing(record, agentKey);
+    await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
+    return { kind: 'done' };
+  }
+
+  async function resultOf(received: ReceivedAsk): Promise<AnswerResult> {
+    const { ask, agentKey } = received;
+    if (ask.hub !== settings.hubId) {
+      return refusalResult({
+        code: 'HUB_WRONG',
+        message: `the request is for the hub "${ask.hub}", this is "${settings.hubId}"`,
+      });
+    }
+    switch (ask.verb) {
+      case 'join':
+        return join(received, ask, { correlation: ask.id, traceparent: ask.traceparent });
+      case 'renew':
+        return renew(agentKey, ask);
+      case 'facts':
+        return takeFacts(agentKey, ask);
+    }
+  }
+
+  async function answer(message: Msg): Promise<void> {
+    let received: ReceivedAsk;
+    try {
+      received = decodeAsk(message.subject, message.data);
+    } catch (thrown) {
+      refuseGarbage(message, toRollcallError(thrown));
+      return;
+    }
+    const { agentKey, ask } = received;
+    let result: AnswerResult;
+    try {
+      result = await resultOf(received);
+    } catch (thrown) {
+      const error = toRollcallError(thrown);
+      logger.warn(
+        { err: error, verb: ask.verb, correlation: ask.id },
+        'an ask could not be answered as asked',
+      );
+      result = refusalResult({
+        code: error.code,
+        message: error.code === 'UNEXPECTED' ? 'the hub could not answer' : error.message,
+      });
+    }
+    sendAnswer(nc, settings, { agentKey, verb: ask.verb, inReplyTo: ask.id, nowMs: Date.now(), result });
+  }
+
+  /** The server enforces the sender's key in the subject, so even garbage can be answered to whoever sent it. */
+  function refuseGarbage(message: Msg, error: RollcallError): void {
+    metrics.count('rollcall_asks_malformed_total');
+    logger.debug({ code: error.code, subject: message.subject }, 'a malformed ask was refused');
+    const [, , agentKey = '', verb = ''] = message.subject.split('.');
+    if (!isPublicNkey(agentKey, 'user') || (verb !== 'join' && verb !== 'renew' && verb !== 'facts')) return;
+    const result = refusalResult({ code: error.code, message: error.message.slice(0, 500) });
+    sendAnswer(nc, settings, { agentKey, verb, inReplyTo: '', nowMs: Date.now(), result });
+  }
+
+  async function answerWhatever(message: Msg): Promise<void> {
+    try {
+      await answer(message);
+    } catch (thrown) {
+      logger.error({ err: toRollcallError(thrown) }, 'an ask was not answered');
+    }
+  }
+
+  function take(message: Msg): void {
+    if (open.size >= maxOpenAsks) {
+      refuseGarbage(message, new RollcallError('HUB_BUSY', 'too many requests are being answered'));
+      return;
+    }
+    const work = answerWhatever(message).finally(() => open.delete(work));
+    open.add(work);
+  }
+
+  const subscription = nc.subscribe('rollcall.ask.*.*', {
+    queue: 'registrar',
+    callback: (error, message) => {
+      if (!error) take(message);
+    },
+  });
+  return {
+    async drain() {
+      await subscription.drain();
+      await Promise.allSettled(open);
+    },
+  };
+}
+
+/** The record as it is after our own append, without reading it again. */
+function withRequest(record: ClusterRecord, section: unknown): ClusterRecord {
+  return { ...record, identity: section as ClusterRecord['identity'] };
+}

@@ -1,0 +1,56 @@
+import type { ClusterRecord, TokenRecord } from '@rollcall/shared/events';
+
+/** What somebody without credentials shows when it connects. All of it is theirs to choose. */
+export interface CalloutClaim {
+  /** The key that signed the nonce: a token's, or an agent's own. */
+  readonly nkey: string;
+  readonly sig: string;
+  /** With a token: the agent's own key, and its signature of the same nonce. */
+  readonly user: string | undefined;
+  readonly pass: string | undefined;
+  /** The cluster it says it is the agent of. */
+  readonly name: string | undefined;
+  readonly nonce: string;
+}
+
+export type CalloutVerdict =
+  | {
+      readonly kind: 'admit';
+      readonly role: 'token' | 'returning';
+      readonly agentKey: string;
+      readonly lifeMs: number;
+    }
+  | { readonly kind: 'refuse'; readonly reason: string };
+
+/** Long enough to ask and to hear; who waits longer has a credential of its own by then. */
+const tokenConnectionMs = 120_000;
+const returningConnectionMs = 120_000;
+
+/**
+ * Whether a token's holder is let in to ask. Expired and used-up tokens are: they hear why they are refused.
+ * @param isProven - checks a signature of the nonce; only called for keys the hub knows
+ */
+export function judgeTokenHolder(
+  claim: CalloutClaim & { user: string },
+  token: TokenRecord,
+  isProven: (key: string, signature: string) => boolean,
+): CalloutVerdict {
+  const known = token.declaration;
+  if (!known || known.withdrawn || known.publicKey !== claim.nkey)
+    return { kind: 'refuse', reason: 'UnknownToken' };
+  if (!isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'TokenNotProven' };
+  if (!isProven(claim.user, claim.pass ?? '')) return { kind: 'refuse', reason: 'KeyNotProven' };
+  return { kind: 'admit', role: 'token', agentKey: claim.user, lifeMs: tokenConnectionMs };
+}
+
+/** Whether an agent that lost its credentials may come back with its own key, to renew or to hear why not. */
+export function judgeReturning(
+  claim: CalloutClaim,
+  { identity }: ClusterRecord,
+  isProven: (key: string, signature: string) => boolean,
+): CalloutVerdict {
+  const isKnown = identity && (identity.admittedKey === claim.nkey || identity.request.key === claim.nkey);
+  if (!isKnown) return { kind: 'refuse', reason: 'UnknownKey' };
+  if (!isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'KeyNotProven' };
+  return { kind: 'admit', role: 'returning', agentKey: claim.nkey, lifeMs: returningConnectionMs };
+}

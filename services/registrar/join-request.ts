@@ -1,0 +1,213 @@
+import {
+  type ClusterRecord,
+  clusterIdOf,
+  draft,
+  type EventDraft,
+  type Identity,
+  isSafeId,
+  nameTaken,
+  type NameRecord,
+  refused,
+  requested,
+  tokenUsed,
+  type TokenRecord,
+} from '@rollcall/shared/events';
+import type { JoinBody } from '@rollcall/shared/protocol';
+import { keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
+import { refuseName } from './cluster-name.ts';
+import { refuseVersion } from './member-version.ts';
+import type { Refusal } from './refusal.ts';
+import { splitLabels } from './request-labels.ts';
+import { refuseToken } from './token-check.ts';
+
+export interface JoinAsk {
+  readonly id: string;
+  readonly agentKey: string;
+  /** Whether the token's key signed the request too. */
+  readonly tokenProven: boolean;
+  readonly body: JoinBody;
+}
+
+/** Everything the judgement needs, read before. */
+export interface JoinContext {
+  readonly cluster: ClusterRecord;
+  readonly token: TokenRecord | undefined;
+  readonly name: NameRecord;
+  readonly reservedNames: readonly string[];
+  readonly nowMs: number;
+  /** Whether another refusal may be stored now: a flood of them must not fill the history. */
+  readonly mayStoreRefusal: boolean;
+}
+
+export interface JoinVerdict {
+  readonly drafts: readonly EventDraft[];
+  readonly refusal?: Refusal;
+}
+
+/** Refusals that people find on the request object; the others concern nobody but the sender. */
+const storedRefusals = new Set([
+  'NAME_TAKEN',
+  'MEMBER_TOO_OLD',
+  'TOKEN_EXPIRED',
+  'TOKEN_USED_UP',
+  'TOKEN_NAME_MISMATCH',
+  'CLUSTER_NAME_RESERVED',
+]);
+
+/**
+ * Whether the cluster's own words about itself can be used at all. Run before anything is read, because its id and name
+ * become subjects.
+ */
+export function refuseShape(body: JoinBody): Refusal | undefined {
+  const shownId = body.clusterId.slice(0, 80);
+  if (!isSafeId(body.clusterId)) {
+    return { code: 'CLUSTER_ID_INVALID', message: `"${shownId}" is no valid cluster id` };
+  }
+  if (body.clientId !== undefined && clusterIdOf(body.clientId) !== body.clusterId) {
+    return {
+      code: 'CLUSTER_ID_INVALID',
+      message: `the cluster id "${shownId}" is not that of its client id`,
+    };
+  }
+  return refuseName(body.clusterName, []);
+}
+
+/** The same key asks about the same request again: nothing new happens, and the answer is the one it would have had. */
+function isRepetition({ identity }: ClusterRecord, ask: JoinAsk): boolean {
+  if (!identity || identity.state === 'left' || identity.state === 'refused') return false;
+  return identity.request.key === ask.agentKey || identity.admittedKey === ask.agentKey;
+}
+
+function describeRequest(ask: JoinAsk, { token, nowMs }: JoinContext): Identity['request'] {
+  const { body } = ask;
+  const { kubernetesVersion, platform, provider, region, apiServerURL, nodes, agentVersion } = body.facts;
+  const declaration = token?.declaration;
+  const { granted, dropped } = splitLabels(body.labels, declaration?.allowLabels ?? []);
+  return {
+    id: ask.id,
+    key: ask.agentKey,
+    keyFingerprint: keyFingerprint(ask.agentKey),
+    tokenId: tokenIdOf(body.tokenKey ?? ''),
+    tokenName: declaration ? `${declaration.namespace}/${declaration.name}` : '',
+    labels: { ...granted, ...declaration?.labels },
+    droppedLabels: dropped,
+    ...(declaration?.clusterSet === undefined ? {} : { clusterSet: declaration.clusterSet }),
+    claimed: {
+      kubernetesVersion,
+      platform,
+      provider,
+      region,
+      apiServerURL,
+      nodesTotal: nodes?.total,
+      agentVersion,
+      labels: body.labels,
+    },
+    requestedAtMs: nowMs,
+  };
+}
+
+function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
+  const { body } = ask;
+  const known = context.cluster.identity;
+  const isKnown = known !== undefined && known.state !== 'left' && known.state !== 'refused';
+  return {
+    state: isKnown && known.admittedKey !== undefined ? 'admitted' : 'requested',
+    clusterId: body.clusterId,
+    ...(body.clientId === undefined ? {} : { clientId: body.clientId }),
+    // A cluster keeps the name it has: whoever else asks in its name cannot rename it.
+    clusterName: isKnown ? known.clusterName : body.clusterName,
+    clusterType: isKnown ? known.clusterType : body.clusterType,
+    mode: isKnown ? known.mode : body.mode,
+    request: describeRequest(ask, context),
+    ...(isKnown && known.admittedKey !== undefined ? { admittedKey: known.admittedKey } : {}),
+    ...(isKnown && known.admittedAtMs !== undefined ? { admittedAtMs: known.admittedAtMs } : {}),
+  };
+}
+
+function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
+  const { cluster, token, name, nowMs, reservedNames } = context;
+  const { body } = ask;
+  if (!ask.tokenProven) {
+    return {
+      code: 'TOKEN_UNKNOWN',
+      message: 'this key is not known for the cluster, and the request shows no token',
+    };
+  }
+  const before = cluster.identity;
+  const byToken = refuseToken({
+    declaration: token?.declaration,
+    uses: token?.uses,
+    usedByThisKey:
+      before?.state !== 'refused' &&
+      before?.request.key === ask.agentKey &&
+      before.request.tokenId === tokenIdOf(body.tokenKey ?? ''),
+    clusterName: body.clusterName,
+    clientId: body.clientId,
+    nowMs,
+  });
+  if (byToken) return byToken;
+  const byName = refuseName(body.clusterName, reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
+  if (byName) return byName;
+  if (name.holder !== undefined && name.holder !== body.clusterId) {
+    return { code: 'NAME_TAKEN', message: `the name "${body.clusterName}" belongs to another cluster` };
+  }
+  return undefined;
+}
+
+function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): EventDraft[] {
+  const { cluster } = context;
+  const before = cluster.identity;
+  const untouched = before === undefined || before.state === 'refused' || before.state === 'left';
+  const isSame =
+    before?.state === 'refused' &&
+    before.refusal?.code === refusal.code &&
+    before.request.key === ask.agentKey;
+  if (!untouched || isSame || !context.mayStoreRefusal || !storedRefusals.has(refusal.code)) return [];
+  const section = { ...describeIdentity(ask, context), state: 'refused' as const, refusal: { ...refusal } };
+  const reason = refusal.code
+    .toLowerCase()
+    .replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return [draft(refused, cluster, { reason, message: refusal.message, section })];
+}
+
+/**
+ * Judges a request to join, before any policy is asked: is it genuine, and is it new?
+ *
+ * A new one is written together with the use of its token and the taking of its name, all or nothing, so that fifty racers
+ * with one token have one winner.
+ * @returns no drafts for a repetition; a refusal, stored where people would look for it
+ */
+export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
+  const { cluster, token, name } = context;
+  if (isRepetition(cluster, ask)) return { drafts: [] };
+  const refusal = refuse(ask, context);
+  if (refusal) return { drafts: storeRefusal(ask, context, refusal), refusal };
+  const section = describeIdentity(ask, context);
+  const { clusterName, clusterId } = section;
+  const drafts = [
+    draft(requested, cluster, {
+      reason: 'Requested',
+      message: `cluster "${clusterName}" asks to join with token "${section.request.tokenName}"`,
+      section,
+    }),
+  ];
+  if (token) {
+    drafts.push(
+      draft(tokenUsed, token, {
+        reason: 'Used',
+        message: `used by cluster "${clusterName}"`,
+        section: { used: (token.uses?.used ?? 0) + 1, lastUsedBy: clusterId, lastUsedAtMs: context.nowMs },
+      }),
+    );
+  }
+  if (name.aggregate.id === clusterName && name.holder === undefined) {
+    drafts.push(
+      draft(nameTaken, name, {
+        reason: 'Taken',
+        message: `taken by cluster ${clusterId}`,
+        section: { name: clusterName, clusterId, free: false },
+      }),
+    );
+  }
+  return { drafts };
+}

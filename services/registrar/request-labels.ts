@@ -1,0 +1,27 @@
+const reservedPrefix = /(^|\.)(rollcall\.dev|kubernetes\.io|k8s\.io)\//;
+const labelKey = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const labelValue = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+function isAllowed(key: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) =>
+    pattern.endsWith('*') ? key.startsWith(pattern.slice(0, -1)) : key === pattern,
+  );
+}
+
+/**
+ * Which of the labels an agent asks for become the cluster's: those its token allows, never reserved ones (decision 10).
+ * @returns the rest by name, so that nobody wonders where a label went
+ */
+export function splitLabels(
+  asked: Readonly<Record<string, string>>,
+  allowed: readonly string[],
+): { granted: Record<string, string>; dropped: string[] } {
+  const granted: Record<string, string> = {};
+  const dropped: string[] = [];
+  for (const [key, value] of Object.entries(asked)) {
+    const isFine = labelKey.test(key) && labelValue.test(value) && !reservedPrefix.test(key);
+    if (isFine && isAllowed(key, allowed)) granted[key] = value;
+    else dropped.push(key.slice(0, 80));
+  }
+  return { granted, dropped: dropped.slice(0, 50) };
+}

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { clusterRecord, nameRecord, tokenRecord } from '@rollcall/shared/events';
+import { createNkey, createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { EventLog } from '@rollcall/shared/bus';
+import { loadConfig } from '@rollcall/shared/config';
+import type { RunningService } from '@rollcall/shared/service';
+import { decideAs, declareToken } from '../../../tests/harness/events.ts';
+import {
+  connectWithCredentials,
+  connectWithKey,
+  connectWithToken,
+  type RawAgent,
+} from '../../../tests/harness/raw-agent.ts';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import { configSchema, start } from '../main.ts';
+
+let hub: TestHub;
+let registrars: RunningService[];
+let approverLog: EventLog;
+
+beforeAll(async () => {
+  hub = await startTestHub();
+  const config = loadConfig(configSchema, {
+    flags: {},
+    environment: {},
+    values: hub.serviceSettings('registrar'),
+  });
+  registrars = await Promise.all([start(config), start(config)]);
+  approverLog = await hub.openLog('approver');
+});
+afterAll(async () => {
+  await Promise.all(registrars.map((registrar) => registrar.stop()));
+  await hub[Symbol.asyncDispose]();
+});
+
+function aJoin(token: { key: { publicKey: string } }, overrides: Record<string, unknown> = {}) {
+  const clusterId: string = randomUUID();
+  return {
+    clusterId,
+    clusterName: `c-${clusterId.slice(0, 8)}`,
+    tokenKey: token.key.publicKey,
+    facts: { kubernetesVersion: 'v1.36.3' },
+    ...overrides,
+  };
+}
+
+const joinWith = (agent: RawAgent, token: { key: ReturnType<typeof createNkey> }, body: unknown) =>
+  agent.ask('join', body, { signers: [agent.key, token.key] });
+
+test('a request is kept with the use of its token and its name, waits, and is admitted when it is approved', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  await using agent = await connectWithToken(hub, token);
+  const body = aJoin(token);
+  const waiting = await joinWith(agent, token, body);
+  expect(waiting.result).toMatchObject({ kind: 'waiting', reason: 'Pending' });
+  const record = clusterRecord(await approverLog.read({ kind: 'cluster', id: body.clusterId }));
+  expect(record.identity).toMatchObject({ state: 'requested', clusterName: body.clusterName });
+  expect(
+    tokenRecord(await approverLog.read({ kind: 'token', id: tokenIdOf(token.key.publicKey) })).uses?.used,
+  ).toBe(1);
+  expect(nameRecord(await approverLog.read({ kind: 'name', id: body.clusterName })).holder).toBe(
+    body.clusterId,
+  );
+
+  const news = agent.nextNews();
+  await decideAs(approverLog, body.clusterId, 'approved');
+  const { result } = await news;
+  expect(result).toMatchObject({ kind: 'admitted', clusterName: body.clusterName, beatIntervalMs: 15_000 });
+  if (result.kind !== 'admitted') return;
+  await using member = await connectWithCredentials(hub, agent.key, {
+    jwt: result.credentials,
+    seed: agent.key.seed,
+  });
+  const renewed = await member.ask('renew', { clusterId: body.clusterId });
+  expect(renewed.result.kind).toBe('admitted');
+  expect(
+    clusterRecord(await approverLog.read({ kind: 'cluster', id: body.clusterId })).identity,
+  ).toMatchObject({
+    state: 'admitted',
+    admittedKey: agent.key.publicKey,
+  });
+});
+
+test('asking again with the same key gives the same answer and spends nothing', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  await using agent = await connectWithToken(hub, token);
+  const body = aJoin(token);
+  await joinWith(agent, token, body);
+  const before = await approverLog.read({ kind: 'cluster', id: body.clusterId });
+  expect((await joinWith(agent, token, body)).result.kind).toBe('waiting');
+  expect((await approverLog.read({ kind: 'cluster', id: body.clusterId })).head).toEqual(before.head);
+});
+
+test('of fifty agents with one single-use token one gets in', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  const agents = await Promise.all(Array.from({ length: 50 }, () => connectWithToken(hub, token)));
+  const answers = await Promise.all(agents.map((agent) => joinWith(agent, token, aJoin(token))));
+  const kinds = answers.map(({ result }) => (result.kind === 'refused' ? result.code : result.kind));
+  expect(kinds.filter((kind) => kind === 'waiting')).toHaveLength(1);
+  expect(kinds.filter((kind) => kind === 'TOKEN_USED_UP')).toHaveLength(49);
+  expect(
+    tokenRecord(await approverLog.read({ kind: 'token', id: tokenIdOf(token.key.publicKey) })).uses?.used,
+  ).toBe(1);
+  await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+});
+
+test('an unknown token, a withdrawn one and a forged second proof are not let in', async () => {
+  const unknown = createRegistrationToken(hub.hub.hubId);
+  await expect(connectWithToken(hub, unknown)).rejects.toThrow(/uthorization/);
+  const withdrawn = await declareToken(approverLog, hub.hub.hubId, { withdrawn: true });
+  await expect(connectWithToken(hub, withdrawn)).rejects.toThrow(/uthorization/);
+  const known = await declareToken(approverLog, hub.hub.hubId);
+  await expect(connectWithToken(hub, known, { forgePass: true })).rejects.toThrow(/uthorization/);
+});
+
+const refusals: {
+  name: string;
+  code: string;
+  token?: Parameters<typeof declareToken>[2];
+  body?: Record<string, unknown>;
+}[] = [
+  { name: 'an expired token', code: 'TOKEN_EXPIRED', token: { expiresAtMs: Date.now() - 1 } },
+  { name: 'a token for another name', code: 'TOKEN_NAME_MISMATCH', token: { clusterName: 'edge-*' } },
+  {
+    name: 'a cluster called kube-system',
+    code: 'CLUSTER_NAME_RESERVED',
+    body: { clusterName: 'kube-system' },
+  },
+  { name: 'an unsafe id', code: 'CLUSTER_ID_INVALID', body: { clusterId: '*' } },
+  { name: 'an unsafe name', code: 'CLUSTER_NAME_INVALID', body: { clusterName: 'a.b' } },
+  { name: 'a member too old', code: 'MEMBER_TOO_OLD', body: { facts: { kubernetesVersion: 'v1.27.9' } } },
+  { name: 'an unknown field', code: 'ASK_INVALID', body: { admin: true } },
+];
+test.each(refusals)('$name is refused with $code', async ({ code, token: overrides, body }) => {
+  const token = await declareToken(approverLog, hub.hub.hubId, overrides);
+  await using agent = await connectWithToken(hub, token);
+  const news = agent.nextNews();
+  const answer = await Promise.race([joinWith(agent, token, aJoin(token, body)), news]);
+  expect(answer.result).toMatchObject({ kind: 'refused', code });
+});
+
+test('two clusters with one name: the second is refused, and people find that on its request', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId, { uses: 2 });
+  await using first = await connectWithToken(hub, token);
+  await using second = await connectWithToken(hub, token);
+  const clusterName = `twin-${randomUUID().slice(0, 8)}`;
+  expect((await joinWith(first, token, aJoin(token, { clusterName }))).result.kind).toBe('waiting');
+  const body = aJoin(token, { clusterName });
+  expect((await joinWith(second, token, body)).result).toMatchObject({ kind: 'refused', code: 'NAME_TAKEN' });
+  const record = clusterRecord(await approverLog.read({ kind: 'cluster', id: body.clusterId }));
+  expect(record.identity).toMatchObject({ state: 'refused', refusal: { code: 'NAME_TAKEN' } });
+});
+
+test('another key for a known cluster asks without touching the owner', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId, { uses: 2 });
+  await using owner = await connectWithToken(hub, token);
+  await using thief = await connectWithToken(hub, token);
+  const body = aJoin(token);
+  const news = owner.nextNews();
+  await joinWith(owner, token, body);
+  await decideAs(approverLog, body.clusterId, 'approved');
+  await news;
+  expect((await joinWith(thief, token, body)).result.kind).toBe('waiting');
+  const { identity } = clusterRecord(await approverLog.read({ kind: 'cluster', id: body.clusterId }));
+  expect(identity).toMatchObject({
+    state: 'admitted',
+    admittedKey: owner.key.publicKey,
+    request: { key: thief.key.publicKey },
+  });
+  await using returning = await connectWithKey(hub, owner.key, body.clusterId);
+  expect((await returning.ask('renew', { clusterId: body.clusterId })).result.kind).toBe('admitted');
+  await using thiefReturning = await connectWithKey(hub, thief.key, body.clusterId);
+  expect((await thiefReturning.ask('renew', { clusterId: body.clusterId })).result.kind).toBe('waiting');
+});
+
+test('a message signed by another key than its subject is refused; another subject is refused by the server', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId, { uses: 2 });
+  await using agent = await connectWithToken(hub, token);
+  const forged = createNkey('user');
+  const news = agent.nextNews();
+  void agent.ask('join', aJoin(token), { signers: [forged, token.key] });
+  expect((await news).result).toMatchObject({ kind: 'refused', code: 'PROOF_INVALID' });
+  const violation = (async () => {
+    for await (const status of agent.nc.status()) if (status.type === 'error') return status.error.message;
+    return undefined;
+  })();
+  void agent.ask('join', aJoin(token), {
+    subject: `rollcall.ask.${forged.publicKey}.join`,
+    signers: [forged, token.key],
+  });
+  expect(await violation).toMatch(/ermissions/);
+});
+
+test('garbage is refused to its sender and blocks nobody', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  await using agent = await connectWithToken(hub, token);
+  const unsigned = `{"signed":"${'x'.repeat(50_000)}","signatures":{}}`;
+  const tries = ['', '{', '[]', '{"signed":1}', '\u0000', unsigned];
+  for (const garbage of tries) {
+    const news = agent.nextNews();
+    agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, garbage);
+    const code = garbage === unsigned ? 'PROOF_INVALID' : 'ASK_INVALID';
+    expect((await news).result).toMatchObject({ kind: 'refused', code });
+  }
+  expect((await joinWith(agent, token, aJoin(token))).result.kind).toBe('waiting');
+});

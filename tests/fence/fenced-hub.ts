@@ -1,0 +1,152 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startControlPlane } from '../../cli/up/control-plane.ts';
+import { applyManifests, createKubeClient, KubeApiError, resources } from '@rollcall/shared/kubernetes';
+import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
+
+const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
+
+/** A real API server with our kinds, roles and fence, and a client for every user that a test thinks of. */
+export interface FencedHub extends AsyncDisposable {
+  admin: KubeClient;
+  /** A person or service; RBAC gives it what `deploy/rbac` and `grant` say, and nothing else. */
+  as(userName: string): KubeClient;
+  /** One of our services, under the user name of its ServiceAccount. */
+  service(name: string): KubeClient;
+  /** Gives a person a ClusterRole of ours, or rules of its own. */
+  grant(userName: string, role: string | readonly Rule[]): Promise<void>;
+}
+
+interface Rule {
+  apiGroups: readonly string[];
+  resources: readonly string[];
+  verbs: readonly string[];
+  resourceNames?: readonly string[];
+}
+
+const clientOf = (access: KubeClient['access']): KubeClient =>
+  createKubeClient(access, { fieldManager: 'test', userAgent: 'rollcall-test' });
+
+export async function startFencedHub(): Promise<FencedHub> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'rollcall-fence-'));
+  const controlPlane = await startControlPlane({ stateDir, withControllerManager: false });
+  const clients = new Map<string, KubeClient>();
+  const admin = clientOf(controlPlane.access);
+  const as = (userName: string): KubeClient => {
+    const client = clients.get(userName) ?? clientOf(controlPlane.userAccess(userName));
+    clients.set(userName, client);
+    return client;
+  };
+  const service = (name: string): KubeClient => as(`system:serviceaccount:rollcall-system:rollcall-${name}`);
+
+  for (const folder of ['crds', 'rbac', 'fence', 'fence/stamp']) {
+    await applyManifests(admin, await manifestsIn(join(deploy, folder)));
+  }
+  await fenceIsUp(admin, service('fence-probe'));
+  return {
+    admin,
+    as,
+    service,
+    grant: (userName, role) => grant(admin, userName, role),
+    async [Symbol.asyncDispose]() {
+      for (const client of [admin, ...clients.values()]) client.close();
+      await controlPlane.stop();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function manifestsIn(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).toSorted();
+  return Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
+}
+
+async function grant(admin: KubeClient, userName: string, role: string | readonly Rule[]): Promise<void> {
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const roleName = typeof role === 'string' ? role : `test-${userName}`;
+  const made: KubeObject[] = [];
+  if (typeof role !== 'string') {
+    made.push({
+      apiVersion,
+      kind: 'ClusterRole',
+      metadata: { name: roleName },
+      rules: role,
+    } as KubeObject);
+  }
+  made.push({
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: `${userName}-${roleName}` },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: roleName },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: userName }],
+  } as KubeObject);
+  await applyManifests(admin, made);
+}
+
+/** The dry run of a decision by the probe: the fence is up when the answer names our policy. Nothing is kept. */
+export async function probeDecision(probe: KubeClient): Promise<string> {
+  const spec = {
+    clusterId: 'fence-probe',
+    clusterName: 'fence-probe',
+    keyFingerprint: 'none',
+    decision: { verdict: 'Approve', keyFingerprint: 'none', by: 'fence-probe' },
+  };
+  return outcomeOf(
+    probe.create(resources.clusterRegistrationRequests, aRequest('fence-probe', spec), { dryRun: true }),
+  );
+}
+
+/** Policies are in force some 100 ms after they were written; the ones that were applied last come last. */
+async function fenceIsUp(admin: KubeClient, probe: KubeClient): Promise<void> {
+  const wishOf = (wish: object): Promise<string> =>
+    outcomeOf(
+      admin.create(
+        resources.managedClusters,
+        aCluster('fence-probe', { wish: { id: '1', verb: 'Ban', ...wish } }),
+        {
+          dryRun: true,
+        },
+      ),
+    );
+  for (;;) {
+    const answers = [await probeDecision(probe), await wishOf({ at: 'now' }), await wishOf({})];
+    const isUp =
+      answers[0]?.includes('rollcall-accept') === true &&
+      answers[1]?.includes('rollcall-wish') === true &&
+      answers[2] === 'allowed';
+    if (isUp) return;
+    await delay(50);
+  }
+}
+
+/** `allowed`, or what the API server said. */
+export async function outcomeOf(write: Promise<unknown>): Promise<string> {
+  try {
+    await write;
+    return 'allowed';
+  } catch (error) {
+    if (error instanceof KubeApiError) return error.message;
+    throw error;
+  }
+}
+
+export const aRequest = (clusterId: string, spec: object = {}): KubeObject => ({
+  apiVersion: 'rollcall.dev/v1alpha1',
+  kind: 'ClusterRegistrationRequest',
+  metadata: { name: clusterId },
+  spec: { clusterId, clusterName: `name-of-${clusterId}`, keyFingerprint: 'K1', ...spec },
+});
+
+export const aCluster = (
+  name: string,
+  spec: object = {},
+  metadata: Partial<KubeObject['metadata']> = {},
+): KubeObject => ({
+  apiVersion: 'rollcall.dev/v1alpha1',
+  kind: 'ManagedCluster',
+  metadata: { name, ...metadata },
+  spec,
+});

@@ -1,0 +1,119 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { type BusCredentials, connectionOptions, jwtProof } from '@rollcall/shared/bus';
+import { type Answer, type AskInput, decodeAnswer } from '@rollcall/shared/protocol';
+import { createNkey, hubIdOf, type Nkey, type RegistrationToken, signMessage } from '@rollcall/shared/trust';
+import type { TestHub } from './test-hub.ts';
+
+/** An agent reduced to its messages: it says exactly what a test tells it to, true or forged. */
+export interface RawAgent extends AsyncDisposable {
+  readonly nc: NatsConnection;
+  readonly key: Nkey;
+  /** Sends and waits for the answer to this very ask. */
+  ask(verb: AskInput['verb'], body: unknown, options?: RawAskOptions): Promise<Answer>;
+  /** The next answer that nobody asked for: a decision. */
+  nextNews(): Promise<Answer>;
+}
+
+export interface RawAskOptions {
+  readonly id?: string;
+  readonly hub?: string;
+  readonly signers?: readonly Nkey[];
+  /** Another subject than the true one, to try what the server allows. */
+  readonly subject?: string;
+}
+
+let counter = 0;
+export function freshId(): string {
+  return `ask-${Date.now().toString(36)}-${counter++}-${process.pid}`;
+}
+
+function listen(nc: NatsConnection, hub: TestHub, key: Nkey): RawAgent {
+  const waiting = new Map<string, (answer: Answer) => void>();
+  const news: Answer[] = [];
+  let wake = Promise.withResolvers<void>();
+  nc.subscribe(`rollcall.answer.${key.publicKey}.>`, {
+    callback: (error, message) => {
+      if (error) return;
+      const trusted = (answerKey: string) => hubIdOf(answerKey) === hub.hub.hubId;
+      const decoded = decodeAnswer(message.data, { agentKey: key.publicKey, answerKeyIsTrusted: trusted });
+      if (!decoded) return;
+      const resolve = waiting.get(decoded.answer.inReplyTo);
+      waiting.delete(decoded.answer.inReplyTo);
+      if (resolve) resolve(decoded.answer);
+      else news.push(decoded.answer);
+      wake.resolve();
+    },
+  });
+  return {
+    nc,
+    key,
+    async ask(verb, body, options = {}) {
+      const id = options.id ?? freshId();
+      const content = { v: 1, hub: options.hub ?? hub.hub.hubId, verb, id, atMs: Date.now(), body };
+      const answered = new Promise<Answer>((resolve) => void waiting.set(id, resolve));
+      nc.publish(
+        options.subject ?? `rollcall.ask.${key.publicKey}.${verb}`,
+        JSON.stringify(signMessage(content, options.signers ?? [key])),
+      );
+      return answered;
+    },
+    async nextNews() {
+      for (;;) {
+        const first = news.shift();
+        if (first) return first;
+        wake = Promise.withResolvers<void>();
+        await wake.promise;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await nc.close();
+    },
+  };
+}
+
+/** Connects as a new agent does: token and own key prove themselves over the server's nonce. */
+export async function connectWithToken(
+  hub: TestHub,
+  token: Pick<RegistrationToken, 'key'>,
+  options: { key?: Nkey; forgePass?: boolean } = {},
+): Promise<RawAgent> {
+  const key = options.key ?? createNkey('user');
+  const nc = await connect({
+    ...connectionOptions(hub.address, 'agent'),
+    maxReconnectAttempts: 0,
+    ignoreAuthErrorAbort: false,
+    authenticator: (nonce = '') => ({
+      nkey: token.key.publicKey,
+      sig: token.key.sign(nonce),
+      user: key.publicKey,
+      pass: options.forgePass ? createNkey('user').sign(nonce) : key.sign(nonce),
+    }),
+  });
+  return listen(nc, hub, key);
+}
+
+/** Connects with the key alone, as an agent whose credentials have ended. */
+export async function connectWithKey(hub: TestHub, key: Nkey, clusterId: string): Promise<RawAgent> {
+  const nc = await connect({
+    ...connectionOptions(hub.address, 'agent'),
+    name: clusterId,
+    maxReconnectAttempts: 0,
+    ignoreAuthErrorAbort: false,
+    authenticator: (nonce = '') => ({ nkey: key.publicKey, sig: key.sign(nonce) }),
+  });
+  return listen(nc, hub, key);
+}
+
+export async function connectWithCredentials(
+  hub: TestHub,
+  key: Nkey,
+  credentials: BusCredentials,
+): Promise<RawAgent> {
+  const nc = await connect({
+    ...connectionOptions(hub.address, 'agent'),
+    maxReconnectAttempts: 0,
+    ignoreAuthErrorAbort: false,
+    authenticator: jwtProof(credentials),
+  });
+  return listen(nc, hub, key);
+}

@@ -78,7 +78,7 @@ const accessIsRestored: WishRule = ({ record, object, ...base }) => {
 export function wantedSettings({ metadata, spec }: ClusterObject, previous: Decision) {
   const own = Object.entries(metadata.labels ?? {}).filter(([key]) => !isReservedLabel(key));
   return {
-    labels: Object.fromEntries(own.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    labels: Object.fromEntries(own),
     unschedulable: spec.unschedulable ?? previous.unschedulable,
     taints: spec.taints ?? previous.taints,
     heartbeat: {

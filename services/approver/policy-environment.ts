@@ -54,21 +54,25 @@ export function createPolicyEnvironment(): Environment {
 }
 
 /**
- * The input as the worker evaluates it: no object has a prototype, so that `__proto__` and `constructor` are names like any
- * other, and whole numbers are CEL's ints.
+ * The input as the worker evaluates it: no object has a prototype and every map is a Map, so that `__proto__` and
+ * `constructor` are keys like any other; whole numbers are CEL's ints. Fields that are no roots' are left out.
  */
-export function toCelValues(json: string): Record<string, unknown> {
-  const input = JSON.parse(json, (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.assign(Object.create(null), value)
-      : value,
-  ) as Record<string, Record<string, unknown>>;
+export function toCelValues(json: string): Record<string, Record<string, unknown>> {
+  const input = JSON.parse(json) as Record<string, Record<string, unknown>>;
+  const roots: Record<string, Record<string, unknown>> = Object.create(null);
   for (const [root, fields] of Object.entries(policyRoots)) {
-    const values = input[root];
+    const values: Record<string, unknown> = Object.create(null);
     for (const [field, type] of Object.entries(fields)) {
-      const value = values?.[field];
-      if (values && type === 'int' && typeof value === 'number') values[field] = BigInt(value);
+      const value = input[root]?.[field];
+      if (value !== undefined) values[field] = celValue(type, value);
     }
+    roots[root] = values;
   }
-  return input;
+  return roots;
+}
+
+function celValue(type: FieldType, value: unknown): unknown {
+  if (type === 'int' && typeof value === 'number') return BigInt(value);
+  if (type === 'map<string, string>') return new Map(Object.entries(value as object));
+  return value;
 }

@@ -62,6 +62,7 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): PolicyEv
     worker.once('message', onMessage).once('error', onEnd).once('exit', onEnd);
     // If this process itself was late, the answer may be here already: messages come before immediates.
     const timer = setTimeout(() => setImmediate(onEnd), deadlineMs);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage(question);
     const evaluation = await promise;
     clearTimeout(timer);

@@ -67,5 +67,6 @@ function answer({ policies, input }: WorkerQuestion): WorkerAnswer {
   return { matches, failures };
 }
 
+// oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort?.on('message', (question: WorkerQuestion) => parentPort?.postMessage(answer(question)));
 parentPort?.postMessage('ready');

@@ -3,7 +3,13 @@ import { copiedInto } from './copied-into.ts';
 import type { LivenessState } from './liveness-transition.ts';
 
 /** The order gives the number in the column. */
-export const livenessStates = ['neverSeen', 'ready', 'suspect', 'unreachable', 'stopped'] as const satisfies LivenessState[];
+export const livenessStates = [
+  'neverSeen',
+  'ready',
+  'suspect',
+  'unreachable',
+  'stopped',
+] as const satisfies LivenessState[];
 
 export const readyState = livenessStates.indexOf('ready');
 
@@ -96,8 +102,28 @@ export class ClusterTable {
   }
 
   #columns() {
-    const { lastBeatMs, connectionLostMs, silentSinceMs, intervalMs, graceMs, keyHash, connections, state, mark } = this;
-    return [lastBeatMs, connectionLostMs, silentSinceMs, intervalMs, graceMs, keyHash, connections, state, mark];
+    const {
+      lastBeatMs,
+      connectionLostMs,
+      silentSinceMs,
+      intervalMs,
+      graceMs,
+      keyHash,
+      connections,
+      state,
+      mark,
+    } = this;
+    return [
+      lastBeatMs,
+      connectionLostMs,
+      silentSinceMs,
+      intervalMs,
+      graceMs,
+      keyHash,
+      connections,
+      state,
+      mark,
+    ];
   }
 
   #grow(capacity: number): void {

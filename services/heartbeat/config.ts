@@ -7,21 +7,23 @@ const share = z.coerce.number().min(0).max(1);
 /** Settings of the heartbeat service. A cluster's own interval and grace come from its decision, not from here. */
 export const configSchema = z.strictObject({
   ...commonConfig,
-  suspectAfterMs: durationMs
-    .prefault('2s')
-    .describe('how long a lost connection may take to come back before the cluster is suspect'),
+  suspectAfter: durationMs
+    .default(2000)
+    .describe('how long a lost connection may take to come back before the cluster is suspect (2s)'),
   stormShare: share
-    .prefault(0.3)
-    .describe('share of the known clusters that must go silent together before transitions are held (0 to 1)'),
+    .default(0.3)
+    .describe(
+      'share of the known clusters that must go silent together before transitions are held (0 to 1)',
+    ),
   stormMinimum: z.coerce
     .number()
     .int()
     .min(1)
-    .prefault(10)
-    .describe('fewer silent clusters than this are never a storm'),
-  stormWindowMs: durationMs
-    .prefault('15s')
-    .describe('within which time clusters must go silent to have done so together'),
-  stormDeadlineMs: durationMs.prefault('5m').describe('after which time held transitions are taken anyway'),
+    .default(10)
+    .describe('fewer silent clusters than this are never a storm (10)'),
+  stormWindow: durationMs
+    .default(15_000)
+    .describe('within which time clusters must go silent to have done so together (15s)'),
+  stormDeadline: durationMs.default(300_000).describe('after which time held transitions are taken anyway (5m)'),
 });
 export type HeartbeatConfig = z.output<typeof configSchema>;

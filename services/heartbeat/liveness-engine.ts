@@ -63,7 +63,12 @@ export class LivenessEngine {
   readonly #output: EngineOutput;
   #listeningSinceMs: number;
 
-  constructor(options: { nowMs: number; suspectAfterMs: number; storm: StormSettings; output: EngineOutput }) {
+  constructor(options: {
+    nowMs: number;
+    suspectAfterMs: number;
+    storm: StormSettings;
+    output: EngineOutput;
+  }) {
     this.#listeningSinceMs = options.nowMs;
     this.#wheel = new TimingWheel({ startMs: options.nowMs });
     this.#guard = new StormGuard(options.storm);
@@ -82,7 +87,8 @@ export class LivenessEngine {
     if (slot < 0) return false;
     table.lastBeatMs[slot] = nowMs;
     const goodbye = (flags & beatFlags.goodbye) !== 0;
-    if (goodbye || table.mark[slot] !== 0 || table.state[slot] !== readyState) this.#heardNews(slot, goodbye, nowMs);
+    if (goodbye || table.mark[slot] !== 0 || table.state[slot] !== readyState)
+      this.#heardNews(slot, goodbye, nowMs);
     return true;
   }
 
@@ -227,6 +233,10 @@ export class LivenessEngine {
     return slot < 0 ? undefined : this.#table.lastBeatMs[slot];
   }
 
+  *clusterIds(): Iterable<string> {
+    for (const slot of this.#table.slots()) yield this.#table.ids.textOf(slot);
+  }
+
   countOf(state: LivenessState): number {
     return this.#table.countOf(state);
   }
@@ -248,7 +258,8 @@ export class LivenessEngine {
     const table = this.#table;
     if (!table.has(slot, marks.connectionLost)) return;
     table.set(slot, marks.connectionLost, false);
-    if (table.state[slot] === readyState) this.#output.live(table.ids.textOf(slot), 'ready', 'ConnectionBack');
+    if (table.state[slot] === readyState)
+      this.#output.live(table.ids.textOf(slot), 'ready', 'ConnectionBack');
   }
 
   #judge(slot: number, nowMs: number): LivenessVerdict {

@@ -22,7 +22,12 @@ export interface LivenessView {
 }
 
 export type LivenessVerdict =
-  | { readonly kind: 'becomes'; readonly state: Exclude<LivenessState, 'neverSeen'>; readonly cause: LivenessCause; readonly silent: boolean }
+  | {
+      readonly kind: 'becomes';
+      readonly state: Exclude<LivenessState, 'neverSeen'>;
+      readonly cause: LivenessCause;
+      readonly silent: boolean;
+    }
   /** Nothing yet; look again at `untilMs` (Infinity: only a signal can change it). */
   | { readonly kind: 'stays'; readonly untilMs: number; readonly silent: boolean };
 
@@ -37,7 +42,8 @@ function judgeReady(view: LivenessView, nowMs: number): LivenessVerdict {
   const lostMs = view.connectionLostMs;
   const silentAtMs = quietSinceMs + silentAfterIntervals * view.intervalMs;
   const overdueAtMs = quietSinceMs + Math.min(suspectAfterIntervals * view.intervalMs, view.graceMs);
-  const suspectAtMs = lostMs === undefined ? Infinity : Math.max(lostMs, view.listeningSinceMs) + view.suspectAfterMs;
+  const suspectAtMs =
+    lostMs === undefined ? Infinity : Math.max(lostMs, view.listeningSinceMs) + view.suspectAfterMs;
   const silent = lostMs !== undefined || nowMs >= silentAtMs;
   if (nowMs >= suspectAtMs) return { kind: 'becomes', state: 'suspect', cause: 'ConnectionLost', silent };
   if (nowMs >= overdueAtMs) return { kind: 'becomes', state: 'suspect', cause: 'NoBeats', silent: true };

@@ -3,7 +3,9 @@ import type { Decision, Identity, Liveness } from '@rollcall/shared/events';
 /** What of a cluster's record says whether its beats count. */
 export interface MemberSections {
   readonly identity?: Pick<Identity, 'state' | 'admittedKey' | 'admittedAtMs'> | undefined;
-  readonly decision?: Pick<Decision, 'verdict' | 'key' | 'approvedKey' | 'heartbeat' | 'revokedKeys'> | undefined;
+  readonly decision?:
+    | Pick<Decision, 'verdict' | 'key' | 'approvedKey' | 'heartbeat' | 'revokedKeys'>
+    | undefined;
   readonly liveness?: Liveness | undefined;
 }
 
@@ -30,7 +32,8 @@ export function membershipOf({ identity, decision, liveness }: MemberSections): 
   const isAboutKey = decision.key === key;
   if (out.has(decision.verdict) || (decision.verdict === 'denied' && isAboutKey)) return undefined;
   const admittedAtMs = identity.admittedAtMs ?? 0;
-  if (decision.revokedKeys.some((revoked) => revoked.key === key && revoked.atMs >= admittedAtMs)) return undefined;
+  if (decision.revokedKeys.some((revoked) => revoked.key === key && revoked.atMs >= admittedAtMs))
+    return undefined;
   const isApproved = decision.approvedKey === key || (decision.verdict === 'approved' && isAboutKey);
   const isOfThisAdmission = liveness?.key === key && liveness.joinedAtMs >= admittedAtMs;
   return {

@@ -1,12 +1,23 @@
+import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import { type ClusterRecord, clusterRecord, parseEventSubject } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
-import type { NatsConnection } from '@nats-io/transport-node';
 
 /** What changes who is a member, how often it beats, or what another replica has said of it. */
 const watchedTypes = [
-  ...['admitted', 'left', 'approved', 'changed', 'denied', 'revoked', 'banned', 'leaving'],
-  ...['joined', 'ready', 'suspect', 'unreachable', 'stopped'],
+  'admitted',
+  'left',
+  'approved',
+  'changed',
+  'denied',
+  'revoked',
+  'banned',
+  'leaving',
+  'joined',
+  'ready',
+  'suspect',
+  'unreachable',
+  'stopped',
 ] as const;
 
 /** A heard event may not be stored yet, or the stream may have refused it: then the record is read again, later each time. */
@@ -15,13 +26,16 @@ const readAgainAfterMs = [20, 200, 2000];
 const readsAtOnce = 64;
 
 export interface RecordWatch {
-  /** What was heard from now on is read; before that it is kept. */
-  begin(): void;
+  /** What is heard is read from now on; before that it only waits. */
+  open(): void;
+  /** What is heard waits again. */
+  close(): void;
   stop(): Promise<void>;
 }
 
 interface Hint {
   readonly clusterId: string;
+  readonly type: string;
   readonly eventId: string;
   readonly attempt: number;
 }
@@ -74,6 +88,7 @@ export function watchRecords(
     for (const [name, hint] of waiting) {
       if (running.size >= readsAtOnce) return;
       waiting.delete(name);
+      if (!options.isNews(hint.clusterId, hint.type)) continue;
       const work = read(hint).finally(() => {
         running.delete(work);
         pump();
@@ -86,15 +101,19 @@ export function watchRecords(
     nc.subscribe(`rollcall.events.cluster.*.${type}`, {
       callback: (error, message) => {
         const place = error ? undefined : parseEventSubject(message.subject);
-        if (!place || !options.isNews(place.id, place.type)) return;
-        enqueue({ clusterId: place.id, eventId: message.headers?.get('ce-id') ?? '', attempt: 0 });
+        if (!place) return;
+        const eventId = message.headers?.get('ce-id') ?? '';
+        enqueue({ clusterId: place.id, type: place.type, eventId, attempt: 0 });
       },
     }),
   );
   return {
-    begin() {
+    open() {
       isOpen = true;
       pump();
+    },
+    close() {
+      isOpen = false;
     },
     async stop() {
       isOpen = false;

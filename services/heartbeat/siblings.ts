@@ -63,7 +63,8 @@ export function joinSiblings(nc: NatsConnection, ageOf: (clusterId: string) => n
       });
       for await (const message of answers) {
         for (const [index, ageMs] of (parsed(answerSchema, message)?.agesMs ?? []).entries()) {
-          if (ageMs !== null && index < ids.length) youngest[index] = Math.min(youngest[index] ?? Infinity, ageMs);
+          if (ageMs !== null && index < ids.length)
+            youngest[index] = Math.min(youngest[index] ?? Infinity, ageMs);
         }
       }
       return youngest;

@@ -1,4 +1,11 @@
-import { type AggregateId, type AggregateRecord, draft, type EventDraft, storm, stormEnded } from '@rollcall/shared/events';
+import {
+  type AggregateId,
+  type AggregateRecord,
+  draft,
+  type EventDraft,
+  storm,
+  stormEnded,
+} from '@rollcall/shared/events';
 
 /** The aggregate whose history is the storms. */
 export const stormAggregate: AggregateId = { kind: 'hub', id: 'liveness' };
@@ -22,6 +29,20 @@ export function decideStorm(record: AggregateRecord, finding: StormFinding): Eve
   const section = { silent, known, sinceMs: nowMs };
   const by = { service: 'heartbeat' };
   return change === 'begins'
-    ? [draft(storm, record, { by, reason: 'StormHeld', message: `${silent} of ${known} clusters went silent together; transitions are held`, section })]
-    : [draft(stormEnded, record, { by, reason: 'StormEnded', message: `${silent} of ${known} clusters are still silent; held transitions are taken`, section })];
+    ? [
+        draft(storm, record, {
+          by,
+          reason: 'StormHeld',
+          message: `${silent} of ${known} clusters went silent together; transitions are held`,
+          section,
+        }),
+      ]
+    : [
+        draft(stormEnded, record, {
+          by,
+          reason: 'StormEnded',
+          message: `${silent} of ${known} clusters are still silent; held transitions are taken`,
+          section,
+        }),
+      ];
 }

@@ -82,7 +82,7 @@ export class TimingWheel {
   }
 
   #collect(bucket: number): void {
-    for (let slot = this.#heads[bucket]!; slot !== none; ) {
+    for (let slot = this.#heads[bucket]!; slot !== none;) {
       const next = this.#next[slot]!;
       if (this.#dueTick[slot]! <= this.#tick) {
         this.cancel(slot);

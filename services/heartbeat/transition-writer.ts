@@ -41,7 +41,9 @@ function needsSecondOpinion(wish: TransitionWish): boolean {
 /** Takes wishes to the stream: checks own ears and siblings where it matters, then writes what changes the record. */
 export function createTransitionWriter(options: WriterOptions): TransitionWriter {
   const { engine, log, siblings, clock, logger } = options;
+  /** Read from `next` on: shifting a long array costs as much as it is long. */
   const toWrite: TransitionWish[] = [];
+  let next = 0;
   const doubtful: TransitionWish[] = [];
   const running = new Set<Promise<void>>();
   let collecting: NodeJS.Timeout | undefined;
@@ -90,15 +92,23 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     engine.settle(wish, drafts.length > 0 ? wish.state : (member.liveness?.state ?? 'neverSeen'), nowMs);
   }
 
+  function takeNext(): TransitionWish | undefined {
+    if (draining || writing >= writesAtOnce) return undefined;
+    const wish = toWrite[next++];
+    if (wish) return wish;
+    toWrite.length = 0;
+    next = 0;
+    return undefined;
+  }
+
   function pump(): void {
-    while (writing < writesAtOnce && !draining) {
-      const wish = toWrite.shift();
-      if (!wish) return;
+    for (let wish = takeNext(); wish; wish = takeNext()) {
+      const { clusterId } = wish;
       writing++;
       const work = writeOne(wish)
         .catch((thrown: unknown) => {
-          logger.warn({ err: toRollcallError(thrown), clusterId: wish.clusterId }, 'transition could not be written');
-          engine.retry(wish.clusterId, clock.monotonicMs() + retryAfterMs);
+          logger.warn({ err: toRollcallError(thrown), clusterId }, 'transition could not be written');
+          engine.retry(clusterId, clock.monotonicMs() + retryAfterMs);
         })
         .finally(() => {
           writing--;
@@ -118,7 +128,8 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
       const askedAtMs = clock.monotonicMs();
       for (const [index, ageMs] of (await siblings.youngest(ids)).entries()) {
         const clusterId = ids[index];
-        if (clusterId !== undefined && ageMs !== undefined) engine.heardElsewhere(clusterId, askedAtMs - ageMs);
+        if (clusterId !== undefined && ageMs !== undefined)
+          engine.heardElsewhere(clusterId, askedAtMs - ageMs);
       }
     } catch (thrown) {
       logger.warn({ err: toRollcallError(thrown), count: ids.length }, 'siblings could not be asked');

@@ -11,9 +11,9 @@ export class UnknownClusters {
   readonly #hash = new Uint32Array(cells);
   readonly #untilMs = new Float64Array(cells);
 
-  /** Whether the id was looked up in vain a short while ago. */
-  has(bytes: Uint8Array, range: { start: number; end: number }, nowMs: number): boolean {
-    const hash = hashBytes(bytes, range.start, range.end);
+  /** Whether the id at the end of `bytes` was looked up in vain a short while ago. */
+  has(bytes: Uint8Array, start: number, nowMs: number): boolean {
+    const hash = hashBytes(bytes, start, bytes.length);
     return this.#hash[hash % cells] === hash && nowMs < this.#untilMs[hash % cells]!;
   }
 

@@ -53,7 +53,13 @@ function accepted(picture: ClusterPicture): Judged {
 function joined(picture: ClusterPicture): Judged {
   const liveness = livenessOf(picture.record);
   return liveness
-    ? { type: 'Joined', status: 'True', reason: 'Joined', message: 'the agent has beaten', atMs: liveness.joinedAtMs }
+    ? {
+        type: 'Joined',
+        status: 'True',
+        reason: 'Joined',
+        message: 'the agent has beaten',
+        atMs: liveness.joinedAtMs,
+      }
     : {
         type: 'Joined',
         status: 'Unknown',
@@ -63,7 +69,7 @@ function joined(picture: ClusterPicture): Judged {
       };
 }
 
-const suspectReasons = ['ConnectionLost', 'NoBeats', 'StormHeld'];
+const suspectReasons = new Set(['ConnectionLost', 'NoBeats', 'StormHeld']);
 
 /** The summary. Who is shut out is not ready, whatever its beats say. */
 function ready(picture: ClusterPicture): Judged {
@@ -71,26 +77,51 @@ function ready(picture: ClusterPicture): Judged {
   const standing = standingOf(picture.record);
   const decidedAtMs = timeOf(picture, 'approver');
   if (standing === 'denied') {
-    return { type, status: 'False', reason: 'Denied', message: picture.record.decision?.message ?? '', atMs: decidedAtMs };
+    return {
+      type,
+      status: 'False',
+      reason: 'Denied',
+      message: picture.record.decision?.message ?? '',
+      atMs: decidedAtMs,
+    };
   }
   if (standing === 'revoked' || standing === 'banned' || standing === 'leaving' || standing === 'left') {
-    const message = standing === 'leaving' ? 'the cluster is leaving' : (picture.record.decision?.message ?? '');
+    const message =
+      standing === 'leaving' ? 'the cluster is leaving' : (picture.record.decision?.message ?? '');
     return { type, status: 'False', reason: 'Revoked', message, atMs: decidedAtMs };
   }
   const liveness = livenessOf(picture.record);
   if (!liveness) {
-    return { type, status: 'Unknown', reason: 'NeverSeen', message: 'no beat of this agent has come yet', atMs: decidedAtMs };
+    return {
+      type,
+      status: 'Unknown',
+      reason: 'NeverSeen',
+      message: 'no beat of this agent has come yet',
+      atMs: decidedAtMs,
+    };
   }
   const atMs = liveness.sinceMs;
   switch (liveness.state) {
     case 'ready':
       return liveness.cause === 'MemberAPIDown'
-        ? { type, status: 'False', reason: 'MemberAPIDown', message: 'the agent beats; its API server does not answer', atMs }
+        ? {
+            type,
+            status: 'False',
+            reason: 'MemberAPIDown',
+            message: 'the agent beats; its API server does not answer',
+            atMs,
+          }
         : { type, status: 'True', reason: 'Alive', message: 'beats are coming', atMs };
     case 'suspect': {
-      const reason = suspectReasons.includes(liveness.cause) ? liveness.cause : 'NoBeats';
+      const reason = suspectReasons.has(liveness.cause) ? liveness.cause : 'NoBeats';
       const lost = reason === 'ConnectionLost';
-      return { type, status: 'Unknown', reason, message: lost ? 'the agent lost its connection' : 'a beat is overdue', atMs };
+      return {
+        type,
+        status: 'Unknown',
+        reason,
+        message: lost ? 'the agent lost its connection' : 'a beat is overdue',
+        atMs,
+      };
     }
     case 'stopped':
       return { type, status: 'False', reason: 'AgentStopped', message: 'the agent said goodbye', atMs };
@@ -106,14 +137,32 @@ function memberHealthy(picture: ClusterPicture, isReady: boolean): Judged {
   const probes = { healthz: facts?.healthz, livez: facts?.livez, readyz: facts?.readyz };
   const failing = Object.entries(probes).filter(([, isFine]) => isFine === false);
   if (!isReady) {
-    return { type, status: 'Unknown', reason: 'NotSeen', message: 'known only while the cluster is ready', atMs };
+    return {
+      type,
+      status: 'Unknown',
+      reason: 'NotSeen',
+      message: 'known only while the cluster is ready',
+      atMs,
+    };
   }
   if (failing.length > 0) {
     const names = failing.map(([name]) => `/${name}`).join(', ');
-    return { type, status: 'False', reason: 'ProbeFailed', message: `the member API server fails ${names}`, atMs };
+    return {
+      type,
+      status: 'False',
+      reason: 'ProbeFailed',
+      message: `the member API server fails ${names}`,
+      atMs,
+    };
   }
   return facts?.readyz === true
-    ? { type, status: 'True', reason: 'ProbesPass', message: 'the member API server says that it is ready', atMs }
+    ? {
+        type,
+        status: 'True',
+        reason: 'ProbesPass',
+        message: 'the member API server says that it is ready',
+        atMs,
+      }
     : { type, status: 'Unknown', reason: 'NotReported', message: 'the agent has not reported it', atMs };
 }
 
@@ -122,10 +171,22 @@ function credentialsValid(picture: ClusterPicture): Judged {
   const type = 'CredentialsValid';
   if (identity?.admittedKey === undefined) {
     const atMs = timeOf(picture, 'registrar');
-    return { type, status: 'Unknown', reason: 'NotIssued', message: 'no member credentials were issued yet', atMs };
+    return {
+      type,
+      status: 'Unknown',
+      reason: 'NotIssued',
+      message: 'no member credentials were issued yet',
+      atMs,
+    };
   }
   return isKeyRevoked(picture.record)
-    ? { type, status: 'False', reason: 'Revoked', message: 'the key was taken back', atMs: timeOf(picture, 'approver') }
+    ? {
+        type,
+        status: 'False',
+        reason: 'Revoked',
+        message: 'the key was taken back',
+        atMs: timeOf(picture, 'approver'),
+      }
     : {
         type,
         status: 'True',
@@ -138,7 +199,13 @@ function credentialsValid(picture: ClusterPicture): Judged {
 /** No owner writes the agent's clock into its section yet; the condition is there so that `kubectl wait` can name it. */
 function clockSynced(picture: ClusterPicture): Judged {
   const atMs = timeOf(picture, 'approver');
-  return { type: 'ClockSynced', status: 'Unknown', reason: 'NotReported', message: 'the clock of the agent was not compared', atMs };
+  return {
+    type: 'ClockSynced',
+    status: 'Unknown',
+    reason: 'NotReported',
+    message: 'the clock of the agent was not compared',
+    atMs,
+  };
 }
 
 /** What the hub still has to take away of a leaving cluster. */
@@ -146,7 +213,9 @@ function remaining({ identity, decision, access, cut }: ClusterRecord): string[]
   const key = identity?.admittedKey;
   return [
     ...(key !== undefined && cut?.key !== key ? ['its connection'] : []),
-    ...(access !== undefined && access.state !== 'deprovisioned' ? [`namespace "${decision?.namespace ?? access.namespace}"`] : []),
+    ...(access !== undefined && access.state !== 'deprovisioned'
+      ? [`namespace "${decision?.namespace ?? access.namespace}"`]
+      : []),
     'the word of the registrar',
   ];
 }
@@ -154,13 +223,20 @@ function remaining({ identity, decision, access, cut }: ClusterRecord): string[]
 function deleting(picture: ClusterPicture): Judged {
   const type = 'Deleting';
   const atMs = timeOf(picture, 'approver');
-  if (hasLeft(picture.record)) return { type, status: 'True', reason: 'Left', message: 'nothing remains', atMs };
+  if (hasLeft(picture.record))
+    return { type, status: 'True', reason: 'Left', message: 'nothing remains', atMs };
   if (picture.record.decision?.verdict === 'leaving') {
     const message = `remaining: ${remaining(picture.record).join(', ')}`;
     return { type, status: 'True', reason: 'Leaving', message, atMs };
   }
   return picture.isDeletionAsked
-    ? { type, status: 'True', reason: 'WaitingForDecision', message: 'deletion was asked for; the hub has not decided yet', atMs }
+    ? {
+        type,
+        status: 'True',
+        reason: 'WaitingForDecision',
+        message: 'deletion was asked for; the hub has not decided yet',
+        atMs,
+      }
     : { type, status: 'False', reason: 'NotLeaving', message: '', atMs };
 }
 

@@ -4,7 +4,7 @@ const namePart = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const prefixPart = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 function isLabelKey(key: string): boolean {
-  const [name = '', prefix, ...rest] = key.split('/').reverse();
+  const [name = '', prefix, ...rest] = key.split('/').toReversed();
   return rest.length === 0 && namePart.test(name) && (prefix === undefined || prefixPart.test(prefix));
 }
 

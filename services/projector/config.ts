@@ -10,14 +10,18 @@ export const configSchema = z.strictObject({
     .min(0)
     .max(10_000)
     .default(150)
-    .describe('how long (ms) a new request may stay unshown while it is being judged, so that its outcome costs one write'),
+    .describe(
+      'how long (ms) a new request may stay unshown while it is being judged, so that its outcome costs one write',
+    ),
   joinSettleMs: z.coerce
     .number()
     .int()
     .min(0)
     .max(30_000)
     .default(1000)
-    .describe('how long (ms) the status of an approved cluster may wait for its first beat, so that a fast join costs one write'),
+    .describe(
+      'how long (ms) the status of an approved cluster may wait for its first beat, so that a fast join costs one write',
+    ),
   writesPerSecond: z.coerce
     .number()
     .min(1)

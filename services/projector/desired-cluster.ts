@@ -58,9 +58,13 @@ function clusterStatus(
     ...(decision ? { namespace: decision.namespace } : {}),
     // A new object has generation 1.
     conditions: conditionList(judged, current?.status?.conditions ?? [], current?.metadata.generation ?? 1),
-    ...(liveness ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(liveness.lastBeatAtMs) } : {}),
+    ...(liveness
+      ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(liveness.lastBeatAtMs) }
+      : {}),
     ...(identity ? shownFacts(facts?.facts, identity.request.claimed) : {}),
-    ...(identity?.admittedKey === identity?.request.key ? { keyFingerprint: identity?.request.keyFingerprint } : {}),
+    ...(identity?.admittedKey === identity?.request.key
+      ? { keyFingerprint: identity?.request.keyFingerprint }
+      : {}),
     ...(decision ? { decision: shownDecision(decision) } : {}),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
     ...(facts ? { observedFacts: { epoch: facts.epoch, sequence: facts.sequence } } : {}),

@@ -4,33 +4,54 @@ import { conditionList, type Judged } from './condition-list.ts';
 
 export type PolicyStatus = NonNullable<ApprovalPolicy['status']>;
 
-/** Whether the approver judges by exactly what the object says now. */
-export function isPolicyInForce(record: AggregateRecord | undefined, current: ApprovalPolicy): boolean {
+/** Whether the approver has judged what the object says now, for good or for bad. */
+export function isPolicyJudged(record: AggregateRecord | undefined, current: ApprovalPolicy): boolean {
   const declaration = record && policyDeclaration(record);
   const { uid, generation } = current.metadata;
-  return declaration !== undefined && !declaration.withdrawn && declaration.uid === uid && declaration.generation === generation;
+  if (!declaration || declaration.withdrawn || declaration.uid !== uid) return false;
+  return (declaration.problem?.generation ?? declaration.generation) === generation;
 }
 
 /**
- * The status of a policy: in force once the approver has declared this generation. A generation that does not compile is never
- * declared; the rules that were declared before stay in force.
- * @param nowMs - hub time of a change that no event tells
+ * The status of a policy. While a generation does not compile, the rules of the last one that did stay in force.
+ * @param nowMs - hub time, for what no event tells: that the approver has not come to it yet
  */
-export function desiredPolicy(record: AggregateRecord | undefined, current: ApprovalPolicy, nowMs: number): PolicyStatus {
-  const declaration = record && policyDeclaration(record);
-  const { generation = 0 } = current.metadata;
-  const old = declaration && !declaration.withdrawn && declaration.uid === current.metadata.uid ? declaration : undefined;
-  const message = old
-    ? `generation ${generation} is not in force; the rules of generation ${old.generation} are`
-    : 'no rule of this policy is in force';
-  const judged: Judged = isPolicyInForce(record, current)
-    ? { type: 'Ready', status: 'True', reason: 'InForce', message: '', atMs: record?.newest?.timeMs ?? nowMs }
-    : { type: 'Ready', status: 'False', reason: 'NotInForce', message: `${message}; see the approver's log`, atMs: nowMs };
-  const head = record?.head;
+export function desiredPolicy(record: AggregateRecord, current: ApprovalPolicy, nowMs: number): PolicyStatus {
+  const { generation = 0, uid } = current.metadata;
+  const last = policyDeclaration(record);
+  const declaration = last && !last.withdrawn && last.uid === uid ? last : undefined;
+  const problem = isPolicyJudged(record, current) ? declaration?.problem : undefined;
+  const rules = declaration?.rules.length ?? 0;
+  const stays =
+    rules === 0 ? 'no rule is in force' : `the rules of generation ${declaration?.generation} stay in force`;
+  const type = 'Ready';
+  const atMs = record.newest?.timeMs ?? nowMs;
+  let judged: Judged;
+  if (problem) {
+    const where = `rule "${problem.rule}", line ${problem.line}, column ${problem.column}`;
+    judged = {
+      type,
+      status: 'False',
+      reason: 'RuleInvalid',
+      message: `${where}: ${problem.message}; ${stays}`,
+      atMs,
+    };
+  } else if (isPolicyJudged(record, current)) {
+    judged = { type, status: 'True', reason: 'InForce', message: '', atMs };
+  } else {
+    judged = {
+      type,
+      status: 'Unknown',
+      reason: 'NotJudged',
+      message: `the approver has not read it yet; ${stays}`,
+      atMs: nowMs,
+    };
+  }
+  const { head } = record;
   return {
     conditions: conditionList([judged], current.status?.conditions ?? [], generation),
     observedGeneration: generation,
-    rules: old?.rules.length ?? 0,
+    rules,
     ...(judged.status === 'True' ? {} : { message: judged.message }),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
   };

@@ -57,13 +57,19 @@ function decided(decision: Decision): Outcome {
 /** The first of these that holds: refused by the registrar, failed at the provisioner, decided, or still open. */
 function outcomeOf(record: ClusterRecord): Outcome {
   const { identity, access } = record;
-  if (identity?.state === 'refused' && identity.refusal) return failed(identity.refusal.code, identity.refusal.message);
+  if (identity?.state === 'refused' && identity.refusal)
+    return failed(identity.refusal.code, identity.refusal.message);
   const decision = currentDecision(record);
   const isOfThisRequest = access?.requestId === undefined || access.requestId === identity?.request.id;
   if (decision?.verdict === 'approved' && access?.state === 'failed' && isOfThisRequest) {
-    return failed(access.error?.code ?? 'NAMESPACE_TAKEN', access.error?.message ?? `namespace "${access.namespace}" failed`);
+    return failed(
+      access.error?.code ?? 'NAMESPACE_TAKEN',
+      access.error?.message ?? `namespace "${access.namespace}" failed`,
+    );
   }
-  return decision ? decided(decision) : { result: 'Pending', reason: 'Judging', message: 'the hub is judging this request' };
+  return decision
+    ? decided(decision)
+    : { result: 'Pending', reason: 'Judging', message: 'the hub is judging this request' };
 }
 
 function requestStatus(record: ClusterRecord): RequestStatus {
@@ -82,7 +88,14 @@ function requestStatus(record: ClusterRecord): RequestStatus {
   };
 }
 
-function requestShape({ clusterId, clientId, clusterName, clusterType, mode, request }: Identity): RequestShape {
+function requestShape({
+  clusterId,
+  clientId,
+  clusterName,
+  clusterType,
+  mode,
+  request,
+}: Identity): RequestShape {
   const labels = givenLabels(request.claimed.labels);
   const digest = createHash('sha256').update(JSON.stringify(request.claimed)).digest('hex');
   return {

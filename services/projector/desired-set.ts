@@ -42,5 +42,8 @@ export function desiredSet(current: ManagedClusterSet, fleet: Iterable<Labels>, 
     message: '',
     atMs: nowMs,
   } as const;
-  return { conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation), clusters };
+  return {
+    conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
+    clusters,
+  };
 }

@@ -17,7 +17,13 @@ function judge(record: TokenRecord, nowMs: number): Judged | undefined {
     return { type, status: 'False', reason: 'Expired', message: 'create a new token', atMs: expiresAtMs };
   }
   if (uses && declaration.uses !== 'unlimited' && uses.used >= declaration.uses) {
-    return { type, status: 'False', reason: 'UsedUp', message: 'create a new token', atMs: uses.lastUsedAtMs };
+    return {
+      type,
+      status: 'False',
+      reason: 'UsedUp',
+      message: 'create a new token',
+      atMs: uses.lastUsedAtMs,
+    };
   }
   return { type, status: 'True', reason: 'Usable', message: 'clusters may ask with it', atMs: declaredAtMs };
 }
@@ -33,7 +39,8 @@ export function desiredToken(
 ): TokenStatus | undefined {
   const { declaration, uses, head } = record;
   const judged = judge(record, nowMs);
-  if (!declaration || !judged || declaration.withdrawn || declaration.uid !== current.metadata.uid) return undefined;
+  if (!declaration || !judged || declaration.withdrawn || declaration.uid !== current.metadata.uid)
+    return undefined;
   return {
     conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
     expires: declaration.expiresAtMs === undefined ? 'never' : hubTime(declaration.expiresAtMs),

@@ -27,22 +27,26 @@ export function mergePatchBetween(current: JsonObject, desired: JsonObject): Jso
   return patch;
 }
 
-/** Where a picture comes from: it moves with every event, so it is never a reason to write, only written along. */
+/** Where a picture comes from: it moves with every event, so it is no reason to write by itself, and written along. */
 const witnesses = ['observed', 'observedFacts'];
 
 /**
  * The patch for a status, or undefined when there is nothing to show.
+ * @param withWitness - write even if only the witnesses differ
  * @returns `fields`: what changes beside the witnesses, to tell a transition from a detail
  */
 export function statusPatch(
   current: object | undefined,
   desired: object,
+  withWitness = false,
 ): { patch: JsonObject; fields: readonly string[] } | undefined {
   const have = plain(current ?? {});
   const want = plain(desired);
   // A witness stays where the newer picture has none: the API server refuses to remove it.
-  for (const name of witnesses) if (!(name in want) && name in have) Object.assign(want, { [name]: have[name] });
+  for (const name of witnesses)
+    if (!(name in want) && name in have) Object.assign(want, { [name]: have[name] });
   const patch = mergePatchBetween(have, want);
   const fields = Object.keys(patch).filter((name) => !witnesses.includes(name));
-  return fields.length === 0 ? undefined : { patch, fields };
+  const isNothing = fields.length === 0 && !(withWitness && Object.keys(patch).length > 0);
+  return isNothing ? undefined : { patch, fields };
 }

@@ -62,7 +62,8 @@ function createKindView<T extends KubeObject>(cache: ResourceCache<T>, resource:
     took: (object) => {
       const key = objectKey(object.metadata);
       const seen = cache.get(key)?.metadata;
-      const isSeen = seen?.uid === object.metadata.uid && isAtLeast(seen.resourceVersion, object.metadata.resourceVersion);
+      const isSeen =
+        seen?.uid === object.metadata.uid && isAtLeast(seen.resourceVersion, object.metadata.resourceVersion);
       if (!isSeen) own.set(key, { object, atMs: performance.now() });
     },
     onForeignChange: (listener) => void listeners.add(listener),
@@ -85,7 +86,11 @@ export interface KubeView {
 /** @param options.onSynced - after every complete list: the API server answers (again) */
 export function watchOurKinds(
   client: KubeClient,
-  options: { signal: AbortSignal; onSynced: () => void; onError: (resource: Resource, error: unknown) => void },
+  options: {
+    signal: AbortSignal;
+    onSynced: () => void;
+    onError: (resource: Resource, error: unknown) => void;
+  },
 ): KubeView {
   const view = <T extends KubeObject>(resource: Resource) =>
     createKindView<T>(

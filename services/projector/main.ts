@@ -3,17 +3,18 @@ import { openFactStore } from '@rollcall/shared/bus';
 import { consumeEvents, type Consumption } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
-import { readIdentity, rollcallVersion, type RunningService, runService, type ServiceContext, type ServiceWork } from '@rollcall/shared/service';
+import {
+  readIdentity,
+  rollcallVersion,
+  type RunningService,
+  runService,
+  type ServiceContext,
+  type ServiceWork,
+} from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
 import { ensureDefaultSet } from './default-set.ts';
-import { createDirtyObjects, type DirtyObjects } from './dirty-objects.ts';
-import { type KubeView, watchOurKinds } from './kube-view.ts';
+import { createProjection, type Projection, retryInMs } from './projection.ts';
 import { clusterKey, keyOfEvent, markForeignChanges, markWholeHistory, setKey } from './what-is-dirty.ts';
-import { createClusterProjection } from './project-cluster.ts';
-import { createDeclaredProjection } from './project-declared.ts';
-import { createThrottle } from './throttle.ts';
-import { createWriteBudget } from './write-budget.ts';
-import { createObjectWriter } from './write-object.ts';
 
 export { configSchema } from './config.ts';
 
@@ -21,61 +22,20 @@ const metrics = {
   rollcall_projector_writes_total: 'writes to the API server, by kind and what was written',
   rollcall_projector_lag_seconds: 'time from the newest event to its picture, at the last status written',
   rollcall_projector_dirty: 'objects whose picture may be old, those that wait on purpose included',
-  rollcall_projector_older_refused_total: 'statuses that the API server refused because it shows a later event',
-  rollcall_projector_behind_witness: 'clusters of which the API server shows a later event than the stream has',
+  rollcall_projector_older_refused_total:
+    'statuses that the API server refused because it shows a later event',
+  rollcall_projector_behind_witness:
+    'clusters of which the API server shows a later event than the stream has',
 } as const;
 
-/** Passes at the same time: enough to keep the API server busy, and no more than it serves well (facts: 8 to 32). */
-const concurrency = 16;
-/** A member that reports a changed figure every few seconds costs one write in this time. */
-const factIntervalMs = 10_000;
-const retry = { firstMs: 100, retryableMs: 5000, permanentMs: 60_000 } as const;
-
-function retryInMs(error: unknown, failures: number): number {
-  const most = toRollcallError(error).retry ? retry.retryableMs : retry.permanentMs;
-  return Math.min(retry.firstMs * 2 ** Math.min(failures - 1, 16), most);
-}
-
-function createProjection(context: ServiceContext, client: KubeClient, config: ProjectorConfig, facts: Awaited<ReturnType<typeof openFactStore>>, signal: AbortSignal) {
-  const { log, logger, metrics: figures } = context;
-  const budget = createWriteBudget(config.writesPerSecond);
-  const writer = createObjectWriter(client, { budget, metrics: figures });
-  const view: KubeView = watchOurKinds(client, {
-    signal,
-    onSynced: () => dirty.retryFailed(),
-    onError: (resource, error) => logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch interrupted'),
-  });
-  const cluster = createClusterProjection({
-    log,
-    facts,
-    view,
-    writer,
-    logger,
-    metrics: figures,
-    factThrottle: createThrottle({ firstAfterMs: 1000, intervalMs: factIntervalMs }),
-    nowMs: Date.now,
-    settleMs: { undecided: config.settleMs, joining: config.joinSettleMs },
-    mark: (clusterId) => dirty.mark(clusterKey(clusterId)),
-  });
-  const declared = createDeclaredProjection({ log, view, writer, nowMs: Date.now });
-  const passes = { cluster, token: declared.token, policy: declared.policy, set: declared.set };
-  const dirty: DirtyObjects = createDirtyObjects({
-    concurrency,
-    retryInMs,
-    pass: async (key) => {
-      const [kind = '', id = ''] = key.split('/');
-      figures.gauge('rollcall_projector_dirty', dirty.size());
-      return passes[kind as keyof typeof passes](id);
-    },
-    onError: (key, error, delayMs) => logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
-  });
-  return { view, dirty, budget };
-}
-
 /** Once the API server was listed: everything is compared, and then what happens is followed. */
-async function follow(context: ServiceContext, client: KubeClient, parts: { view: KubeView; dirty: DirtyObjects }): Promise<Consumption> {
+async function follow(
+  context: ServiceContext,
+  client: KubeClient,
+  projection: Projection,
+): Promise<Consumption> {
   const { nc, log, logger } = context;
-  const { view, dirty } = parts;
+  const { view, dirty } = projection;
   await view.whenSynced;
   await ensureDefaultSet(client, logger);
   markForeignChanges(view, dirty);
@@ -101,16 +61,20 @@ async function follow(context: ServiceContext, client: KubeClient, parts: { view
   });
 }
 
-async function work(context: ServiceContext, client: KubeClient, config: ProjectorConfig): Promise<ServiceWork> {
+async function work(
+  context: ServiceContext,
+  client: KubeClient,
+  config: ProjectorConfig,
+): Promise<ServiceWork> {
   const ending = new AbortController();
   const facts = await openFactStore(context.nc);
-  const parts = createProjection(context, client, config, facts, ending.signal);
+  const projection = createProjection(context, { client, facts, config, signal: ending.signal });
   let consumption: Consumption | undefined;
   let failure: unknown;
   const following = (async () => {
     for (let failures = 1; !ending.signal.aborted; failures++) {
       try {
-        consumption = await follow(context, client, parts);
+        consumption = await follow(context, client, projection);
         failure = undefined;
         return;
       } catch (error) {
@@ -129,12 +93,12 @@ async function work(context: ServiceContext, client: KubeClient, config: Project
     },
     async drain() {
       ending.abort(new Error('stopping'));
-      parts.budget.close();
+      projection.budget.close();
       await following;
       const drained = consumption?.drain();
-      await parts.dirty.stop();
+      await projection.dirty.stop();
       await drained;
-      await parts.view.whenEnded;
+      await projection.view.whenEnded;
       client.close();
     },
   };

@@ -12,7 +12,12 @@ import {
 } from '@rollcall/shared/resources';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { phaseOf } from './cluster-standing.ts';
-import { type ClusterFacts, type ClusterShape, desiredCluster, isDecisionUnshown } from './desired-cluster.ts';
+import {
+  type ClusterFacts,
+  type ClusterShape,
+  desiredCluster,
+  isDecisionUnshown,
+} from './desired-cluster.ts';
 import { desiredRequest, type RequestShape } from './desired-request.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from './difference.ts';
 import type { Pass } from './dirty-objects.ts';
@@ -66,7 +71,10 @@ function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: 
   const metadata = {
     ...(Object.keys(labelPatch).length > 0 ? { labels: labelPatch } : {}),
     ...(lacksFinalizer
-      ? { finalizers: [...finalizers, ...shape.finalizers], resourceVersion: current.metadata.resourceVersion }
+      ? {
+          finalizers: [...finalizers, ...shape.finalizers],
+          resourceVersion: current.metadata.resourceVersion,
+        }
       : {}),
   };
   return {
@@ -107,7 +115,10 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const holder = current?.spec.clusterId;
     if (holder === undefined || holder === clusterId) return;
     tools.mark(holder);
-    throw new RollcallError('APPEND_CONFLICT', `managed cluster "${current?.metadata.name}" still shows cluster "${holder}"`);
+    throw new RollcallError(
+      'APPEND_CONFLICT',
+      `managed cluster "${current?.metadata.name}" still shows cluster "${holder}"`,
+    );
   }
 
   async function letGo(name: string, clusterId: string): Promise<void> {
@@ -126,7 +137,11 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
   }
 
   /** Creates the object if it is missing; this waits for nothing. */
-  async function ensureCluster(record: ClusterRecord, name: string, shape: ClusterShape): Promise<ShownCluster | undefined> {
+  async function ensureCluster(
+    record: ClusterRecord,
+    name: string,
+    shape: ClusterShape,
+  ): Promise<ShownCluster | undefined> {
     const current = view.clusters.get(name);
     claimName(record.aggregate.id, current);
     if (current) return current;
@@ -149,7 +164,11 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     tools.logger.debug({ clusterId: aggregate.id, object, seq, correlation }, 'status shown');
   }
 
-  async function showCluster(record: ClusterRecord, facts: ClusterFacts | undefined, isLater: boolean): Promise<Pass> {
+  async function showCluster(
+    record: ClusterRecord,
+    facts: ClusterFacts | undefined,
+    isLater: boolean,
+  ): Promise<Pass> {
     const clusterId = record.aggregate.id;
     const name = record.decision?.clusterName ?? record.identity?.clusterName ?? '';
     const wanted = desiredCluster(record, facts, view.clusters.get(name));
@@ -163,9 +182,13 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     if (!current) return { isShown: false, againInMs: 0 };
     // Again, because generation and conditions are now those of the object as it is.
     const now = desiredCluster(record, facts, current);
-    const difference = now.presence === 'present' ? statusPatch(current.status, now.status) : undefined;
+    // A decision that changes nothing to be seen is witnessed too: the approver takes only what is newer for a person's wish.
+    const isUnshown = isDecisionUnshown(record, current);
+    const difference =
+      now.presence === 'present' ? statusPatch(current.status, now.status, isUnshown) : undefined;
     if (!difference) return { isShown: true };
-    const waitMs = isDetail(difference.fields) ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
+    const waitMs =
+      !isUnshown && isDetail(difference.fields) ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
     const isTaken = await writer.patchStatus(view.clusters, current, difference.patch);
     if (!isTaken) return { isShown: false, againInMs: 0 };
@@ -184,14 +207,21 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     }
     if (current) {
       const shapePatch = requestShapePatch(current, wanted.shape);
-      if (Object.keys(shapePatch).length > 0) current = await writer.patch(view.requests, current, shapePatch);
+      if (Object.keys(shapePatch).length > 0)
+        current = await writer.patch(view.requests, current, shapePatch);
     } else {
       const { kind } = clusterRegistrationRequest;
-      current = await writer.create(view.requests, { apiVersion, kind, metadata: { name: wanted.name }, spec: wanted.shape });
+      current = await writer.create(view.requests, {
+        apiVersion,
+        kind,
+        metadata: { name: wanted.name },
+        spec: wanted.shape,
+      });
     }
     const difference = current && statusPatch(current.status, wanted.status);
     if (!difference) return { isShown: current !== undefined, ...(current ? {} : { againInMs: 0 }) };
-    if (!(await writer.patchStatus(view.requests, current as ShownRequest, difference.patch))) return { isShown: false, againInMs: 0 };
+    if (!(await writer.patchStatus(view.requests, current as ShownRequest, difference.patch)))
+      return { isShown: false, againInMs: 0 };
     noteShown(record, `clusterregistrationrequests/${wanted.name}`);
     return { isShown: true };
   }
@@ -201,20 +231,28 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const shown = [view.requests.get(aggregate.id)?.status?.observed];
     const cluster = decision && view.clusters.get(decision.clusterName);
     if (cluster?.spec.clusterId === aggregate.id) shown.push(cluster.status?.observed);
-    return shown.some((observed) => observed !== undefined && (!head || isNewer({ digest: '', ...observed }, head)));
+    return shown.some(
+      (observed) => observed !== undefined && (!head || isNewer({ digest: '', ...observed }, head)),
+    );
   }
 
   function waitForWitness(clusterId: string, record: ClusterRecord): Pass {
     const wasBehind = behind.has(clusterId);
     behind.add(clusterId);
     if (wasBehind) {
-      tools.logger.warn({ clusterId, seq: record.head?.sequence ?? 0 }, 'the API server shows a later event than the stream has');
+      tools.logger.warn(
+        { clusterId, seq: record.head?.sequence ?? 0 },
+        'the API server shows a later event than the stream has',
+      );
     }
     return { isShown: wasBehind, againInMs: wasBehind ? lostTailCheckMs : lagMs };
   }
 
   return async (clusterId) => {
-    const [aggregate, facts] = await Promise.all([tools.log.read({ kind: 'cluster', id: clusterId }), tools.facts.get(clusterId)]);
+    const [aggregate, facts] = await Promise.all([
+      tools.log.read({ kind: 'cluster', id: clusterId }),
+      tools.facts.get(clusterId),
+    ]);
     const record = clusterRecord(aggregate);
     const isBehind = isBehindWitness(record);
     if (!isBehind) behind.delete(clusterId);

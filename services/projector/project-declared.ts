@@ -1,7 +1,7 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { policyDeclaration, tokenRecord } from '@rollcall/shared/events';
 import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
-import { desiredPolicy, isPolicyInForce } from './desired-policy.ts';
+import { desiredPolicy, isPolicyJudged } from './desired-policy.ts';
 import { desiredSet } from './desired-set.ts';
 import { desiredToken, tokenEndsInMs, tokenUseFields } from './desired-token.ts';
 import { statusPatch } from './difference.ts';
@@ -28,7 +28,7 @@ const shown: Pass = { isShown: true };
 
 /** A use, a count: nobody waits for them, and a burst of joins changes them often (surfaces: "at most one write in 10 s"). */
 const slow = { firstAfterMs: 1000, intervalMs: 10_000 };
-/** How long the approver may take to declare a policy before its status says that it is not in force. */
+/** How long the approver may take to declare a policy before its status says so. */
 const judgingMs = 2000;
 
 export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredTools): DeclaredProjection {
@@ -45,7 +45,8 @@ export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredT
     if (!difference) return shown;
     const waitMs = write.waitMs(difference.fields);
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
-    if (!(await writer.patchStatus(kind, object, difference.patch))) return { isShown: true, againInMs: 1000 };
+    if (!(await writer.patchStatus(kind, object, difference.patch)))
+      return { isShown: true, againInMs: 1000 };
     write.wrote();
     return shown;
   }
@@ -61,7 +62,8 @@ export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredT
       const pass = await writeStatus(view.tokens, object, {
         status,
         // The first status, and every end of a token, are shown at once.
-        waitMs: (fields) => (fields.every((field) => tokenUseFields.includes(field)) ? uses.waitMs(id, now) : 0),
+        waitMs: (fields) =>
+          fields.every((field) => tokenUseFields.includes(field)) ? uses.waitMs(id, now) : 0,
         wrote: () => uses.wrote(id, now),
       });
       return { ...pass, againInMs: pass.againInMs ?? tokenEndsInMs(record, now) };
@@ -74,7 +76,7 @@ export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredT
       const now = nowMs();
       return writeStatus(view.policies, object, {
         status: desiredPolicy(record, object, now),
-        waitMs: () => (isPolicyInForce(record, object) ? 0 : judging.waitMs(id, now)),
+        waitMs: () => (isPolicyJudged(record, object) ? 0 : judging.waitMs(id, now)),
         wrote: () => judging.forget(id),
       });
     },

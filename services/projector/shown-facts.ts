@@ -23,7 +23,13 @@ export const factFields = [
 ] as const satisfies readonly (keyof ClusterStatus)[];
 
 /** The API server refuses a whole status for one text that is too long (limits: ManagedCluster schema). */
-const limits = { kubernetesVersion: 64, platform: 128, agentVersion: 64, sample: 253, quantities: 64 } as const;
+const limits = {
+  kubernetesVersion: 64,
+  platform: 128,
+  agentVersion: 64,
+  sample: 253,
+  quantities: 64,
+} as const;
 
 function cut(text: string | undefined, maxLength: number): string | undefined {
   return text?.slice(0, maxLength);
@@ -35,7 +41,9 @@ function quantities(given: Readonly<Record<string, string>> | undefined): Record
 
 /** By name, each once: the API server keeps them as a map. */
 function clusterClaims(facts: Facts | undefined): ClusterStatus['clusterClaims'] {
-  const byName = new Map(facts?.claims?.filter(({ name }) => name !== '').map((claim) => [claim.name, claim]));
+  const byName = new Map(
+    facts?.claims?.filter(({ name }) => name !== '').map((claim) => [claim.name, claim]),
+  );
   return byName.size === 0 ? undefined : [...byName.values()];
 }
 

@@ -28,7 +28,11 @@ export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | un
 }
 
 /** Marks everything that ever happened to anything. @returns how many objects that are */
-export async function markWholeHistory(log: Pick<EventLog, 'scan'>, dirty: DirtyObjects, logger: Logger): Promise<number> {
+export async function markWholeHistory(
+  log: Pick<EventLog, 'scan'>,
+  dirty: DirtyObjects,
+  logger: Logger,
+): Promise<number> {
   const seen = new Set<string>();
   const onSkip = (error: Error) => logger.warn({ err: error }, 'an event in the history cannot be read');
   for await (const event of log.scan({ onSkip })) {
@@ -53,7 +57,8 @@ export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
   });
   view.requests.onForeignChange(({ object }) => dirty.mark(clusterKey(object.spec.clusterId)));
   view.tokens.onForeignChange(({ object }) => {
-    if (object.spec.publicKey !== undefined) dirty.mark(tokenKey(tokenIdOf(object.spec.publicKey)), 'background');
+    if (object.spec.publicKey !== undefined)
+      dirty.mark(tokenKey(tokenIdOf(object.spec.publicKey)), 'background');
   });
   view.policies.onForeignChange(({ object }) => dirty.mark(policyKey(object.metadata.name), 'background'));
   view.sets.onForeignChange(({ object }) => dirty.mark(setKey(object.metadata.name), 'background'));

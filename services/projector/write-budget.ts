@@ -6,7 +6,10 @@ export interface WriteBudget {
   close(): void;
 }
 
-export function createWriteBudget(writesPerSecond: number, nowMs: () => number = () => performance.now()): WriteBudget {
+export function createWriteBudget(
+  writesPerSecond: number,
+  nowMs: () => number = () => performance.now(),
+): WriteBudget {
   const msPerWrite = 1000 / writesPerSecond;
   // The bucket as a point in time: how far ahead of the clock the writes that were let through have spent it.
   let spentUntilMs = Number.NEGATIVE_INFINITY;

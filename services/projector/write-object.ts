@@ -19,18 +19,34 @@ export interface ObjectWriter {
   /** @returns the new object, or the one that somebody made meanwhile */
   create<T extends KubeObject>(view: KindView<T>, object: T): Promise<StoredObject<T> | undefined>;
   /** Metadata and spec. With a resourceVersion in the patch: a conflict throws, retryable, after a new look. */
-  patch<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, patch: JsonObject): Promise<StoredObject<T> | undefined>;
+  patch<T extends KubeObject>(
+    view: KindView<T>,
+    object: StoredObject<T>,
+    patch: JsonObject,
+  ): Promise<StoredObject<T> | undefined>;
   /** @returns whether it was taken; false: somebody newer wrote, or the object is gone. Look again. */
-  patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, patch: JsonObject): Promise<boolean>;
+  patchStatus<T extends KubeObject>(
+    view: KindView<T>,
+    object: StoredObject<T>,
+    patch: JsonObject,
+  ): Promise<boolean>;
   remove<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>): Promise<void>;
 }
 
 /** The transition rule of `observed` speaks: the picture in the API server is newer than ours. */
 function isOlderRefused(error: unknown): boolean {
-  return isInvalid(error) && (error.details.causes?.some(({ field }) => field?.startsWith('status.observed')) ?? false);
+  return (
+    isInvalid(error) &&
+    (error.details.causes?.some(({ field }) => field?.startsWith('status.observed')) ?? false)
+  );
 }
 
-export function createObjectWriter(client: KubeClient, tools: { budget: WriteBudget; metrics: Metrics }): ObjectWriter {
+const place = ({ metadata }: KubeObject) => ({ namespace: metadata.namespace });
+
+export function createObjectWriter(
+  client: KubeClient,
+  tools: { budget: WriteBudget; metrics: Metrics },
+): ObjectWriter {
   async function counted<T>(view: KindView<never>, what: What, write: () => Promise<T>): Promise<T> {
     await tools.budget.take();
     const done = await write();
@@ -38,9 +54,10 @@ export function createObjectWriter(client: KubeClient, tools: { budget: WriteBud
     return done;
   }
 
-  const place = ({ metadata }: KubeObject) => ({ namespace: metadata.namespace });
-
-  async function lookAgain<T extends KubeObject>(view: KindView<T>, object: KubeObject): Promise<StoredObject<T> | undefined> {
+  async function lookAgain<T extends KubeObject>(
+    view: KindView<T>,
+    object: KubeObject,
+  ): Promise<StoredObject<T> | undefined> {
     const { name = '', namespace } = object.metadata;
     const now = await client.get<T>(view.resource, { name, namespace });
     if (now) view.took(now);
@@ -50,7 +67,9 @@ export function createObjectWriter(client: KubeClient, tools: { budget: WriteBud
   return {
     async create(view, object) {
       try {
-        const made = await counted(view as KindView<never>, 'create', () => client.create(view.resource, object, place(object)));
+        const made = await counted(view as KindView<never>, 'create', () =>
+          client.create(view.resource, object, place(object)),
+        );
         view.took(made);
         return made;
       } catch (error) {

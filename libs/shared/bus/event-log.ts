@@ -90,6 +90,11 @@ function asRollcallError(cause: unknown): unknown {
     : cause;
 }
 
+/** The server's word for "no message from there on"; the library throws it although it is an ordinary end. */
+function isNothingThere(cause: unknown): boolean {
+  return cause instanceof JetStreamError && 'code' in cause && cause.code === 404;
+}
+
 /** @param options.source - CloudEvents source, `/rollcall/<service>` */
 export async function openEventLog(
   nc: NatsConnection,
@@ -142,18 +147,23 @@ export async function openEventLog(
           batch: scanBatch,
           next_by_subj: `rollcall.events.${filter}`,
         });
-        for await (const message of batch) {
-          seen++;
-          next = message.seq + 1;
-          let event: StoredEvent;
-          try {
-            event = decodeStored(message);
-          } catch (error) {
-            if (!(error instanceof RollcallError)) throw error;
-            onSkip?.(error);
-            continue;
+        try {
+          for await (const message of batch) {
+            seen++;
+            next = message.seq + 1;
+            let event: StoredEvent;
+            try {
+              event = decodeStored(message);
+            } catch (error) {
+              if (!(error instanceof RollcallError)) throw error;
+              onSkip?.(error);
+              continue;
+            }
+            yield event;
           }
-          yield event;
+        } catch (cause) {
+          if (isNothingThere(cause)) return;
+          throw asRollcallError(cause);
         }
         if (seen < scanBatch) return;
       }

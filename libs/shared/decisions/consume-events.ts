@@ -16,6 +16,8 @@ export interface ConsumeOptions {
   readonly logger: Logger;
   /** Level-based: it looks at the record, so that redelivery and reordering change nothing. Returns or throws. */
   handle(event: StoredEvent): Promise<void>;
+  /** false: events of one aggregate are handled at the same time, for a handler that puts bursts together by itself. */
+  readonly ordered?: boolean;
   onDead?(error: RollcallError): void;
 }
 
@@ -72,7 +74,8 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     const working = setInterval(() => message.working(), workingIntervalMs);
     try {
       const event = decodeMessage(message);
-      await queue(`${event.kind}.${event.id}`, () => options.handle(event));
+      if (options.ordered === false) await options.handle(event);
+      else await queue(`${event.kind}.${event.id}`, () => options.handle(event));
       message.ack();
     } catch (thrown) {
       const error = toRollcallError(thrown);

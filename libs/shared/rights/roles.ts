@@ -175,6 +175,8 @@ export const otherRoles = {
       '$SYS.REQ.CLAIMS.UPDATE',
       '$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP',
       '$SYS.REQ.SERVER.PING.CONNZ',
+      // What each server acts on, which is not what it was told: a push by an unlisted key is stored and ignored (measured).
+      '$SYS.REQ.SERVER.PING.ACCOUNTZ',
       '$SYS.REQ.SERVER.*.KICK',
     ],
     subscribe: ['_INBOX_trust-keeper.>'],

@@ -16,6 +16,7 @@ export interface LogFields {
   readonly count?: number;
   readonly key?: string;
   readonly object?: string;
+  readonly person?: string;
   readonly port?: number;
   readonly path?: string;
   readonly state?: string;

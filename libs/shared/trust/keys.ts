@@ -5,5 +5,5 @@
 export { decodeJwt, encodeJwt } from './jwt.ts';
 export { createNkey, type Nkey, nkeyFromSeed } from './nkey.ts';
 export { type SignedMessage, isSignedBy, signMessage } from './signed-message.ts';
-export { hubIdOf, parseRegistrationToken, type RegistrationToken } from './token.ts';
+export { hubIdOf, keyFingerprint, parseRegistrationToken, type RegistrationToken } from './token.ts';
 export { createXkey } from './xkey.ts';

@@ -1,0 +1,30 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { AskInput } from '@rollcall/shared/protocol';
+import { type Nkey, signMessage } from '@rollcall/shared/trust/keys';
+
+/** One kind of ask and what it carries. */
+export type AskContent = AskInput extends infer One ? (One extends AskInput ? Pick<One, 'verb' | 'body'> : never) : never;
+
+export interface AskMessage {
+  /** Answers name it; every event that follows from the ask carries it. */
+  readonly id: string;
+  readonly subject: string;
+  readonly data: Uint8Array;
+}
+
+/**
+ * Writes an ask as the hub reads it: signed by the agent's key, whatever the connection proved, and by the token's where there is
+ * one. It starts the trace that goes through to the last status that the hub shows.
+ */
+export function encodeAsk(content: AskContent, sender: { hubId: string; ownKey: Nkey; tokenKey: Nkey | undefined }): AskMessage {
+  const { hubId, ownKey, tokenKey } = sender;
+  const id = randomUUID();
+  const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+  const ask: AskInput = { v: 1, hub: hubId, id, atMs: Date.now(), traceparent, ...content };
+  const signers = tokenKey === undefined ? [ownKey] : [ownKey, tokenKey];
+  return {
+    id,
+    subject: `rollcall.ask.${ownKey.publicKey}.${content.verb}`,
+    data: new TextEncoder().encode(JSON.stringify(signMessage(ask, signers))),
+  };
+}

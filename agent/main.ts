@@ -1,0 +1,211 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import type { Logger } from '@rollcall/shared/service';
+import { keyFingerprint, parseRegistrationToken } from '@rollcall/shared/trust/keys';
+import { fullJitterMs } from './back-off.ts';
+import { clusterNameOf, readClusterId } from './cluster-identity.ts';
+import { parseHubAddress } from './hub-address.ts';
+import { findHubCa, type HubTrust } from './hub-trust.ts';
+import { type AgentState, checkStateFits, type KeyStore } from './key-store.ts';
+import { createLogLines } from './log-lines.ts';
+import { openMemberApi, type MemberApi } from './member-api.ts';
+import { readMemberFacts } from './member-facts.ts';
+import { type Admission, createMembership, type Membership, type Patience } from './membership.ts';
+import { newAgentState, ownKeyOf } from './own-keys.ts';
+import type { OnPhase } from './phase.ts';
+import { createStateKeeper } from './state-keeper.ts';
+
+export { clusterNameOf, readClusterId } from './cluster-identity.ts';
+export type { HubTrust } from './hub-trust.ts';
+export type { AgentState, KeyStore } from './key-store.ts';
+export { directoryKeyStore } from './key-store-directory.ts';
+export { secretKeyStore } from './key-store-secret.ts';
+export { createLogLines } from './log-lines.ts';
+export type { Admission, Patience } from './membership.ts';
+export type { OnPhase, PhaseDetail, PhaseEvent, PhaseName } from './phase.ts';
+
+export interface AgentOptions {
+  /** `host:port` of one hub, any of which will do. */
+  readonly hub: readonly string[];
+  readonly trust: HubTrust;
+  /** Needed until the hub has let the agent in; forgotten then. */
+  readonly token?: string | undefined;
+  readonly member: KubeAccess;
+  readonly store: KeyStore;
+  /** Default: from the member's context, else from its id. */
+  readonly clusterName?: string | undefined;
+  /** Instead of the UID of kube-system. */
+  readonly clientId?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly clusterType?: 'Standard' | 'Edge';
+  readonly version: string;
+  readonly onPhase?: OnPhase;
+  /** Default: warnings and errors as JSON lines on stderr. */
+  readonly logger?: Logger;
+  readonly patience?: Partial<Patience>;
+}
+
+export interface RunningAgent {
+  /** Resolves when the agent is a member and the server has its first beat. Never rejects: the agent asks until it is stopped. */
+  admitted(): Promise<Admission>;
+  /** Says goodbye, keeps its state and closes its connections. */
+  stop(): Promise<void>;
+}
+
+/**
+ * A second for a fleet that lost its server, half a minute once that lasts; people take minutes to change their minds; nodes come
+ * and go in minutes.
+ */
+const defaultPatience: Patience = {
+  reconnect: { firstMs: 1000, longestMs: 30_000 },
+  refusedRetryMs: 120_000,
+  factsIntervalMs: 300_000,
+};
+/** A known agent checks whose keys it has, but does not wait long for a member that is down. */
+const identityCheckMs = 2000;
+
+/**
+ * Runs an agent: makes or loads its keys, finds out which cluster this is, and keeps that cluster registered.
+ * @returns once it runs, long before it is admitted
+ * @throws RollcallError for what no waiting will help: TOKEN_INVALID, CONFIG_INVALID (an address), CLUSTER_NAME_INVALID,
+ * AGENT_STATE_INVALID, AGENT_STATE_OTHER; and what the key store throws when it cannot be read
+ */
+export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
+  const { store, version, clientId } = options;
+  const logger = options.logger ?? createLogLines('warn', (line) => process.stderr.write(line));
+  const onPhase: OnPhase = options.onPhase ?? (() => undefined);
+  const patience = { ...defaultPatience, ...options.patience };
+  const addresses = options.hub.map(parseHubAddress);
+  const token = options.token === undefined ? undefined : parseRegistrationToken(options.token);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const naming = { given: options.clusterName, contextCluster: contextClusterOf(options.member) };
+  clusterNameOf({ ...naming, clusterId: 'not-known-yet' });
+
+  // Everything that the first request needs is begun at once.
+  const member = openMemberApi(options.member, version);
+  const readFacts = () => readMemberFacts(member, version);
+  const hubCa = findOnce(() => findHubCa(addresses, options.trust));
+  const firstId = readClusterId(member, clientId);
+  firstId.catch(() => undefined);
+  let known: AgentState | undefined;
+  try {
+    known = await store.load();
+    if (known === undefined && token === undefined) {
+      throw new RollcallError('TOKEN_INVALID', `there is no token, and no key in ${store.place}`);
+    }
+    if (known) {
+      checkStateFits(known, store.place, { hubId: token?.hubId });
+      checkStateFits(known, store.place, { clusterId: await withinMs(firstId, identityCheckMs) });
+    }
+  } catch (error) {
+    member.close();
+    throw error;
+  }
+  if (known?.hubCaPem === undefined) hubCa({ again: false }).catch(() => undefined);
+  const firstFacts = readFacts();
+
+  const admitted = Promise.withResolvers<Admission>();
+  let membership: Membership | undefined;
+  let kept: () => Promise<void> = () => Promise.resolve();
+
+  async function live(): Promise<void> {
+    const clusterId = known?.clusterId ?? (await untilKnown(firstId, member));
+    const clusterName = clusterNameOf({ ...naming, clusterId });
+    const state = known ?? newAgentState({ clusterId, hubId: token?.hubId ?? '' });
+    const ownKey = ownKeyOf(state, store.place);
+    const keeper = createStateKeeper(store, { state, isKept: known !== undefined, logger, signal });
+    kept = () => keeper.kept();
+    kept().catch(() => undefined);
+    onPhase({
+      phase: 'preflight',
+      message: `cluster "${clusterName}" (${clusterId})`,
+      detail: { clusterId, clusterName, keyFingerprint: keyFingerprint(ownKey.publicKey) },
+    });
+    membership = createMembership({
+      addresses,
+      hubCa,
+      ownKey,
+      token,
+      keeper,
+      request: {
+        clusterId,
+        ...(clientId === undefined ? {} : { clientId }),
+        clusterName,
+        labels: { ...options.labels },
+        clusterType: options.clusterType ?? 'Standard',
+        mode: 'Pull',
+      },
+      firstFacts,
+      readFacts,
+      memberAnswers: async () => (await member.get('/readyz', 5000)).status < 500,
+      patience,
+      onPhase,
+      logger,
+      signal,
+    });
+    membership.admitted.then(admitted.resolve, admitted.reject);
+    await membership.run();
+  }
+
+  async function untilKnown(first: Promise<string>, api: MemberApi): Promise<string> {
+    let next = first;
+    for (let failures = 1; ; failures++) {
+      try {
+        return await next;
+      } catch (thrown) {
+        const error = toRollcallError(thrown);
+        const retryInMs = fullJitterMs(patience.reconnect, failures, Math.random());
+        onPhase({ phase: 'preflight', message: error.message, detail: { code: error.code, hint: error.hint, retryInMs } });
+        await delay(retryInMs, undefined, { signal });
+        next = readClusterId(api, clientId);
+      }
+    }
+  }
+
+  const running = live().catch((error: unknown) => {
+    if (!signal.aborted) logger.error({ err: toRollcallError(error) }, 'the agent ended');
+  });
+  let stopped: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    await membership?.leave();
+    await Promise.race([kept().catch(() => undefined), delay(identityCheckMs, undefined, { ref: false })]);
+    stopping.abort();
+    await running;
+    await membership?.leave();
+    member.close();
+  }
+  return { admitted: () => admitted.promise, stop: () => (stopped ??= stop()) };
+}
+
+/** The cluster of the kubeconfig's context; in a pod there is none. */
+function contextClusterOf(member: KubeAccess): string | undefined {
+  return member.contextName === 'in-cluster' ? undefined : member.clusterName;
+}
+
+/** Keeps the first result until it is asked for again; a failure is not kept. */
+function findOnce(find: () => Promise<string>): (options: { again: boolean }) => Promise<string> {
+  let found: Promise<string> | undefined;
+  return ({ again }) => {
+    if (again || found === undefined) {
+      const search = find();
+      search.catch(() => {
+        if (found === search) found = undefined;
+      });
+      found = search;
+    }
+    return found;
+  };
+}
+
+/** The result if it comes in time, else undefined: also when it fails. */
+async function withinMs<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
+  const timer = new AbortController();
+  const late = delay(timeoutMs, undefined, { signal: timer.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([work.catch(() => undefined), late]);
+  } finally {
+    timer.abort();
+  }
+}

@@ -1,0 +1,165 @@
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import type { BusAddress } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
+import type { RunningService } from '@rollcall/shared/service';
+import { reapStale } from './child-process-stale.ts';
+import type { ChildHandle } from './child-process.ts';
+import { loopbackPorts } from './control-plane-ports.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { applyHubManifests, createDefaultPolicy } from './hub-manifests.ts';
+import { type HubServicesOptions, startHubServices } from './hub-services.ts';
+import { type HubState, openHubState } from './hub-state.ts';
+import { type EmbeddedNats, startNatsServer } from './nats-server.ts';
+import { readState } from './private-files.ts';
+import { lockState } from './state-lock.ts';
+
+export interface EmbeddedHubOptions {
+  readonly stateDir: string;
+  /** Of the NATS server; remembered, so that tokens that were handed out stay true. Default 4222; 0: any free one. */
+  readonly port?: number;
+  /** `host:port` that agents are told to use, several for one hub. Default: the loopback address. */
+  readonly advertise?: readonly string[];
+  /** Without, the caller runs the services in processes of their own. */
+  readonly withServices?: boolean;
+  readonly auditPolicy?: 'none' | 'metadata';
+  onProgress?(message: string): void;
+  /** A server ended that nobody stopped. */
+  onUnexpectedExit?(child: ChildHandle, how: string): void;
+}
+
+export interface EmbeddedHub extends AsyncDisposable {
+  readonly stateDir: string;
+  readonly hub: HubState;
+  readonly natsAddress: BusAddress;
+  /** The process that runs now. */
+  natsServer(): ChildHandle | undefined;
+  readonly plane: ControlPlane;
+  readonly admin: KubeClient;
+  readonly addresses: readonly string[];
+  readonly services: readonly RunningService[];
+  readonly serviceOptions: HubServicesOptions;
+  restartNats(): Promise<void>;
+  /** Services first, then what they need. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const defaultPort = 4222;
+
+function hostOf(address: string): string {
+  const host = address.slice(0, address.lastIndexOf(':')).replaceAll(/[[\]]/g, '');
+  if (host === '') throw new RollcallError('CONFIG_INVALID', `"${address}" is no HOST:PORT to advertise`);
+  return host;
+}
+
+function isLocal(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** Only what is advertised to others is opened to others. */
+function listenHost(hosts: readonly string[]): string {
+  return hosts.every(isLocal) ? '127.0.0.1' : '0.0.0.0';
+}
+
+/**
+ * Starts a whole hub on this machine: NATS, etcd, the API server with our kinds and fence, and the services, in the state
+ * directory. A second start goes on from what is there.
+ * @throws RollcallError STATE_IN_USE, STATE_VERSION, STATE_INVALID, PORT_BUSY, BINARY_MISSING, CHILD_FAILED …
+ */
+export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<EmbeddedHub> {
+  const { stateDir, onProgress = () => undefined, withServices = true } = options;
+  const unlock = lockState(stateDir);
+  // What has started so far, to be stopped from the newest to the oldest.
+  const started: (() => Promise<unknown>)[] = [];
+  let stopping: Promise<void> | undefined;
+  async function stopAll(): Promise<void> {
+    for (const stop of started.toReversed()) await stop().catch(() => undefined);
+    unlock();
+  }
+
+  try {
+    const reaped = [...(await reapStale(stateDir)), ...(await reapStale(join(stateDir, 'kubernetes')))];
+    if (reaped.length > 0) onProgress(`ended what an earlier run left behind: ${reaped.join(', ')}`);
+    const hub = openHubState(stateDir, Date.now());
+    const portsFile = join(stateDir, 'ports.json');
+    const wanted = options.port === undefined || options.port === 0 ? undefined : { nats: options.port };
+    const isFirst = options.port === undefined && !remembersPort(portsFile);
+    const { nats: port } = await loopbackPorts(
+      portsFile,
+      ['nats'],
+      wanted ?? (isFirst ? { nats: defaultPort } : {}),
+    );
+    const addresses = options.advertise?.length ? options.advertise : [`127.0.0.1:${port}`];
+    const hosts = addresses.map(hostOf);
+    const natsOptions = { stateDir, port, host: listenHost(hosts), advertised: hosts };
+
+    onProgress('starting NATS, etcd and the Kubernetes API server');
+    let nats: EmbeddedNats | undefined;
+    const startNats = async () => {
+      nats = await startNatsServer(hub, { ...natsOptions, nowMs: Date.now() });
+    };
+    started.push(async () => nats?.server.stop());
+    let plane: ControlPlane | undefined;
+    started.push(async () => plane?.stop());
+    const startPlane = async () => {
+      plane = await startControlPlane({
+        stateDir: join(stateDir, 'kubernetes'),
+        withControllerManager: true,
+        clusterName: 'rollcall-hub',
+        auditPolicy: options.auditPolicy ?? 'none',
+        ...(options.onUnexpectedExit ? { onUnexpectedExit: options.onUnexpectedExit } : {}),
+      });
+      return plane;
+    };
+    // Both to their end, so that a failure of one leaves nothing of the other behind.
+    const [natsOutcome, planeOutcome] = await Promise.allSettled([startNats(), startPlane()]);
+    if (natsOutcome.status === 'rejected') throw natsOutcome.reason;
+    if (planeOutcome.status === 'rejected') throw planeOutcome.reason;
+    const controlPlane = planeOutcome.value;
+
+    onProgress('applying kinds, roles and the fence');
+    const admin = createKubeClient(controlPlane.access, {
+      fieldManager: 'rollcall-up',
+      userAgent: 'rollcall-up',
+    });
+    started.push(async () => admin.close());
+    await applyHubManifests(admin, hub, addresses);
+    const serviceOptions: HubServicesOptions = {
+      stateDir,
+      busServers: `127.0.0.1:${port}`,
+      userAccess: controlPlane.userAccess,
+    };
+    let services: RunningService[] = [];
+    if (withServices) {
+      onProgress('starting the services');
+      services = await startHubServices(serviceOptions);
+      started.push(() => Promise.all(services.map((service) => service.stop())));
+    }
+    await createDefaultPolicy(admin);
+    return {
+      stateDir,
+      hub,
+      natsAddress: { servers: [`127.0.0.1:${port}`], caPem: hub.caPem },
+      natsServer: () => nats?.server,
+      plane: controlPlane,
+      admin,
+      addresses,
+      services,
+      serviceOptions,
+      async restartNats() {
+        await nats?.server.stop();
+        await startNats();
+      },
+      stop: () => (stopping ??= stopAll()),
+      [Symbol.asyncDispose]: () => (stopping ??= stopAll()),
+    };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+function remembersPort(portsFile: string): boolean {
+  return readState<{ nats?: number }>(portsFile)?.nats !== undefined;
+}

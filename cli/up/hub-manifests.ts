@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import type { HubState } from './hub-state.ts';
+
+const deployDirectory = join(import.meta.dirname, '..', '..', 'deploy');
+
+/** The YAML texts of a folder of `deploy/`, in the order of their names. */
+export function manifestsIn(...path: string[]): string[] {
+  const directory = join(deployDirectory, ...path);
+  return readdirSync(directory)
+    .filter((file) => file.endsWith('.yaml'))
+    .toSorted()
+    .map((file) => readFileSync(join(directory, file), 'utf8'));
+}
+
+/** What the CLI needs to make tokens and register commands; nothing in it is secret. */
+function hubConfigMap(
+  hub: HubState,
+  addresses: readonly string[],
+): KubeObject & { data: Record<string, string> } {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'rollcall-hub', namespace: 'rollcall-system' },
+    data: {
+      hubId: hub.hubId,
+      addresses: addresses.join(','),
+      caBundle: hub.caPem,
+      caCertHash: hub.caCertHash,
+    },
+  };
+}
+
+/** Kinds first, because everything else is of them; the fence before anybody can write a decision. */
+export async function applyHubManifests(
+  client: KubeClient,
+  hub: HubState,
+  addresses: readonly string[],
+): Promise<void> {
+  const stamp = await client.raw('/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies?limit=1');
+  await Promise.all(manifestsIn('crds').map((crd) => applyManifests(client, [crd])));
+  await applyManifests(client, manifestsIn('rbac').slice(0, 1));
+  await Promise.all(
+    [
+      ...manifestsIn('rbac').slice(1),
+      ...manifestsIn('fence'),
+      // Kubernetes stamps who decided from 1.36 on; below, the fence compares (decision 9).
+      ...(stamp.status === 200 ? manifestsIn('fence', 'stamp') : []),
+    ].map((manifest) => applyManifests(client, [manifest])),
+  );
+  await applyManifests(client, [hubConfigMap(hub, addresses)]);
+}
+
+/** What only an embedded hub has: a policy that lets every valid token in. Left alone once it is there. */
+export async function createDefaultPolicy(client: KubeClient): Promise<void> {
+  const found = await client.get(resources.approvalPolicies, { name: 'default' });
+  if (!found) await applyManifests(client, manifestsIn('embedded'));
+}

@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import * as approver from '@rollcall/approver';
+import * as heartbeat from '@rollcall/heartbeat';
+import * as projector from '@rollcall/projector';
+import * as provisioner from '@rollcall/rbac-provisioner';
+import * as registrar from '@rollcall/registrar';
+import { loadConfig } from '@rollcall/shared/config';
+import { type KubeAccess, kubeconfigYaml } from '@rollcall/shared/kubernetes';
+import type { ServiceName } from '@rollcall/shared/rights';
+import type { RunningService } from '@rollcall/shared/service';
+import * as trustKeeper from '@rollcall/trust-keeper';
+
+const noFlags = { flags: {}, environment: {} };
+
+/** The ServiceAccount user of a service, as RBAC and the fence know it. */
+function serviceUser(name: string): string {
+  return `system:serviceaccount:rollcall-system:rollcall-${name}`;
+}
+
+const serviceAccountGroups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-system'];
+
+export interface HubServicesOptions {
+  readonly stateDir: string;
+  readonly busServers: string;
+  /** Access to the hub's API server as any user. */
+  userAccess(name: string, groups: readonly string[]): KubeAccess;
+}
+
+/** Settings of each service, as text where a file would have text; also what separate processes are started with. */
+export function serviceSettings(options: HubServicesOptions): Record<ServiceName, Record<string, string>> {
+  const { stateDir } = options;
+  const kubeconfigOf = (name: string): string => {
+    const path = join(stateDir, 'kubeconfigs', `${name}.kubeconfig`);
+    writeFileSync(path, kubeconfigYaml(options.userAccess(serviceUser(name), serviceAccountGroups)), {
+      mode: 0o600,
+    });
+    return path;
+  };
+  const settingsOf = (name: ServiceName, more: Record<string, string> = {}): Record<string, string> => ({
+    busServers: options.busServers,
+    busCaFile: join(stateDir, 'nats', 'server.pem'),
+    identityFile: join(stateDir, 'identities', `${name}.json`),
+    logFile: join(stateDir, 'logs', `${name}.log`),
+    ...more,
+  });
+  return {
+    registrar: settingsOf('registrar'),
+    approver: settingsOf('approver', {
+      kubeconfig: kubeconfigOf('approver'),
+      fenceProbeKubeconfig: kubeconfigOf('fence-probe'),
+    }),
+    'rbac-provisioner': settingsOf('rbac-provisioner', { kubeconfig: kubeconfigOf('rbac-provisioner') }),
+    heartbeat: settingsOf('heartbeat'),
+    projector: settingsOf('projector', { kubeconfig: kubeconfigOf('projector') }),
+    'trust-keeper': settingsOf('trust-keeper'),
+  };
+}
+
+/**
+ * Starts the six services in this process, each under its own identity on the bus and in Kubernetes: the same code and the
+ * same rights as six processes have.
+ */
+export async function startHubServices(options: HubServicesOptions): Promise<RunningService[]> {
+  const settings = serviceSettings(options);
+  const values = <Name extends ServiceName>(name: Name) => ({ ...noFlags, values: settings[name] });
+  const starts = [
+    registrar.start(loadConfig(registrar.configSchema, values('registrar'))),
+    approver.start(loadConfig(approver.configSchema, values('approver'))),
+    provisioner.start(loadConfig(provisioner.configSchema, values('rbac-provisioner'))),
+    heartbeat.start(loadConfig(heartbeat.configSchema, values('heartbeat'))),
+    projector.start(loadConfig(projector.configSchema, values('projector'))),
+    trustKeeper.start(loadConfig(trustKeeper.configSchema, values('trust-keeper'))),
+  ];
+  const outcomes = await Promise.allSettled(starts);
+  const running = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed) {
+    await Promise.allSettled(running.map((service) => service.stop()));
+    throw failed.reason;
+  }
+  return running;
+}

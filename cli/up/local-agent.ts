@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { directoryKeyStore, type OnPhase, runAgent, type RunningAgent } from '@rollcall/agent';
+import { openEventLog } from '@rollcall/shared/bus';
+import { tokenRecord } from '@rollcall/shared/events';
+import { applyManifests, resources } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service';
+import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
+import type { EmbeddedHub } from './embedded-hub.ts';
+import { manifestsIn } from './hub-manifests.ts';
+import { connectAsOps } from './ops-connection.ts';
+
+const agentUser = 'system:serviceaccount:rollcall-agent:rollcall-agent';
+const agentGroups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-agent'];
+const declaredWithinMs = 10_000;
+
+/** Makes a token for one cluster as a person would, and waits until the hub knows it. */
+async function createLocalToken(hub: EmbeddedHub, clusterName: string): Promise<string> {
+  const token = createRegistrationToken(hub.hub.hubId);
+  const { publicKey } = token.key;
+  await hub.admin.create(
+    resources.clusterRegistrationTokens,
+    {
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: 'ClusterRegistrationToken',
+      metadata: { generateName: `${clusterName}-`, namespace: 'rollcall-join' },
+      spec: {
+        publicKey,
+        uses: 1,
+        ttl: '1h',
+        clusterName,
+        description: 'made by rollcall up for its own cluster',
+      },
+    },
+    { namespace: 'rollcall-join' },
+  );
+  const nc = await connectAsOps(hub.stateDir, hub.natsAddress);
+  try {
+    const log = await openEventLog(nc, { epoch: hub.hub.epoch, source: '/rollcall/up' });
+    for (
+      const deadlineMs = performance.now() + declaredWithinMs;
+      performance.now() < deadlineMs;
+      await delay(20)
+    ) {
+      const record = tokenRecord(await log.read({ kind: 'token', id: tokenIdOf(publicKey) }));
+      if (record.declaration) break;
+    }
+  } finally {
+    await nc.close();
+  }
+  return token.text;
+}
+
+/**
+ * Registers the hub's own cluster (all-in-one), by an agent with its own ServiceAccount and bus identity and nothing else.
+ * Its keys are kept, so that a second `up` finds it known.
+ */
+export async function startLocalAgent(
+  hub: EmbeddedHub,
+  options: { clusterName: string; onPhase?: OnPhase },
+): Promise<RunningAgent> {
+  const store = directoryKeyStore(join(hub.stateDir, 'agent'));
+  const isKnown = (await store.load())?.member !== undefined;
+  const [namespace = '', ...rest] = manifestsIn('agent').filter((text) => !text.includes('${'));
+  await applyManifests(hub.admin, [namespace, ...rest]);
+  return runAgent({
+    hub: hub.natsAddress.servers,
+    trust: { caPem: hub.hub.caPem },
+    token: isKnown ? undefined : await createLocalToken(hub, options.clusterName),
+    member: hub.plane.userAccess(agentUser, agentGroups),
+    store,
+    clusterName: options.clusterName,
+    version: rollcallVersion,
+    ...(options.onPhase ? { onPhase: options.onPhase } : {}),
+  });
+}

@@ -1,0 +1,145 @@
+import { existsSync, rmSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunningAgent } from '@rollcall/agent';
+import { RollcallError } from '@rollcall/shared/errors';
+import { resources } from '@rollcall/shared/kubernetes';
+import type { ManagedCluster } from '@rollcall/shared/resources';
+import { reapStale } from './child-process-stale.ts';
+import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
+import { startLocalAgent } from './local-agent.ts';
+import { stateHolder } from './state-lock.ts';
+
+export interface UpOptions {
+  readonly stateDir: string;
+  readonly port?: number;
+  readonly advertise?: readonly string[];
+  /** Whether this very cluster is registered, as `local`. Default true. */
+  readonly withAgent?: boolean;
+}
+
+const localName = 'local';
+const readyWithinMs = 60_000;
+
+function say(phase: string, message: string): void {
+  process.stderr.write(`[${phase}] ${message}\n`);
+}
+
+async function untilReady(hub: EmbeddedHub, name: string): Promise<void> {
+  const deadlineMs = performance.now() + readyWithinMs;
+  while (performance.now() < deadlineMs) {
+    const cluster = await hub.admin.get<ManagedCluster>(resources.managedClusters, { name });
+    const ready = cluster?.status?.conditions?.find(({ type }) => type === 'Ready');
+    if (ready?.status === 'True') return;
+    await delay(50);
+  }
+  throw new RollcallError(
+    'DEADLINE_EXCEEDED',
+    `cluster "${name}" is not Ready after ${readyWithinMs / 1000} s; logs are in "${join(hub.stateDir, 'logs')}"`,
+  );
+}
+
+/** A signal of the terminal or of a service manager; the second one ends at once. */
+function untilSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(1));
+        resolve(signal);
+      });
+    }
+  });
+}
+
+function nextSteps(hub: EmbeddedHub): string {
+  const kubeconfig = relative(process.cwd(), join(hub.stateDir, 'kubeconfig'));
+  return `
+The hub is running. In another terminal:
+
+  npx rollcall get clusters                                    what is registered
+  npx rollcall events --follow                                 everything that happens, as it happens
+  npx rollcall token create --print-register-command           let another cluster in
+  kubectl --kubeconfig ${kubeconfig} get managedclusters.rollcall.dev
+
+Ctrl-C stops it; \`npm start\` goes on from here; \`npx rollcall down --wipe\` forgets everything.
+`;
+}
+
+/**
+ * `rollcall up`: a whole hub on this machine, with this very cluster registered, until a signal.
+ * @returns the exit code
+ */
+export async function up(options: UpOptions): Promise<number> {
+  const startedMs = performance.now();
+  const seconds = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
+  const { stateDir } = options;
+  const signalled = untilSignal();
+  const isFirst = !existsSync(join(stateDir, 'hub.json'));
+  say('up', isFirst ? `making a new hub in "${stateDir}"` : `going on with the hub in "${stateDir}"`);
+  let unexpected: (error: RollcallError) => void = () => undefined;
+  const broken = new Promise<never>((_, reject) => {
+    unexpected = reject;
+  });
+  broken.catch(() => undefined);
+  await using hub = await startEmbeddedHub({
+    stateDir,
+    ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
+    onProgress: (message) => say('up', message),
+    onUnexpectedExit: (child, how) =>
+      unexpected(
+        new RollcallError('CHILD_FAILED', `${child.name} ended (${how})\n${child.lastLogLines().join('\n')}`),
+      ),
+  });
+  await copyFile(hub.plane.adminKubeconfigPath, join(stateDir, 'kubeconfig'));
+  say('up', `the hub listens on ${hub.addresses.join(', ')} (${seconds()})`);
+
+  let agent: RunningAgent | undefined;
+  if (options.withAgent ?? true) {
+    agent = await startLocalAgent(hub, {
+      clusterName: localName,
+      onPhase: ({ phase, message }) => say(phase, message),
+    });
+    const early = await Promise.race([untilReady(hub, localName), signalled, broken]);
+    if (early === undefined) say('ready', `cluster "${localName}" is Ready (${seconds()})`);
+  }
+  await showClusters(hub);
+  process.stdout.write(nextSteps(hub));
+  try {
+    const signal = await Promise.race([signalled, broken]);
+    say('down', `${signal}: stopping the agent, the services, NATS and Kubernetes`);
+  } finally {
+    await agent?.stop();
+  }
+  await hub.stop();
+  say('down', 'stopped');
+  return 0;
+}
+
+async function showClusters(hub: EmbeddedHub): Promise<void> {
+  const { printClusters } = await import('../clusters-table.ts');
+  process.stdout.write(`\n${await printClusters(hub.admin)}`);
+}
+
+/**
+ * `rollcall down`: stops what an `up` of this state directory left running, and with `wipe` forgets everything.
+ * @throws RollcallError STATE_IN_USE while an `up` is running; it is stopped with Ctrl-C, in its own terminal
+ */
+export async function down(options: { stateDir: string; wipe: boolean }): Promise<number> {
+  const { stateDir, wipe } = options;
+  const holder = stateHolder(stateDir);
+  if (holder !== undefined) {
+    say('down', `stopping the hub of process ${holder}`);
+    process.kill(holder, 'SIGTERM');
+    for (let waitedMs = 0; stateHolder(stateDir) === holder; waitedMs += 100) {
+      if (waitedMs > 30_000) throw new RollcallError('STATE_IN_USE', `process ${holder} does not stop`);
+      await delay(100);
+    }
+  }
+  const reaped = [...(await reapStale(stateDir)), ...(await reapStale(join(stateDir, 'kubernetes')))];
+  if (reaped.length > 0) say('down', `ended ${reaped.join(', ')}`);
+  if (wipe) rmSync(stateDir, { recursive: true, force: true });
+  say('down', wipe ? `"${stateDir}" is gone; every cluster registers again` : 'stopped; the state is kept');
+  return 0;
+}

@@ -1,0 +1,93 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { type AggregateId, type AggregateRecord, createEventId, type EventDraft } from '@rollcall/shared/events';
+import { type KubeClient, type KubeObject, objectKey, type Resource, type StoredObject, watchResource } from '@rollcall/shared/kubernetes';
+import type { Logger } from '@rollcall/shared/service';
+import { createReconciler } from './reconciler.ts';
+
+/** One kind of object that people write and the hub declares as events. */
+export interface DeclaredKind<T extends KubeObject> {
+  readonly kind: AggregateId['kind'];
+  readonly resource: Resource;
+  /** Which aggregate an object is about; undefined: none. */
+  idOf(object: StoredObject<T>): string | undefined;
+  /** @param objects - all that are about this aggregate; none: it is gone */
+  decide(record: AggregateRecord, objects: readonly StoredObject<T>[]): EventDraft[];
+}
+
+export interface DeclarationParts {
+  readonly log: EventLog;
+  readonly client: KubeClient;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  nowMs(): number;
+}
+
+/** Wakes the look for what was declared once and has no object any more. */
+const everything = '*';
+
+/**
+ * Keeps the declarations of one kind as the API server has them.
+ *
+ * An object that is missing from a complete list counts as withdrawn, also if nobody saw it being deleted. That is safe for
+ * tokens, policies and sets: withdrawing only takes permission away, and the object that comes back is declared again. It is
+ * never done for clusters, where absence would end a member (decision 6).
+ */
+export function declareObjects<T extends KubeObject>(parts: DeclarationParts, declared: DeclaredKind<T>): { drain(): Promise<void> } {
+  const { log, client, logger, signal } = parts;
+  const { kind, resource } = declared;
+  const byId = new Map<string, Map<string, StoredObject<T>>>();
+  const synced = Promise.withResolvers<void>();
+  synced.promise.catch(() => undefined);
+
+  async function reconcile(id: string): Promise<void> {
+    // Before the first list is complete, "no object" means nothing.
+    await synced.promise;
+    if (id === everything) {
+      const ids = new Set<string>();
+      for await (const event of log.scan({ filter: `${kind}.*.declared` })) ids.add(event.id);
+      for (const known of ids) if (!byId.has(known)) reconciler.wake(known);
+      return;
+    }
+    const { drafts } = await decideAndAppend(
+      log,
+      {
+        gather: () => log.read({ kind, id }),
+        decide: (record: AggregateRecord) => declared.decide(record, [...(byId.get(id)?.values() ?? [])]),
+      },
+      { correlation: createEventId(parts.nowMs()) },
+    );
+    for (const { definition, reason, message } of drafts) {
+      logger.info({ object: `${kind}/${id}`, state: definition.type, reason }, message);
+    }
+  }
+
+  const reconciler = createReconciler({ handle: reconcile, logger });
+  const whenEnded = watchResource<T>(client, resource, {
+    signal,
+    onEvent: ({ kind: what, object }) => {
+      const id = declared.idOf(object);
+      if (id === undefined) return;
+      const objects = byId.get(id) ?? new Map<string, StoredObject<T>>();
+      const key = objectKey(object.metadata);
+      if (what === 'deleted') objects.delete(key);
+      else objects.set(key, object);
+      if (objects.size > 0) byId.set(id, objects);
+      else byId.delete(id);
+      reconciler.wake(id);
+    },
+    onSynced: () => {
+      synced.resolve();
+      reconciler.wake(everything);
+    },
+    onError: (error) => logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch was interrupted'),
+  });
+  return {
+    async drain() {
+      synced.reject(new Error('stopping'));
+      await whenEnded;
+      await reconciler.drain();
+    },
+  };
+}

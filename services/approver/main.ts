@@ -1,0 +1,99 @@
+import { consumeEvents } from '@rollcall/shared/decisions';
+import type { StoredEvent } from '@rollcall/shared/events';
+import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import { readIdentity, rollcallVersion, type RunningService, runService, type ServiceContext, type ServiceWork } from '@rollcall/shared/service';
+import type { ApproverConfig } from './config.ts';
+import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds.ts';
+import { declareObjects } from './declare-objects.ts';
+import { startFenceProbe } from './fence-probe.ts';
+import { hearPeople } from './hear-people.ts';
+import { judgeHeldRequests, judgeRequest, type JudgeParts } from './judge-requests.ts';
+import { createPolicyEvaluator } from './policy-evaluator.ts';
+import { releaseName, settleRevocation } from './settle-clusters.ts';
+
+export { configSchema } from './config.ts';
+
+const metricHelp = {
+  rollcall_fence_ok: 'Whether the API server refuses decisions of people without the right: 1, or 0 while they are held.',
+  rollcall_approver_events_total: 'Events handled, by type.',
+} as const;
+
+const clientOptions = { fieldManager: 'rollcall-approver', userAgent: `rollcall-approver/${rollcallVersion}` };
+
+/** What wakes the approver; what follows is in the record. */
+async function handleEvent(parts: JudgeParts, event: StoredEvent): Promise<void> {
+  const { correlation, traceparent } = event;
+  const trace = { correlation, traceparent };
+  switch (`${event.kind}.${event.type}`) {
+    case 'cluster.requested':
+      return judgeRequest(parts, event.id, trace);
+    case 'cluster.left':
+      return releaseName(parts.log, event.id, trace);
+    case 'policy.declared':
+    case 'policy.withdrawn':
+      return judgeHeldRequests(parts);
+    default:
+      return settleRevocation(parts.log, event.id, trace);
+  }
+}
+
+async function work({ nc, log, logger, metrics }: ServiceContext, config: ApproverConfig): Promise<ServiceWork> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const nowMs = Date.now;
+  const heartbeat = { intervalSeconds: config.heartbeatIntervalSeconds, graceSeconds: config.heartbeatGraceSeconds };
+  const deadlineMs = config.policyDeadlineMs;
+  const client = createKubeClient(loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext }), clientOptions);
+  const { fenceProbeKubeconfig: path, fenceProbeContext: context } = config;
+  const probeClient = path === undefined ? undefined : createKubeClient(loadKubeAccess({ path, context }), clientOptions);
+
+  const fence = startFenceProbe({
+    client: probeClient,
+    logger,
+    onChange: (missing) => {
+      metrics.gauge('rollcall_fence_ok', missing === undefined ? 1 : 0);
+      if (missing === undefined) people.lookAgain();
+    },
+  });
+  const people = hearPeople({ log, client, logger, signal, fence, heartbeat, nowMs });
+  const declaring = { log, client, logger, signal, nowMs };
+  const declarations = [
+    declareObjects(declaring, declaredTokens({ allowEndless: config.allowEndlessTokens, logger, nowMs })),
+    declareObjects(declaring, declaredPolicies(logger)),
+    declareObjects(declaring, declaredSets),
+  ];
+  const evaluator = createPolicyEvaluator({ deadlineMs });
+  const judging: JudgeParts = { log, logger, evaluator, deadlineMs, heartbeat, nowMs };
+  const consumption = await consumeEvents(nc, {
+    service: 'approver',
+    logger,
+    async handle(event) {
+      await handleEvent(judging, event);
+      metrics.count('rollcall_approver_events_total', { type: `${event.kind}.${event.type}` });
+    },
+  });
+  return {
+    // Without Kubernetes only the picture and the keyboard are away: decisions go on, so it is no reason to be unready.
+    async drain() {
+      await consumption.drain();
+      fence.stop();
+      stop.abort();
+      await Promise.all([people.drain(), ...declarations.map((each) => each.drain())]);
+      await evaluator.close();
+      client.close();
+      probeClient?.close();
+    },
+  };
+}
+
+/** Starts the approver: it decides about requests, by policy or because a person asked in Kubernetes. */
+export function start(config: ApproverConfig): Promise<RunningService> {
+  return runService({
+    name: 'approver',
+    description: 'decides which clusters may join',
+    config,
+    identity: readIdentity(config.identityFile, {}),
+    metrics: metricHelp,
+    work: (context) => work(context, config),
+  });
+}

@@ -1,0 +1,202 @@
+import { toRollcallError } from '@rollcall/shared/errors';
+import {
+  readIdentity,
+  type RunningService,
+  runService,
+  type ServiceContext,
+  type ServiceWork,
+} from '@rollcall/shared/service';
+import type { HeartbeatConfig } from './config.ts';
+import { memberOfNotice } from './connection-notice.ts';
+import { systemClock as clock } from './hub-clock.ts';
+import { keepTime } from './keep-time.ts';
+import { knownCluster, readKnownClusters } from './known-clusters.ts';
+import { LivenessEngine } from './liveness-engine.ts';
+import { livenessStates } from './cluster-table.ts';
+import { membershipOf } from './membership.ts';
+import { receiveBeats } from './receive-beats.ts';
+import { watchRecords } from './record-watch.ts';
+import { joinSiblings } from './siblings.ts';
+import { readStorm, writeStorm } from './storm-log.ts';
+import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
+
+export { configSchema } from './config.ts';
+
+const metricNames = {
+  rollcall_liveness_clusters: 'Clusters by liveness state.',
+  rollcall_beats_total: 'Beats of members.',
+  rollcall_beats_unknown_total: 'Beats of ids that are no members.',
+  rollcall_beats_malformed_total: 'Messages on beat subjects that are no beats.',
+  rollcall_connection_notices_total: 'Notices of the NATS server about connections of members, by kind.',
+  rollcall_liveness_transitions_total: 'Transitions written by this replica, by new state.',
+  rollcall_liveness_deaf_total:
+    'How often own messages did not come back, so that nobody was declared silent.',
+  rollcall_storm: '1 while transitions are held because a large part of the fleet went silent together.',
+} as const;
+
+/** The state that an event of ours leaves a cluster in. */
+const stateAfter: Readonly<Record<string, string>> = {
+  joined: 'ready',
+  ready: 'ready',
+  suspect: 'suspect',
+  unreachable: 'unreachable',
+  stopped: 'stopped',
+};
+
+/** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
+export async function start(config: HeartbeatConfig): Promise<RunningService> {
+  return runService({
+    name: 'heartbeat',
+    description: 'hears beats; writes who is alive',
+    config,
+    identity: readIdentity(config.identityFile, {}),
+    metrics: metricNames,
+    work: (context) => work(context, config),
+  });
+}
+
+async function work(
+  { nc, log, logger, metrics }: ServiceContext,
+  config: HeartbeatConfig,
+): Promise<ServiceWork> {
+  let writer: TransitionWriter | undefined;
+  const stormWrites = new Set<Promise<void>>();
+  const live = (clusterId: string, state: string, reason: string) => {
+    if (!nc.isClosed())
+      nc.publish(`rollcall.live.${clusterId}`, JSON.stringify({ state, atMs: clock.hubMs(), reason }));
+  };
+  const engine = new LivenessEngine({
+    nowMs: clock.monotonicMs(),
+    suspectAfterMs: config.suspectAfter,
+    storm: {
+      share: config.stormShare,
+      minimum: config.stormMinimum,
+      windowMs: config.stormWindow,
+      deadlineMs: config.stormDeadline,
+    },
+    output: {
+      wish: (wish) => writer?.write(wish),
+      live,
+      storm(change, silent, known) {
+        logger.warn({ count: silent, state: change }, 'a large part of the fleet went silent together');
+        const writing = writeStorm(log, { change, silent, known, nowMs: clock.hubMs() })
+          .catch((thrown: unknown) =>
+            logger.error({ err: toRollcallError(thrown) }, 'storm could not be written'),
+          )
+          .finally(() => stormWrites.delete(writing));
+        stormWrites.add(writing);
+      },
+    },
+  });
+  const listenAfresh = () => engine.listenAfresh(clock.monotonicMs());
+
+  const siblings = joinSiblings(nc, (clusterId) => {
+    const lastBeatMs = engine.lastBeatMs(clusterId);
+    return lastBeatMs === undefined || lastBeatMs === -Infinity
+      ? undefined
+      : clock.monotonicMs() - lastBeatMs;
+  });
+  writer = createTransitionWriter({
+    engine,
+    log,
+    siblings,
+    clock,
+    logger,
+    written(wish) {
+      metrics.count('rollcall_liveness_transitions_total', { to: wish.state });
+      live(wish.clusterId, wish.state, wish.cause);
+    },
+    deaf() {
+      metrics.count('rollcall_liveness_deaf_total');
+      listenAfresh();
+    },
+  });
+  const watch = watchRecords(nc, {
+    log,
+    logger,
+    isNews: (clusterId, type) => {
+      const isOwnWriting = engine.isWriting(clusterId) && type in stateAfter;
+      return !isOwnWriting && (engine.stateOf(clusterId) ?? 'neverSeen') !== stateAfter[type];
+    },
+    changed(clusterId, record) {
+      const member = membershipOf(record);
+      if (member) engine.put(knownCluster(clusterId, member, clock), clock.monotonicMs());
+      else engine.remove(clusterId, clock.monotonicMs());
+    },
+  });
+
+  /** What is heard meanwhile waits, so that nothing older overwrites it. */
+  async function readAll(): Promise<void> {
+    watch.close();
+    const members = await readKnownClusters(log, logger);
+    const nowMs = clock.monotonicMs();
+    for (const clusterId of engine.clusterIds()) if (!members.has(clusterId)) engine.remove(clusterId, nowMs);
+    for (const [clusterId, member] of members) engine.put(knownCluster(clusterId, member, clock), nowMs);
+    watch.open();
+  }
+
+  const notices = (['connected', 'disconnected'] as const).map((kind) =>
+    nc.subscribe(`rollcall.sys.${kind}`, {
+      callback: (error, message) => {
+        const member = error ? undefined : memberOfNotice(message.string());
+        if (!member) return;
+        metrics.count('rollcall_connection_notices_total', { kind });
+        if (kind === 'connected') engine.connected(member);
+        else engine.disconnected(member, clock.monotonicMs());
+      },
+    }),
+  );
+  if (await readStorm(log)) engine.holdForStorm(clock.monotonicMs());
+  await readAll();
+  const beats = receiveBeats(nc, { engine, log, clock, logger });
+  await nc.flush();
+  listenAfresh();
+
+  let isConnected = true;
+  async function followConnection(): Promise<void> {
+    for await (const { type } of nc.status()) {
+      if (type === 'disconnect') isConnected = false;
+      if (type !== 'reconnect') continue;
+      // Events, beats and notices were missed: everything is read again, and everybody has a whole grace.
+      engine.forgetConnections();
+      for (;;) {
+        try {
+          await readAll();
+          break;
+        } catch (thrown) {
+          if (nc.isClosed()) return;
+          logger.warn({ err: toRollcallError(thrown) }, 'clusters could not be read after a reconnect');
+        }
+      }
+      listenAfresh();
+      isConnected = true;
+    }
+  }
+  void followConnection();
+
+  const stopTime = keepTime({
+    engine,
+    clock,
+    logger,
+    isListening: () => isConnected,
+    everySecond() {
+      for (const state of livenessStates)
+        metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state });
+      metrics.gauge('rollcall_beats_total', beats.counts.taken);
+      metrics.gauge('rollcall_beats_unknown_total', beats.counts.unknown);
+      metrics.gauge('rollcall_beats_malformed_total', beats.counts.malformed);
+      metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);
+    },
+  });
+  return {
+    notReady: () => (isConnected ? undefined : 'not connected to the bus'),
+    async drain() {
+      stopTime();
+      for (const subscription of notices) subscription.unsubscribe();
+      siblings.stop();
+      await Promise.all([beats.stop(), watch.stop()]);
+      await writer.drain();
+      await Promise.allSettled(stormWrites);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import { beatFlagsOf, type EventLog } from '@rollcall/shared/bus';
+import { clusterRecord, isSafeId } from '@rollcall/shared/events';
+import type { Logger } from '@rollcall/shared/service';
+import { idStart, subjectBytes } from './beat-subject.ts';
+import type { HubClock } from './hub-clock.ts';
+import { knownCluster } from './known-clusters.ts';
+import type { LivenessEngine } from './liveness-engine.ts';
+import { membershipOf } from './membership.ts';
+import { UnknownClusters } from './unknown-clusters.ts';
+
+/** Look-ups of unknown ids under way; a flood beyond it is only counted, the next beat of a real one comes. */
+const lookUpsAtOnce = 64;
+
+export interface BeatReceiver {
+  /** How many beats came; of ids that are no members; with a body that is no beat. */
+  readonly counts: { taken: number; unknown: number; malformed: number };
+  stop(): Promise<void>;
+}
+
+/**
+ * Hears the beats of all clusters. A known id costs one look into the table; an unknown one costs one read of its record,
+ * and is then ignored for a while if it is no member.
+ */
+export function receiveBeats(
+  nc: NatsConnection,
+  options: { engine: LivenessEngine; log: Pick<EventLog, 'read'>; clock: HubClock; logger: Logger },
+): BeatReceiver {
+  const { engine, log, clock, logger } = options;
+  const counts = { taken: 0, unknown: 0, malformed: 0 };
+  const unknown = new UnknownClusters();
+  const lookUps = new Set<Promise<void>>();
+
+  async function lookUp(id: string, flags: number, nowMs: number): Promise<void> {
+    try {
+      const member = membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
+      if (!member) return;
+      engine.put(knownCluster(id, member, clock), nowMs);
+      engine.hear(Buffer.from(id, 'latin1'), 0, id.length, flags, nowMs);
+    } catch (error) {
+      logger.warn({ err: error as Error, clusterId: id }, 'record could not be read');
+    }
+  }
+
+  function heardUnknown(subject: Uint8Array, start: number, flags: number): void {
+    counts.unknown++;
+    const nowMs = clock.monotonicMs();
+    if (lookUps.size >= lookUpsAtOnce || unknown.has(subject, start, nowMs)) return;
+    const id = Buffer.from(subject.buffer, subject.byteOffset + start, subject.length - start).toString(
+      'latin1',
+    );
+    if (!isSafeId(id)) return;
+    unknown.add(id, nowMs);
+    const work = lookUp(id, flags, nowMs).finally(() => lookUps.delete(work));
+    lookUps.add(work);
+  }
+
+  const callback = (error: Error | null, message: Msg) => {
+    if (error) return;
+    const flags = beatFlagsOf(message.data);
+    if (flags < 0) {
+      counts.malformed++;
+      return;
+    }
+    const subject = subjectBytes(message);
+    const start = idStart(subject);
+    if (engine.hear(subject, start, subject.length, flags, clock.monotonicMs())) counts.taken++;
+    else heardUnknown(subject, start, flags);
+  };
+  const subscriptions = ['rollcall.beat.*', 'rollcall.beatp.*.*'].map((subject) =>
+    nc.subscribe(subject, { callback }),
+  );
+  return {
+    counts,
+    async stop() {
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      await Promise.allSettled(lookUps);
+    },
+  };
+}

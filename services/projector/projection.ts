@@ -1,0 +1,80 @@
+import type { FactStore } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import type { ServiceContext } from '@rollcall/shared/service';
+import type { ProjectorConfig } from './config.ts';
+import { createDirtyObjects, type DirtyObjects } from './dirty-objects.ts';
+import { type KubeView, watchOurKinds } from './kube-view.ts';
+import { createClusterProjection } from './project-cluster.ts';
+import { createDeclaredProjection } from './project-declared.ts';
+import { createThrottle } from './throttle.ts';
+import { clusterKey } from './what-is-dirty.ts';
+import { createWriteBudget, type WriteBudget } from './write-budget.ts';
+import { createObjectWriter } from './write-object.ts';
+
+/** Passes at the same time: enough to keep the API server busy, and no more than it serves well (facts: 8 to 32). */
+const concurrency = 16;
+/** A member that reports a changed figure every few seconds costs one write in this time. */
+const factIntervalMs = 10_000;
+const retry = { firstMs: 100, retryableMs: 5000, permanentMs: 60_000 } as const;
+
+/** @param failures - 1 after the first in a row */
+export function retryInMs(error: unknown, failures: number): number {
+  const most = toRollcallError(error).retry ? retry.retryableMs : retry.permanentMs;
+  return Math.min(retry.firstMs * 2 ** Math.min(failures - 1, 16), most);
+}
+
+/** Everything between the events and the API server, in one process. */
+export interface Projection {
+  readonly view: KubeView;
+  readonly dirty: DirtyObjects;
+  readonly budget: WriteBudget;
+}
+
+export interface ProjectionParts {
+  readonly client: KubeClient;
+  readonly facts: FactStore;
+  readonly config: Pick<ProjectorConfig, 'settleMs' | 'joinSettleMs' | 'writesPerSecond'>;
+  /** Ends the watches. */
+  readonly signal: AbortSignal;
+}
+
+/** Wires the view, the writer and what projects each kind. Nothing is projected before something is marked. */
+export function createProjection(context: ServiceContext, parts: ProjectionParts): Projection {
+  const { log, logger, metrics: figures } = context;
+  const { client, facts, config, signal } = parts;
+  const budget = createWriteBudget(config.writesPerSecond);
+  const writer = createObjectWriter(client, { budget, metrics: figures });
+  const view: KubeView = watchOurKinds(client, {
+    signal,
+    onSynced: () => dirty.retryFailed(),
+    onError: (resource, error) =>
+      logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch interrupted'),
+  });
+  const cluster = createClusterProjection({
+    log,
+    facts,
+    view,
+    writer,
+    logger,
+    metrics: figures,
+    factThrottle: createThrottle({ firstAfterMs: 1000, intervalMs: factIntervalMs }),
+    nowMs: Date.now,
+    settleMs: { undecided: config.settleMs, joining: config.joinSettleMs },
+    mark: (clusterId) => dirty.mark(clusterKey(clusterId)),
+  });
+  const declared = createDeclaredProjection({ log, view, writer, nowMs: Date.now });
+  const passes = { cluster, token: declared.token, policy: declared.policy, set: declared.set };
+  const dirty: DirtyObjects = createDirtyObjects({
+    concurrency,
+    retryInMs,
+    pass: async (key) => {
+      const [kind = '', id = ''] = key.split('/');
+      figures.gauge('rollcall_projector_dirty', dirty.size());
+      return passes[kind as keyof typeof passes](id);
+    },
+    onError: (key, error, delayMs) =>
+      logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
+  });
+  return { view, dirty, budget };
+}

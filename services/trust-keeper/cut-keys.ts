@@ -1,0 +1,100 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import { RollcallError } from '@rollcall/shared/errors';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  cut,
+  draft,
+  isNewer,
+  type StoredEvent,
+} from '@rollcall/shared/events';
+import { keyFingerprint } from '@rollcall/shared/trust';
+import type { Connection, SystemAccount } from './system-account.ts';
+
+export interface CutWorld {
+  readonly log: Pick<EventLog, 'read' | 'append'>;
+  readonly system: Pick<SystemAccount, 'connectionsOf' | 'kick'>;
+  /** Public key of the account AGENTS. */
+  readonly account: string;
+  readonly longestLifeMs: number;
+  nowMs(): number;
+  /** Returns once the servers refuse every key that the stream says is taken back. */
+  keepClaims(): Promise<void>;
+  onKick?(): void;
+}
+
+/**
+ * Which keys this `revoked` is still to be followed by a `cut` for.
+ * @returns none when one has followed, when the cluster was approved again meanwhile, or when they have all lapsed
+ */
+export function keysToCut(
+  record: Pick<ClusterRecord, 'lastOf' | 'decision'>,
+  event: Pick<StoredEvent, 'epoch' | 'sequence'>,
+  valid: { nowMs: number; longestLifeMs: number },
+): string[] {
+  const told = record.lastOf['trust-keeper'];
+  if (told && isNewer(told, event)) return [];
+  const taken = record.decision?.revokedKeys ?? [];
+  return taken.filter(({ atMs }) => atMs + valid.longestLifeMs >= valid.nowMs).map(({ key }) => key);
+}
+
+/** Rounds of looking and kicking; a kicked client may be back in a moment, on a new connection. */
+const mostRounds = 5;
+
+/**
+ * Ends the connections of a key that the server let be: those whom the callout let in are known by name, and their JWT is
+ * not one that a revocation names. Who comes back through the callout is the registrar's to judge.
+ * @throws RollcallError KEY_NOT_CUT
+ */
+async function endConnections(world: CutWorld, key: string): Promise<void> {
+  const before = await world.system.connectionsOf(world.account, key);
+  const isOld = (one: Connection) =>
+    before.some(({ serverId, cid }) => serverId === one.serverId && cid === one.cid);
+  let left = before;
+  for (let round = 1; left.length > 0; round++) {
+    if (round > mostRounds) {
+      const message = `${left.length} connections of the key ${keyFingerprint(key)} are still there`;
+      throw new RollcallError('KEY_NOT_CUT', message);
+    }
+    await Promise.all(left.map((connection) => world.system.kick(connection)));
+    world.onKick?.();
+    left = (await world.system.connectionsOf(world.account, key)).filter(isOld);
+  }
+}
+
+/** Brings about what a `revoked` says, and tells it once it was seen to be so. */
+export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void> {
+  const aggregate = { kind: event.kind, id: event.id };
+  const done = new Set<string>();
+  await decideAndAppend(
+    world.log,
+    {
+      async gather() {
+        const record = clusterRecord(await world.log.read(aggregate));
+        const nowMs = world.nowMs();
+        const keys = keysToCut(record, event, { nowMs, longestLifeMs: world.longestLifeMs });
+        const open = keys.filter((key) => !done.has(key));
+        if (open.length > 0) {
+          await world.keepClaims();
+          await Promise.all(open.map((key) => endConnections(world, key)));
+          for (const key of open) done.add(key);
+        }
+        return { record, keys, nowMs: world.nowMs() };
+      },
+      decide({ record, keys, nowMs }) {
+        const key = keys.at(-1);
+        if (key === undefined) return [];
+        const message = `the servers refuse ${keys.map(keyFingerprint).join(', ')} and have no connection of it`;
+        const what = {
+          by: { service: 'trust-keeper' },
+          reason: 'Cut',
+          message,
+          section: { key, atMs: nowMs },
+        };
+        return [draft(cut, record, what)];
+      },
+    },
+    { correlation: event.correlation, traceparent: event.traceparent },
+  );
+}

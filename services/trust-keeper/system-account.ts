@@ -1,0 +1,114 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { Revocations } from './revocation-list.ts';
+
+/** One connection of a user to one server. */
+export interface Connection {
+  readonly serverId: string;
+  readonly cid: number;
+}
+
+/** What is asked of the servers as the SYS user. Every method throws CLAIMS_NOT_APPLIED when a server says no or nothing. */
+export interface SystemAccount {
+  /** The JWT of an account as the server has stored it; empty when it has none. */
+  lookUp(account: string): Promise<string>;
+  /** The server says "updated" also to claims that it will not act on (measured): see `applied`. */
+  push(accountJwt: string): Promise<void>;
+  /** The revocations that each server acts on. */
+  applied(account: string): Promise<Revocations[]>;
+  /** Connections of a user key, also of users whose *name* is that key: those whom the callout let in. */
+  connectionsOf(account: string, user: string): Promise<Connection[]>;
+  /** Ends a connection; none of that number is no mistake. */
+  kick(connection: Connection): Promise<void>;
+}
+
+const timeoutMs = 5000;
+/** Nobody says how many servers there are: all have answered when none has for this long. Only the proof waits for it. */
+const stallMs = 150;
+const pageSize = 1024;
+
+const server = z.looseObject({ id: z.string() });
+const updateAnswer = z.looseObject({
+  data: z.looseObject({ code: z.int(), message: z.string().optional() }).optional(),
+  error: z.looseObject({ description: z.string().optional() }).optional(),
+});
+const accountAnswer = z.looseObject({
+  data: z.looseObject({
+    account_detail: z.looseObject({ revoked_user: z.record(z.string(), z.string()).optional() }).optional(),
+  }),
+});
+const connectionsAnswer = z.looseObject({
+  server,
+  data: z.looseObject({
+    total: z.int(),
+    connections: z.array(z.looseObject({ cid: z.int() })).nullish(),
+  }),
+});
+
+function notApplied(cause: unknown): RollcallError {
+  return new RollcallError(
+    'CLAIMS_NOT_APPLIED',
+    `the NATS server did not answer as expected: ${String(cause)}`,
+    { cause },
+  );
+}
+
+export function createSystemAccount(nc: NatsConnection): SystemAccount {
+  async function ask(subject: string, body: string): Promise<string> {
+    try {
+      return (await nc.request(subject, body, { timeout: timeoutMs })).string();
+    } catch (cause) {
+      throw notApplied(cause);
+    }
+  }
+
+  /** The answers of all servers. */
+  async function askAll<Answer>(subject: string, body: object, answer: z.ZodType<Answer>): Promise<Answer[]> {
+    const answers: Answer[] = [];
+    try {
+      const options = { strategy: 'stall', maxWait: timeoutMs, stall: stallMs } as const;
+      for await (const message of await nc.requestMany(subject, JSON.stringify(body), options)) {
+        answers.push(answer.parse(message.json()));
+      }
+    } catch (cause) {
+      throw notApplied(cause);
+    }
+    if (answers.length === 0) throw notApplied(`nobody answers on ${subject}`);
+    return answers;
+  }
+
+  return {
+    lookUp: (account) => ask(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, ''),
+    async push(accountJwt) {
+      const text = await ask('$SYS.REQ.CLAIMS.UPDATE', accountJwt);
+      const { data, error } = updateAnswer.parse(JSON.parse(text));
+      if (data?.code !== 200) throw notApplied(error?.description ?? data?.message);
+    },
+    async applied(account) {
+      const answers = await askAll('$SYS.REQ.SERVER.PING.ACCOUNTZ', { account }, accountAnswer);
+      return answers.map(({ data }) =>
+        Object.fromEntries(
+          Object.entries(data.account_detail?.revoked_user ?? {}).map(([key, time]) => [
+            key,
+            Date.parse(time) / 1000,
+          ]),
+        ),
+      );
+    },
+    async connectionsOf(account, user) {
+      const found: Connection[] = [];
+      for (let offset = 0; ; offset += pageSize) {
+        const body = { auth: true, acc: account, user, limit: pageSize, offset };
+        const pages = await askAll('$SYS.REQ.SERVER.PING.CONNZ', body, connectionsAnswer);
+        for (const page of pages) {
+          for (const { cid } of page.data.connections ?? []) found.push({ serverId: page.server.id, cid });
+        }
+        if (pages.every(({ data }) => data.total <= offset + pageSize)) return found;
+      }
+    },
+    async kick({ serverId, cid }) {
+      await ask(`$SYS.REQ.SERVER.${serverId}.KICK`, JSON.stringify({ cid }));
+    },
+  };
+}

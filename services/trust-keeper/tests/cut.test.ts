@@ -1,0 +1,102 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { agentsAccountClaims } from '@rollcall/shared/rights';
+import { type KeeperWorld, startWorld } from './keeper-world.ts';
+
+let world: KeeperWorld;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world?.[Symbol.asyncDispose]());
+
+async function connected(...how: Parameters<KeeperWorld['tryAs']>): Promise<NatsConnection> {
+  const nc = await world.tryAs(...how);
+  if (typeof nc === 'string') throw new Error(nc);
+  return nc;
+}
+
+test('a revoked member is cut and stays out, and nobody else is', async () => {
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  const one = world.hub.agentCredentials('member', 'one');
+  const other = world.hub.agentCredentials('member', 'other');
+  const [oneConnection, otherConnection] = [await connected(one), await connected(other)];
+
+  await world.say('revoked', 'one', [one.publicKey]);
+  const { cut } = await world.cut('one');
+  expect(cut?.key).toBe(one.publicKey);
+  await oneConnection.closed();
+  expect(await world.tryAs(one)).toContain('Authorization Violation');
+  expect(await world.system.connectionsOf(world.keys.agents, one.publicKey)).toEqual([]);
+  // A connection that is alive answers a ping.
+  await otherConnection.flush();
+  expect(await world.tryAs(other)).not.toBeTypeOf('string');
+});
+
+test('who was revoked stays out after kill -9 of the server, and comes in after a new approval', async () => {
+  await using keeper = await world.startKeeper();
+  const one = world.hub.agentCredentials('member', 'one');
+  await world.say('revoked', 'one', [one.publicKey]);
+  await world.cut('one');
+  await world.killAndRestartServer();
+  expect(await world.tryAs(one)).toContain('Authorization Violation');
+
+  await world.say('approved', 'one');
+  let again = await world.tryAs(world.hub.agentCredentials('member', 'one', { seed: one.seed }));
+  while (typeof again === 'string') again = await world.tryAs(one);
+  expect(keeper.notReady()).toBeUndefined();
+  expect(await world.stored()).toEqual({});
+});
+
+test('what was revoked while no keeper ran is refused once one starts', async () => {
+  const one = world.hub.agentCredentials('member', 'one');
+  await world.say('revoked', 'one', [one.publicKey]);
+  const connection = await connected(one);
+  await using keeper = await world.startKeeper();
+  await connection.closed();
+  expect(keeper.notReady()).toBeUndefined();
+  expect(Object.keys(await world.stored())).toEqual([one.publicKey]);
+});
+
+test('a connection that the server knows by the name of its user is ended too', async () => {
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  // As the callout lets agents in: by another user key, which no revocation names, with the agent's key as the user's name.
+  const agentKey = createNkey('user').publicKey;
+  const nc = await connected(world.hub.agentCredentials('returning', agentKey), agentKey);
+  expect(await world.system.connectionsOf(world.keys.agents, agentKey)).toHaveLength(1);
+  await world.say('revoked', 'one', [agentKey]);
+  await world.cut('one');
+  await nc.closed();
+  expect(await world.system.connectionsOf(world.keys.agents, agentKey)).toEqual([]);
+});
+
+test('two keepers at once end with the whole list', async () => {
+  await using one = await world.startKeeper();
+  await using two = await world.startKeeper();
+  const keys = Array.from({ length: 20 }, () => createNkey('user').publicKey);
+  await Promise.all(keys.map((key, index) => world.say('revoked', `c${index}`, [key])));
+  await Promise.all(keys.map((_key, index) => world.cut(`c${index}`)));
+  expect(Object.keys(await world.stored())).toEqual(keys.toSorted());
+  const applied = await world.system.applied(world.keys.agents);
+  for (const revocations of applied) expect(Object.keys(revocations).toSorted()).toEqual(keys.toSorted());
+  expect([one.notReady(), two.notReady()]).toEqual([undefined, undefined]);
+});
+
+test('claims that differ in more than revocations are not signed over', async () => {
+  const { stateDir } = world.hub;
+  const offline = JSON.parse(readFileSync(join(stateDir, 'offline', 'keys.json'), 'utf8')) as {
+    operatorSigners: string[];
+  };
+  const signer = nkeyFromSeed(offline.operatorSigners[0] ?? '');
+  const nats = { ...agentsAccountClaims(world.keys, {}), description: 'somebody was here' };
+  const nowMs = Date.now() + 2000;
+  await world.system.push(encodeJwt({ subject: world.keys.agents, name: 'AGENTS', nowMs, nats }, signer));
+  await world.say('revoked', 'one', [createNkey('user').publicKey]);
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toContain('more than revocations');
+  expect(await world.stored()).toEqual({});
+});

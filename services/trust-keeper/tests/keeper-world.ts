@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { type BusCredentials, connectBus, connectionOptions, jwtProof } from '@rollcall/shared/bus';
+import {
+  approved,
+  clusterRecord,
+  type ClusterRecord,
+  type Decision,
+  draft,
+  revoked,
+} from '@rollcall/shared/events';
+import type { HubKeys } from '@rollcall/shared/rights';
+import { decodeJwt } from '@rollcall/shared/trust';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import { configSchema, start } from '../main.ts';
+import { createSystemAccount, type SystemAccount } from '../system-account.ts';
+
+export interface KeeperWorld extends AsyncDisposable {
+  readonly hub: TestHub;
+  /** The SYS user of the trust-keeper, to look at what it did and to do harm. */
+  readonly system: SystemAccount;
+  readonly keys: HubKeys;
+  startKeeper(): Promise<AsyncDisposable & { notReady(): string | undefined }>;
+  /** Appends a word of the approver: who is approved has no key taken back; who is revoked has these. */
+  say(word: 'approved' | 'revoked', clusterId: string, keys?: readonly string[]): Promise<void>;
+  /** The record, once it has a `cut` after the approver's last word. */
+  cut(clusterId: string): Promise<ClusterRecord>;
+  /**
+   * Connects as an agent does, or says how it was refused.
+   * @param shownUser - what the server shows as the user instead of the key: for users of the callout, that is their name
+   */
+  tryAs(credentials: BusCredentials, shownUser?: string): Promise<NatsConnection | string>;
+  killAndRestartServer(): Promise<void>;
+  /** The revocation list that the server has stored. */
+  stored(): Promise<Record<string, number>>;
+}
+
+export async function startWorld(): Promise<KeeperWorld> {
+  const hub = await startTestHub();
+  const settings = hub.serviceSettings('trust-keeper');
+  const identity = JSON.parse(readFileSync(settings['identityFile'] ?? '', 'utf8')) as {
+    sys: BusCredentials;
+    hubKeys: HubKeys;
+  };
+  const sys = await connectBus(hub.address, identity.sys, 'trust-keeper');
+  const system = createSystemAccount(sys);
+  let approver = await hub.openLog('approver');
+  const watcher = await hub.connectAs('ops');
+  const agents: NatsConnection[] = [];
+  const read = async (id: string) => clusterRecord(await approver.read({ kind: 'cluster', id }));
+
+  return {
+    hub,
+    system,
+    keys: identity.hubKeys,
+    async startKeeper() {
+      const running = await start(configSchema.parse(settings));
+      return { notReady: () => running.notReady(), [Symbol.asyncDispose]: () => running.stop() };
+    },
+    async say(word, clusterId, keys = []) {
+      const record = await read(clusterId);
+      const section: Decision = {
+        verdict: word,
+        requestId: 'R1',
+        key: 'K1',
+        clusterName: clusterId,
+        namespace: clusterId,
+        labels: {},
+        access: 'None',
+        namespacePolicy: 'Delete',
+        unschedulable: false,
+        taints: [],
+        heartbeat: { intervalSeconds: 15, graceSeconds: 60 },
+        by: { person: 'test' },
+        reason: 'Test',
+        message: 'said by a test',
+        decidedAtMs: Date.now(),
+        revokedKeys: keys.map((key) => ({ key, atMs: Date.now() })),
+      };
+      const definition = word === 'approved' ? approved : revoked;
+      await approver.append([draft(definition, record, { reason: 'Test', message: 'm', section })], {
+        correlation: 'test',
+      });
+    },
+    async cut(clusterId) {
+      const heard = watcher.subscribe(`rollcall.events.cluster.${clusterId}.>`);
+      try {
+        for (;;) {
+          const record = await read(clusterId);
+          const last = record.lastOf['trust-keeper'];
+          if (last && last.sequence > (record.lastOf.approver?.sequence ?? 0)) return record;
+          await heard[Symbol.asyncIterator]().next();
+        }
+      } finally {
+        heard.unsubscribe();
+      }
+    },
+    async tryAs(credentials, shownUser) {
+      const proof = jwtProof(credentials);
+      try {
+        const nc = await connect({
+          ...connectionOptions(hub.address, 'agent'),
+          authenticator: (nonce) => ({
+            ...proof(nonce),
+            ...(shownUser === undefined ? {} : { user: shownUser }),
+          }),
+          reconnect: false,
+          timeout: 5000,
+        });
+        agents.push(nc);
+        return nc;
+      } catch (error) {
+        return String(error);
+      }
+    },
+    async killAndRestartServer() {
+      await hub.natsServer.kill();
+      await hub.natsServer.restart();
+      // The old connection comes back by itself, but not yet.
+      approver = await hub.openLog('approver');
+    },
+    async stored() {
+      const claims = decodeJwt(await system.lookUp(identity.hubKeys.agents));
+      return (claims?.nats['revocations'] ?? {}) as Record<string, number>;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled([sys, ...agents].map((nc) => nc.close()));
+      await hub[Symbol.asyncDispose]();
+    },
+  };
+}

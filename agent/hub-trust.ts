@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { RollcallError } from '@rollcall/shared/errors';

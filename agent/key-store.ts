@@ -15,8 +15,8 @@ export interface AgentState {
   /** The key that signs the hub's answers, pinned at the first one. */
   readonly answerKey?: string;
   /** A user JWT to wait with, until the answer comes. */
-  readonly waitingJwt?: string;
-  readonly member?: MemberState;
+  readonly waitingJwt?: string | undefined;
+  readonly member?: MemberState | undefined;
 }
 
 export interface MemberState {

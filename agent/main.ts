@@ -14,10 +14,11 @@ import { readMemberFacts } from './member-facts.ts';
 import { type Admission, createMembership, type Membership, type Patience } from './membership.ts';
 import { newAgentState, ownKeyOf } from './own-keys.ts';
 import type { OnPhase } from './phase.ts';
-import { createStateKeeper } from './state-keeper.ts';
+import { createStateKeeper, type StateKeeper } from './state-keeper.ts';
 
 export { clusterNameOf, readClusterId } from './cluster-identity.ts';
-export type { HubTrust } from './hub-trust.ts';
+export { type HubAddress, formatHubAddress, parseHubAddress } from './hub-address.ts';
+export { connectionFailure, findHubCa, type HubTrust } from './hub-trust.ts';
 export type { AgentState, KeyStore } from './key-store.ts';
 export { directoryKeyStore } from './key-store-directory.ts';
 export { secretKeyStore } from './key-store-secret.ts';
@@ -108,16 +109,15 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
 
   const admitted = Promise.withResolvers<Admission>();
   let membership: Membership | undefined;
-  let kept: () => Promise<void> = () => Promise.resolve();
+  let keeper: StateKeeper | undefined;
 
   async function live(): Promise<void> {
     const clusterId = known?.clusterId ?? (await untilKnown(firstId, member));
     const clusterName = clusterNameOf({ ...naming, clusterId });
     const state = known ?? newAgentState({ clusterId, hubId: token?.hubId ?? '' });
     const ownKey = ownKeyOf(state, store.place);
-    const keeper = createStateKeeper(store, { state, isKept: known !== undefined, logger, signal });
-    kept = () => keeper.kept();
-    kept().catch(() => undefined);
+    keeper = createStateKeeper(store, { state, isKept: known !== undefined, logger, signal });
+    keeper.kept().catch(() => undefined);
     onPhase({
       phase: 'preflight',
       message: `cluster "${clusterName}" (${clusterId})`,
@@ -170,7 +170,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   let stopped: Promise<void> | undefined;
   async function stop(): Promise<void> {
     await membership?.leave();
-    await Promise.race([kept().catch(() => undefined), delay(identityCheckMs, undefined, { ref: false })]);
+    await Promise.race([keeper?.kept().catch(() => undefined), delay(identityCheckMs, undefined, { ref: false })]);
     stopping.abort();
     await running;
     await membership?.leave();

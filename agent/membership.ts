@@ -87,9 +87,14 @@ export function createMembership(options: MembershipOptions): Membership {
     onMemberChange: (isThere) =>
       tell('member', isThere ? "the member's API server answers again" : "the member's API server does not answer"),
   });
+  const readFacts = () => {
+    const first = firstFacts;
+    firstFacts = undefined;
+    return first ?? options.readFacts();
+  };
   const factsReport = createFactsReport({
     intervalMs: patience.factsIntervalMs,
-    read: options.readFacts,
+    read: readFacts,
     send(facts) {
       const member = memberLink();
       if (member) send(member, { verb: 'facts', body: { clusterId, facts } });
@@ -109,8 +114,7 @@ export function createMembership(options: MembershipOptions): Membership {
     let content: AskContent = { verb: 'renew', body: { clusterId } };
     if (verb === 'join') {
       // The hub must not learn of a key that a crash could lose.
-      const [facts] = await Promise.all([firstFacts ?? options.readFacts(), keeper.kept()]);
-      firstFacts = undefined;
+      const [facts] = await Promise.all([readFacts(), keeper.kept()]);
       factsReport.sent(facts);
       const tokenKey = token === undefined ? {} : { tokenKey: token.key.publicKey };
       content = { verb, body: { ...request, ...tokenKey, facts } };
@@ -171,7 +175,7 @@ export function createMembership(options: MembershipOptions): Membership {
     // A member whose connection stands is one, whatever else is being decided about it.
     if (credentials === undefined || link?.role === 'member') return;
     if (!isIssuedLater(credentials, keeper.state.waitingJwt)) return;
-    keeper.update(({ member: _, ...old }) => ({ ...old, waitingJwt: credentials }));
+    keeper.update((old) => ({ ...old, member: undefined, waitingJwt: credentials }));
   }
 
   /** Make before break: the connection with the new credentials stands and beats before the old one ends. */
@@ -182,7 +186,7 @@ export function createMembership(options: MembershipOptions): Membership {
     if (isUsed || (known?.jwt !== jwt && !isIssuedLater(jwt, known?.jwt)) || signal.aborted) return;
     const beatIntervalMs = Math.min(beatIntervalBoundsMs.most, Math.max(beatIntervalBoundsMs.least, result.beatIntervalMs));
     const member = { jwt, clusterName, namespace, beatIntervalMs, renewAtMs: joining.askAtMs };
-    keeper.update(({ waitingJwt: _, ...old }) => ({ ...old, member }));
+    keeper.update((old) => ({ ...old, waitingJwt: undefined, member }));
     token = undefined;
     if (link?.role === 'member') tell('renew', 'fresh credentials');
     else tell('approve', `admitted as "${clusterName}"`, { clusterId, clusterName });
@@ -225,22 +229,23 @@ export function createMembership(options: MembershipOptions): Membership {
     await before?.close();
   }
 
+  /** A hub with a new CA is found by its pin again; where a CA was given, that one stays what is trusted. */
   async function dial(credential: Credential): Promise<HubLink | undefined> {
     const caPem = keeper.state.hubCaPem ?? (await options.hubCa({ again: false }));
     try {
-      const dialed = await dialHub(credential, { addresses, caPem, clusterId, ownKey, tokenKey: token?.key });
-      if (dialed && keeper.state.hubCaPem === undefined) keeper.update((old) => ({ ...old, hubCaPem: caPem }));
-      return dialed;
+      return await dialTrusting(caPem, credential);
     } catch (error) {
-      if (toRollcallError(error).code === 'HUB_CA_WRONG') await renewTrust(caPem);
-      throw error;
+      if (toRollcallError(error).code !== 'HUB_CA_WRONG') throw error;
+      const fresh = await options.hubCa({ again: true });
+      if (fresh === caPem) throw error;
+      return await dialTrusting(fresh, credential);
     }
   }
 
-  /** A hub with a new CA is found by the pins again; without one the old CA stays what is trusted. */
-  async function renewTrust(refused: string): Promise<void> {
-    const caPem = await options.hubCa({ again: true });
-    if (caPem !== refused) keeper.update((old) => ({ ...old, hubCaPem: caPem }));
+  async function dialTrusting(caPem: string, credential: Credential): Promise<HubLink | undefined> {
+    const dialed = await dialHub(credential, { addresses, caPem, clusterId, ownKey, tokenKey: token?.key });
+    if (dialed && keeper.state.hubCaPem !== caPem) keeper.update((old) => ({ ...old, hubCaPem: caPem }));
+    return dialed;
   }
 
   /** Tries what the agent has, best first. */

@@ -14,8 +14,9 @@ export function renewalAtMs(options: {
   random: number;
 }): number {
   const { nowMs, answeredAtMs, renewAfterMs, expiresAtMs, random } = options;
-  const lifeMs = Math.max(0, expiresAtMs - answeredAtMs);
-  // A hub that says nonsense must not make the agent sleep past the end.
+  // A hub that says nonsense must not make the agent sleep past the end, or for ever.
+  const saidMs = expiresAtMs - answeredAtMs;
+  const lifeMs = Number.isFinite(saidMs) ? Math.max(0, saidMs) : 0;
   const afterMs = renewAfterMs > 0 && renewAfterMs < lifeMs ? renewAfterMs : (lifeMs * 2) / 3;
   return nowMs + Math.max(soonestMs, Math.round(afterMs * (1 - 0.05 * random)));
 }

@@ -8,7 +8,7 @@ import { reapStale } from './child-process-stale.ts';
 import type { ChildHandle } from './child-process.ts';
 import { loopbackPorts } from './control-plane-ports.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { applyHubManifests, createDefaultPolicy } from './hub-manifests.ts';
+import { applyHubManifests, createDefaults } from './hub-manifests.ts';
 import { type HubServicesOptions, startHubServices } from './hub-services.ts';
 import { type HubState, openHubState } from './hub-state.ts';
 import { type EmbeddedNats, startNatsServer } from './nats-server.ts';
@@ -136,7 +136,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       services = await startHubServices(serviceOptions);
       started.push(() => Promise.all(services.map((service) => service.stop())));
     }
-    await createDefaultPolicy(admin);
+    await createDefaults(admin);
     return {
       stateDir,
       hub,

@@ -52,8 +52,15 @@ export async function applyHubManifests(
   await applyManifests(client, [hubConfigMap(hub, addresses)]);
 }
 
-/** What only an embedded hub has: a policy that lets every valid token in. Left alone once it is there. */
-export async function createDefaultPolicy(client: KubeClient): Promise<void> {
-  const found = await client.get(resources.approvalPolicies, { name: 'default' });
-  if (!found) await applyManifests(client, manifestsIn('embedded'));
+/**
+ * What belongs to people once it is there, so it is made only if it is missing: the set `default`, and, for an embedded hub,
+ * a policy that lets every valid token in.
+ */
+export async function createDefaults(client: KubeClient): Promise<void> {
+  const [set, policy] = await Promise.all([
+    client.get(resources.managedClusterSets, { name: 'default' }),
+    client.get(resources.approvalPolicies, { name: 'default' }),
+  ]);
+  if (!set) await applyManifests(client, manifestsIn('sets'));
+  if (!policy) await applyManifests(client, manifestsIn('embedded'));
 }

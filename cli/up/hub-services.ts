@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
+
 import * as approver from '@rollcall/approver';
 import * as heartbeat from '@rollcall/heartbeat';
 import * as projector from '@rollcall/projector';
@@ -10,6 +10,7 @@ import { type KubeAccess, kubeconfigYaml } from '@rollcall/shared/kubernetes';
 import type { ServiceName } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
 import * as trustKeeper from '@rollcall/trust-keeper';
+import { writePrivate } from './private-files.ts';
 
 const noFlags = { flags: {}, environment: {} };
 
@@ -32,9 +33,7 @@ export function serviceSettings(options: HubServicesOptions): Record<ServiceName
   const { stateDir } = options;
   const kubeconfigOf = (name: string): string => {
     const path = join(stateDir, 'kubeconfigs', `${name}.kubeconfig`);
-    writeFileSync(path, kubeconfigYaml(options.userAccess(serviceUser(name), serviceAccountGroups)), {
-      mode: 0o600,
-    });
+    writePrivate(path, kubeconfigYaml(options.userAccess(serviceUser(name), serviceAccountGroups)));
     return path;
   };
   const settingsOf = (name: ServiceName, more: Record<string, string> = {}): Record<string, string> => ({

@@ -61,8 +61,9 @@ export async function startLocalAgent(
 ): Promise<RunningAgent> {
   const store = directoryKeyStore(join(hub.stateDir, 'agent'));
   const isKnown = (await store.load())?.member !== undefined;
-  const [namespace = '', ...rest] = manifestsIn('agent').filter((text) => !text.includes('${'));
-  await applyManifests(hub.admin, [namespace, ...rest]);
+  // Its Deployment and bootstrap Secret are for pods; here the agent runs in this process.
+  const [namespace = '', , , rights = ''] = manifestsIn('agent');
+  await applyManifests(hub.admin, [namespace, rights]);
   return runAgent({
     hub: hub.natsAddress.servers,
     trust: { caPem: hub.hub.caPem },

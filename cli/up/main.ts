@@ -1,11 +1,14 @@
+import { execFile } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningAgent } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
+import { findBinary } from './binaries.ts';
 import { reapStale } from './child-process-stale.ts';
 import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
 import { startLocalAgent } from './local-agent.ts';
@@ -117,9 +120,11 @@ export async function up(options: UpOptions): Promise<number> {
   return 0;
 }
 
+/** As the person's own kubectl would show them. */
 async function showClusters(hub: EmbeddedHub): Promise<void> {
-  const { printClusters } = await import('../clusters-table.ts');
-  process.stdout.write(`\n${await printClusters(hub.admin)}`);
+  const args = ['--kubeconfig', hub.plane.adminKubeconfigPath, 'get', 'managedclusters.rollcall.dev'];
+  const { stdout } = await promisify(execFile)(findBinary('kubectl'), args);
+  process.stdout.write(`\n${stdout}`);
 }
 
 /**

@@ -9,13 +9,13 @@ const probeName = 'rollcall-fence-probe';
 const probeUser = `system:serviceaccount:rollcall-system:${probeName}`;
 const fingerprint = '0000-0000-0000-0000';
 const everyMs = 60_000;
+/** While it is missing, people wait for it. */
+const whileMissingMs = 5000;
 
 /** Whether people's decisions are checked by the API server; while they are not, they are held (decision 9). */
 export interface Fence {
   /** Why it counts as missing, or undefined while it is in place. */
   missing(): string | undefined;
-  /** Asks the API server now. */
-  probe(): Promise<void>;
   stop(): void;
 }
 
@@ -45,7 +45,7 @@ export async function whyFenceIsMissing(client: KubeClient): Promise<string | un
 }
 
 /**
- * Probes at once and every minute.
+ * Probes at once and every minute, more often while the fence is missing.
  * @param options.client - a client of rollcall-fence-probe; without it the fence counts as missing
  * @param options.onChange - after the first probe, and whenever the answer is another one
  */
@@ -58,8 +58,13 @@ export function startFenceProbe(options: {
   let missing: string | undefined = 'the fence has not been probed yet';
   let known: boolean | undefined;
 
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
   async function probe(): Promise<void> {
     missing = client ? await whyFenceIsMissing(client) : 'fenceProbeKubeconfig is not set';
+    if (isStopped) return;
+    if (client) timer = setTimeout(() => void probe(), missing === undefined ? everyMs : whileMissingMs);
     const isThere = missing === undefined;
     if (isThere === known) return;
     known = isThere;
@@ -69,6 +74,11 @@ export function startFenceProbe(options: {
   }
 
   void probe();
-  const timer = setInterval(() => void probe(), everyMs);
-  return { missing: () => missing, probe, stop: () => clearInterval(timer) };
+  return {
+    missing: () => missing,
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
 }

@@ -30,7 +30,10 @@ test('an id that is too long is refused', () => {
 });
 
 // Few different ids, so that they are removed and inserted again; a small table, so that they collide and it grows.
-const id = fc.oneof(fc.string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 1, maxLength: 4 }), fc.uuid());
+const id = fc.oneof(
+  fc.string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 1, maxLength: 4 }),
+  fc.uuid(),
+);
 const step = fc.record({ kind: fc.constantFrom('insert' as const, 'remove' as const), id });
 
 test('it answers as a Map would, and no two ids share a slot', () => {

@@ -24,6 +24,8 @@ export const configSchema = z.strictObject({
   stormWindow: durationMs
     .default(15_000)
     .describe('within which time clusters must go silent to have done so together (15s)'),
-  stormDeadline: durationMs.default(300_000).describe('after which time held transitions are taken anyway (5m)'),
+  stormDeadline: durationMs
+    .default(300_000)
+    .describe('after which time held transitions are taken anyway (5m)'),
 });
 export type HeartbeatConfig = z.output<typeof configSchema>;

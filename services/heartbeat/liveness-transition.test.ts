@@ -19,29 +19,144 @@ const lost = { connectionLostMs: 110_000 };
 const suspect = { state: 'suspect' } as const;
 
 test.each([
-  { name: 'ready, just heard', view: {}, nowMs: 100_000, want: { kind: 'stays', untilMs: 122_500, silent: false } },
-  { name: 'ready, a beat and a half missing', view: {}, nowMs: 122_500, want: { kind: 'stays', untilMs: 130_000, silent: true } },
-  { name: 'ready, just before two are missing', view: {}, nowMs: 129_999, want: { kind: 'stays', silent: true } },
-  { name: 'ready, two missing', view: {}, nowMs: 130_000, want: { kind: 'becomes', state: 'suspect', cause: 'NoBeats' } },
-  { name: 'ready, a grace shorter than two beats', view: { graceMs: 20_000 }, nowMs: 120_000, want: { state: 'suspect', cause: 'NoBeats' } },
-  { name: 'ready, silent while we were deaf', view: { listeningSinceMs: 125_000 }, nowMs: 130_000, want: { kind: 'stays', untilMs: 147_500, silent: false } },
-  { name: 'ready, connection just lost', view: lost, nowMs: 110_000, want: { kind: 'stays', untilMs: 112_000, silent: true } },
-  { name: 'ready, connection lost for 2 s', view: lost, nowMs: 112_000, want: { kind: 'becomes', state: 'suspect', cause: 'ConnectionLost' } },
-  { name: 'ready, connection lost, then we were paused', view: { ...lost, listeningSinceMs: 111_500 }, nowMs: 112_000, want: { kind: 'stays', untilMs: 113_500 } },
-  { name: 'ready, goodbye', view: { saidGoodbye: true }, nowMs: 100_000, want: { kind: 'becomes', state: 'stopped', cause: 'AgentStopped' } },
-  { name: 'suspect, within the grace', view: suspect, nowMs: 144_999, want: { kind: 'stays', untilMs: 145_000, silent: true } },
-  { name: 'suspect, exactly at the end of the grace', view: suspect, nowMs: 145_000, want: { kind: 'becomes', state: 'unreachable', cause: 'Unreachable' } },
-  { name: 'suspect, grace over while we were deaf', view: { ...suspect, listeningSinceMs: 140_000 }, nowMs: 145_000, want: { kind: 'stays', untilMs: 185_000 } },
-  { name: 'suspect, heard', view: { ...suspect, beatSinceChange: true }, nowMs: 999_000, want: { kind: 'becomes', state: 'ready', cause: 'Alive' } },
-  { name: 'suspect, goodbye', view: { ...suspect, beatSinceChange: true, saidGoodbye: true }, nowMs: 101_000, want: { state: 'stopped' } },
-  { name: 'unreachable, silent for ever', view: { state: 'unreachable' }, nowMs: 1e9, want: { kind: 'stays', untilMs: Infinity } },
-  { name: 'unreachable, heard', view: { state: 'unreachable', beatSinceChange: true }, nowMs: 1e9, want: { state: 'ready' } },
-  { name: 'stopped, as it said', view: { state: 'stopped', saidGoodbye: true }, nowMs: 1e9, want: { kind: 'stays', untilMs: Infinity } },
-  { name: 'stopped, a second goodbye', view: { state: 'stopped', saidGoodbye: true, beatSinceChange: true }, nowMs: 1e9, want: { kind: 'stays' } },
-  { name: 'stopped, heard', view: { state: 'stopped', beatSinceChange: true }, nowMs: 1e9, want: { state: 'ready' } },
-  { name: 'never seen, silent', view: { state: 'neverSeen' }, nowMs: 1e9, want: { kind: 'stays', untilMs: Infinity } },
-  { name: 'never seen, first beat', view: { state: 'neverSeen', beatSinceChange: true }, nowMs: 1e9, want: { state: 'ready', cause: 'Alive' } },
-  { name: 'never seen, a goodbye first', view: { state: 'neverSeen', beatSinceChange: true, saidGoodbye: true }, nowMs: 1, want: { kind: 'stays' } },
+  {
+    name: 'ready, just heard',
+    view: {},
+    nowMs: 100_000,
+    want: { kind: 'stays', untilMs: 122_500, silent: false },
+  },
+  {
+    name: 'ready, a beat and a half missing',
+    view: {},
+    nowMs: 122_500,
+    want: { kind: 'stays', untilMs: 130_000, silent: true },
+  },
+  {
+    name: 'ready, just before two are missing',
+    view: {},
+    nowMs: 129_999,
+    want: { kind: 'stays', silent: true },
+  },
+  {
+    name: 'ready, two missing',
+    view: {},
+    nowMs: 130_000,
+    want: { kind: 'becomes', state: 'suspect', cause: 'NoBeats' },
+  },
+  {
+    name: 'ready, a grace shorter than two beats',
+    view: { graceMs: 20_000 },
+    nowMs: 120_000,
+    want: { state: 'suspect', cause: 'NoBeats' },
+  },
+  {
+    name: 'ready, silent while we were deaf',
+    view: { listeningSinceMs: 125_000 },
+    nowMs: 130_000,
+    want: { kind: 'stays', untilMs: 147_500, silent: false },
+  },
+  {
+    name: 'ready, connection just lost',
+    view: lost,
+    nowMs: 110_000,
+    want: { kind: 'stays', untilMs: 112_000, silent: true },
+  },
+  {
+    name: 'ready, connection lost for 2 s',
+    view: lost,
+    nowMs: 112_000,
+    want: { kind: 'becomes', state: 'suspect', cause: 'ConnectionLost' },
+  },
+  {
+    name: 'ready, connection lost, then we were paused',
+    view: { ...lost, listeningSinceMs: 111_500 },
+    nowMs: 112_000,
+    want: { kind: 'stays', untilMs: 113_500 },
+  },
+  {
+    name: 'ready, goodbye',
+    view: { saidGoodbye: true },
+    nowMs: 100_000,
+    want: { kind: 'becomes', state: 'stopped', cause: 'AgentStopped' },
+  },
+  {
+    name: 'suspect, within the grace',
+    view: suspect,
+    nowMs: 144_999,
+    want: { kind: 'stays', untilMs: 145_000, silent: true },
+  },
+  {
+    name: 'suspect, exactly at the end of the grace',
+    view: suspect,
+    nowMs: 145_000,
+    want: { kind: 'becomes', state: 'unreachable', cause: 'Unreachable' },
+  },
+  {
+    name: 'suspect, grace over while we were deaf',
+    view: { ...suspect, listeningSinceMs: 140_000 },
+    nowMs: 145_000,
+    want: { kind: 'stays', untilMs: 185_000 },
+  },
+  {
+    name: 'suspect, heard',
+    view: { ...suspect, beatSinceChange: true },
+    nowMs: 999_000,
+    want: { kind: 'becomes', state: 'ready', cause: 'Alive' },
+  },
+  {
+    name: 'suspect, goodbye',
+    view: { ...suspect, beatSinceChange: true, saidGoodbye: true },
+    nowMs: 101_000,
+    want: { state: 'stopped' },
+  },
+  {
+    name: 'unreachable, silent for ever',
+    view: { state: 'unreachable' },
+    nowMs: 1e9,
+    want: { kind: 'stays', untilMs: Infinity },
+  },
+  {
+    name: 'unreachable, heard',
+    view: { state: 'unreachable', beatSinceChange: true },
+    nowMs: 1e9,
+    want: { state: 'ready' },
+  },
+  {
+    name: 'stopped, as it said',
+    view: { state: 'stopped', saidGoodbye: true },
+    nowMs: 1e9,
+    want: { kind: 'stays', untilMs: Infinity },
+  },
+  {
+    name: 'stopped, a second goodbye',
+    view: { state: 'stopped', saidGoodbye: true, beatSinceChange: true },
+    nowMs: 1e9,
+    want: { kind: 'stays' },
+  },
+  {
+    name: 'stopped, heard',
+    view: { state: 'stopped', beatSinceChange: true },
+    nowMs: 1e9,
+    want: { state: 'ready' },
+  },
+  {
+    name: 'never seen, silent',
+    view: { state: 'neverSeen' },
+    nowMs: 1e9,
+    want: { kind: 'stays', untilMs: Infinity },
+  },
+  {
+    name: 'never seen, first beat',
+    view: { state: 'neverSeen', beatSinceChange: true },
+    nowMs: 1e9,
+    want: { state: 'ready', cause: 'Alive' },
+  },
+  {
+    name: 'never seen, a goodbye first',
+    view: { state: 'neverSeen', beatSinceChange: true, saidGoodbye: true },
+    nowMs: 1,
+    want: { kind: 'stays' },
+  },
 ] as const)('$name', ({ view, nowMs, want }) => {
   expect(judgeLiveness(aView(view), nowMs)).toMatchObject(want);
 });
@@ -75,7 +190,10 @@ test('what stays, stays until the moment it names, and that moment is in the fut
       const verdict = judgeLiveness(view, nowMs);
       if (verdict.kind === 'becomes') return;
       expect(verdict.untilMs).toBeGreaterThan(nowMs);
-      const laterMs = Math.min(nowMs + share * (Math.min(verdict.untilMs, 1e9) - nowMs), verdict.untilMs - 0.001);
+      const laterMs = Math.min(
+        nowMs + share * (Math.min(verdict.untilMs, 1e9) - nowMs),
+        verdict.untilMs - 0.001,
+      );
       if (laterMs <= nowMs) return;
       expect(judgeLiveness(view, laterMs).kind).toBe('stays');
     }),

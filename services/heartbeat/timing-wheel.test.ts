@@ -39,7 +39,11 @@ test('what expires together can be cancelled and scheduled by the first of it', 
 
 const slots = 20;
 const step = fc.oneof(
-  fc.record({ kind: fc.constant('schedule' as const), slot: fc.nat(slots - 1), inMs: fc.integer({ min: -50, max: 2000 }) }),
+  fc.record({
+    kind: fc.constant('schedule' as const),
+    slot: fc.nat(slots - 1),
+    inMs: fc.integer({ min: -50, max: 2000 }),
+  }),
   fc.record({ kind: fc.constant('cancel' as const), slot: fc.nat(slots - 1) }),
   fc.record({ kind: fc.constant('advance' as const), byMs: fc.nat(700) }),
 );

@@ -13,6 +13,7 @@ export interface DirtyObjectsOptions {
   pass(key: string): Promise<Pass>;
   /** Passes at the same time. */
   readonly concurrency: number;
+  onSize(size: number): void;
   onError(key: string, error: unknown, retryInMs: number): void;
   /** @param failures - 1 after the first failure in a row */
   retryInMs(error: unknown, failures: number): number;
@@ -29,7 +30,6 @@ export interface DirtyObjects {
   project(key: string): Promise<void>;
   /** Every object that failed is tried now: what it failed at may be back. */
   retryFailed(): void;
-  size(): number;
   /** Ends running passes, forgets the rest, and rejects whoever waits for it. */
   stop(): Promise<void>;
 }
@@ -105,7 +105,10 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     }
     entry.isRunning = false;
     if (entry.isMarked) enqueue(key, entry, 'urgent');
-    else if (againInMs === undefined || isStopped) entries.delete(key);
+    else if (againInMs === undefined || isStopped) {
+      entries.delete(key);
+      options.onSize(entries.size);
+    }
     else {
       const urgency = entry.waiters.length > 0 ? 'urgent' : 'background';
       entry.timer = setTimeout(() => enqueue(key, entry, urgency), Math.min(againInMs, longestTimerMs));
@@ -117,6 +120,7 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     if (!entry) {
       entry = { isRunning: false, isMarked: false, failures: 0, timer: undefined, waiters: [] };
       entries.set(key, entry);
+      options.onSize(entries.size);
     }
     return entry;
   }
@@ -136,7 +140,6 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     retryFailed() {
       for (const [key, entry] of entries) if (entry.failures > 0) enqueue(key, entry, 'background');
     },
-    size: () => entries.size,
     async stop() {
       isStopped = true;
       queues.urgent.clear();

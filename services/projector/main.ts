@@ -28,27 +28,27 @@ const metrics = {
     'clusters of which the API server shows a later event than the stream has',
 } as const;
 
-/** Once the API server was listed: everything is compared, and then what happens is followed. */
-async function follow(
-  context: ServiceContext,
-  client: KubeClient,
-  projection: Projection,
-): Promise<Consumption> {
-  const { nc, log, logger } = context;
-  const { view, dirty } = projection;
-  await view.whenSynced;
-  await ensureDefaultSet(client, logger);
-  markForeignChanges(view, dirty);
-  const count = await markWholeHistory(log, dirty, logger);
-  for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
-  logger.info({ count }, 'comparing everything');
-  // One replica hears each: facts are state, so a lost hint only means that they are shown with the next event.
+/** Facts are state: a hint that gets lost only means that they are shown with the next event. One replica hears each. */
+function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
   nc.subscribe('rollcall.facts.*', {
     queue: 'projector',
     callback: (error, message) => {
       if (!error) dirty.mark(clusterKey(message.subject.split('.')[2] ?? ''), 'background');
     },
   });
+}
+
+/** Everything is compared once, and then what happens is followed. */
+async function follow(
+  context: ServiceContext,
+  client: KubeClient,
+  { view, dirty }: Projection,
+): Promise<Consumption> {
+  const { nc, log, logger } = context;
+  await ensureDefaultSet(client, logger);
+  const count = await markWholeHistory(log, dirty, logger);
+  for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
+  logger.info({ count }, 'comparing everything');
   return consumeEvents(nc, {
     service: 'projector',
     logger,
@@ -67,34 +67,36 @@ async function work(
   config: ProjectorConfig,
 ): Promise<ServiceWork> {
   const ending = new AbortController();
+  const { signal } = ending;
   const facts = await openFactStore(context.nc);
-  const projection = createProjection(context, { client, facts, config, signal: ending.signal });
+  const projection = createProjection(context, { client, facts, config, signal });
   let consumption: Consumption | undefined;
-  let failure: unknown;
-  const following = (async () => {
-    for (let failures = 1; !ending.signal.aborted; failures++) {
+  let problem = 'waiting for the API server';
+
+  async function begin(): Promise<void> {
+    await projection.view.whenSynced;
+    markForeignChanges(projection.view, projection.dirty);
+    followFacts(context, projection);
+    for (let failures = 1; consumption === undefined && !signal.aborted; failures++) {
       try {
         consumption = await follow(context, client, projection);
-        failure = undefined;
-        return;
-      } catch (error) {
-        if (ending.signal.aborted) return;
-        failure = error;
-        const delayMs = retryInMs(error, failures);
-        context.logger.warn({ err: toRollcallError(error), delayMs }, 'projection cannot begin yet');
-        await delay(delayMs, undefined, { signal: ending.signal }).catch(() => undefined);
+      } catch (thrown) {
+        const err = toRollcallError(thrown);
+        const delayMs = retryInMs(err, failures);
+        problem = err.message;
+        context.logger.warn({ err, delayMs }, 'projection cannot begin yet');
+        await delay(delayMs, undefined, { signal });
       }
     }
-  })();
+  }
+  // Nothing else is thrown: it ends by the signal.
+  const begun = begin().catch(() => undefined);
   return {
-    notReady: () => {
-      if (consumption) return undefined;
-      return failure === undefined ? 'waiting for the API server' : toRollcallError(failure).message;
-    },
+    notReady: () => (consumption ? undefined : problem),
     async drain() {
       ending.abort(new Error('stopping'));
       projection.budget.close();
-      await following;
+      await begun;
       const drained = consumption?.drain();
       await projection.dirty.stop();
       await drained;

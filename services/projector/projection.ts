@@ -70,9 +70,9 @@ export function createProjection(context: ServiceContext, parts: ProjectionParts
     retryInMs,
     pass: async (key) => {
       const [kind = '', id = ''] = key.split('/');
-      figures.gauge('rollcall_projector_dirty', dirty.size());
       return passes[kind as keyof typeof passes](id);
     },
+    onSize: (size) => figures.gauge('rollcall_projector_dirty', size),
     onError: (key, error, delayMs) =>
       logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
   });

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Access, Decision, Identity } from '@rollcall/shared/events';
 import { accessStep } from './access-step.ts';
@@ -131,4 +132,32 @@ test.each([
   },
 ] as const)('$name → $want', ({ decision, had, want }) => {
   expect(accessStep({ identity, decision, access: had })).toBe(want);
+});
+
+test('whatever is decided, what was done and told is not asked for again', () => {
+  const verdicts = ['approved', 'held', 'denied', 'revoked', 'banned', 'leaving', 'predefined'] as const;
+  const states = ['provisioned', 'failed', 'deprovisioned'] as const;
+  const decisions = fc.record({
+    name: fc.constantFrom(...verdicts),
+    requestId: fc.constantFrom('R1', 'R2'),
+    key: fc.constantFrom('K1', 'K2'),
+    revoked: fc.subarray(['K1', 'K2']),
+  });
+  const had = fc.option(
+    fc.record({ state: fc.constantFrom(...states), requestId: fc.constantFrom('R1', 'R2') }),
+    {
+      nil: undefined,
+    },
+  );
+  fc.assert(
+    fc.property(decisions, had, ({ name, requestId, key, revoked }, before) => {
+      const revokedKeys = revoked.map((taken) => ({ key: taken, atMs: 1 }));
+      const decision = verdict(name, { requestId, key, revokedKeys });
+      const step = accessStep({ identity, decision, access: before && access(before.state, before) });
+      if (!step) return;
+      const state = step === 'provision' ? 'provisioned' : 'deprovisioned';
+      const after = access(state, { requestId, verdict: name });
+      expect(accessStep({ identity, decision, access: after })).toBeUndefined();
+    }),
+  );
 });

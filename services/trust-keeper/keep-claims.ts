@@ -13,7 +13,7 @@ export interface KeepClaimsOptions {
   readonly signer: Nkey;
   readonly longestLifeMs: number;
   nowMs(): number;
-  readRevokedKeys(): Promise<Decision[]>;
+  readRevokedKeys(): Promise<readonly Pick<Decision, 'revokedKeys'>[]>;
   onPush?(): void;
   /** After each list that was made; `dropped` of the oldest did not fit. */
   onList?(size: number, dropped: number): void;

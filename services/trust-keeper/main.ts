@@ -85,14 +85,19 @@ export async function start(config: Config): Promise<RunningService> {
       const consumption = await consumeEvents(nc, {
         service: 'trust-keeper',
         logger,
-        handle: (event) => (event.type === 'revoked' ? cutKeys(world, event) : keepClaims()),
+        async handle(event) {
+          if (event.type === 'revoked') return cutKeys(world, event);
+          // An approval can only take off the list what a revocation of this cluster has put there; most have none.
+          const revocations = await log.readAll(`cluster.${event.id}.revoked`);
+          if (revocations.length > 0) await keepClaims();
+        },
         onDead: () => metrics.count('rollcall_trust_dead_total'),
       });
       return {
         notReady: () => (sys.isClosed() ? 'not connected to the system account' : problem?.message),
         async drain() {
           await consumption.drain();
-          await sys.drain();
+          if (!sys.isClosed()) await sys.drain();
         },
       };
     },

@@ -23,7 +23,8 @@ export interface SystemAccount {
   kick(connection: Connection): Promise<void>;
 }
 
-const timeoutMs = 5000;
+/** Short, because what is sent while the connection is down is lost; servers answer in some ms. */
+const timeoutMs = 2000;
 /** Nobody says how many servers there are: all have answered when none has for this long. Only the proof waits for it. */
 const stallMs = 150;
 const pageSize = 1024;

@@ -3,6 +3,21 @@
  * anybody changing anything; `hint` says what to do. Agents, CLI, conditions and docs print these very words.
  */
 export const errorCatalogue = {
+  // What a person typed
+  USAGE: { retry: false, hint: 'Run the same command with --help to see what it takes.' },
+  HUB_MISSING: {
+    retry: false,
+    hint: 'Check --kubeconfig and --context, or start a hub here with `rollcall up`.',
+  },
+  ACCEPT_FORBIDDEN: {
+    retry: false,
+    hint: 'Deciding needs verb patch on clusterregistrationrequests and create on managedclusters/accept: ClusterRole rollcall-approver has both.',
+  },
+  REQUEST_HELD: {
+    retry: true,
+    hint: 'A person on the hub decides with `rollcall approve` or `rollcall deny`; start this command again to go on waiting.',
+  },
+
   // Set-up and configuration
   BINARY_MISSING: {
     retry: false,

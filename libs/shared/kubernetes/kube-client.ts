@@ -92,8 +92,8 @@ export interface KubeClient {
     body: object,
     options?: RequestOptions & { dryRun?: boolean },
   ): Promise<T>;
-  /** Any path, such as /readyz?verbose or /version: the answer as it is, whatever its code. */
-  raw(path: string, options?: RequestOptions): Promise<{ status: number; body: string }>;
+  /** Any path, such as /readyz?verbose or /version: the answer as it is, whatever its code. `accept`: tables, for example. */
+  raw(path: string, options?: RequestOptions & { accept?: string }): Promise<{ status: number; body: string }>;
   /** Whether the server has this API group (of another product, or ours before its CRDs are there). */
   hasApiGroup(group: string, options?: RequestOptions): Promise<boolean>;
   /** An answer without an end, for watches. The caller destroys it. */

@@ -9,6 +9,8 @@ export interface TransportRequest {
   path: string;
   body?: string | undefined;
   contentType?: string | undefined;
+  /** What the answer shall be; default: JSON as the API has it. */
+  accept?: string | undefined;
   /** From sending to the last byte of the answer. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
@@ -62,7 +64,7 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
       path: base.pathname.replace(/\/$/, '') + options.path,
       method: options.method,
       headers: {
-        accept: 'application/json',
+        accept: options.accept ?? 'application/json',
         'user-agent': userAgent,
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(options.body === undefined

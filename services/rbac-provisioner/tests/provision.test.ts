@@ -4,13 +4,14 @@ import type { RoleBinding } from '../member-objects.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
 
 let world: ProvisionerWorld;
-let provisioner: AsyncDisposable;
+/** Everything here runs with two replicas that share the work. */
+let provisioners: AsyncDisposable[] = [];
 beforeAll(async () => {
   world = await startWorld();
-  provisioner = await world.startProvisioner();
+  provisioners = [await world.startProvisioner(), await world.startProvisioner()];
 });
 afterAll(async () => {
-  await provisioner?.[Symbol.asyncDispose]();
+  await Promise.all(provisioners.map((provisioner) => provisioner[Symbol.asyncDispose]()));
   await world?.[Symbol.asyncDispose]();
 });
 

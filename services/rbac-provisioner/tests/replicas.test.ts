@@ -39,6 +39,33 @@ test('one event handled by two replicas at once makes one namespace and one even
   }
 });
 
+test('a join costs three writes, also when others write to its record meanwhile', async () => {
+  const log = await world.hub.openLog('rbac-provisioner');
+  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  await world.say('approved', 'cheap');
+  const { newest } = await log.read({ kind: 'cluster', id: 'cheap' });
+  if (!newest) throw new Error('the event was appended');
+  let writes = 0;
+  const counting: typeof kube = {
+    ...kube,
+    create(resource, object, how) {
+      writes++;
+      return kube.create(resource, object, how);
+    },
+  };
+  let appends = 0;
+  const contended: typeof log = {
+    ...log,
+    append: async (drafts, trace) => {
+      if (++appends === 1) await world.say('approved', 'cheap');
+      await log.append(drafts, trace);
+    },
+  };
+  await bringAccessAbout({ log: contended, kube: counting, reservedNames: [], nowMs: Date.now }, newest);
+  expect({ appends, writes }).toEqual({ appends: 2, writes: 3 });
+  expect(await world.count('cheap', 'provisioned')).toBe(1);
+});
+
 test('what was made while the approval was taken back is undone', async () => {
   const log = await world.hub.openLog('rbac-provisioner');
   const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
+import { createClaimsKeeper } from '../keep-claims.ts';
 import { type KeeperWorld, startWorld } from './keeper-world.ts';
 
 let world: KeeperWorld;
@@ -38,6 +39,7 @@ test('a revoked member is cut and stays out, and nobody else is', async () => {
 
 test('who was revoked stays out after kill -9 of the server, and comes in after a new approval', async () => {
   await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
   const one = world.hub.agentCredentials('member', 'one');
   await world.say('revoked', 'one', [one.publicKey]);
   await world.cut('one');
@@ -45,9 +47,9 @@ test('who was revoked stays out after kill -9 of the server, and comes in after 
   expect(await world.tryAs(one)).toContain('Authorization Violation');
 
   await world.say('approved', 'one');
-  let again = await world.tryAs(world.hub.agentCredentials('member', 'one', { seed: one.seed }));
-  while (typeof again === 'string') again = await world.tryAs(one);
-  expect(keeper.notReady()).toBeUndefined();
+  const renewed = world.hub.agentCredentials('member', 'one', { seed: one.seed });
+  let again = await world.tryAs(renewed);
+  while (typeof again === 'string') again = await world.tryAs(renewed);
   expect(await world.stored()).toEqual({});
 });
 
@@ -99,4 +101,19 @@ test('claims that differ in more than revocations are not signed over', async ()
   await using keeper = await world.startKeeper();
   expect(keeper.notReady()).toContain('more than revocations');
   expect(await world.stored()).toEqual({});
+});
+
+test('a push that the server acknowledges and ignores is not believed', async () => {
+  const { system, keys } = world;
+  const revokedKeys = [{ key: createNkey('user').publicKey, atMs: Date.now() }];
+  const keepClaims = createClaimsKeeper({
+    system,
+    keys,
+    // Not one of the operator's.
+    signer: createNkey('operator'),
+    longestLifeMs: 3_600_000,
+    nowMs: Date.now,
+    readRevokedKeys: () => Promise.resolve([{ revokedKeys }]),
+  });
+  await expect(keepClaims()).rejects.toMatchObject({ code: 'CLAIMS_NOT_APPLIED' });
 });

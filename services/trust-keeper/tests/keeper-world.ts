@@ -42,16 +42,22 @@ export async function startWorld(): Promise<KeeperWorld> {
     sys: BusCredentials;
     hubKeys: HubKeys;
   };
-  const sys = await connectBus(hub.address, identity.sys, 'trust-keeper');
-  const system = createSystemAccount(sys);
+  const connections: NatsConnection[] = [];
+  const openSystem = async () => {
+    const nc = await connectBus(hub.address, identity.sys, 'trust-keeper');
+    connections.push(nc);
+    return createSystemAccount(nc);
+  };
+  let system = await openSystem();
   let approver = await hub.openLog('approver');
   const watcher = await hub.connectAs('ops');
-  const agents: NatsConnection[] = [];
   const read = async (id: string) => clusterRecord(await approver.read({ kind: 'cluster', id }));
 
   return {
     hub,
-    system,
+    get system() {
+      return system;
+    },
     keys: identity.hubKeys,
     async startKeeper() {
       const running = await start(configSchema.parse(settings));
@@ -107,7 +113,7 @@ export async function startWorld(): Promise<KeeperWorld> {
           reconnect: false,
           timeout: 5000,
         });
-        agents.push(nc);
+        connections.push(nc);
         return nc;
       } catch (error) {
         return String(error);
@@ -116,7 +122,8 @@ export async function startWorld(): Promise<KeeperWorld> {
     async killAndRestartServer() {
       await hub.natsServer.kill();
       await hub.natsServer.restart();
-      // The old connection comes back by itself, but not yet.
+      // The old connections come back by themselves, but not yet, and what is sent until then is lost.
+      system = await openSystem();
       approver = await hub.openLog('approver');
     },
     async stored() {
@@ -124,7 +131,7 @@ export async function startWorld(): Promise<KeeperWorld> {
       return (claims?.nats['revocations'] ?? {}) as Record<string, number>;
     },
     async [Symbol.asyncDispose]() {
-      await Promise.allSettled([sys, ...agents].map((nc) => nc.close()));
+      await Promise.allSettled(connections.map((nc) => nc.close()));
       await hub[Symbol.asyncDispose]();
     },
   };

@@ -1,0 +1,43 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { checkStateFits } from './key-store.ts';
+import { directoryKeyStore } from './key-store-directory.ts';
+import { anAgentState, keyStoreConformance } from './tests/key-store-conformance.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'rollcall-keys-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+const aDirectory = () => join(root, String(count++), 'agent');
+
+describe('a directory', () => {
+  keyStoreConformance(() => {
+    const directory = aDirectory();
+    return {
+      open: () => directoryKeyStore(directory),
+      damage: (change) => {
+        const path = join(directory, 'agent-state');
+        writeFileSync(path, change(readFileSync(path, 'utf8')));
+        return Promise.resolve();
+      },
+    };
+  });
+
+  test('is readable by its owner only, and nothing is left beside the file', async () => {
+    const directory = aDirectory();
+    await directoryKeyStore(directory).save(anAgentState());
+    expect(readdirSync(directory)).toEqual(['agent-state']);
+    expect([directory, join(directory, 'agent-state')].map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual(['700', '600']);
+  });
+});
+
+test.each([{ hubId: 'h', clusterId: 'c' }, {}])('a state fits %o', (expected) => {
+  expect(() => checkStateFits(anAgentState({ hubId: 'h', clusterId: 'c' }), 'here', expected)).not.toThrow();
+});
+
+test.each([{ hubId: 'other' }, { clusterId: 'other' }])('a state of another is refused: %o', (expected) => {
+  expect(() => checkStateFits(anAgentState({ hubId: 'h', clusterId: 'c' }), 'here', expected)).toThrow(
+    expect.objectContaining({ code: 'AGENT_STATE_OTHER' }),
+  );
+});

@@ -1,0 +1,148 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import {
+  type AggregateId,
+  clusterIdOf,
+  type ClusterRecord,
+  clusterRecord,
+  draft,
+  type EventDraft,
+  identitySchema,
+  requested,
+  tokenRecord,
+  type TokenRecord,
+} from '@rollcall/shared/events';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { apiVersion, type ApprovalPolicy, type ClusterRegistrationRequest } from '@rollcall/shared/resources';
+import type { RunningService } from '@rollcall/shared/service';
+import { createNkey, keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
+import { serviceUser, startTestControlPlane, type TestControlPlane } from '../../../tests/harness/control-plane.ts';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import { configSchema, start } from '../main.ts';
+
+/** One hub and one API server, with the other services played by the test under their own identities. */
+export interface ApproverWorld extends AsyncDisposable {
+  readonly hub: TestHub;
+  readonly plane: TestControlPlane;
+  readonly registrar: EventLog;
+  startApprover(): Promise<RunningService>;
+  /** Makes a token object; nothing waits for its declaration. */
+  makeToken(name: string, spec?: object): Promise<{ tokenId: string }>;
+  makePolicy(name: string, rules: readonly object[]): Promise<void>;
+  removePolicy(name: string): Promise<void>;
+  /** Says as the registrar that a cluster asks to join. */
+  request(name: string, options?: { tokenId?: string; key?: string; id?: string; admittedKey?: string }): Promise<{ id: string; key: string }>;
+  /** Shows the request in Kubernetes, as the projector does. */
+  showRequest(name: string, key: string): Promise<void>;
+  /** Shows the cluster in Kubernetes, as the projector does. */
+  showCluster(name: string): Promise<void>;
+  cluster(name: string): Promise<ClusterRecord>;
+  /** Waits until the record of a cluster is so. */
+  clusterIs(name: string, isSo: (record: ClusterRecord) => boolean): Promise<ClusterRecord>;
+  tokenIs(tokenId: string, isSo: (record: TokenRecord) => boolean): Promise<TokenRecord>;
+}
+
+export async function startWorld(): Promise<ApproverWorld> {
+  const [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+  const registrar = await hub.openLog('registrar');
+  const nc = await hub.connectAs('ops');
+  const projector = plane.clientFor(serviceUser('projector'));
+  const running: RunningService[] = [];
+
+  /** Reads again at every event of the aggregate, until it is so. */
+  async function until<Value>(aggregate: AggregateId, read: () => Promise<Value>, isSo: (value: Value) => boolean): Promise<Value> {
+    const subscription = nc.subscribe(`rollcall.events.${aggregate.kind}.${aggregate.id}.>`);
+    await nc.flush();
+    const timer = setTimeout(() => subscription.unsubscribe(), 30_000);
+    try {
+      let value = await read();
+      if (isSo(value)) return value;
+      for await (const _message of subscription) {
+        value = await read();
+        if (isSo(value)) return value;
+      }
+      throw new Error(`never so; at last ${JSON.stringify(value)}`);
+    } finally {
+      clearTimeout(timer);
+      subscription.unsubscribe();
+    }
+  }
+
+  const aggregateOf = (name: string) => ({ kind: 'cluster', id: clusterIdOf(name) }) as const;
+  const cluster = async (name: string) => clusterRecord(await registrar.read(aggregateOf(name)));
+  const token = async (id: string) => tokenRecord(await registrar.read({ kind: 'token', id }));
+
+  return {
+    hub,
+    plane,
+    registrar,
+    async startApprover() {
+      const approver = await start(
+        configSchema.parse({
+          ...hub.serviceSettings('approver'),
+          kubeconfig: plane.kubeconfigFor(serviceUser('approver')),
+          fenceProbeKubeconfig: plane.kubeconfigFor(serviceUser('fence-probe')),
+        }),
+      );
+      running.push(approver);
+      return approver;
+    },
+    async makeToken(name, spec = {}) {
+      const { publicKey } = createNkey('user');
+      const object = { apiVersion, kind: 'ClusterRegistrationToken', metadata: { name, namespace: 'rollcall-join' }, spec: { publicKey, ...spec } };
+      await plane.admin.create(resources.clusterRegistrationTokens, object);
+      return { tokenId: tokenIdOf(publicKey) };
+    },
+    async makePolicy(name, rules) {
+      const before = await plane.admin.get<KubeObject>(resources.approvalPolicies, { name });
+      const object = { apiVersion, kind: 'ApprovalPolicy', metadata: { name }, spec: { rules } };
+      if (before) await plane.admin.mergePatch<ApprovalPolicy>(resources.approvalPolicies, name, { spec: { rules } });
+      else await plane.admin.create(resources.approvalPolicies, object);
+    },
+    async removePolicy(name) {
+      await plane.admin.delete(resources.approvalPolicies, name);
+    },
+    async request(name, { tokenId = 'none', key = createNkey('user').publicKey, id = `R-${name}`, admittedKey } = {}) {
+      const { aggregate, head } = await cluster(name);
+      const section = identitySchema.parse({
+        state: 'requested',
+        clusterId: aggregate.id,
+        clusterName: name,
+        request: {
+          id,
+          key,
+          keyFingerprint: keyFingerprint(key),
+          tokenId,
+          tokenName: 'rollcall-join/t',
+          claimed: {},
+          requestedAtMs: Date.now(),
+        },
+        ...(admittedKey === undefined ? {} : { admittedKey }),
+      });
+      const event: EventDraft = draft(requested, { aggregate, head }, { reason: 'Requested', message: 'm', section });
+      await registrar.append([event], { correlation: id });
+      return { id, key };
+    },
+    async showRequest(name, key) {
+      const spec = { clusterId: clusterIdOf(name), clusterName: name, keyFingerprint: keyFingerprint(key) };
+      const object = { apiVersion, kind: 'ClusterRegistrationRequest', metadata: { name: spec.clusterId }, spec };
+      await projector.create<KubeObject>(resources.clusterRegistrationRequests, object);
+    },
+    async showCluster(name) {
+      const metadata = { name, finalizers: ['rollcall.dev/leave'] };
+      const object = { apiVersion, kind: 'ManagedCluster', metadata, spec: { clusterId: clusterIdOf(name) } };
+      await projector.create<KubeObject>(resources.managedClusters, object);
+    },
+    cluster,
+    clusterIs: (name, isSo) => until(aggregateOf(name), () => cluster(name), isSo),
+    tokenIs: (id, isSo) => until({ kind: 'token', id }, () => token(id), isSo),
+    async [Symbol.asyncDispose]() {
+      projector.close();
+      await Promise.allSettled(running.map((service) => service.stop()));
+      await Promise.allSettled([hub[Symbol.asyncDispose](), plane[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+/** What `kubectl patch` of a person sends. */
+export const decisionPatch = (verdict: 'Approve' | 'Deny', key: string, by: string): Partial<ClusterRegistrationRequest> & object =>
+  ({ spec: { decision: { verdict, keyFingerprint: keyFingerprint(key), by } } }) as Partial<ClusterRegistrationRequest> & object;

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import type { RunningService } from '@rollcall/shared/service';
+import { whyFenceIsMissing } from '../fence-probe.ts';
+import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';
+
+const person = 'anna@example.com';
+let world: ApproverWorld;
+let approver: RunningService;
+let anna: KubeClient;
+
+beforeAll(async () => {
+  world = await startWorld();
+  const subject = { kind: 'User', name: person, apiGroup: 'rbac.authorization.k8s.io' };
+  const roleRef = { kind: 'ClusterRole', name: 'rollcall-approver', apiGroup: 'rbac.authorization.k8s.io' };
+  const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'anna' } };
+  await applyManifests(world.plane.admin, [JSON.stringify({ ...binding, roleRef, subjects: [subject] })]);
+  anna = world.plane.clientFor(person);
+  approver = await world.startApprover();
+});
+afterAll(async () => {
+  anna?.close();
+  await world?.[Symbol.asyncDispose]();
+});
+
+const decide = (name: string, verdict: 'Approve' | 'Deny', key: string) =>
+  anna.mergePatch<KubeObject>(resources.clusterRegistrationRequests, name, decisionPatch(verdict, key, person));
+
+test('a token is declared as it was written, and withdrawn when it is deleted', async () => {
+  const { tokenId } = await world.makeToken('t1', { ttl: '1h', uses: 3, clusterName: 'edge-*', labels: { env: 'prod' } });
+  const { declaration } = await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  expect(declaration).toMatchObject({ namespace: 'rollcall-join', name: 't1', uses: 3, clusterName: 'edge-*', labels: { env: 'prod' } });
+  expect((declaration?.expiresAtMs ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+  await world.plane.admin.delete(resources.clusterRegistrationTokens, 't1', { namespace: 'rollcall-join' });
+  await world.tokenIs(tokenId, (record) => record.declaration?.withdrawn === true);
+});
+
+test('no policy holds and says who must do what; a policy that comes judges again and approves', async () => {
+  const { tokenId } = await world.makeToken('t2');
+  await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  await world.request('alpha', { tokenId });
+  const waiting = await world.clusterIs('alpha', ({ decision }) => decision !== undefined);
+  expect(waiting.decision).toMatchObject({ verdict: 'held', reason: 'NoRuleMatched', message: expect.stringContaining('kubectl patch') });
+  await world.makePolicy('valid', [{ name: 'valid-token', when: 'token.valid && request.clusterName != "held"', effect: 'Approve', labels: { tier: 'a' } }]);
+  const { decision, lastOf } = await world.clusterIs('alpha', (record) => record.decision?.verdict === 'approved');
+  expect(lastOf.approver).toMatchObject({ type: 'approved', by: { policy: 'valid', generation: 1, rule: 'valid-token' }, reason: 'PolicyApproved', correlation: 'R-alpha' });
+  expect(decision).toMatchObject({ namespace: 'alpha', labels: { tier: 'a' }, heartbeat: { intervalSeconds: 15, graceSeconds: 45 } });
+});
+
+test('a policy that does not compile says where, and its last good version stays in force', async () => {
+  await world.makePolicy('valid', [{ name: 'valid-token', when: 'token.valid &&\n  claimed.colour == "red"', effect: 'Approve' }]);
+  const policy = { kind: 'policy', id: 'valid' } as const;
+  await expect
+    .poll(async () => (await world.registrar.read(policy)).lastOf.approver?.section, { timeout: 20_000 })
+    .toMatchObject({ generation: 1, problem: { generation: 2, rule: 'valid-token', line: 2, column: 11 } });
+  const { tokenId } = await world.makeToken('t3');
+  await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  await world.request('beta', { tokenId });
+  const { decision } = await world.clusterIs('beta', (record) => record.decision !== undefined);
+  expect(decision).toMatchObject({ verdict: 'approved', by: { policy: 'valid', generation: 1 } });
+});
+
+test('an expression that does not end holds its request and no other', async () => {
+  await world.makePolicy('slow', [{ name: 'slow', when: 'request.clusterName.matches("^(a+)+$")', effect: 'Deny' }]);
+  await expect.poll(async () => (await world.registrar.read({ kind: 'policy', id: 'slow' })).head, { timeout: 20_000 }).toBeDefined();
+  const { tokenId } = await world.makeToken('t4', { uses: 'unlimited' });
+  await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  const bad = `${'a'.repeat(40)}1`;
+  await Promise.all([world.request(bad, { tokenId }), world.request('gamma', { tokenId })]);
+  const { decision } = await world.clusterIs(bad, (record) => record.decision !== undefined);
+  expect(decision).toMatchObject({ verdict: 'held', reason: 'PolicyTimeout' });
+  expect((await world.clusterIs('gamma', (record) => record.decision !== undefined)).decision?.verdict).toBe('approved');
+  await world.removePolicy('slow');
+  await world.clusterIs(bad, (record) => record.decision?.verdict === 'approved');
+});
+
+test('a person approves and denies in their own name; a denial after approval ends in revoked', async () => {
+  const { key } = await world.request('held');
+  await world.clusterIs('held', ({ decision }) => decision?.verdict === 'held');
+  await world.showRequest('held', key);
+  await decide('held', 'Approve', key);
+  const yes = await world.clusterIs('held', ({ decision }) => decision?.verdict === 'approved');
+  expect(yes.lastOf.approver).toMatchObject({ by: { person }, reason: 'PersonApproved' });
+  await decide('held', 'Deny', key);
+  const no = await world.clusterIs('held', ({ lastOf }) => lastOf.approver?.type === 'revoked');
+  expect(no.decision).toMatchObject({ verdict: 'denied', by: { person }, revokedKeys: [{ key }] });
+  expect(no.decision?.approvedKey).toBeUndefined();
+});
+
+test('another key is held, and replaces the first one when a person says so', async () => {
+  const { tokenId } = await world.makeToken('t5', { uses: 'unlimited' });
+  await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  const first = await world.request('delta', { tokenId });
+  await world.clusterIs('delta', ({ decision }) => decision?.verdict === 'approved');
+  const second = await world.request('delta', { tokenId, id: 'R2', admittedKey: first.key });
+  const waiting = await world.clusterIs('delta', ({ decision }) => decision?.requestId === 'R2');
+  expect(waiting.decision).toMatchObject({ verdict: 'held', reason: 'KeyChanged', approvedKey: first.key });
+  await world.showRequest('delta', second.key);
+  await decide('delta', 'Approve', second.key);
+  const replaced = await world.clusterIs('delta', ({ lastOf }) => lastOf.approver?.type === 'revoked');
+  expect(replaced.decision).toMatchObject({ verdict: 'approved', approvedKey: second.key, revokedKeys: [{ key: first.key }] });
+});
+
+test('deleting a ManagedCluster behind our finalizer makes the cluster leave', async () => {
+  const { tokenId } = await world.makeToken('t6');
+  await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  const { key } = await world.request('omega', { tokenId });
+  await world.clusterIs('omega', ({ decision }) => decision?.verdict === 'approved');
+  await world.showCluster('omega');
+  await world.plane.admin.delete(resources.managedClusters, 'omega');
+  const gone = await world.clusterIs('omega', ({ lastOf }) => lastOf.approver?.type === 'revoked');
+  expect(gone.decision).toMatchObject({ verdict: 'leaving', revokedKeys: [{ key }] });
+});
+
+test('without the fence a decision of a person waits, and with it is heard', async () => {
+  await approver.stop();
+  const binding = join(import.meta.dirname, '..', '..', '..', 'deploy', 'fence', 'accept.yaml');
+  await world.plane.admin.delete(resources.validatingAdmissionPolicyBindings, 'rollcall-accept');
+  const probe = world.plane.clientFor('system:serviceaccount:rollcall-system:rollcall-fence-probe');
+  await expect.poll(() => whyFenceIsMissing(probe), { timeout: 30_000 }).toBeDefined();
+  approver = await world.startApprover();
+  const { key } = await world.request('held', { id: 'R9' });
+  await world.clusterIs('held', ({ decision }) => decision?.requestId === 'R9');
+  await decide('held', 'Approve', key);
+  await expect.poll(() => readFileSync(world.hub.serviceSettings('approver')['logFile'] ?? '', 'utf8'), { timeout: 20_000 }).toContain('a wish waits for the fence');
+  expect((await world.cluster('held')).decision?.verdict).toBe('held');
+  await applyManifests(world.plane.admin, [readFileSync(binding, 'utf8')]);
+  probe.close();
+  await world.clusterIs('held', ({ decision }) => decision?.verdict === 'approved' && decision.requestId === 'R9');
+});

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import {
+  admitMember,
+  beat,
+  keepBeating,
+  liveLines,
+  sayGoodbye,
+  startHeartbeat,
+  type Surroundings,
+  surroundingsOf,
+} from './test-member.ts';
+
+let hub: TestHub;
+let around: Surroundings;
+beforeAll(async () => {
+  hub = await startTestHub();
+  around = await surroundingsOf(hub);
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const fast = { intervalSeconds: 1, graceSeconds: 3 };
+/** No deadline of these passes within a test. */
+const slow = { intervalSeconds: 60, graceSeconds: 180 };
+
+test('the first beat makes an admitted cluster joined, which is ready, in the trace of its request', async () => {
+  await using _service = await startHeartbeat(hub);
+  const member = await admitMember(around, 'joins', slow);
+  const live = await liveLines(around.ops, member.clusterId);
+  await using nc = await member.connect();
+  beat(nc, member.clusterId);
+  const joined = await member.event('joined');
+  expect(joined).toMatchObject({
+    reason: 'Alive',
+    correlation: 'request-joins',
+    by: { service: 'heartbeat' },
+  });
+  const { identity, liveness } = await member.record();
+  expect(liveness).toMatchObject({ state: 'ready', cause: 'Alive', key: identity?.admittedKey });
+  await live.next('ready Alive');
+  beat(nc, member.clusterId);
+  await nc.flush();
+  expect(await member.history()).toEqual(['joined']);
+});
+
+test('a member that was admitted before the service started joins too', async () => {
+  const member = await admitMember(around, 'early', slow);
+  await using _service = await startHeartbeat(hub);
+  await using nc = await member.connect();
+  nc.publish(`rollcall.beatp.3.${member.clusterId}`, new Uint8Array([1, 0, 0, 0, 0, 0, 0, 0]));
+  await member.event('joined');
+});
+
+test('a killed agent shows at once, is suspect, then unreachable, and ready again when it is back', async () => {
+  await using _service = await startHeartbeat(hub);
+  const member = await admitMember(around, 'killed', fast);
+  const live = await liveLines(around.ops, member.clusterId);
+  const nc = await member.connect();
+  keepBeating(nc, member.clusterId);
+  await member.event('joined');
+  await nc.close();
+  await live.next('connection-lost ConnectionLost');
+  const suspect = await member.event('suspect');
+  expect(suspect.reason).toBe('ConnectionLost');
+  const unreachable = await member.event('unreachable');
+  expect(unreachable.reason).toBe('Unreachable');
+  const { liveness } = await member.record();
+  expect(liveness!.sinceMs - liveness!.lastBeatAtMs).toBeGreaterThanOrEqual(3000);
+  expect(liveness!.joinedAtMs).toBeLessThan(liveness!.lastBeatAtMs);
+  await using again = await member.connect();
+  beat(again, member.clusterId);
+  await member.event('ready');
+  expect(await member.history()).toEqual(['joined', 'suspect', 'unreachable', 'ready']);
+});
+
+test('an agent whose connection is open but silent is suspect because no beats come', async () => {
+  await using _service = await startHeartbeat(hub);
+  const member = await admitMember(around, 'frozen', fast);
+  await using nc = await member.connect();
+  beat(nc, member.clusterId);
+  expect((await member.event('suspect')).reason).toBe('NoBeats');
+  beat(nc, member.clusterId);
+  await member.event('ready');
+});
+
+test('a goodbye is stopped, not suspect, and the next beat is ready', async () => {
+  await using _service = await startHeartbeat(hub);
+  const member = await admitMember(around, 'polite', slow);
+  const live = await liveLines(around.ops, member.clusterId);
+  const nc = await member.connect();
+  beat(nc, member.clusterId);
+  await member.event('joined');
+  sayGoodbye(nc, member.clusterId);
+  await nc.drain();
+  expect((await member.event('stopped')).reason).toBe('AgentStopped');
+  await using again = await member.connect();
+  beat(again, member.clusterId);
+  await member.event('ready');
+  expect(await member.history()).toEqual(['joined', 'stopped', 'ready']);
+  expect(live.lines).not.toContain('connection-lost ConnectionLost');
+});
+
+test('renewing make-before-break, also of a connection older than the service, writes and says nothing', async () => {
+  const member = await admitMember(around, 'renews', slow);
+  const other = await admitMember(around, 'renews-other', slow);
+  const first = await member.connect();
+  await using _service = await startHeartbeat(hub, { suspectAfter: '0s' });
+  const live = await liveLines(around.ops, member.clusterId);
+  beat(first, member.clusterId);
+  await member.event('joined');
+  const second = await member.connect();
+  await first.close();
+  await using third = await member.connect();
+  await second.close();
+  beat(third, member.clusterId);
+  // Another cluster that is killed after all this: when its suspicion is written, this one's would be too.
+  const otherNc = await other.connect();
+  beat(otherNc, other.clusterId);
+  await other.event('joined');
+  await otherNc.close();
+  await other.event('suspect');
+  expect(await member.history()).toEqual(['joined']);
+  expect(live.lines).not.toContain('connection-lost ConnectionLost');
+});
+
+test('two replicas write each transition once', async () => {
+  await using _first = await startHeartbeat(hub);
+  await using _second = await startHeartbeat(hub);
+  const members = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => admitMember(around, `twice-${index}`, fast)),
+  );
+  await Promise.all(
+    members.map(async (member) => {
+      const nc = await member.connect();
+      keepBeating(nc, member.clusterId);
+      await member.event('joined');
+      await nc.close();
+      await member.event('unreachable');
+      const again = await member.connect();
+      keepBeating(again, member.clusterId);
+      await member.event('ready');
+      sayGoodbye(again, member.clusterId);
+      await again.drain();
+      await member.event('stopped');
+      expect(await member.history()).toEqual(['joined', 'suspect', 'unreachable', 'ready', 'stopped']);
+    }),
+  );
+});
+
+test('garbage, unknown clusters and floods of beats write nothing and stop nobody', async () => {
+  await using service = await startHeartbeat(hub, { healthPort: '0' });
+  const known = await admitMember(around, 'good', slow);
+  // Credentials of a cluster that has no record: as after it was forgotten.
+  const stray = hub.agentCredentials('member', 'stray');
+  const { connect } = await import('@nats-io/transport-node');
+  const { connectionOptions, jwtProof } = await import('@rollcall/shared/bus');
+  await using nc = await connect({
+    ...connectionOptions(hub.address, 'agent'),
+    authenticator: jwtProof(stray),
+  });
+  for (let one = 0; one < 2000; one++) beat(nc, 'stray');
+  nc.publish('rollcall.beat.stray', 'garbage');
+  await nc.flush();
+  await using good = await known.connect();
+  good.publish(`rollcall.beat.${known.clusterId}`, new Uint8Array(10_000));
+  beat(good, known.clusterId);
+  await known.event('joined');
+  expect((await around.opsLog.read({ kind: 'cluster', id: 'stray' })).head).toBeUndefined();
+  expect(service.notReady()).toBeUndefined();
+});
+
+test('a denied cluster is forgotten: its beats change nothing', async () => {
+  await using _service = await startHeartbeat(hub);
+  const { decideAs } = await import('../../../tests/harness/events.ts');
+  const member = await admitMember(around, 'denied', slow);
+  const witness = await admitMember(around, 'denied-witness', slow);
+  await using nc = await member.connect();
+  beat(nc, member.clusterId);
+  await member.event('joined');
+  await decideAs(around.approverLog, member.clusterId, 'denied');
+  sayGoodbye(nc, member.clusterId);
+  await nc.flush();
+  await using other = await witness.connect();
+  beat(other, witness.clusterId);
+  await witness.event('joined');
+  expect(await member.history()).toEqual(['joined']);
+});

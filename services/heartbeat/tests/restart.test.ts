@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import {
+  admitMember,
+  beat,
+  keepBeating,
+  startHeartbeat,
+  type Surroundings,
+  surroundingsOf,
+} from './test-member.ts';
+
+let hub: TestHub;
+let around: Surroundings;
+beforeAll(async () => {
+  hub = await startTestHub();
+  around = await surroundingsOf(hub);
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const fast = { intervalSeconds: 1, graceSeconds: 3 };
+
+test('a restarted service gives everybody a whole grace, and then finds who is gone', async () => {
+  const gone = await admitMember(around, 'gone', fast);
+  const alive = await admitMember(around, 'alive', fast);
+  await using aliveNc = await alive.connect();
+  {
+    await using _first = await startHeartbeat(hub);
+    const goneNc = await gone.connect();
+    beat(goneNc, gone.clusterId);
+    keepBeating(aliveNc, alive.clusterId);
+    await Promise.all([gone.event('joined'), alive.event('joined')]);
+    await _first.stop();
+    // It goes while nobody listens.
+    await goneNc.close();
+  }
+  const startedAtMs = Date.now();
+  await using _second = await startHeartbeat(hub);
+  const unreachable = await gone.event('unreachable');
+  expect(unreachable.timeMs - startedAtMs).toBeGreaterThanOrEqual(3000);
+  expect(await gone.history()).toEqual(['joined', 'suspect', 'unreachable']);
+  expect(await alive.history()).toEqual(['joined']);
+});
+
+test('after the bus was away nobody is declared dead for that time', async () => {
+  const member = await admitMember(around, 'outage', { intervalSeconds: 1, graceSeconds: 3 });
+  await using _service = await startHeartbeat(hub);
+  const before = await member.connect();
+  beat(before, member.clusterId);
+  const joined = await member.event('joined');
+  await hub.natsServer.kill();
+  await hub.natsServer.restart();
+  const restartedAtMs = Date.now();
+  const unreachable = await member.event('unreachable', joined.sequence + 1);
+  expect(unreachable.timeMs - restartedAtMs).toBeGreaterThanOrEqual(2900);
+  await using after = await member.connect();
+  beat(after, member.clusterId);
+  await member.event('ready');
+  // The server, not the agent, ended the connection, and the service was away too: no connection was lost.
+  expect((await member.event('suspect')).reason).toBe('NoBeats');
+});

@@ -1,0 +1,41 @@
+import { followEvents } from '@rollcall/shared/bus';
+import { expect, test } from 'vitest';
+import { startTestHub } from '../../../tests/harness/test-hub.ts';
+import { admitMember, beat, startHeartbeat, surroundingsOf } from './test-member.ts';
+
+test('when most go silent together they are held, one event says so, and those back are never suspect', async () => {
+  await using hub = await startTestHub();
+  const around = await surroundingsOf(hub);
+  const settings = { stormMinimum: '2', stormShare: '0.3', stormDeadline: '60s' };
+  await using _first = await startHeartbeat(hub, settings);
+  await using _second = await startHeartbeat(hub, settings);
+  const slow = { intervalSeconds: 60, graceSeconds: 180 };
+  const members = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => admitMember(around, `storm-${index}`, slow)),
+  );
+  const connections = await Promise.all(
+    members.map(async (member) => {
+      const nc = await member.connect();
+      beat(nc, member.clusterId);
+      await member.event('joined');
+      return nc;
+    }),
+  );
+  const stormEvents = async (type: string) => {
+    const stop = new AbortController();
+    const options = { filter: 'hub.liveness.*', fromSequence: 1, signal: stop.signal };
+    for await (const event of followEvents(around.ops, around.opsLog, options))
+      if (event.type === type) return event;
+    throw new Error(`no ${type}`);
+  };
+  await Promise.all(connections.map((nc) => nc.close()));
+  expect((await stormEvents('storm')).reason).toBe('StormHeld');
+  const back = await Promise.all(members.map((member) => member.connect()));
+  for (const [index, nc] of back.entries()) beat(nc, members[index]!.clusterId);
+  await stormEvents('storm-ended');
+  for (const member of members) expect(await member.history()).toEqual(['joined']);
+  const types: string[] = [];
+  for await (const event of around.opsLog.scan({ filter: 'hub.liveness.*' })) types.push(event.type);
+  expect(types).toEqual(['storm', 'storm-ended']);
+  await Promise.all(back.map((nc) => nc.close()));
+});

@@ -1,0 +1,174 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import {
+  beatFlags,
+  connectionOptions,
+  encodeBeat,
+  type EventLog,
+  followEvents,
+  jwtProof,
+  openEventLog,
+} from '@rollcall/shared/bus';
+import {
+  admitted,
+  clusterRecord,
+  type ClusterRecord,
+  draft,
+  type Identity,
+  requested,
+  type StoredEvent,
+} from '@rollcall/shared/events';
+import type { RunningService } from '@rollcall/shared/service';
+import { createNkey, keyFingerprint } from '@rollcall/shared/trust';
+import { decideAs } from '../../../tests/harness/events.ts';
+import type { TestHub } from '../../../tests/harness/test-hub.ts';
+import { configSchema, start } from '../main.ts';
+
+/** The hub around the heartbeat service: the other services' events, and what people see. */
+export interface Surroundings {
+  readonly hub: TestHub;
+  readonly registrarLog: EventLog;
+  readonly approverLog: EventLog;
+  readonly opsLog: EventLog;
+  readonly ops: NatsConnection;
+}
+
+export async function surroundingsOf(hub: TestHub): Promise<Surroundings> {
+  const ops = await hub.connectAs('ops');
+  return {
+    hub,
+    ops,
+    opsLog: await openEventLog(ops, { epoch: hub.hub.epoch, source: '/rollcall/test' }),
+    registrarLog: await hub.openLog('registrar'),
+    approverLog: await hub.openLog('approver'),
+  };
+}
+
+export async function startHeartbeat(
+  hub: TestHub,
+  settings: Record<string, string> = {},
+): Promise<RunningService & AsyncDisposable> {
+  const service = await start(configSchema.parse({ ...hub.serviceSettings('heartbeat'), ...settings }));
+  return { ...service, [Symbol.asyncDispose]: () => service.stop() };
+}
+
+/** A member as the registrar and the approver have let it in: requested, approved, admitted. */
+export interface Member {
+  readonly clusterId: string;
+  connect(): Promise<NatsConnection>;
+  record(): Promise<ClusterRecord>;
+  /** The next event of that type after `fromSequence`, now or later. */
+  event(type: string, fromSequence?: number): Promise<StoredEvent>;
+  /** All events of the heartbeat service about it, oldest first. */
+  history(): Promise<string[]>;
+}
+
+export async function admitMember(
+  { hub, registrarLog, approverLog, ops, opsLog }: Surroundings,
+  clusterId: string,
+  heartbeat: { intervalSeconds: number; graceSeconds: number },
+): Promise<Member> {
+  const key = createNkey('user');
+  const credentials = hub.agentCredentials('member', clusterId, { seed: key.seed });
+  const aggregate = { kind: 'cluster', id: clusterId } as const;
+  const identity: Identity = {
+    state: 'requested',
+    clusterId,
+    clusterName: clusterId,
+    clusterType: 'Standard',
+    mode: 'Pull',
+    request: {
+      id: `request-${clusterId}`,
+      key: key.publicKey,
+      keyFingerprint: keyFingerprint(key.publicKey),
+      tokenId: 'token',
+      tokenName: 'rollcall-join/test',
+      labels: {},
+      droppedLabels: [],
+      claimed: { labels: {} },
+      requestedAtMs: Date.now(),
+    },
+  };
+  const trace = { correlation: identity.request.id };
+  const what = { reason: 'Requested', message: 'asked by a test', section: identity };
+  await registrarLog.append([draft(requested, { aggregate, head: undefined }, what)], trace);
+  await decideAs(approverLog, clusterId, 'approved', { heartbeat });
+  const section: Identity = {
+    ...identity,
+    state: 'admitted',
+    admittedKey: key.publicKey,
+    admittedAtMs: Date.now(),
+  };
+  const record = await registrarLog.read(aggregate);
+  await registrarLog.append([draft(admitted, record, { ...what, reason: 'Admitted', section })], trace);
+
+  return {
+    clusterId,
+    connect: () =>
+      connect({
+        ...connectionOptions(hub.address, 'agent'),
+        reconnect: false,
+        authenticator: jwtProof(credentials),
+      }),
+    record: async () => clusterRecord(await opsLog.read(aggregate)),
+    async event(type, fromSequence = 1) {
+      const stop = new AbortController();
+      const filter = `cluster.${clusterId}.*`;
+      for await (const event of followEvents(ops, opsLog, { filter, fromSequence, signal: stop.signal })) {
+        if (event.type === type) return event;
+      }
+      throw new Error(`no ${type} of ${clusterId}`);
+    },
+    async history() {
+      const types: string[] = [];
+      for await (const event of opsLog.scan({ filter: `cluster.${clusterId}.*` })) {
+        if (event.definition.writer === 'heartbeat') types.push(event.type);
+      }
+      return types;
+    },
+  };
+}
+
+export function beat(nc: NatsConnection, clusterId: string, flags = 0): void {
+  nc.publish(`rollcall.beat.${clusterId}`, encodeBeat({ flags, agentTimeMs: Date.now() }));
+}
+
+export function sayGoodbye(nc: NatsConnection, clusterId: string): void {
+  beat(nc, clusterId, beatFlags.goodbye);
+}
+
+/** Beats at once and then every 300 ms, until it is stopped or its connection is closed. */
+export function keepBeating(nc: NatsConnection, clusterId: string): () => void {
+  const once = () => {
+    if (!nc.isClosed()) beat(nc, clusterId);
+  };
+  once();
+  const timer = setInterval(once, 300);
+  return () => clearInterval(timer);
+}
+
+/** What `rollcall.live.<id>` says from now on, as `state reason`. */
+export async function liveLines(
+  ops: NatsConnection,
+  clusterId: string,
+): Promise<{ readonly lines: readonly string[]; next(line: string): Promise<void> }> {
+  const lines: string[] = [];
+  let woken = Promise.withResolvers<void>();
+  ops.subscribe(`rollcall.live.${clusterId}`, {
+    callback: (error, message) => {
+      if (error) return;
+      const { state, reason } = message.json<{ state: string; reason: string }>();
+      lines.push(`${state} ${reason}`);
+      woken.resolve();
+    },
+  });
+  await ops.flush();
+  return {
+    lines,
+    async next(line) {
+      while (!lines.includes(line)) {
+        woken = Promise.withResolvers<void>();
+        await woken.promise;
+      }
+    },
+  };
+}

@@ -19,3 +19,12 @@ export function fullJitterMs({ firstMs, longestMs }: BackOff, failures: number, 
 export function spreadMs(aboutMs: number, share: number, random: number): number {
   return Math.round(aboutMs * (1 - share + 2 * share * random));
 }
+
+/**
+ * How long to leave the hub alone after it let nobody in: minutes, because only people change that; but seconds at first, because
+ * a token may be a moment older than what the hub has read of it.
+ * @param refusals - how many in a row, 1 for the first
+ */
+export function refusedRestMs(longestMs: number, refusals: number, random: number): number {
+  return spreadMs(Math.min(longestMs, 2000 * 4 ** Math.min(refusals - 1, 10)), 0.2, random);
+}

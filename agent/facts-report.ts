@@ -2,8 +2,10 @@ import type { Facts } from '@rollcall/shared/bus';
 
 /** Tells the hub what changed about the member, and nothing when nothing did (decision 4). */
 export interface FactsReport {
-  /** Facts that the hub got another way, with a join. */
+  /** Facts that went another way, with a join. */
   sent(facts: Facts): void;
+  /** The hub has what was sent last. */
+  confirmed(): void;
   /** Reads the facts now and from then on at the interval; sends them where they differ from what the hub has. */
   start(): void;
   stop(): void;
@@ -17,17 +19,21 @@ export function createFactsReport(options: {
 }): FactsReport {
   const { intervalMs, read, send } = options;
   let hubHas = '';
+  let underWay = '';
   let timer: NodeJS.Timeout | undefined;
 
   async function report(): Promise<void> {
     const facts = await read();
     const text = JSON.stringify(facts);
-    if (text !== hubHas && send(facts)) hubHas = text;
+    if (text !== hubHas && send(facts)) underWay = text;
   }
 
   return {
     sent: (facts) => {
-      hubHas = JSON.stringify(facts);
+      underWay = JSON.stringify(facts);
+    },
+    confirmed: () => {
+      hubHas = underWay;
     },
     start() {
       if (timer !== undefined) return;

@@ -22,7 +22,7 @@ export interface HubLink {
   isClosed(): boolean;
   /** What cannot be sent is dropped: beats come again, and asks are repeated until they are answered. */
   publish(subject: string, data: Uint8Array): void;
-  subscribe(subject: string, hear: (data: Uint8Array) => void): void;
+  subscribe(subject: string, hear: (data: Uint8Array, subject: string) => void): void;
   /** Resolves when the server has all that was published; rejects when the connection ends before. */
   flush(): Promise<void>;
   /** Sends what is left, then closes. */
@@ -89,7 +89,7 @@ function linkOver(nc: NatsConnection, role: Credential['role']): HubLink {
       if (!nc.isClosed() && !nc.isDraining()) nc.publish(subject, data);
     },
     subscribe(subject, hear) {
-      nc.subscribe(subject, { callback: (error, message) => void (error === null && hear(message.data)) });
+      nc.subscribe(subject, { callback: (error, message) => void (error === null && hear(message.data, message.subject)) });
     },
     flush: () => nc.flush(),
     async close() {

@@ -7,7 +7,7 @@ const nowMs = 1_000_000;
 const context = { nowMs, random: 0.5, refusedRetryMs: 120_000 };
 const aJoining = (more: Partial<Joining> = {}): Joining => ({ ...startJoining({ nowMs }), ...more });
 const waiting = { kind: 'waiting', clusterId: 'c', reason: 'Pending', message: 'm', askAgainMs: 30_000 } as const;
-const refused = { kind: 'refused', code: 'TOKEN_EXPIRED', message: 'm', hint: 'h', askAgainMs: 1000 } as const;
+const refused = { kind: 'refused', code: 'TOKEN_EXPIRED', message: 'm', hint: 'h', askAgainMs: 90_000 } as const;
 const admitted = {
   kind: 'admitted',
   clusterId: 'c',
@@ -33,7 +33,9 @@ describe('when to ask next', () => {
       wantInMs: 0,
       standing: 'waiting',
     },
-    { name: 'a refusal rests for minutes, whatever the hub says', input: answered(refused), wantInMs: 120_000, standing: 'refused' },
+    { name: 'a refusal rests as long as the hub says', input: answered(refused), wantInMs: 90_000, standing: 'refused' },
+    { name: 'but not for ever', input: answered({ ...refused, askAgainMs: 1e12 }), wantInMs: 120_000, standing: 'refused' },
+    { name: 'trouble of the hub rests for seconds', input: answered({ ...refused, askAgainMs: 5000 }), wantInMs: 5000, standing: 'refused' },
     {
       name: 'a refusal goes on resting over a new connection',
       from: { standing: 'refused', askAtMs: nowMs + 50_000 },

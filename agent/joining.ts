@@ -22,7 +22,7 @@ export interface JoiningContext {
   readonly nowMs: number;
   /** 0 to 1. */
   readonly random: number;
-  /** How long a refusal rests at least: minutes, because only people change their minds. */
+  /** How long a refusal rests at most, whatever the hub says. */
   readonly refusedRetryMs: number;
 }
 
@@ -89,8 +89,9 @@ function answered(
     case 'waiting':
       return { ...heard, standing: 'waiting', askAtMs: inTime(spreadMs(result.askAgainMs, 0.1, random), unansweredLeastMs) };
     case 'refused': {
-      const restMs = Math.max(refusedRetryMs, result.askAgainMs);
-      return { ...heard, standing: 'refused', askAtMs: inTime(spreadMs(restMs, 0.2, random), refusedRetryMs * 0.8) };
+      // The hub names minutes for what only people can change, and seconds for its own trouble.
+      const restMs = result.askAgainMs > 0 ? Math.min(result.askAgainMs, refusedRetryMs) : refusedRetryMs;
+      return { ...heard, standing: 'refused', askAtMs: inTime(spreadMs(restMs, 0.2, random), unansweredLeastMs) };
     }
     case 'admitted': {
       const { renewAfterMs, expiresAtMs } = result;

@@ -55,12 +55,12 @@ export interface RunningAgent {
 }
 
 /**
- * A second for a fleet that lost its server, half a minute once that lasts; people take minutes to change their minds; nodes come
- * and go in minutes.
+ * A second for a fleet that lost its server, half a minute once that lasts; people take minutes to change their minds (and the hub
+ * names five); nodes come and go in minutes.
  */
 const defaultPatience: Patience = {
   reconnect: { firstMs: 1000, longestMs: 30_000 },
-  refusedRetryMs: 120_000,
+  refusedRetryMs: 300_000,
   factsIntervalMs: 300_000,
 };
 /** A known agent checks whose keys it has, but does not wait long for a member that is down. */

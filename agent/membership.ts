@@ -6,7 +6,7 @@ import type { JoinBody } from '@rollcall/shared/protocol';
 import type { Logger } from '@rollcall/shared/service';
 import { hubIdOf, type Nkey, type RegistrationToken } from '@rollcall/shared/trust/keys';
 import { type AskContent, encodeAsk } from './ask-message.ts';
-import { type BackOff, fullJitterMs, spreadMs } from './back-off.ts';
+import { type BackOff, fullJitterMs, refusedRestMs } from './back-off.ts';
 import { createBeating } from './beating.ts';
 import { type Credential, credentialsToTry, isIssuedLater } from './credential-choice.ts';
 import { createFactsReport } from './facts-report.ts';
@@ -58,6 +58,8 @@ export interface Membership {
 
 /** A connection that ended sooner counts as a failure, so that one which is cut at once is not made again at once. */
 const steadyAfterMs = 10_000;
+/** Shorter rests are spent connected. */
+const shortRestMs = 15_000;
 const beatIntervalBoundsMs = { least: 1000, most: 600_000 };
 
 export function createMembership(options: MembershipOptions): Membership {
@@ -139,18 +141,26 @@ export function createMembership(options: MembershipOptions): Membership {
     }, waitMs);
   }
 
-  function hear(data: Uint8Array): void {
+  function hear(data: Uint8Array, subject: string): void {
     const { state } = keeper;
     const pinned = state.answerKey;
     const answerKeyIsTrusted = (key: string) => (pinned === undefined ? hubIdOf(key) === state.hubId : key === pinned);
     const heard = decodeAnswer(data, { agentKey: ownKey.publicKey, answerKeyIsTrusted });
     if (heard === undefined || heard.answer.hub !== state.hubId || signal.aborted) return;
     if (pinned === undefined) keeper.update((old) => ({ ...old, answerKey: heard.answerKey }));
+    const { result } = heard.answer;
+    if (subject.endsWith('.facts')) {
+      // What a member may do is not decided over its facts; those that were not taken are sent again.
+      if (result.kind === 'done') factsReport.confirmed();
+      else logger.warn({ reason: result.kind }, 'facts not taken');
+      return;
+    }
     follow(heard.answer);
   }
 
   function follow({ result, atMs }: Answer): void {
     if (isStale(joining, { atHubMs: atMs, result })) return;
+    if (result.kind !== 'refused') factsReport.confirmed();
     step({ kind: 'answered', atHubMs: atMs, result });
     switch (result.kind) {
       case 'waiting':
@@ -159,8 +169,8 @@ export function createMembership(options: MembershipOptions): Membership {
         break;
       case 'refused':
         tellRefusal('refused', answeredRefusal(result), joining.askAtMs - Date.now());
-        // It has nothing to wait for over a connection of that kind; the next one is made when it may ask again.
-        if (link?.role === 'token' || link?.role === 'returning') void link.close();
+        // There is nothing to wait for over a connection of that kind; the next one is made when it is time to ask again.
+        if ((link?.role === 'token' || link?.role === 'returning') && joining.askAtMs - Date.now() > shortRestMs) void link.close();
         break;
       case 'admitted':
         adopting = adopting.then(() => adopt(result, atMs));
@@ -271,7 +281,7 @@ export function createMembership(options: MembershipOptions): Membership {
   function failed(error: RollcallError, failures: number): number {
     const isForPeople = error.code === 'HUB_CA_WRONG';
     const waitMs = isForPeople
-      ? spreadMs(patience.refusedRetryMs, 0.2, Math.random())
+      ? refusedRestMs(patience.refusedRetryMs, failures, Math.random())
       : fullJitterMs(patience.reconnect, failures, Math.random());
     tellRefusal('connect', errorAsRefusal(error), waitMs);
     return waitMs;
@@ -279,14 +289,16 @@ export function createMembership(options: MembershipOptions): Membership {
 
   async function run(): Promise<void> {
     let failures = 0;
+    let refusals = 0;
     while (!signal.aborted) {
       let waitMs: number;
       try {
         const { link: dialed, shown } = await connectBest();
         if (dialed === undefined) {
-          waitMs = spreadMs(patience.refusedRetryMs, 0.2, Math.random());
+          waitMs = refusedRestMs(patience.refusedRetryMs, ++refusals, Math.random());
           tellRefusal('refused', refusedConnection(shown), waitMs);
         } else {
+          refusals = 0;
           const connectedAtMs = Date.now();
           tell('connect', `connected to the hub with its ${dialed.role} credentials`);
           await take(dialed);

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crdFiles } from './generate-crds.ts';
+import { eventDocs } from './generate-event-docs.ts';
 
 /**
  * Writes every file of the repository that is derived from a zod schema. `--check` writes nothing and exits 1, naming the files
@@ -16,7 +17,7 @@ export interface Generated {
   files: ReadonlyMap<string, string>;
 }
 
-const generators: readonly (() => Generated)[] = [crdFiles];
+const generators: readonly (() => Generated)[] = [crdFiles, eventDocs];
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
 

@@ -8,8 +8,15 @@ import { type Membership, type MemberSections, membershipOf } from './membership
 /** What the engine needs of a member, in its own clock. */
 export function knownCluster(clusterId: string, member: Membership, clock: HubClock): KnownCluster {
   const { key, intervalMs, graceMs, liveness } = member;
-  const lastBeatMs = liveness ? fromHubTime(clock, liveness.lastBeatAtMs) : -Infinity;
-  return { clusterId, key, intervalMs, graceMs, state: liveness?.state ?? 'neverSeen', lastBeatMs };
+  return {
+    clusterId,
+    key,
+    intervalMs,
+    graceMs,
+    state: liveness?.state ?? 'neverSeen',
+    sinceMs: liveness ? fromHubTime(clock, liveness.sinceMs) : -Infinity,
+    lastBeatMs: liveness ? fromHubTime(clock, liveness.lastBeatAtMs) : -Infinity,
+  };
 }
 
 interface Sections {

@@ -11,6 +11,7 @@ type Becomes = Extract<LivenessVerdict, { kind: 'becomes' }>;
 /** A transition that should be written; whether it is, the cluster's record decides. */
 export interface TransitionWish {
   readonly clusterId: string;
+  readonly from: LivenessState;
   readonly state: Becomes['state'];
   readonly cause: Becomes['cause'];
   readonly decidedAtMs: number;
@@ -24,6 +25,8 @@ export interface KnownCluster {
   readonly intervalMs: number;
   readonly graceMs: number;
   readonly state: LivenessState;
+  /** When it got into that state. */
+  readonly sinceMs: number;
   readonly lastBeatMs: number;
 }
 
@@ -118,8 +121,7 @@ export class LivenessEngine {
     table.graceMs[slot] = cluster.graceMs;
     table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, cluster.lastBeatMs);
     if (!table.has(slot, marks.writing) && table.stateOf(slot) !== cluster.state) {
-      table.setState(slot, cluster.state);
-      table.set(slot, marks.beatSinceChange, false);
+      this.#setState(slot, cluster);
     }
     this.#look(slot, nowMs);
   }
@@ -199,14 +201,12 @@ export class LivenessEngine {
     return undefined;
   }
 
-  /** The answer to a wish: what the cluster's record says now. */
-  settle(wish: TransitionWish, state: LivenessState, nowMs: number): void {
-    const table = this.#table;
-    const slot = this.#find(wish.clusterId);
+  /** The answer to a wish: what the cluster's record says now, whether by this wish or because another replica was faster. */
+  settle(clusterId: string, outcome: { state: LivenessState; sinceMs: number }, nowMs: number): void {
+    const slot = this.#find(clusterId);
     if (slot < 0) return;
-    table.set(slot, marks.writing, false);
-    table.setState(slot, state);
-    table.set(slot, marks.beatSinceChange, state !== 'ready' && table.lastBeatMs[slot]! > wish.decidedAtMs);
+    this.#table.set(slot, marks.writing, false);
+    this.#setState(slot, outcome);
     this.#look(slot, nowMs);
   }
 
@@ -252,6 +252,12 @@ export class LivenessEngine {
   #slotOfMember(connection: MemberConnection): number {
     const slot = this.#find(connection.clusterId);
     return slot >= 0 && this.#table.keyHash[slot] === hashOfKey(connection.key) ? slot : -1;
+  }
+
+  #setState(slot: number, { state, sinceMs }: { state: LivenessState; sinceMs: number }): void {
+    const table = this.#table;
+    table.setState(slot, state);
+    table.set(slot, marks.beatSinceChange, state !== 'ready' && table.lastBeatMs[slot]! > sinceMs);
   }
 
   #connectionIsBack(slot: number): void {
@@ -306,7 +312,8 @@ export class LivenessEngine {
   #wishOf(slot: number, verdict: Becomes, nowMs: number): TransitionWish {
     const { state, cause } = verdict;
     const lastBeatMs = this.#table.lastBeatMs[slot]!;
-    return { clusterId: this.#table.ids.textOf(slot), state, cause, decidedAtMs: nowMs, lastBeatMs };
+    const from = this.#table.stateOf(slot);
+    return { clusterId: this.#table.ids.textOf(slot), from, state, cause, decidedAtMs: nowMs, lastBeatMs };
   }
 
   /** Only who was ready can fall silent; who was silent before we came is no part of a storm. */

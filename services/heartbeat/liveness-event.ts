@@ -9,10 +9,13 @@ import {
   suspect,
   unreachable,
 } from '@rollcall/shared/events';
+import type { LivenessState } from './liveness-transition.ts';
 import { membershipOf } from './membership.ts';
 
 /** What this replica heard, in hub time. */
 export interface LivenessFinding {
+  /** The state it was judged from. A record that says another has moved on, and the finding is an old one. */
+  readonly from: LivenessState;
   readonly state: Liveness['state'];
   readonly cause: string;
   readonly nowMs: number;
@@ -20,14 +23,6 @@ export interface LivenessFinding {
 }
 
 const definitionOf = { ready, suspect, unreachable, stopped } as const;
-
-/** From which states a finding leads on; another replica may have been faster, or have seen more. */
-const mayFollow: Readonly<Record<Liveness['state'], readonly Liveness['state'][]>> = {
-  ready: ['suspect', 'unreachable', 'stopped'],
-  suspect: ['ready'],
-  unreachable: ['ready', 'suspect'],
-  stopped: ['ready', 'suspect', 'unreachable'],
-};
 
 const messageOf: Readonly<Record<string, (quietMs: number) => string>> = {
   Alive: () => 'beats are heard',
@@ -44,10 +39,10 @@ const messageOf: Readonly<Record<string, (quietMs: number) => string>> = {
 export function decideLiveness(record: ClusterRecord, finding: LivenessFinding): EventDraft[] {
   const member = membershipOf(record);
   if (!member) return [];
-  const { state, cause, nowMs, lastBeatAtMs } = finding;
+  const { from, state, cause, nowMs, lastBeatAtMs } = finding;
   const before = member.liveness;
-  const joins = !before && state === 'ready' && member.mayJoin;
-  if (!joins && (!before || !mayFollow[state].includes(before.state))) return [];
+  if ((before?.state ?? 'neverSeen') !== from || from === state) return [];
+  if (!before && (state !== 'ready' || !member.mayJoin)) return [];
   const section: Liveness = {
     // A newer version may have added fields of its own.
     ...before,
@@ -60,10 +55,10 @@ export function decideLiveness(record: ClusterRecord, finding: LivenessFinding):
   };
   const message = messageOf[cause]?.(nowMs - lastBeatAtMs) ?? cause;
   return [
-    draft(joins ? joined : definitionOf[state], record, {
+    draft(before ? definitionOf[state] : joined, record, {
       by: { service: 'heartbeat' },
       reason: cause,
-      message: joins ? 'the first beat was heard' : message,
+      message: before ? message : 'the first beat was heard',
       section,
     }),
   ];

@@ -5,6 +5,7 @@ import { type ClusterRecord, clusterRecord, createEventId } from '@rollcall/shar
 import type { Logger } from '@rollcall/shared/service';
 import { type HubClock, toHubTime } from './hub-clock.ts';
 import { decideLiveness } from './liveness-event.ts';
+import { knownCluster } from './known-clusters.ts';
 import type { LivenessEngine, TransitionWish } from './liveness-engine.ts';
 import { membershipOf } from './membership.ts';
 import type { Siblings } from './siblings.ts';
@@ -74,6 +75,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
         },
         decide: (record) =>
           decideLiveness(record, {
+            from: wish.from,
             state: wish.state,
             cause: wish.cause,
             nowMs: clock.hubMs(),
@@ -82,14 +84,15 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
       },
       trace,
     );
-    const member = membershipOf(context);
     const nowMs = clock.monotonicMs();
-    if (!member) {
-      engine.remove(wish.clusterId, nowMs);
+    if (drafts.length > 0) {
+      options.written(wish);
+      engine.settle(wish.clusterId, { state: wish.state, sinceMs: wish.decidedAtMs }, nowMs);
       return;
     }
-    if (drafts.length > 0) options.written(wish);
-    engine.settle(wish, drafts.length > 0 ? wish.state : (member.liveness?.state ?? 'neverSeen'), nowMs);
+    const member = membershipOf(context);
+    if (member) engine.settle(wish.clusterId, knownCluster(wish.clusterId, member, clock), nowMs);
+    else engine.remove(wish.clusterId, nowMs);
   }
 
   function takeNext(): TransitionWish | undefined {

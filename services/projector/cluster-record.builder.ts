@@ -71,18 +71,37 @@ export function aDecision(more: Partial<Decision> = {}): Decision {
 }
 
 export function anAccess(more: Partial<Access> = {}): Access {
-  return accessSchema.parse({ state: 'provisioned', namespace: 'blue', requestId: 'request-1', atMs: startMs, ...more });
+  return accessSchema.parse({
+    state: 'provisioned',
+    namespace: 'blue',
+    requestId: 'request-1',
+    atMs: startMs,
+    ...more,
+  });
 }
 
 export function aLiveness(more: Partial<Liveness> = {}): Liveness {
   const atMs = startMs + 4000;
-  return { state: 'ready', key: 'KEY1', cause: 'Alive', joinedAtMs: atMs, sinceMs: atMs, lastBeatAtMs: atMs, ...more };
+  return {
+    state: 'ready',
+    key: 'KEY1',
+    cause: 'Alive',
+    joinedAtMs: atMs,
+    sinceMs: atMs,
+    lastBeatAtMs: atMs,
+    ...more,
+  };
 }
 
 export const member = { state: 'admitted', admittedKey: 'KEY1', admittedAtMs: startMs + 3000 } as const;
 
 /** One event as the stream has it: through the real encoding, so that every section fits its schema. */
-export function anEvent(definition: EventDefinition, section: unknown, sequence: number, epoch = 1): StoredEvent {
+export function anEvent(
+  definition: EventDefinition,
+  section: unknown,
+  sequence: number,
+  epoch = 1,
+): StoredEvent {
   const timeMs = startMs + sequence * 1000;
   const aggregate = { kind: definition.kind, id: definition.kind === 'cluster' ? clusterId : 'one' };
   const encoded = encodeEvent(
@@ -106,7 +125,13 @@ export interface Sections {
 }
 
 /** The events of these sections, in the order of a join. */
-export function clusterEvents({ identity, decision, access, liveness, cut: section }: Sections): StoredEvent[] {
+export function clusterEvents({
+  identity,
+  decision,
+  access,
+  liveness,
+  cut: section,
+}: Sections): StoredEvent[] {
   return [
     ...(identity ? [anEvent(requested, identity, 1)] : []),
     ...(decision ? [anEvent(approved, decision, 2)] : []),

@@ -2,7 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { errorCatalogue } from '@rollcall/shared/errors';
 import { clusterRegistrationRequest } from '@rollcall/shared/resources';
-import { aDecision, aMember, anAccess, anIdentity, aRecord, type Sections } from './cluster-record.builder.ts';
+import {
+  aDecision,
+  aMember,
+  anAccess,
+  anIdentity,
+  aRecord,
+  type Sections,
+} from './cluster-record.builder.ts';
 import { codeAsReason, desiredRequest } from './desired-request.ts';
 
 function outcome(sections: Sections) {
@@ -16,19 +23,47 @@ const refusal = { code: 'NAME_TAKEN', message: 'the name "blue" belongs to anoth
 test.each([
   { name: 'nothing known', sections: {}, want: 'unmentioned undefined' },
   { name: 'asked', sections: { identity }, want: 'Pending Judging' },
-  { name: 'refused by the registrar', sections: { identity: anIdentity({ state: 'refused', refusal }) }, want: 'Failed NameTaken' },
+  {
+    name: 'refused by the registrar',
+    sections: { identity: anIdentity({ state: 'refused', refusal }) },
+    want: 'Failed NameTaken',
+  },
   {
     name: 'refused with a code of a newer version',
     sections: { identity: anIdentity({ state: 'refused', refusal: { code: 'NEW_THING', message: 'x' } }) },
     want: 'Failed NewThing',
   },
-  { name: 'held', sections: { identity, decision: aDecision({ verdict: 'held', reason: 'NoRuleMatched' }) }, want: 'Held NoRuleMatched' },
+  {
+    name: 'held',
+    sections: { identity, decision: aDecision({ verdict: 'held', reason: 'NoRuleMatched' }) },
+    want: 'Held NoRuleMatched',
+  },
   { name: 'approved', sections: { identity, decision: aDecision() }, want: 'Approved PolicyApproved' },
-  { name: 'denied', sections: { identity, decision: aDecision({ verdict: 'denied', reason: 'NotWanted' }) }, want: 'Denied NotWanted' },
-  { name: 'expired', sections: { identity, decision: aDecision({ verdict: 'denied', reason: 'Expired' }) }, want: 'Expired Expired' },
-  { name: 'revoked', sections: { identity, decision: aDecision({ verdict: 'revoked', reason: 'Revoked' }) }, want: 'Denied Revoked' },
-  { name: 'banned', sections: { identity, decision: aDecision({ verdict: 'banned', reason: 'Banned' }) }, want: 'Denied Banned' },
-  { name: 'leaving', sections: { identity, decision: aDecision({ verdict: 'leaving' }) }, want: 'Approved Leaving' },
+  {
+    name: 'denied',
+    sections: { identity, decision: aDecision({ verdict: 'denied', reason: 'NotWanted' }) },
+    want: 'Denied NotWanted',
+  },
+  {
+    name: 'expired',
+    sections: { identity, decision: aDecision({ verdict: 'denied', reason: 'Expired' }) },
+    want: 'Expired Expired',
+  },
+  {
+    name: 'revoked',
+    sections: { identity, decision: aDecision({ verdict: 'revoked', reason: 'Revoked' }) },
+    want: 'Denied Revoked',
+  },
+  {
+    name: 'banned',
+    sections: { identity, decision: aDecision({ verdict: 'banned', reason: 'Banned' }) },
+    want: 'Denied Banned',
+  },
+  {
+    name: 'leaving',
+    sections: { identity, decision: aDecision({ verdict: 'leaving' }) },
+    want: 'Approved Leaving',
+  },
   { name: 'left', sections: { identity: anIdentity({ state: 'left' }) }, want: 'gone undefined' },
   {
     name: 'a decision about another request is none about this',
@@ -37,7 +72,12 @@ test.each([
   },
   {
     name: 'the namespace is taken',
-    sections: aMember({ access: anAccess({ state: 'failed', error: { code: 'NAMESPACE_TAKEN', message: 'namespace "blue" is there' } }) }),
+    sections: aMember({
+      access: anAccess({
+        state: 'failed',
+        error: { code: 'NAMESPACE_TAKEN', message: 'namespace "blue" is there' },
+      }),
+    }),
     want: 'Failed NamespaceTaken',
   },
 ])('$name → $want', ({ sections, want }) => {
@@ -46,7 +86,10 @@ test.each([
 });
 
 test('a held request says who must do what', () => {
-  const { message } = outcome({ identity, decision: aDecision({ verdict: 'held', message: 'no rule matched' }) }) as { message: string };
+  const { message } = outcome({
+    identity,
+    decision: aDecision({ verdict: 'held', message: 'no rule matched' }),
+  }) as { message: string };
   expect(message).toBe(
     'no rule matched; a person with verb create on managedclusters/accept decides: rollcall approve blue, or deny',
   );
@@ -86,12 +129,18 @@ test('what is asked for is shown, and never a decision', () => {
 
 test('every code of the catalogue, and any text, makes a reason and a status that fit the schema', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.constantFrom(...Object.keys(errorCatalogue)), fc.string()), fc.string(), (code, message) => {
-      expect(codeAsReason(code)).toMatch(/^[A-Za-z][A-Za-z0-9]*$/);
-      const wanted = desiredRequest(aRecord({ identity: anIdentity({ state: 'refused', refusal: { code, message } }) }));
-      if (wanted.presence !== 'present') throw new Error('it is there');
-      expect(clusterRegistrationRequest.status.safeParse(wanted.status).error).toBeUndefined();
-      expect(clusterRegistrationRequest.spec.safeParse(wanted.shape).error).toBeUndefined();
-    }),
+    fc.property(
+      fc.oneof(fc.constantFrom(...Object.keys(errorCatalogue)), fc.string()),
+      fc.string(),
+      (code, message) => {
+        expect(codeAsReason(code)).toMatch(/^[A-Za-z][A-Za-z0-9]*$/);
+        const wanted = desiredRequest(
+          aRecord({ identity: anIdentity({ state: 'refused', refusal: { code, message } }) }),
+        );
+        if (wanted.presence !== 'present') throw new Error('it is there');
+        expect(clusterRegistrationRequest.status.safeParse(wanted.status).error).toBeUndefined();
+        expect(clusterRegistrationRequest.spec.safeParse(wanted.shape).error).toBeUndefined();
+      },
+    ),
   );
 });

@@ -104,15 +104,16 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       for (const waiter of waiters) waiter.reject(error);
     }
     entry.isRunning = false;
-    if (entry.isMarked) enqueue(key, entry, 'urgent');
-    else if (againInMs === undefined || isStopped) {
-      entries.delete(key);
-      options.onSize(entries.size);
-    }
-    else {
+    // Whoever still waits is told by stop().
+    if (isStopped) return;
+    if (entry.isMarked) return enqueue(key, entry, 'urgent');
+    if (againInMs !== undefined) {
       const urgency = entry.waiters.length > 0 ? 'urgent' : 'background';
       entry.timer = setTimeout(() => enqueue(key, entry, urgency), Math.min(againInMs, longestTimerMs));
+      return;
     }
+    entries.delete(key);
+    options.onSize(entries.size);
   }
 
   function entryOf(key: string): Entry {

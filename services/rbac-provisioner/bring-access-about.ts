@@ -40,10 +40,16 @@ async function carryOut(
   return { step, namespace, requestId };
 }
 
-function isFor(result: AccessResult, record: ClusterRecord, step: AccessStep): boolean {
+/** Whether what was just made need not be made again: it was for this very request, and no replica has told anything since. */
+function isFor(
+  result: AccessResult,
+  record: ClusterRecord,
+  { step, madeAt }: { step: AccessStep; madeAt: ClusterRecord | undefined },
+): boolean {
   // Revoking and leaving take away different things, so only making is known to be the same.
   return (
     step === 'provision' &&
+    madeAt?.lastOf['rbac-provisioner']?.sequence === record.lastOf['rbac-provisioner']?.sequence &&
     result.step === step &&
     result.requestId === record.decision?.requestId &&
     result.namespace === record.decision?.namespace
@@ -62,6 +68,7 @@ function isFor(result: AccessResult, record: ClusterRecord, step: AccessStep): b
 export async function bringAccessAbout(world: World, event: StoredEvent): Promise<readonly EventDraft[]> {
   const aggregate = { kind: event.kind, id: event.id };
   let last: AccessResult | undefined;
+  let madeAt: ClusterRecord | undefined;
 
   /** What was made here, or by a replica that died before it told, is in no record. */
   function untold(record: ClusterRecord): AccessStep | undefined {
@@ -76,7 +83,10 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
       async gather() {
         const record = clusterRecord(await world.log.read(aggregate));
         const step = accessStep(record) ?? untold(record);
-        if (step && !(last && isFor(last, record, step))) last = await carryOut(world, record, step);
+        if (step && !(last && isFor(last, record, { step, madeAt }))) {
+          last = await carryOut(world, record, step);
+          madeAt = record;
+        }
         const isStillMeant = step !== undefined || wantedAccess(record) === undefined;
         return { record, nowMs: world.nowMs(), result: isStillMeant ? last : undefined };
       },

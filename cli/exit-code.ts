@@ -1,0 +1,55 @@
+import type { ErrorCode, RollcallError } from '@rollcall/shared/errors';
+import { KubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
+
+/** Exit codes (surfaces: "CLI"): scripts tell failures apart by them. */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  refused: 3,
+  held: 4,
+  unreachable: 5,
+  timedOut: 6,
+} as const;
+type Outcome = keyof typeof exitCodes;
+
+const outcomes: Partial<Record<ErrorCode, Outcome>> = {
+  USAGE: 'usage',
+  REQUEST_HELD: 'held',
+  KEY_CHANGED: 'held',
+  KUBE_UNREACHABLE: 'unreachable',
+  BUS_UNREACHABLE: 'unreachable',
+  HUB_UNREACHABLE: 'unreachable',
+  MEMBER_UNREACHABLE: 'unreachable',
+  DEADLINE_EXCEEDED: 'timedOut',
+  ACCEPT_FORBIDDEN: 'refused',
+  ASK_INVALID: 'refused',
+  PROOF_INVALID: 'refused',
+  HUB_WRONG: 'refused',
+  HUB_CA_WRONG: 'refused',
+  HUB_BUSY: 'refused',
+  TOKEN_INVALID: 'refused',
+  TOKEN_UNKNOWN: 'refused',
+  TOKEN_EXPIRED: 'refused',
+  TOKEN_USED_UP: 'refused',
+  TOKEN_NAME_MISMATCH: 'refused',
+  CLUSTER_ID_INVALID: 'refused',
+  CLUSTER_NAME_INVALID: 'refused',
+  CLUSTER_NAME_RESERVED: 'refused',
+  NAME_TAKEN: 'refused',
+  NAMESPACE_TAKEN: 'refused',
+  MEMBER_TOO_OLD: 'refused',
+  MEMBER_FORBIDDEN: 'refused',
+  CLUSTER_DENIED: 'refused',
+  CLUSTER_REVOKED: 'refused',
+  KEY_REFUSED: 'refused',
+};
+
+/** What an API server says no to: rights, admission and schema; its own trouble is none of these. */
+const refusingStatus = new Set([401, 403, 422]);
+
+/** The exit code of a command that ended with this error. */
+export function exitCodeOf(error: RollcallError): number {
+  if (error instanceof KubeApiError && refusingStatus.has(error.status)) return exitCodes.refused;
+  return exitCodes[outcomes[error.code] ?? 'failed'];
+}

@@ -1,0 +1,20 @@
+/**
+ * Where commands write: results to stdout, everything said about the way there to stderr.
+ */
+export function printResult(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Whoever reads us may stop reading (`| head`): that ends us, and is no failure. */
+export function endQuietlyWithoutReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(0);
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,12 @@
+import { toRollcallError } from '@rollcall/shared/errors';
+import { exitCodeOf } from './exit-code.ts';
+import { say } from './output.ts';
+
+/** Says what went wrong and what to do about it: the only place that prints errors. @returns the exit code */
+export function reportError(thrown: unknown): number {
+  const error = toRollcallError(thrown);
+  say(`error: ${error.message}`);
+  if (error.code === 'UNEXPECTED' && thrown instanceof Error && thrown.stack) say(thrown.stack);
+  say(`hint: ${error.hint}`);
+  return exitCodeOf(error);
+}

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type KubeClient, type KubeObject, type Resource, type StoredObject, watchResource } from '@rollcall/shared/kubernetes';
+
+/**
+ * Watches one object until it is as hoped.
+ * @returns the object, or undefined when it was not so in time
+ */
+export async function waitForObject<T extends KubeObject>(
+  client: KubeClient,
+  on: { resource: Resource; name: string; namespace?: string | undefined; timeoutMs: number },
+  isAsHoped: (object: StoredObject<T>) => boolean,
+): Promise<StoredObject<T> | undefined> {
+  const ending = new AbortController();
+  const found = Promise.withResolvers<StoredObject<T> | undefined>();
+  const watching = watchResource<T>(client, on.resource, {
+    namespace: on.namespace,
+    fieldSelector: `metadata.name=${on.name}`,
+    signal: ending.signal,
+    onEvent: (event) => {
+      if (event.kind !== 'deleted' && isAsHoped(event.object)) found.resolve(event.object);
+    },
+  });
+  const late = delay(on.timeoutMs, undefined, { signal: ending.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([found.promise, late]);
+  } finally {
+    ending.abort();
+    await watching;
+  }
+}

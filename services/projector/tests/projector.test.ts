@@ -1,0 +1,469 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type EventLog, type FactStore, openFactStore } from '@rollcall/shared/bus';
+import {
+  admitted,
+  approved,
+  clusterRecord,
+  cut,
+  denied,
+  deprovisioned,
+  draft,
+  type EventDefinition,
+  type EventWriter,
+  held,
+  joined,
+  leaving,
+  left,
+  policyDeclared,
+  provisioned,
+  ready,
+  refused,
+  requested,
+  revoked,
+  suspect,
+  tokenDeclared,
+  tokenUsed,
+  unreachable,
+} from '@rollcall/shared/events';
+import {
+  createResourceCache,
+  type KubeClient,
+  type ResourceCache,
+  resources,
+} from '@rollcall/shared/kubernetes';
+import type {
+  ApprovalPolicy,
+  ClusterRegistrationRequest,
+  ClusterRegistrationToken,
+  ManagedCluster,
+  ManagedClusterSet,
+} from '@rollcall/shared/resources';
+import type { RunningService } from '@rollcall/shared/service';
+import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
+import {
+  serviceUser,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../../tests/harness/control-plane.ts';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import { aDecision, aLiveness, anAccess, anIdentity, member } from '../cluster-record.builder.ts';
+import { configSchema, start } from '../main.ts';
+
+let hub: TestHub;
+let plane: TestControlPlane;
+let admin: KubeClient;
+let facts: FactStore;
+let projector: RunningService;
+let clusters: ResourceCache<ManagedCluster>;
+let requests: ResourceCache<ClusterRegistrationRequest>;
+const logs = new Map<EventWriter, EventLog>();
+const ending = new AbortController();
+/** Every version of every object that a watch saw: one a write. */
+const versions = new Map<string, string[]>();
+
+const startProjector = (more: Record<string, string> = {}) =>
+  start(
+    configSchema.parse({
+      ...hub.serviceSettings('projector'),
+      kubeconfig: plane.kubeconfigFor(serviceUser('projector'), ['system:serviceaccounts']),
+      ...more,
+    }),
+  );
+
+/** Resolves once the condition holds; looks again at every change that the watches bring, and now and then. */
+async function eventually<Value>(what: string, find: () => Value | undefined | false): Promise<Value> {
+  const deadlineMs = Date.now() + 30_000;
+  for (;;) {
+    const found = find();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadlineMs) throw new Error(`never: ${what}`);
+    await delay(20);
+  }
+}
+
+beforeAll(async () => {
+  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+  admin = plane.admin;
+  facts = await openFactStore(await hub.connectAs('registrar'));
+  for (const writer of ['registrar', 'approver', 'rbac-provisioner', 'heartbeat', 'trust-keeper'] as const) {
+    logs.set(writer, await hub.openLog(writer));
+  }
+  const { signal } = ending;
+  clusters = createResourceCache<ManagedCluster>(admin, resources.managedClusters, { signal });
+  requests = createResourceCache<ClusterRegistrationRequest>(admin, resources.clusterRegistrationRequests, {
+    signal,
+  });
+  for (const cache of [clusters, requests] as ResourceCache<ManagedCluster | ClusterRegistrationRequest>[]) {
+    cache.onChange(({ kind, object }) => {
+      const key = `${object.kind}/${object.metadata.name}`;
+      if (kind !== 'deleted')
+        versions.set(key, [...(versions.get(key) ?? []), object.metadata.resourceVersion]);
+    });
+  }
+  projector = await startProjector();
+  await eventually('the projector is ready', () => projector.notReady() === undefined);
+});
+
+afterAll(async () => {
+  ending.abort();
+  await projector?.stop();
+  await Promise.all([hub?.[Symbol.asyncDispose](), plane?.[Symbol.asyncDispose]()]);
+});
+
+let count = 0;
+/** A cluster of its own for each test, whose events other services write under their own identities. */
+function aCluster() {
+  const number = ++count;
+  const id = `5b1c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
+  const name = `blue-${number}`;
+  const aggregate = { kind: 'cluster', id } as const;
+  const happens = async (definition: EventDefinition, section: unknown): Promise<void> => {
+    const log = logs.get(definition.writer) as EventLog;
+    const { head } = await log.read(aggregate);
+    const event = draft(definition, { aggregate, head }, { reason: 'Test', message: 'test', section });
+    await log.append([event], { correlation: `test-${number}-correlation` });
+  };
+  const nowMs = Date.now();
+  const identity = anIdentity({ clusterId: id, clusterName: name });
+  const admittedIdentity = { ...identity, ...member, admittedAtMs: nowMs };
+  const decision = (more: Parameters<typeof aDecision>[0] = {}) =>
+    aDecision({ clusterName: name, namespace: name, decidedAtMs: nowMs, ...more });
+  const liveness = (more: Parameters<typeof aLiveness>[0] = {}) =>
+    aLiveness({ joinedAtMs: nowMs + 1, sinceMs: nowMs + 1, lastBeatAtMs: nowMs + 1, ...more });
+  return {
+    id,
+    name,
+    happens,
+    identity,
+    admittedIdentity,
+    decision,
+    liveness,
+    access: anAccess({ namespace: name }),
+    record: async () => clusterRecord(await (logs.get('registrar') as EventLog).read(aggregate)),
+    cluster: () => clusters.get(name),
+    request: () => requests.get(id),
+    ready: () => {
+      const condition = clusters.get(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
+      return condition && `${condition.status} ${condition.reason}`;
+    },
+    async join() {
+      await happens(requested, identity);
+      await happens(approved, decision());
+      await happens(admitted, admittedIdentity);
+      await happens(provisioned, anAccess({ namespace: name }));
+      await happens(joined, liveness());
+    },
+    writes: () =>
+      (versions.get(`ManagedCluster/${name}`)?.length ?? 0) +
+      (versions.get(`ClusterRegistrationRequest/${id}`)?.length ?? 0),
+  };
+}
+
+async function joinedCluster() {
+  const cluster = aCluster();
+  await cluster.join();
+  await eventually('the cluster is ready', () => cluster.ready() === 'True Alive');
+  await eventually('the request is approved', () => cluster.request()?.status?.result === 'Approved');
+  return cluster;
+}
+
+describe('joining', () => {
+  test('a fast join costs four writes, and nothing is written while nothing changes', async () => {
+    const cluster = aCluster();
+    await facts.put(cluster.id, { kubernetesVersion: 'v1.36.3', readyz: true }, 1);
+    await cluster.join();
+    await eventually('the cluster is ready', () => cluster.ready() === 'True Alive');
+    await eventually('the request is approved', () => cluster.request()?.status?.result === 'Approved');
+    expect(cluster.writes()).toBe(4);
+    const { head } = await cluster.record();
+    expect(cluster.cluster()).toMatchObject({
+      metadata: {
+        finalizers: ['rollcall.dev/leave'],
+        labels: { 'rollcall.dev/cluster-id': cluster.id, 'rollcall.dev/created-by': 'projector', team: 'a' },
+      },
+      spec: { clusterId: cluster.id, clusterType: 'Standard', mode: 'Pull' },
+      status: { lastSeen: 'live', kubernetesVersion: 'v1.36.3', namespace: cluster.name, observed: head },
+    });
+    expect(cluster.request()).toMatchObject({
+      spec: { clusterName: cluster.name, token: 'rollcall-join/first' },
+      status: {
+        reason: 'PolicyApproved',
+        policy: 'default',
+        rule: 'valid-token',
+        managedClusterName: cluster.name,
+      },
+    });
+    // A restart compares everything; another cluster that is shown afterwards says that it is through.
+    await projector.stop();
+    projector = await startProjector();
+    const later = await joinedCluster();
+    expect(later.writes()).toBe(4);
+    expect(cluster.writes()).toBe(4);
+  });
+
+  test('a held request is shown without a cluster, and approved later', async () => {
+    const cluster = aCluster();
+    await cluster.happens(requested, cluster.identity);
+    await cluster.happens(held, cluster.decision({ verdict: 'held', reason: 'NoRuleMatched' }));
+    const { status } = await eventually(
+      'held',
+      () => cluster.request()?.status?.result === 'Held' && cluster.request(),
+    );
+    expect(status).toMatchObject({
+      reason: 'NoRuleMatched',
+      message: expect.stringContaining('managedclusters/accept'),
+    });
+    expect(cluster.cluster()).toBeUndefined();
+    await cluster.happens(approved, cluster.decision({ by: { person: 'anna' } }));
+    await eventually('approved', () => cluster.request()?.status?.result === 'Approved');
+    expect(cluster.request()?.status?.by).toBe('anna');
+    await eventually('the cluster waits for its first beat', () => cluster.ready() === 'Unknown NeverSeen');
+    expect(cluster.cluster()?.status?.conditions).toHaveLength(7);
+  });
+
+  test('a refused request says why', async () => {
+    const cluster = aCluster();
+    const refusal = { code: 'NAME_TAKEN', message: 'the name belongs to another cluster' };
+    await cluster.happens(refused, { ...cluster.identity, state: 'refused', refusal });
+    await eventually('failed', () => cluster.request()?.status?.result === 'Failed');
+    expect(cluster.request()?.status).toMatchObject({ reason: 'NameTaken', errorMessage: refusal.message });
+  });
+
+  test('a denied request gets no cluster', async () => {
+    const cluster = aCluster();
+    await cluster.happens(requested, cluster.identity);
+    await cluster.happens(denied, cluster.decision({ verdict: 'denied', reason: 'NotWanted' }));
+    await eventually('denied', () => cluster.request()?.status?.result === 'Denied');
+    expect(cluster.cluster()).toBeUndefined();
+  });
+});
+
+describe('liveness', () => {
+  test('suspect, unreachable and back', async () => {
+    const cluster = await joinedCluster();
+    await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'ConnectionLost' }));
+    await eventually('suspect', () => cluster.ready() === 'Unknown ConnectionLost');
+    expect(cluster.cluster()?.status?.lastSeen).toMatch(/^\d{4}-.*Z$/);
+    await cluster.happens(unreachable, cluster.liveness({ state: 'unreachable', cause: 'Unreachable' }));
+    await eventually('unreachable', () => cluster.ready() === 'False Unreachable');
+    await cluster.happens(ready, cluster.liveness());
+    await eventually('ready', () => cluster.ready() === 'True Alive');
+    expect(cluster.writes()).toBe(7);
+  });
+
+  test('facts that change are shown without any event', async () => {
+    const cluster = await joinedCluster();
+    await facts.put(
+      cluster.id,
+      { kubernetesVersion: 'v1.37.0', readyz: false, nodes: { total: 3, ready: 2, schedulable: 3 } },
+      1,
+    );
+    await eventually('the new version', () => cluster.cluster()?.status?.kubernetesVersion === 'v1.37.0');
+    expect(cluster.cluster()?.status?.conditions?.find(({ type }) => type === 'MemberHealthy')).toMatchObject(
+      {
+        status: 'False',
+        reason: 'ProbeFailed',
+      },
+    );
+  });
+});
+
+describe('the picture is no truth', () => {
+  test('what vanishes is made again', async () => {
+    const cluster = await joinedCluster();
+    const before = cluster.cluster()?.metadata.uid;
+    const requestBefore = cluster.request()?.metadata.uid;
+    await admin.mergePatch(resources.managedClusters, cluster.name, { metadata: { finalizers: null } });
+    // The finalizer comes back by itself, so the object may need more than one push to go.
+    await admin.delete(resources.managedClusters, cluster.name);
+    await admin
+      .mergePatch(resources.managedClusters, cluster.name, { metadata: { finalizers: null } })
+      .catch(() => undefined);
+    await admin.delete(resources.clusterRegistrationRequests, cluster.id);
+    await eventually(
+      'another object',
+      () => cluster.cluster() !== undefined && cluster.cluster()?.metadata.uid !== before,
+    );
+    await eventually('it is ready', () => cluster.ready() === 'True Alive');
+    await eventually(
+      'another request',
+      () => cluster.request() !== undefined && cluster.request()?.metadata.uid !== requestBefore,
+    );
+  });
+
+  test("a person's label is left alone until the approver has read it", async () => {
+    const cluster = await joinedCluster();
+    await admin.mergePatch(resources.managedClusters, cluster.name, {
+      metadata: { labels: { team: 'b', extra: 'x' } },
+    });
+    await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoBeats' }));
+    await eventually('suspect', () => cluster.ready() === 'Unknown NoBeats');
+    expect(cluster.cluster()?.metadata.labels).toMatchObject({ team: 'b', extra: 'x' });
+  });
+
+  test('a picture that is newer than the stream stays', async () => {
+    const cluster = await joinedCluster();
+    const client = plane.clientFor(serviceUser('projector'), ['system:serviceaccounts']);
+    const newer = { observed: { epoch: 9, sequence: 1, digest: 'sha256:x' }, liveness: 'newer' };
+    await client.mergePatch(
+      resources.managedClusters,
+      cluster.name,
+      { status: newer },
+      { subresource: 'status' },
+    );
+    await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoBeats' }));
+    const other = await joinedCluster();
+    expect(other.ready()).toBe('True Alive');
+    expect(cluster.cluster()?.status?.liveness).toBe('newer');
+  });
+});
+
+describe('leaving', () => {
+  test('the object stays until the cluster has left, and says what remains', async () => {
+    const cluster = await joinedCluster();
+    await admin.delete(resources.managedClusters, cluster.name);
+    const deletingMessage = () =>
+      cluster.cluster()?.status?.conditions?.find(({ type }) => type === 'Deleting');
+    await eventually('the wish is shown', () => deletingMessage()?.reason === 'WaitingForDecision');
+    const { approvedKey: _, ...section } = cluster.decision({
+      verdict: 'leaving',
+      reason: 'Leaving',
+      revokedKeys: [{ key: 'KEY1', atMs: Date.now() }],
+    });
+    await cluster.happens(leaving, section);
+    await eventually('leaving', () => deletingMessage()?.reason === 'Leaving');
+    expect(cluster.ready()).toBe('False Revoked');
+    await cluster.happens(revoked, section);
+    await cluster.happens(cut, { key: 'KEY1', atMs: Date.now() });
+    await eventually('only the namespace remains', () =>
+      deletingMessage()?.message.startsWith('remaining: namespace'),
+    );
+    await cluster.happens(deprovisioned, { ...cluster.access, state: 'deprovisioned', verdict: 'leaving' });
+    await cluster.happens(left, { ...cluster.identity, state: 'left' });
+    await eventually(
+      'both objects are gone',
+      () => cluster.cluster() === undefined && cluster.request() === undefined,
+    );
+  });
+
+  test('a cluster whose agent leaves is taken away although nobody deleted it', async () => {
+    const cluster = await joinedCluster();
+    const { approvedKey: _, ...section } = cluster.decision({ verdict: 'leaving' });
+    await cluster.happens(leaving, section);
+    await cluster.happens(deprovisioned, { ...cluster.access, state: 'deprovisioned', verdict: 'leaving' });
+    await cluster.happens(left, { ...cluster.identity, state: 'left' });
+    await eventually(
+      'both objects are gone',
+      () => cluster.cluster() === undefined && cluster.request() === undefined,
+    );
+  });
+});
+
+test('tokens, policies and sets show their status', async () => {
+  const { signal } = ending;
+  const tokens = createResourceCache<ClusterRegistrationToken>(admin, resources.clusterRegistrationTokens, {
+    signal,
+  });
+  const policies = createResourceCache<ApprovalPolicy>(admin, resources.approvalPolicies, { signal });
+  const sets = createResourceCache<ManagedClusterSet>(admin, resources.managedClusterSets, { signal });
+  const version = { apiVersion: 'rollcall.dev/v1alpha1' };
+  const publicKey = createNkey('user').publicKey;
+  const token = await admin.create(resources.clusterRegistrationTokens, {
+    ...version,
+    kind: 'ClusterRegistrationToken',
+    metadata: { name: 'one', namespace: 'rollcall-join' },
+    spec: { publicKey },
+  });
+  const policy = await admin.create(resources.approvalPolicies, {
+    ...version,
+    kind: 'ApprovalPolicy',
+    metadata: { name: 'all' },
+    spec: { rules: [{ name: 'valid', when: 'token.valid', effect: 'Approve' }] },
+  });
+  await admin.create(resources.managedClusterSets, {
+    ...version,
+    kind: 'ManagedClusterSet',
+    metadata: { name: 'prod' },
+    spec: { selector: { type: 'ExclusiveLabel' } },
+  });
+
+  const aggregate = { kind: 'token', id: tokenIdOf(publicKey) } as const;
+  const approver = logs.get('approver') as EventLog;
+  const registrar = logs.get('registrar') as EventLog;
+  const trace = { correlation: 'test-declared' };
+  const text = { reason: 'Test', message: 'test' };
+  const { uid } = token.metadata;
+  const expiresAtMs = Date.UTC(2100, 0, 1);
+  const nowMs = Date.now();
+  const declaration = {
+    publicKey,
+    namespace: 'rollcall-join',
+    name: 'one',
+    uid,
+    declaredAtMs: nowMs,
+    expiresAtMs,
+    uses: 1,
+  };
+  const section = { ...declaration, labels: {}, allowLabels: [], withdrawn: false };
+  await approver.append([draft(tokenDeclared, { aggregate, head: undefined }, { ...text, section })], trace);
+  const conditionOf = (
+    object:
+      | { status?: { conditions?: { type: string; status: string; reason: string }[] | undefined } }
+      | undefined,
+  ) => {
+    const [condition] = object?.status?.conditions ?? [];
+    return condition && `${condition.type} ${condition.status} ${condition.reason}`;
+  };
+  const tokenStatus = () => tokens.get('rollcall-join/one')?.status;
+  await eventually('usable', () => conditionOf(tokens.get('rollcall-join/one')) === 'Ready True Usable');
+  expect(tokenStatus()).toMatchObject({ used: 0, expires: '2100-01-01T00:00:00Z' });
+  const { head } = await registrar.read(aggregate);
+  const uses = { used: 1, lastUsedBy: 'somebody', lastUsedAtMs: nowMs };
+  await registrar.append([draft(tokenUsed, { aggregate, head }, { ...text, section: uses })], trace);
+  await eventually('used up', () => conditionOf(tokens.get('rollcall-join/one')) === 'Ready False UsedUp');
+  expect(tokenStatus()).toMatchObject({ used: 1, lastUsedBy: 'somebody' });
+
+  const about = { aggregate: { kind: 'policy', id: 'all' }, head: undefined } as const;
+  const rules = [{ name: 'valid', when: 'token.valid', effect: 'Approve' as const }];
+  const declared = { name: 'all', uid: policy.metadata.uid, generation: 1, rules, withdrawn: false };
+  await approver.append([draft(policyDeclared, about, { ...text, section: declared })], trace);
+  await eventually('in force', () => conditionOf(policies.get('all')) === 'Ready True InForce');
+  expect(policies.get('all')?.status).toMatchObject({ rules: 1, observedGeneration: 1 });
+
+  await eventually('an empty set', () => conditionOf(sets.get('prod')) === 'Empty True NoClusters');
+  const cluster = aCluster();
+  await cluster.happens(requested, cluster.identity);
+  await cluster.happens(approved, cluster.decision({ clusterSet: 'prod' }));
+  await eventually('it is counted', () => sets.get('prod')?.status?.clusters === 1);
+  expect(conditionOf(sets.get('prod'))).toBe('Empty False HasClusters');
+});
+
+test('two replicas: one join still shows, and both end up equal', async () => {
+  await using second = Object.assign(await startProjector(), {
+    async [Symbol.asyncDispose]() {
+      await second.stop();
+    },
+  });
+  await eventually('the second is ready', () => second.notReady() === undefined);
+  const some = [aCluster(), aCluster(), aCluster(), aCluster()];
+  await Promise.all(some.map((cluster) => cluster.join()));
+  for (const cluster of some) {
+    await eventually('the cluster is ready', () => cluster.ready() === 'True Alive');
+    await eventually('the request is approved', () => cluster.request()?.status?.result === 'Approved');
+    const { head } = await cluster.record();
+    expect(cluster.cluster()?.status?.observed).toEqual(head);
+  }
+});
+
+test('an API server that was away is caught up with', async () => {
+  const cluster = await joinedCluster();
+  await plane.plane.kill('kube-apiserver');
+  const other = aCluster();
+  await other.join();
+  await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoBeats' }));
+  await plane.plane.restart('kube-apiserver');
+  await eventually('the new cluster is ready', () => other.ready() === 'True Alive');
+  await eventually('the old one is suspect', () => cluster.ready() === 'Unknown NoBeats');
+  expect(other.cluster()?.status?.lastSeen).toBe('live');
+});

@@ -1,9 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type KubeClient, type KubeObject, type Resource, type StoredObject, watchResource } from '@rollcall/shared/kubernetes';
+import {
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  type StoredObject,
+  watchResource,
+} from '@rollcall/shared/kubernetes';
 
 /**
  * Watches one object until it is as hoped.
  * @returns the object, or undefined when it was not so in time
+ * @throws KubeApiError when we may not watch it
  */
 export async function waitForObject<T extends KubeObject>(
   client: KubeClient,
@@ -18,6 +26,9 @@ export async function waitForObject<T extends KubeObject>(
     signal: ending.signal,
     onEvent: (event) => {
       if (event.kind !== 'deleted' && isAsHoped(event.object)) found.resolve(event.object);
+    },
+    onError: (error) => {
+      if (isForbidden(error)) found.reject(error);
     },
   });
   const late = delay(on.timeoutMs, undefined, { signal: ending.signal }).catch(() => undefined);

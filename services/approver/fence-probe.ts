@@ -14,8 +14,10 @@ const whileMissingMs = 5000;
 
 /** Whether people's decisions are checked by the API server; while they are not, they are held (decision 9). */
 export interface Fence {
-  /** Why it counts as missing, or undefined while it is in place. */
+  /** What the last probe found: why it counts as missing, or undefined. */
   missing(): string | undefined;
+  /** Probes now: between two probes the fence may have been taken down, and a decision cannot be taken back. */
+  check(): Promise<string | undefined>;
   stop(): void;
 }
 
@@ -61,21 +63,24 @@ export function startFenceProbe(options: {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
-  async function probe(): Promise<void> {
+  async function probe(): Promise<string | undefined> {
     missing = client ? await whyFenceIsMissing(client) : 'fenceProbeKubeconfig is not set';
-    if (isStopped) return;
+    if (isStopped) return missing;
+    clearTimeout(timer);
     if (client) timer = setTimeout(() => void probe(), missing === undefined ? everyMs : whileMissingMs);
     const isThere = missing === undefined;
-    if (isThere === known) return;
+    if (isThere === known) return missing;
     known = isThere;
     if (isThere) logger.info({ state: 'in place' }, 'the fence refuses as it must');
     else logger.warn({ code: 'FENCE_MISSING', reason: missing ?? '' }, 'decisions of people are held');
     onChange(missing);
+    return missing;
   }
 
   void probe();
   return {
     missing: () => missing,
+    check: probe,
     stop() {
       isStopped = true;
       clearTimeout(timer);

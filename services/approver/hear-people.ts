@@ -17,7 +17,7 @@ export interface PeopleParts {
   readonly client: KubeClient;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  readonly fence: Pick<Fence, 'missing'>;
+  readonly fence: Pick<Fence, 'missing' | 'check'>;
   readonly heartbeat: Heartbeat;
   nowMs(): number;
 }
@@ -38,8 +38,9 @@ export function hearPeople(parts: PeopleParts): Listening {
   /** @returns whether it was a wish that something followed from */
   async function act(clusterId: string, decide: (record: ClusterRecord) => EventDraft[]): Promise<boolean> {
     const read = async () => clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
-    const { identity, newest } = await read();
-    if (!identity) return false;
+    const record = await read();
+    const { identity, newest } = record;
+    if (!identity || (decide(record).length > 0 && !(await fenceHolds(clusterId)))) return false;
     const trace = { correlation: identity.request.id, traceparent: newest?.traceparent };
     const { drafts } = await decideAndAppend(log, { gather: read, decide }, trace);
     for (const { by, reason } of drafts) {
@@ -49,10 +50,10 @@ export function hearPeople(parts: PeopleParts): Listening {
     return drafts.length > 0;
   }
 
-  function isHeldByFence(object: string): boolean {
-    const why = fence.missing();
-    if (why !== undefined) logger.warn({ object, code: 'FENCE_MISSING', reason: why }, 'a wish waits for the fence');
-    return why !== undefined;
+  async function fenceHolds(clusterId: string): Promise<boolean> {
+    const why = fence.missing() ?? (await fence.check());
+    if (why !== undefined) logger.warn({ clusterId, code: 'FENCE_MISSING', reason: why }, 'a wish waits for the fence');
+    return why === undefined;
   }
 
   const requestLooks = createReconciler({
@@ -60,7 +61,7 @@ export function hearPeople(parts: PeopleParts): Listening {
     async handle(name) {
       const object = requests.get(name);
       const wish = object && readPersonDecision(object);
-      if (!wish || isHeldByFence(`request/${name}`)) return;
+      if (!wish) return;
       await act(name, (record) => decidePersonDecision({ record, wish, heartbeat, nowMs: parts.nowMs() }));
     },
   });
@@ -68,9 +69,8 @@ export function hearPeople(parts: PeopleParts): Listening {
     logger,
     async handle(name) {
       const object = clusters.get(name);
-      if (!object || fence.missing() !== undefined) return;
-      const clusterId = clusterIdOfObject(object);
-      if (clusterId === undefined) return;
+      const clusterId = object && clusterIdOfObject(object);
+      if (!object || clusterId === undefined) return;
       const decide = (record: ClusterRecord) => decideClusterWish({ record, object, heartbeat, nowMs: parts.nowMs() });
       if (await act(clusterId, decide)) clusterLooks.wake(name);
     },

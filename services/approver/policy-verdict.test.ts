@@ -58,6 +58,12 @@ test.each([
     outcome: approve,
     want: 'PersonDenied',
   },
+  {
+    name: 'the owner asks again while another key is held',
+    previous: aDecision({ verdict: 'held', requestId: 'R0', key: 'K2', approvedKey: 'K1' }),
+    outcome: matching(rule('Deny')),
+    want: 'KeyKnown',
+  },
   { name: 'what was approved stays so', previous: aDecision(), outcome: matching(rule('Deny')), want: undefined },
   { name: 'what was denied stays so', previous: aDecision({ verdict: 'denied' }), outcome: approve, want: undefined },
   { name: 'a banned cluster', previous: aDecision({ verdict: 'banned', requestId: 'R0' }), outcome: approve, want: undefined },

@@ -76,10 +76,14 @@ const requestIsSettled: Rule = ({ identity, previous }) => {
 
 /** Registering again is normal: the same key gets the same answer (decision 11). */
 const sameKeyAgain: Rule = ({ identity, previous }) => {
-  if (previous?.key !== identity.request.key) return undefined;
-  if (previous.verdict !== 'approved' && previous.verdict !== 'denied') return undefined;
-  const { verdict, by, reason, message } = previous;
-  return { verdict, by, reason, message };
+  const { key } = identity.request;
+  if (previous?.key === key && (previous.verdict === 'approved' || previous.verdict === 'denied')) {
+    const { verdict, by, reason, message } = previous;
+    return { verdict, by, reason, message };
+  }
+  if (previous?.approvedKey !== key) return undefined;
+  // The owner asks while another key's request was the last one that was judged.
+  return { verdict: 'approved', by: byRollcall, reason: 'KeyKnown', message: 'this key of the cluster is approved already' };
 };
 
 /** No policy can let in what was taken back. */

@@ -16,13 +16,11 @@ test('it answers as a Map of (server, connection) would', () => {
       const model = new Map<string, number>();
       for (const { kind, server, client, slot } of steps) {
         const name = `${server} ${client}`;
-        if (kind === 'add') {
-          expect(table.add(server, client, slot)).toBe(!model.has(name));
-          if (!model.has(name)) model.set(name, slot);
-        } else {
-          expect(table.remove(server, client)).toBe(model.get(name) ?? -1);
-          model.delete(name);
-        }
+        const isKnown = model.has(name);
+        const got = kind === 'add' ? table.add(server, client, slot) : table.remove(server, client);
+        expect(got).toBe(kind === 'add' ? !isKnown : (model.get(name) ?? -1));
+        if (kind === 'remove') model.delete(name);
+        else if (!isKnown) model.set(name, slot);
         expect(table.size).toBe(model.size);
       }
     }),

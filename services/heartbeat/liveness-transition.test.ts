@@ -178,8 +178,8 @@ test('nobody is unreachable before a whole grace since the last beat and since w
   fc.assert(
     fc.property(anyView, anyTimeMs, (view, nowMs) => {
       const verdict = judgeLiveness(view, nowMs);
-      if (verdict.kind === 'stays' || verdict.state !== 'unreachable') return;
-      expect(nowMs - Math.max(view.lastBeatMs, view.listeningSinceMs)).toBeGreaterThanOrEqual(view.graceMs);
+      const quietMs = nowMs - Math.max(view.lastBeatMs, view.listeningSinceMs);
+      return verdict.kind === 'stays' || verdict.state !== 'unreachable' || quietMs >= view.graceMs;
     }),
   );
 });
@@ -188,14 +188,12 @@ test('what stays, stays until the moment it names, and that moment is in the fut
   fc.assert(
     fc.property(anyView, anyTimeMs, fc.double({ min: 0, max: 1, noNaN: true }), (view, nowMs, share) => {
       const verdict = judgeLiveness(view, nowMs);
-      if (verdict.kind === 'becomes') return;
-      expect(verdict.untilMs).toBeGreaterThan(nowMs);
+      if (verdict.kind === 'becomes') return true;
       const laterMs = Math.min(
         nowMs + share * (Math.min(verdict.untilMs, 1e9) - nowMs),
         verdict.untilMs - 0.001,
       );
-      if (laterMs <= nowMs) return;
-      expect(judgeLiveness(view, laterMs).kind).toBe('stays');
+      return verdict.untilMs > nowMs && (laterMs <= nowMs || judgeLiveness(view, laterMs).kind === 'stays');
     }),
   );
 });
@@ -204,7 +202,7 @@ test('a transition leads to another state', () => {
   fc.assert(
     fc.property(anyView, anyTimeMs, (view, nowMs) => {
       const verdict = judgeLiveness(view, nowMs);
-      if (verdict.kind === 'becomes') expect(verdict.state).not.toBe(view.state);
+      return verdict.kind === 'stays' || verdict.state !== view.state;
     }),
   );
 });

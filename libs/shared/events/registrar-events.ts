@@ -86,11 +86,6 @@ export const admitted = defineEvent({
   description:
     'Member credentials were issued for the first time, or for a new key. Follows approved. Renewals are counted, not stored.',
 });
-export const returned = defineEvent({
-  ...cluster,
-  type: 'returned',
-  description: 'A member whose credentials had lapsed came back through the callout with its own key.',
-});
 export const left = defineEvent({
   ...cluster,
   type: 'left',

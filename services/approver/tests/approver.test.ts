@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import type { RunningService } from '@rollcall/shared/service';
 import { whyFenceIsMissing } from '../fence-probe.ts';
 import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';
 
 const person = 'anna@example.com';
 let world: ApproverWorld;
-let approver: RunningService;
 let anna: KubeClient;
 
 beforeAll(async () => {
@@ -18,7 +16,8 @@ beforeAll(async () => {
   const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'anna' } };
   await applyManifests(world.plane.admin, [JSON.stringify({ ...binding, roleRef, subjects: [subject] })]);
   anna = world.plane.clientFor(person);
-  approver = await world.startApprover();
+  // Two replicas, as in production: whatever both see is decided once.
+  await Promise.all([world.startApprover(), world.startApprover()]);
 });
 afterAll(async () => {
   anna?.close();
@@ -115,12 +114,10 @@ test('deleting a ManagedCluster behind our finalizer makes the cluster leave', a
 });
 
 test('without the fence a decision of a person waits, and with it is heard', async () => {
-  await approver.stop();
   const binding = join(import.meta.dirname, '..', '..', '..', 'deploy', 'fence', 'accept.yaml');
   await world.plane.admin.delete(resources.validatingAdmissionPolicyBindings, 'rollcall-accept');
   const probe = world.plane.clientFor('system:serviceaccount:rollcall-system:rollcall-fence-probe');
   await expect.poll(() => whyFenceIsMissing(probe), { timeout: 30_000 }).toBeDefined();
-  approver = await world.startApprover();
   const { key } = await world.request('held', { id: 'R9' });
   await world.clusterIs('held', ({ decision }) => decision?.requestId === 'R9');
   await decide('held', 'Approve', key);

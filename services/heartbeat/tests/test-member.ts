@@ -19,6 +19,7 @@ import {
 } from '@rollcall/shared/events';
 import type { RunningService } from '@rollcall/shared/service';
 import { createNkey, keyFingerprint } from '@rollcall/shared/trust';
+import { onTestFinished } from 'vitest';
 import { decideAs } from '../../../tests/harness/events.ts';
 import type { TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
@@ -43,12 +44,14 @@ export async function surroundingsOf(hub: TestHub): Promise<Surroundings> {
   };
 }
 
+/** Runs until the end of the test that started it. */
 export async function startHeartbeat(
   hub: TestHub,
   settings: Record<string, string> = {},
-): Promise<RunningService & AsyncDisposable> {
+): Promise<RunningService> {
   const service = await start(configSchema.parse({ ...hub.serviceSettings('heartbeat'), ...settings }));
-  return { ...service, [Symbol.asyncDispose]: () => service.stop() };
+  onTestFinished(() => service.stop());
+  return service;
 }
 
 /** A member as the registrar and the approver have let it in: requested, approved, admitted. */

@@ -1,5 +1,5 @@
 import { jetstreamManager } from '@nats-io/jetstream';
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, followEvents } from '@rollcall/shared/bus';
 import {
   approved,
   clusterRecord,
@@ -80,17 +80,19 @@ export async function startWorld(): Promise<ProvisionerWorld> {
       });
     },
     async told(clusterId, type) {
-      const heard = watcher.subscribe(`rollcall.events.cluster.${clusterId}.>`);
+      const stop = new AbortController();
+      const follow = { filter: `cluster.${clusterId}.*`, fromSequence: 1, signal: stop.signal };
       try {
-        for (;;) {
+        for await (const event of followEvents(watcher, approver, follow)) {
+          if (event.type !== type) continue;
           const record = await read(clusterId);
           const last = record.lastOf['rbac-provisioner'];
           if (last?.type === type && last.sequence > (record.lastOf.approver?.sequence ?? 0)) return record;
-          await heard[Symbol.asyncIterator]().next();
         }
       } finally {
-        heard.unsubscribe();
+        stop.abort();
       }
+      throw new Error('the bus was closed');
     },
     async count(clusterId, type) {
       let found = 0;

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { type BusCredentials, connectBus, connectionOptions, jwtProof } from '@rollcall/shared/bus';
+import {
+  type BusCredentials,
+  connectBus,
+  connectionOptions,
+  followEvents,
+  jwtProof,
+} from '@rollcall/shared/bus';
 import {
   approved,
   clusterRecord,
@@ -89,17 +95,19 @@ export async function startWorld(): Promise<KeeperWorld> {
       });
     },
     async cut(clusterId) {
-      const heard = watcher.subscribe(`rollcall.events.cluster.${clusterId}.>`);
+      const stop = new AbortController();
+      const follow = { filter: `cluster.${clusterId}.*`, fromSequence: 1, signal: stop.signal };
       try {
-        for (;;) {
+        for await (const event of followEvents(watcher, approver, follow)) {
+          if (event.type !== 'cut') continue;
           const record = await read(clusterId);
           const last = record.lastOf['trust-keeper'];
           if (last && last.sequence > (record.lastOf.approver?.sequence ?? 0)) return record;
-          await heard[Symbol.asyncIterator]().next();
         }
       } finally {
-        heard.unsubscribe();
+        stop.abort();
       }
+      throw new Error('the bus was closed');
     },
     async tryAs(credentials, shownUser) {
       const proof = jwtProof(credentials);

@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { addHubCommands } from './hub-commands.ts';
+import { addMemberCommands } from './member-commands.ts';
+import { addPeopleCommands } from './people-commands.ts';
+import { addTokenCommands } from './token-commands.ts';
+
+const examples = `
+Start here:
+  rollcall up                                       a whole hub on this machine, with this cluster registered
+  rollcall token create --print-register-command    what to run for the next cluster
+  rollcall get clusters                             which clusters there are, and which are alive
+  rollcall events --follow                          what happens, as it happens
+
+Exit codes: 0 done, 2 usage, 3 refused, 4 held, 5 unreachable, 6 timed out, 1 anything else.`;
+
+/**
+ * Every command with its flags. What a command does is imported when it is run, so that `--help` and `--version` load
+ * nothing but this folder.
+ */
+export function commandTree(): Command {
+  const program = new Command('rollcall')
+    .description('Registers Kubernetes clusters with a hub, over NATS, and keeps track of which are alive.')
+    .version(rollcallVersion, '-V, --version', 'print the version')
+    .exitOverride()
+    .showHelpAfterError('hint: Run the same command with --help to see what it takes.')
+    .addHelpText('after', examples);
+  addHubCommands(program);
+  addTokenCommands(program);
+  addMemberCommands(program);
+  addPeopleCommands(program);
+  return program;
+}

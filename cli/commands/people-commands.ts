@@ -1,0 +1,65 @@
+import { type Command, Option } from 'commander';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import type { DecideFlags } from '../decide/decide-request.ts';
+import type { EventsFlags } from '../events/show-events.ts';
+import type { GetFlags } from '../get/get.ts';
+import { printResult } from '../output.ts';
+import { collect, withHub } from './common-flags.ts';
+
+const eventExamples = `
+Examples:
+  rollcall events --since 1h
+  rollcall events --cluster edge-1                      who let it in, by which rule, when was it last seen
+  rollcall events --type approved --type denied -o json
+  rollcall events --follow                              lines marked \`live\` are what is heard now and not stored`;
+
+export function addPeopleCommands(program: Command): void {
+  withHub(program.command('get'))
+    .description('show clusters, requests or tokens')
+    .argument('<kind>', 'clusters, requests or tokens; short names work too')
+    .argument('[names...]')
+    .option('-n, --namespace <name>', 'of this namespace only (tokens)')
+    .addOption(
+      new Option('-o, --output <format>', 'how to show them')
+        .choices(['table', 'wide', 'json', 'yaml', 'name'])
+        .default('table'),
+    )
+    .action(async (kind: string, names: string[], flags: GetFlags) => {
+      const { get } = await import('../get/get.ts');
+      await get(kind, names, flags);
+    });
+
+  for (const verdict of ['approve', 'deny'] as const) {
+    withHub(program.command(verdict))
+      .description(verdict === 'approve' ? 'let a cluster in that asked to join' : 'refuse a cluster, or put it out')
+      .argument('<id|name>', 'as `rollcall get requests` shows it')
+      .option('--reason <text>', 'why; it is kept in the history')
+      .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
+      .option('--dry-run', 'ask the hub whether you may, and change nothing')
+      .action(async (target: string, flags: DecideFlags) => {
+        const { decideRequest } = await import('../decide/decide-request.ts');
+        await decideRequest(verdict, target, flags);
+      });
+  }
+
+  withHub(program.command('events'))
+    .description('show what happened, and follow what happens')
+    .option('--cluster <id|name>', 'of this cluster only')
+    .option('--type <type>', 'of this type only, such as approved or token.used; repeatable', collect)
+    .option('--since <when>', 'not older than a duration (1h) or a time (RFC 3339)')
+    .option('-f, --follow', 'go on with what happens from now on')
+    .option('--creds <file>', 'bus credentials (default: .rollcall/ops.creds, else Secret rollcall-ops)')
+    .option('--server <host:port>', 'address of the hub, with --creds and --ca-file')
+    .option('--ca-file <file>', "the hub's CA certificate (PEM)")
+    .addOption(new Option('-o, --output <format>', 'json: one CloudEvent a line').choices(['text', 'json']))
+    .addHelpText('after', eventExamples)
+    .action(async (flags: EventsFlags) => {
+      const { showEvents } = await import('../events/show-events.ts');
+      await showEvents(flags);
+    });
+
+  program
+    .command('version')
+    .description('print the version')
+    .action(() => printResult(rollcallVersion));
+}

@@ -1,0 +1,43 @@
+import { type Command, Option } from 'commander';
+import type { CreateTokenFlags } from '../token/create-token.ts';
+import type { GetFlags } from '../get/get.ts';
+import { withHub } from './common-flags.ts';
+
+const createExamples = `
+Examples:
+  rollcall token create --print-register-command             a command to paste at the member
+  rollcall token create --cluster-name edge-1 --ttl 1h       for one cluster, within the hour
+  rollcall token create --uses 50 --cluster-name 'edge-*'    for a rollout
+
+The token is made on this machine and printed once, on stdout; the hub keeps only its public key.`;
+
+export function addTokenCommands(program: Command): void {
+  const token = program.command('token').description('tokens that allow clusters to ask to join');
+  withHub(token.command('create'))
+    .description('make a token and print it once')
+    .option('--print-register-command', 'print the command that registers a cluster with it')
+    .option('--ttl <duration>', 'how long it may be used', '24h')
+    .option('--uses <count>', 'how many clusters may ask with it: a number, or unlimited', '1')
+    .option('--cluster-name <pattern>', 'name that the cluster must have; * and ? stand for others')
+    .option('--namespace <name>', 'where the token is kept on the hub', 'rollcall-join')
+    .option('--description <text>', 'what it is for')
+    .option('--dry-run', 'ask the hub whether it would take it, and make none')
+    .addOption(new Option('-o, --output <format>', 'json: token, name, end and command').choices(['json']))
+    .addHelpText('after', createExamples)
+    .action(async (flags: CreateTokenFlags) => {
+      const { createToken } = await import('../token/create-token.ts');
+      await createToken(flags);
+    });
+
+  withHub(token.command('list'))
+    .alias('ls')
+    .description('show tokens, never their secrets')
+    .option('-n, --namespace <name>', 'of this namespace only')
+    .addOption(
+      new Option('-o, --output <format>').choices(['table', 'wide', 'json', 'yaml', 'name']).default('table'),
+    )
+    .action(async (flags: GetFlags) => {
+      const { get } = await import('../get/get.ts');
+      await get('tokens', [], flags);
+    });
+}

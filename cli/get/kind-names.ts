@@ -1,0 +1,27 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { type Resource, resources } from '@rollcall/shared/kubernetes/resources';
+
+/** What people type, as kubectl and other tools taught them. */
+const kinds: readonly { readonly resource: Resource; readonly names: readonly string[] }[] = [
+  {
+    resource: resources.managedClusters,
+    names: ['clusters', 'cluster', 'managedclusters', 'managedcluster', 'mcls', 'rcm'],
+  },
+  {
+    resource: resources.clusterRegistrationRequests,
+    names: ['requests', 'request', 'clusterregistrationrequests', 'clusterregistrationrequest', 'clsrr', 'rcr'],
+  },
+  {
+    resource: resources.clusterRegistrationTokens,
+    names: ['tokens', 'token', 'clusterregistrationtokens', 'clusterregistrationtoken', 'clsrt', 'rct'],
+  },
+];
+
+/** @throws RollcallError USAGE naming what there is */
+export function resourceOfName(text: string): Resource {
+  const name = text.toLowerCase().replace(/\.rollcall\.dev$/, '');
+  const found = kinds.find(({ names }) => names.includes(name));
+  if (found) return found.resource;
+  const known = kinds.map(({ names: [first] }) => first).join(', ');
+  throw new RollcallError('USAGE', `"${text}" is no kind; there are ${known}`);
+}

@@ -1,0 +1,39 @@
+import type { z } from 'zod';
+import { type ConfigSources, describeConfig, loadConfig } from '@rollcall/shared/config';
+import type { ServiceName } from '@rollcall/shared/rights';
+import type { RunningService } from '@rollcall/shared/service';
+
+/** A service as the command line sees it: what it takes, whether that is valid, and how to start it. */
+export interface ServableService {
+  readonly settings: ReturnType<typeof describeConfig>;
+  /** @throws RollcallError CONFIG_INVALID naming all mistakes together */
+  check(sources: ConfigSources): void;
+  start(sources: ConfigSources): Promise<RunningService>;
+}
+
+function servable<Shape extends z.ZodRawShape>(module: {
+  readonly configSchema: z.ZodObject<Shape, z.core.$strict>;
+  start(config: z.output<z.ZodObject<Shape, z.core.$strict>>): Promise<RunningService>;
+}): ServableService {
+  return {
+    settings: describeConfig(module.configSchema),
+    check: (sources) => void loadConfig(module.configSchema, sources),
+    start: (sources) => module.start(loadConfig(module.configSchema, sources)),
+  };
+}
+
+const modules: Readonly<Record<ServiceName, () => Promise<ServableService>>> = {
+  registrar: async () => servable(await import('@rollcall/registrar')),
+  approver: async () => servable(await import('@rollcall/approver')),
+  'rbac-provisioner': async () => servable(await import('@rollcall/rbac-provisioner')),
+  heartbeat: async () => servable(await import('@rollcall/heartbeat')),
+  projector: async () => servable(await import('@rollcall/projector')),
+  'trust-keeper': async () => servable(await import('@rollcall/trust-keeper')),
+};
+
+export const serviceNames: readonly string[] = Object.keys(modules);
+
+/** Imports the one service that is served; undefined for a name that is none. */
+export function loadService(name: string): Promise<ServableService> | undefined {
+  return Object.hasOwn(modules, name) ? modules[name as ServiceName]() : undefined;
+}

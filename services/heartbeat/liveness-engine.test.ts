@@ -1,0 +1,187 @@
+import { beatFlags } from '@rollcall/shared/bus';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { LivenessEngine, type MemberConnection } from './liveness-engine.ts';
+import type { LivenessState } from './liveness-transition.ts';
+
+const intervalMs = 15_000;
+const graceMs = 45_000;
+
+/** An engine whose wishes are written at once, and a clock that the test turns. */
+function aHub(storm = { share: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 300_000 }) {
+  const history: string[] = [];
+  const live: string[] = [];
+  const storms: string[] = [];
+  const pending: (() => void)[] = [];
+  let nowMs = 1000;
+  const engine = new LivenessEngine({
+    nowMs,
+    suspectAfterMs: 2000,
+    storm,
+    output: {
+      wish(wish) {
+        history.push(`${wish.clusterId} ${wish.state}`);
+        pending.push(() =>
+          engine.settle(wish.clusterId, { state: wish.state, sinceMs: wish.decidedAtMs }, nowMs),
+        );
+      },
+      live: (clusterId, state) => live.push(`${clusterId} ${state}`),
+      storm: (change) => storms.push(change),
+    },
+  });
+  const settle = () => {
+    for (let next = pending.shift(); next; next = pending.shift()) next();
+  };
+  return {
+    engine,
+    history,
+    live,
+    storms,
+    nowMs: () => nowMs,
+    put(clusterId: string, state: LivenessState = 'neverSeen') {
+      const times = { sinceMs: -Infinity, lastBeatMs: -Infinity };
+      engine.put({ clusterId, key: `U-${clusterId}`, intervalMs, graceMs, state, ...times }, nowMs);
+    },
+    beat(clusterId: string, flags = 0): boolean {
+      const known = engine.hear(Buffer.from(clusterId), 0, clusterId.length, flags, nowMs);
+      settle();
+      return known;
+    },
+    pass(ms: number) {
+      const endMs = nowMs + ms;
+      while (nowMs < endMs) {
+        nowMs = Math.min(nowMs + 50, endMs);
+        engine.advance(nowMs);
+        settle();
+      }
+    },
+  };
+}
+
+const connectionOf = (clusterId: string, clientId: number): MemberConnection => ({
+  clusterId,
+  key: `U-${clusterId}`,
+  serverId: 'NA',
+  clientId,
+});
+
+test('a life: joins, falls silent, is lost, comes back, says goodbye', () => {
+  const { put, beat, pass, history } = aHub();
+  put('c1');
+  expect(beat('c1')).toBe(true);
+  for (let one = 0; one < 10; one++) {
+    pass(intervalMs);
+    beat('c1');
+  }
+  expect(history).toEqual(['c1 ready']);
+  pass(graceMs + 100);
+  expect(history).toEqual(['c1 ready', 'c1 suspect', 'c1 unreachable']);
+  pass(3_600_000);
+  beat('c1');
+  beat('c1', beatFlags.goodbye);
+  pass(3_600_000);
+  expect(history.slice(3)).toEqual(['c1 ready', 'c1 stopped']);
+});
+
+test('an unknown cluster is not taken in, and a forgotten one neither', () => {
+  const { put, beat, engine, nowMs } = aHub();
+  expect(beat('c1')).toBe(false);
+  put('c1');
+  engine.remove('c1', nowMs());
+  expect(beat('c1')).toBe(false);
+  expect(engine.countOf('neverSeen')).toBe(0);
+});
+
+test('the last connection counts, however many there are', () => {
+  const { put, beat, pass, engine, live, history, nowMs } = aHub();
+  put('c1');
+  engine.connected(connectionOf('c1', 1));
+  beat('c1');
+  engine.connected(connectionOf('c1', 2));
+  engine.connected(connectionOf('c1', 2));
+  engine.disconnected(connectionOf('c1', 1), nowMs());
+  pass(3000);
+  expect(live).toEqual([]);
+  engine.disconnected(connectionOf('c1', 2), nowMs());
+  expect(live).toEqual(['c1 connection-lost']);
+  pass(1900);
+  engine.connected(connectionOf('c1', 3));
+  pass(3000);
+  expect(live).toEqual(['c1 connection-lost', 'c1 ready']);
+  expect(history).toEqual(['c1 ready']);
+  engine.disconnected(connectionOf('c1', 3), nowMs());
+  pass(2100);
+  expect(history).toEqual(['c1 ready', 'c1 suspect']);
+});
+
+test('connections of a replaced key count for nothing', () => {
+  const { put, beat, pass, engine, live, nowMs } = aHub();
+  put('c1');
+  beat('c1');
+  engine.connected({ ...connectionOf('c1', 1), key: 'U-old' });
+  engine.disconnected({ ...connectionOf('c1', 1), key: 'U-old' }, nowMs());
+  pass(5000);
+  expect(live).toEqual([]);
+});
+
+test('in a storm nobody becomes suspect; afterwards who is still silent does', () => {
+  const { put, beat, pass, history, storms, nowMs } = aHub({
+    share: 0.3,
+    minimum: 2,
+    windowMs: 15_000,
+    deadlineMs: 300_000,
+  });
+  const ids = Array.from({ length: 10 }, (_, index) => `c${index}`);
+  for (const id of ids) {
+    put(id);
+    beat(id);
+  }
+  history.length = 0;
+  const beganMs = nowMs();
+  pass(200_000);
+  expect(storms).toEqual(['begins']);
+  expect(history).toEqual([]);
+  for (const id of ids.slice(0, 6)) beat(id);
+  pass(100);
+  expect(storms).toEqual(['begins', 'ends']);
+  // The grace of those still silent is long over, so one follows the other at once.
+  expect(history.toSorted()).toEqual(ids.slice(6).flatMap((id) => [`${id} suspect`, `${id} unreachable`]));
+  expect(nowMs() - beganMs).toBeLessThan(300_000);
+});
+
+test('whatever beats and connections do: never unreachable within the grace, and always found in time', () => {
+  const event = fc.record({
+    kind: fc.constantFrom('beat' as const, 'goodbye' as const, 'connect' as const, 'disconnect' as const),
+    afterMs: fc.nat(60_000),
+    cluster: fc.constantFrom('c1', 'c2', 'c3'),
+    connection: fc.integer({ min: 1, max: 3 }),
+  });
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+      const hub = aHub();
+      const heardAtMs = new Map<string, number>();
+      const check = () => {
+        for (const [id, atMs] of heardAtMs) {
+          const quietMs = hub.nowMs() - atMs;
+          const state = hub.engine.stateOf(id);
+          expect(state === 'unreachable' && quietMs < graceMs).toBe(false);
+          expect(quietMs > graceMs + 200 && (state === 'ready' || state === 'suspect')).toBe(false);
+        }
+      };
+      for (const id of ['c1', 'c2', 'c3']) hub.put(id);
+      for (const { kind, afterMs, cluster, connection } of events) {
+        hub.pass(afterMs);
+        check();
+        const which = connectionOf(cluster, connection);
+        if (kind === 'connect') hub.engine.connected(which);
+        else if (kind === 'disconnect') hub.engine.disconnected(which, hub.nowMs());
+        else {
+          hub.beat(cluster, kind === 'goodbye' ? beatFlags.goodbye : 0);
+          heardAtMs.set(cluster, hub.nowMs());
+        }
+        check();
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

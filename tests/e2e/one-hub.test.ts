@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { clusterRecord } from '@rollcall/shared/events';
+import { resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startLocalAgent } from '../../cli/up/local-agent.ts';
+import {
+  conditionOf,
+  grant,
+  startTestEmbeddedHub,
+  type TestEmbeddedHub,
+  until,
+} from '../harness/embedded.ts';
+
+let hub: TestEmbeddedHub;
+beforeAll(async () => {
+  hub = await startTestEmbeddedHub();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const aName = (stem: string) => `${stem}-${randomUUID().slice(0, 8)}`;
+
+/** Nobody is let in by policy while the test runs; the policy comes back afterwards. */
+async function withoutPolicy(run: () => Promise<void>): Promise<void> {
+  const { admin } = hub.up;
+  const policy = await admin.get(resources.approvalPolicies, { name: 'default' });
+  await admin.delete(resources.approvalPolicies, 'default');
+  const withdrawn = async () => (await hub.log.read({ kind: 'policy', id: 'default' })).newest?.type;
+  await until('the policy is withdrawn', async () => (await withdrawn()) === 'withdrawn');
+  try {
+    await run();
+  } finally {
+    await admin.create(resources.approvalPolicies, {
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: 'ApprovalPolicy',
+      metadata: { name: 'default' },
+      spec: policy?.spec,
+    });
+    await until('the policy is back', async () => (await withdrawn()) === 'declared');
+  }
+}
+
+test('the hub registers its own cluster, with namespace, ServiceAccount and RoleBinding', async () => {
+  const agent = await startLocalAgent(hub.up, { clusterName: 'local' });
+  const cluster = await hub.untilReady('local');
+  expect(cluster.status?.namespace).toBe('local');
+  expect(cluster.status?.conditions?.map(({ type }) => type).toSorted()).toEqual([
+    'Accepted',
+    'ClockSynced',
+    'CredentialsValid',
+    'Deleting',
+    'Joined',
+    'MemberHealthy',
+    'Ready',
+  ]);
+  expect(
+    await hub.up.admin.get(resources.roleBindings, { name: 'rollcall-member', namespace: 'local' }),
+  ).toBeDefined();
+  expect(
+    await hub.up.admin.get(resources.serviceAccounts, { name: 'rollcall-member', namespace: 'local' }),
+  ).toBeDefined();
+  await agent.stop();
+  const stopped = await hub.untilReady('local', 'False');
+  expect(conditionOf(stopped, 'Ready')?.reason).toBe('AgentStopped');
+});
+
+test('a cluster that no policy approves waits with a reason; a person with accept lets it in, one without is refused', async () => {
+  const name = aName('held');
+  const [carol, mallory] = [aName('carol'), aName('mallory')];
+  await grant(hub, carol, ['rollcall-approver']);
+  await grant(hub, mallory, ['cluster-admin-without-verbs']).catch(() => undefined);
+  await withoutPolicy(async () => {
+    const token = await hub.createToken();
+    await hub.startAgent({ name, token: token.text });
+    const request = await until('the request is held', async () => {
+      const found = await hub.request(name);
+      return found?.status?.result === 'Held' && found;
+    });
+    expect(request.status?.reason).toBe('NoRuleMatched');
+    const patch = [
+      'patch',
+      'clusterregistrationrequests.rollcall.dev',
+      name,
+      '--type=merge',
+      '-p',
+      '{"spec":{"decision":{"verdict":"Approve"}}}',
+    ];
+    const refused = await hub.kubectl(mallory, ...patch);
+    expect(refused.code).not.toBe(0);
+    const allowed = await hub.kubectl(carol, ...patch);
+    expect(allowed).toMatchObject({ code: 0 });
+    await hub.untilReady(name);
+  });
+  const record = clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
+  expect(record.decision?.by).toMatchObject({ person: carol });
+});
+
+test('a denied cluster hears why; denied after approval it is cut and stays out', async () => {
+  const name = aName('denied');
+  const token = await hub.createToken();
+  const { phases } = await hub.startAgent({ name, token: token.text });
+  await hub.untilReady(name);
+  await hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { hubAcceptsClient: false } });
+  const denied = await hub.untilReady(name, 'False');
+  expect(conditionOf(denied, 'Ready')?.reason).toMatch(/Denied|Revoked/);
+  await until(
+    'the key is cut',
+    async () => clusterRecord(await hub.log.read({ kind: 'cluster', id: name })).cut,
+  );
+  await until('the agent knows', async () => phases.some(({ phase }) => phase === 'refused'));
+  expect(
+    await hub.up.admin.get(resources.roleBindings, { name: 'rollcall-member', namespace: name }),
+  ).toBeUndefined();
+});
+
+test('a deleted cluster loses connection, access and namespace, and its name is free again', async () => {
+  const name = aName('gone');
+  const first = await hub.startAgent({ name, token: (await hub.createToken()).text });
+  await hub.untilReady(name);
+  await hub.up.admin.delete(resources.managedClusters, name);
+  await until('the object is gone', async () => (await hub.cluster(name)) === undefined);
+  await until(
+    'the namespace is gone',
+    async () => (await hub.up.admin.get(resources.namespaces, { name })) === undefined,
+  );
+  expect(clusterRecord(await hub.log.read({ kind: 'cluster', id: name })).identity?.state).toBe('left');
+  await first.agent.stop();
+  await until(
+    'the name is free',
+    async () => (await hub.log.read({ kind: 'name', id: name })).newest?.type === 'released',
+  );
+  await hub.startAgent({ name, clientId: `${name}-again`, token: (await hub.createToken()).text });
+  await hub.untilReady(name);
+});
+
+test('a namespace that is there is never adopted', async () => {
+  const name = aName('squat');
+  await hub.up.admin.create(resources.namespaces, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name },
+  });
+  await hub.startAgent({ name, token: (await hub.createToken()).text });
+  const request = await until('the request shows it', async () => {
+    const found = await hub.request(name);
+    return found?.status?.reason === 'NamespaceTaken' && found;
+  });
+  expect(request.status?.result).toBe('Failed');
+  expect(
+    await hub.up.admin.get(resources.serviceAccounts, { name: 'rollcall-member', namespace: name }),
+  ).toBeUndefined();
+});
+
+test('a restarted agent is the same cluster, without a new approval', async () => {
+  const name = aName('same');
+  const { agent, directory } = await hub.startAgent({ name, token: (await hub.createToken()).text });
+  await hub.untilReady(name);
+  const before = clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
+  await agent.stop();
+  await hub.untilReady(name, 'False');
+  await hub.startAgent({ name, directory });
+  await hub.untilReady(name);
+  const after = clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
+  expect(after.lastOf.approver?.sequence).toBe(before.lastOf.approver?.sequence);
+  expect(after.lastOf.registrar?.sequence).toBe(before.lastOf.registrar?.sequence);
+});

@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { directoryKeyStore, type PhaseEvent, runAgent, type RunningAgent } from '@rollcall/agent';
+import { type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { tokenRecord } from '@rollcall/shared/events';
+import { type KubeAccess, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import { rollcallVersion } from '@rollcall/shared/service';
+import { createRegistrationToken, type RegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
+import { findBinary } from '../../cli/up/binaries.ts';
+import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../../cli/up/embedded-hub.ts';
+import { connectAsOps } from '../../cli/up/ops-connection.ts';
+
+/** How long a test waits for what should come at once; only a failure ever takes that long. */
+const givenUpAfterMs = 60_000;
+
+/** Asks until the answer is there. Tests never assert how long it took. */
+export async function until<Value>(
+  what: string,
+  ask: () => Promise<Value | undefined | false>,
+): Promise<Value> {
+  for (
+    const deadlineMs = performance.now() + givenUpAfterMs;
+    performance.now() < deadlineMs;
+    await delay(50)
+  ) {
+    const value = await ask();
+    if (value !== undefined && value !== false) return value;
+  }
+  throw new Error(`gave up waiting: ${what}`);
+}
+
+/** A whole hub by `npm start`'s own code path, in a directory of its own. */
+export interface TestEmbeddedHub extends AsyncDisposable {
+  readonly up: EmbeddedHub;
+  readonly log: EventLog;
+  createToken(spec?: Record<string, unknown>): Promise<RegistrationToken & { text: string }>;
+  /** Runs an agent for a cluster that is told apart by its client id; its member is the hub's own API server. */
+  startAgent(options: TestAgentOptions): Promise<TestAgent>;
+  cluster(name: string): Promise<ManagedCluster | undefined>;
+  request(clusterId: string): Promise<ClusterRegistrationRequest | undefined>;
+  untilReady(name: string, status?: string): Promise<ManagedCluster>;
+  /** The real kubectl, as that user. */
+  kubectl(user: string, ...args: string[]): Promise<{ stdout: string; stderr: string; code: number }>;
+}
+
+export interface TestAgentOptions {
+  readonly name: string;
+  readonly token?: string | undefined;
+  readonly clientId?: string;
+  readonly member?: KubeAccess;
+  /** The same directory again is the same agent, restarted. */
+  readonly directory?: string;
+}
+
+export interface TestAgent {
+  readonly agent: RunningAgent;
+  readonly phases: PhaseEvent[];
+  readonly directory: string;
+}
+
+export function conditionOf(cluster: ManagedCluster | undefined, type: string) {
+  return cluster?.status?.conditions?.find((condition) => condition.type === type);
+}
+
+export async function startTestEmbeddedHub(
+  options: Partial<EmbeddedHubOptions> = {},
+): Promise<TestEmbeddedHub> {
+  const base = mkdtempSync(join(tmpdir(), 'rollcall-up-'));
+  const up = await startEmbeddedHub({ stateDir: join(base, 'state'), port: 0, ...options });
+  const nc = await connectAsOps(up.stateDir, up.natsAddress);
+  const log = await openEventLog(nc, { epoch: up.hub.epoch, source: '/rollcall/test' });
+  const agents: RunningAgent[] = [];
+  let counter = 0;
+
+  const cluster = (name: string) => up.admin.get<ManagedCluster>(resources.managedClusters, { name });
+  return {
+    up,
+    log,
+    cluster,
+    request: (name) =>
+      up.admin.get<ClusterRegistrationRequest>(resources.clusterRegistrationRequests, { name }),
+    async createToken(spec = {}) {
+      const token = createRegistrationToken(up.hub.hubId);
+      const { publicKey } = token.key;
+      const name = `test-${counter++}`;
+      await up.admin.create(
+        resources.clusterRegistrationTokens,
+        {
+          apiVersion: 'rollcall.dev/v1alpha1',
+          kind: 'ClusterRegistrationToken',
+          metadata: { name, namespace: 'rollcall-join' },
+          spec: { publicKey, ...spec },
+        },
+        { namespace: 'rollcall-join' },
+      );
+      await until(`token ${name} is declared`, async () => {
+        const record = await log.read({ kind: 'token', id: tokenIdOf(publicKey) });
+        return tokenRecord(record).declaration;
+      });
+      return token;
+    },
+    async startAgent({
+      name,
+      token,
+      clientId = name,
+      member,
+      directory = mkdtempSync(join(base, 'agent-')),
+    }) {
+      const phases: PhaseEvent[] = [];
+      const agent = await runAgent({
+        hub: up.addresses,
+        trust: { pins: [up.hub.caCertHash] },
+        token,
+        member: member ?? up.plane.access,
+        store: directoryKeyStore(directory),
+        clusterName: name,
+        ...(member ? {} : { clientId }),
+        version: rollcallVersion,
+        onPhase: (phase) => phases.push(phase),
+      });
+      agents.push(agent);
+      return { agent, phases, directory };
+    },
+    untilReady: (name, status = 'True') =>
+      until(`cluster ${name} has Ready=${status}`, async () => {
+        const found = await cluster(name);
+        return conditionOf(found, 'Ready')?.status === status && found;
+      }),
+    async kubectl(user, ...args) {
+      const path = join(base, `${user}.kubeconfig`);
+      writeFileSync(path, kubeconfigYaml(up.plane.userAccess(user)), { mode: 0o600 });
+      const run = promisify(execFile)(findBinary('kubectl'), ['--kubeconfig', path, ...args]);
+      return run.then(
+        ({ stdout, stderr }) => ({ stdout, stderr, code: 0 }),
+        (error: { stdout: string; stderr: string; code: number }) => error,
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled(agents.map((agent) => agent.stop()));
+      await nc.close();
+      await up.stop();
+      rmSync(base, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a person may do by RBAC, beside or without the fence's virtual verbs. */
+export async function grant(hub: TestEmbeddedHub, user: string, roles: readonly string[]): Promise<void> {
+  for (const role of roles) {
+    await hub.up.admin.create(resources.clusterRoleBindings, {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: `${user}-${role}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
+    } as never);
+  }
+}

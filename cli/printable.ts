@@ -6,12 +6,26 @@ export function printable(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(unprintable, '');
 }
 
-/** JSON in one line whose strings keep every character, with the unprintable ones escaped. */
-export function printableJson(value: unknown): string {
-  // Outside of its strings this JSON has only ASCII punctuation, so an escape always lands inside of one.
-  return JSON.stringify(value).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    [...Array(character.length).keys()]
-      .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+/** The same for text of several lines. */
+export function printableLines(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.replaceAll(unprintable, ''))
+    .join('\n');
+}
+
+/**
+ * JSON whose strings keep every character, with the unprintable ones escaped.
+ * @param indent - 0: one line
+ */
+export function printableJson(value: unknown, indent = 0): string {
+  // A line break is never inside of a string here; everything else that is unprintable always is.
+  return JSON.stringify(value, undefined, indent).replaceAll(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeUnits);
+}
+
+function escapeUnits(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 }

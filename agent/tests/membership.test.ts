@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { beatFlags, beatFlagsOf, type EventLog } from '@rollcall/shared/bus';
+import { beatFlags, beatFlagsOf, type EventLog, followEvents } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
-import { clusterRecord, parseEventSubject } from '@rollcall/shared/events';
+import { clusterRecord } from '@rollcall/shared/events';
 import type { RunningService } from '@rollcall/shared/service';
 import { createRegistrationToken, spkiPin } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -42,8 +42,17 @@ function hearBeats(nc: NatsConnection): Beats {
   };
 }
 
-/** Approves every request as it comes, until told to wait for the test. */
+/** Clusters that a test decides about by itself. */
 const decidesByTest = new Set<string>();
+const ended = new AbortController();
+
+/** Approves every other request once it is kept. */
+async function approveAll(nc: NatsConnection): Promise<void> {
+  const follow = { filter: 'cluster.*.requested', fromSequence: 1, signal: ended.signal };
+  for await (const { aggregate } of followEvents(nc, approverLog, follow)) {
+    if (!decidesByTest.has(aggregate.id)) await decideAs(approverLog, aggregate.id, 'approved');
+  }
+}
 
 beforeAll(async () => {
   hub = await startTestHub();
@@ -51,17 +60,10 @@ beforeAll(async () => {
   registrar = await start(loadConfig(configSchema, { flags: {}, environment: {}, values }));
   approverLog = await hub.openLog('approver');
   beats = hearBeats(await hub.connectAs('heartbeat'));
-  const nc = await hub.connectAs('approver');
-  nc.subscribe('rollcall.events.cluster.*.requested', {
-    callback: (_error, message) => {
-      const { id } = parseEventSubject(message.subject) ?? {};
-      if (id === undefined || decidesByTest.has(id)) return;
-      decideAs(approverLog, id, 'approved').catch(() => undefined);
-    },
-  });
-  await nc.flush();
+  void approveAll(await hub.connectAs('approver'));
 });
 afterAll(async () => {
+  ended.abort();
   await registrar.stop();
   await hub[Symbol.asyncDispose]();
 });
@@ -209,7 +211,7 @@ test('members come back by themselves after the server was killed, as often as t
     await hub.natsServer.kill();
     await one.heard.next(({ detail }) => detail.code === 'HUB_UNREACHABLE');
     await hub.natsServer.restart();
-    await one.heard.next(({ phase }) => phase === 'connect' || phase === 'ready');
+    expect(await one.heard.next(({ phase }) => phase === 'connect' || phase === 'ready')).toBeDefined();
     await beats.next('survivor');
   }
 });

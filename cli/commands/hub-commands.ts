@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { collect } from './common-flags.ts';
+import type { UpFlags } from './run-up.ts';
 
 const upExamples = `
 Examples:
@@ -13,17 +14,17 @@ export function addHubCommands(program: Command): void {
     .command('up')
     .description('start a hub here: NATS, Kubernetes API server, all services, and an agent of this cluster')
     .option('--advertise <host:port>', 'address that agents use; repeatable', collect)
-    .option('--port <number>', 'port of the hub', '4222')
+    .option('--port <number>', 'port of the hub (default: the one it had before, 4222 at first)')
     .option('--no-agent', 'do not register this very cluster')
     .addHelpText('after', upExamples)
-    .action(async (flags: { advertise?: string[]; port: string; agent: boolean }) => {
+    .action(async (flags: UpFlags) => {
       const { runUp } = await import('./run-up.ts');
       await runUp(flags);
     });
 
   program
     .command('down')
-    .description('stop what a killed `rollcall up` left running')
+    .description('stop the hub of this directory')
     .option('--wipe', 'forget everything: keys, clusters and history; every cluster then registers again')
     .action(async (flags: { wipe?: boolean }) => {
       const { runDown } = await import('./run-up.ts');

@@ -2,20 +2,29 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { stateDirectory } from '../state-directory.ts';
 import { down, up } from '../up/main.ts';
 
+export interface UpFlags {
+  readonly advertise?: string[];
+  readonly port?: string;
+  /** False with `--no-agent`. */
+  readonly agent: boolean;
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new RollcallError('USAGE', `--port "${text}" is no port number`);
+}
+
 /** @throws RollcallError USAGE for a port that is none, and what `up` throws */
-export async function runUp(flags: { advertise?: string[]; port: string; agent: boolean }): Promise<void> {
-  const port = Number(flags.port);
-  if (!/^\d+$/.test(flags.port) || port < 1 || port > 65_535) {
-    throw new RollcallError('USAGE', `--port "${flags.port}" is no port number`);
-  }
-  await up({
+export async function runUp(flags: UpFlags): Promise<void> {
+  process.exitCode = await up({
     stateDir: stateDirectory(),
-    port,
-    advertise: flags.advertise ?? [],
+    ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
+    ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
     withAgent: flags.agent,
   });
 }
 
 export async function runDown(flags: { wipe?: boolean }): Promise<void> {
-  await down({ stateDir: stateDirectory(), wipe: flags.wipe ?? false });
+  process.exitCode = await down({ stateDir: stateDirectory(), wipe: flags.wipe ?? false });
 }

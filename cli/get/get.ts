@@ -3,7 +3,7 @@ import type { KubeClient, Resource } from '@rollcall/shared/kubernetes';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
-import { printableJson } from '../printable.ts';
+import { printableJson, printableLines } from '../printable.ts';
 import { resourceOfName } from './kind-names.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
@@ -95,5 +95,5 @@ function printObjects(
   }
   // One name gives the object itself, as with kubectl; everything else a list.
   const whole = names.length === 1 ? objects[0] : { apiVersion: 'v1', kind: 'List', items: objects };
-  printResult(output === 'yaml' ? stringify(whole).trimEnd() : printableJson(whole));
+  printResult(output === 'yaml' ? printableLines(stringify(whole).trimEnd()) : printableJson(whole, 2));
 }

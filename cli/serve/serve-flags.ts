@@ -23,10 +23,16 @@ export function parseServeFlags(
     .description(`Run the service ${name}. Flags win over variables, variables over the file, the file over defaults.`)
     .option('--config <file>', 'YAML file with the settings below, in camelCase')
     .option('--check', 'check the settings and stop');
-  for (const { flag, variable, description } of service.settings) {
-    command.addOption(new Option(`--${flag} <value>`, `${description} [${variable}]`).attributeName(flag));
-  }
+  const options = service.settings.map(({ flag, variable, description }) => ({
+    flag,
+    option: new Option(`--${flag} <value>`, `${description} [${variable}]`),
+  }));
+  for (const { option } of options) command.addOption(option);
   command.parse([...args], { from: 'user' });
-  const { config, check, ...settings } = command.opts<Record<string, string | undefined> & { check?: boolean }>();
-  return { config, check: check === true, settings };
+  const given = command.opts<Record<string, string | undefined> & { check?: true }>();
+  return {
+    config: given['config'],
+    check: given.check === true,
+    settings: Object.fromEntries(options.map(({ flag, option }) => [flag, given[option.attributeName()]])),
+  };
 }

@@ -30,7 +30,9 @@ export function withRevoked(
   keys: readonly (string | undefined)[],
   atMs: number,
 ): Decision['revokedKeys'] {
-  const added = new Set(keys.filter((key) => key !== undefined && !before.some((known) => known.key === key)));
+  const added = new Set(
+    keys.filter((key) => key !== undefined && !before.some((known) => known.key === key)),
+  );
   return [...before, ...[...added].map((key) => ({ key: key as string, atMs }))];
 }
 
@@ -88,7 +90,8 @@ export function denialAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict'>
   const { identity, previous } = base;
   const { key } = identity.request;
   const denied = { ...outcome, verdict: 'denied' } as const;
-  const wasIn = previous?.approvedKey === key || (previous?.approvedKey === undefined && identity.admittedKey === key);
+  const wasIn =
+    previous?.approvedKey === key || (previous?.approvedKey === undefined && identity.admittedKey === key);
   return wasIn ? allKeysTaken(base, denied) : sectionAfter(base, denied);
 }
 

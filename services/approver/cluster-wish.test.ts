@@ -9,39 +9,123 @@ interface ObjectParts {
   spec?: Partial<ClusterObject['spec']>;
   observed?: { epoch: number; sequence: number } | undefined;
 }
-const anObject = ({ metadata = {}, spec = {}, observed = { epoch: 1, sequence: 2 } }: ObjectParts = {}): ClusterObject => ({
+const anObject = ({
+  metadata = {},
+  spec = {},
+  observed = { epoch: 1, sequence: 2 },
+}: ObjectParts = {}): ClusterObject => ({
   apiVersion: 'rollcall.dev/v1alpha1',
   kind: 'ManagedCluster',
-  metadata: { name: 'alpha', uid: 'u1', resourceVersion: '1', labels: { env: 'test', 'rollcall.dev/cluster-id': clusterId }, ...metadata },
-  spec: { clusterId, clusterType: 'Standard', mode: 'Pull', namespacePolicy: 'Delete', access: 'None', ...spec },
+  metadata: {
+    name: 'alpha',
+    uid: 'u1',
+    resourceVersion: '1',
+    labels: { env: 'test', 'rollcall.dev/cluster-id': clusterId },
+    ...metadata,
+  },
+  spec: {
+    clusterId,
+    clusterType: 'Standard',
+    mode: 'Pull',
+    namespacePolicy: 'Delete',
+    access: 'None',
+    ...spec,
+  },
   status: { observed },
 });
 const deleted = { deletionTimestamp: '2026-11-21T12:00:00Z', finalizers: ['rollcall.dev/leave'] };
 const member = anIdentity({ state: 'admitted', admittedKey: 'K1' });
 const approvedBefore = { definition: approved, section: aDecision() };
-const withdrawn = { definition: revoked, section: aDecision({ verdict: 'denied', reason: 'AccessWithdrawn', revokedKeys: [{ key: 'K1', atMs: 1 }] }) };
+const withdrawn = {
+  definition: revoked,
+  section: aDecision({ verdict: 'denied', reason: 'AccessWithdrawn', revokedKeys: [{ key: 'K1', atMs: 1 }] }),
+};
 
 test.each([
   { name: 'an unchanged object', object: anObject(), want: undefined },
   { name: 'deleted behind our finalizer', object: anObject({ metadata: deleted }), want: 'leaving' },
-  { name: 'deleted without our finalizer', object: anObject({ metadata: { ...deleted, finalizers: [] } }), want: undefined },
-  { name: 'leaving already', before: { definition: leaving, section: aDecision({ verdict: 'leaving' }) }, object: anObject({ metadata: deleted }), want: undefined },
-  { name: 'a deletion that was acted on', before: { definition: approved, section: aDecision({ leavingUid: 'u1' }) }, object: anObject({ metadata: deleted }), want: undefined },
+  {
+    name: 'deleted without our finalizer',
+    object: anObject({ metadata: { ...deleted, finalizers: [] } }),
+    want: undefined,
+  },
+  {
+    name: 'leaving already',
+    before: { definition: leaving, section: aDecision({ verdict: 'leaving' }) },
+    object: anObject({ metadata: deleted }),
+    want: undefined,
+  },
+  {
+    name: 'a deletion that was acted on',
+    before: { definition: approved, section: aDecision({ leavingUid: 'u1' }) },
+    object: anObject({ metadata: deleted }),
+    want: undefined,
+  },
   { name: 'hubAcceptsClient false', object: anObject({ spec: { hubAcceptsClient: false } }), want: 'denied' },
-  { name: 'hubAcceptsClient false while nobody is in', before: { definition: held, section: aDecision({ verdict: 'held' }) }, object: anObject({ spec: { hubAcceptsClient: false } }), want: undefined },
-  { name: 'hubAcceptsClient true gives back what false took', before: withdrawn, object: anObject({ spec: { hubAcceptsClient: true } }), want: 'approved' },
+  {
+    name: 'hubAcceptsClient false while nobody is in',
+    before: { definition: held, section: aDecision({ verdict: 'held' }) },
+    object: anObject({ spec: { hubAcceptsClient: false } }),
+    want: undefined,
+  },
+  {
+    name: 'hubAcceptsClient true gives back what false took',
+    before: withdrawn,
+    object: anObject({ spec: { hubAcceptsClient: true } }),
+    want: 'approved',
+  },
   { name: 'hubAcceptsClient unset is no wish', before: withdrawn, object: anObject(), want: undefined },
-  { name: 'hubAcceptsClient true lets in nobody whom a person denied', before: { definition: denied, section: aDecision({ verdict: 'denied', reason: 'PersonDenied' }) }, object: anObject({ spec: { hubAcceptsClient: true } }), want: undefined },
-  { name: 'deleting beats accepting', before: withdrawn, object: anObject({ metadata: deleted, spec: { hubAcceptsClient: true } }), want: 'leaving' },
+  {
+    name: 'hubAcceptsClient true lets in nobody whom a person denied',
+    before: { definition: denied, section: aDecision({ verdict: 'denied', reason: 'PersonDenied' }) },
+    object: anObject({ spec: { hubAcceptsClient: true } }),
+    want: undefined,
+  },
+  {
+    name: 'deleting beats accepting',
+    before: withdrawn,
+    object: anObject({ metadata: deleted, spec: { hubAcceptsClient: true } }),
+    want: 'leaving',
+  },
   { name: 'another label', object: anObject({ metadata: { labels: { env: 'prod' } } }), want: 'changed' },
-  { name: 'a label of ours is no wish', object: anObject({ metadata: { labels: { env: 'test', 'rollcall.dev/cluster-set': 'x', 'a.k8s.io/b': 'c' } } }), want: undefined },
-  { name: 'a heartbeat of its own', object: anObject({ spec: { heartbeat: { graceSeconds: 90 } } }), want: 'changed' },
+  {
+    name: 'a label of ours is no wish',
+    object: anObject({
+      metadata: { labels: { env: 'test', 'rollcall.dev/cluster-set': 'x', 'a.k8s.io/b': 'c' } },
+    }),
+    want: undefined,
+  },
+  {
+    name: 'a heartbeat of its own',
+    object: anObject({ spec: { heartbeat: { graceSeconds: 90 } } }),
+    want: 'changed',
+  },
   { name: 'cordoned', object: anObject({ spec: { unschedulable: true } }), want: 'changed' },
-  { name: 'tainted', object: anObject({ spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] } }), want: 'changed' },
-  { name: 'a picture from before our decision', object: anObject({ spec: { unschedulable: true }, observed: { epoch: 1, sequence: 1 } }), want: undefined },
-  { name: 'a picture of an earlier epoch', object: anObject({ spec: { unschedulable: true }, observed: { epoch: 0, sequence: 9 } }), want: undefined },
-  { name: 'a picture that shows nothing yet', object: { ...anObject({ spec: { unschedulable: true } }), status: {} }, want: undefined },
-  { name: 'the object of another name', object: anObject({ metadata: { ...deleted, name: 'beta' } }), want: undefined },
+  {
+    name: 'tainted',
+    object: anObject({ spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] } }),
+    want: 'changed',
+  },
+  {
+    name: 'a picture from before our decision',
+    object: anObject({ spec: { unschedulable: true }, observed: { epoch: 1, sequence: 1 } }),
+    want: undefined,
+  },
+  {
+    name: 'a picture of an earlier epoch',
+    object: anObject({ spec: { unschedulable: true }, observed: { epoch: 0, sequence: 9 } }),
+    want: undefined,
+  },
+  {
+    name: 'a picture that shows nothing yet',
+    object: { ...anObject({ spec: { unschedulable: true } }), status: {} },
+    want: undefined,
+  },
+  {
+    name: 'the object of another name',
+    object: anObject({ metadata: { ...deleted, name: 'beta' } }),
+    want: undefined,
+  },
 ])('decideClusterWish: $name → $want', ({ before = approvedBefore, object, want }) => {
   const events = decideClusterWish({ record: aRecord(member, before), object, heartbeat, nowMs });
   expect(events.map(({ definition }) => definition.type)).toEqual(want === undefined ? [] : [want]);
@@ -49,12 +133,19 @@ test.each([
 
 test('leaving takes every key back, keeps the policy for the namespace, and ends in revoked', () => {
   const history = new History().identity(member);
-  history.apply([{ ...approvedBefore, aggregate: history.record.aggregate, head: undefined, reason: 'R', message: 'm' }]);
+  history.apply([
+    { ...approvedBefore, aggregate: history.record.aggregate, head: undefined, reason: 'R', message: 'm' },
+  ]);
   const metadata = { ...deleted, annotations: { 'rollcall.dev/leave-requested-by': 'anna' } };
   const object = anObject({ metadata, spec: { namespacePolicy: 'Keep' } });
   const [event] = history.apply(decideClusterWish({ record: history.record, object, heartbeat, nowMs }));
   expect(event?.by).toEqual({ person: 'anna' });
-  expect(event?.section).toMatchObject({ verdict: 'leaving', namespacePolicy: 'Keep', leavingUid: 'u1', revokedKeys: [{ key: 'K1', atMs: nowMs }] });
+  expect(event?.section).toMatchObject({
+    verdict: 'leaving',
+    namespacePolicy: 'Keep',
+    leavingUid: 'u1',
+    revokedKeys: [{ key: 'K1', atMs: nowMs }],
+  });
   // A wish waits until the last decision has had its effect.
   const relabelled = anObject({ metadata: { labels: {} }, observed: { epoch: 1, sequence: 9 } });
   expect(decideClusterWish({ record: history.record, object: relabelled, heartbeat, nowMs })).toEqual([]);
@@ -63,8 +154,17 @@ test('leaving takes every key back, keeps the policy for the namespace, and ends
 });
 
 test('changed keeps the verdict and says the new settings', () => {
-  const object = anObject({ metadata: { labels: { env: 'prod', team: 'a' } }, spec: { unschedulable: true } });
+  const object = anObject({
+    metadata: { labels: { env: 'prod', team: 'a' } },
+    spec: { unschedulable: true },
+  });
   const [event] = decideClusterWish({ record: aRecord(member, approvedBefore), object, heartbeat, nowMs });
   expect(event?.definition).toBe(changed);
-  expect(event?.section as Decision).toMatchObject({ verdict: 'approved', approvedKey: 'K1', labels: { env: 'prod', team: 'a' }, unschedulable: true, heartbeat });
+  expect(event?.section as Decision).toMatchObject({
+    verdict: 'approved',
+    approvedKey: 'K1',
+    labels: { env: 'prod', team: 'a' },
+    unschedulable: true,
+    heartbeat,
+  });
 });

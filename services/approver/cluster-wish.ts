@@ -45,9 +45,14 @@ const unknownPerson = { person: 'unknown' };
 const wantsToLeave: WishRule = ({ record, object, ...base }) => {
   const { metadata, spec } = object;
   const isDeleted = metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(leaveFinalizer);
-  if (!isDeleted || base.previous.verdict === 'leaving' || base.previous.leavingUid === metadata.uid) return undefined;
+  if (!isDeleted || base.previous.verdict === 'leaving' || base.previous.leavingUid === metadata.uid)
+    return undefined;
   const person = metadata.annotations?.[annotations.leaveRequestedBy] ?? unknownPerson.person;
-  const outcome = { by: { person }, reason: 'Leaving', message: `ManagedCluster "${metadata.name}" was deleted` };
+  const outcome = {
+    by: { person },
+    reason: 'Leaving',
+    message: `ManagedCluster "${metadata.name}" was deleted`,
+  };
   const section = {
     ...allKeysTaken(base, { ...outcome, verdict: 'leaving' }),
     clusterName: base.previous.clusterName,
@@ -61,16 +66,28 @@ const wantsToLeave: WishRule = ({ record, object, ...base }) => {
 /** False is a wish for as long as it stands there: whatever lets the cluster in meanwhile is taken back. */
 const accessIsWithdrawn: WishRule = ({ record, object, ...base }) => {
   if (object.spec.hubAcceptsClient !== false || base.previous.approvedKey === undefined) return undefined;
-  const outcome = { by: unknownPerson, reason: 'AccessWithdrawn', message: 'a person set hubAcceptsClient to false' };
-  return draft(denied, record, { ...outcome, section: allKeysTaken(base, { ...outcome, verdict: 'denied' }) });
+  const outcome = {
+    by: unknownPerson,
+    reason: 'AccessWithdrawn',
+    message: 'a person set hubAcceptsClient to false',
+  };
+  return draft(denied, record, {
+    ...outcome,
+    section: allKeysTaken(base, { ...outcome, verdict: 'denied' }),
+  });
 };
 
 /** True gives back what false took, and nothing else: it lets in nobody whom a policy or a person denied. */
 const accessIsRestored: WishRule = ({ record, object, ...base }) => {
   const { verdict, reason, key } = base.previous;
-  const wasWithdrawn = verdict === 'denied' && reason === 'AccessWithdrawn' && key === base.identity.request.key;
+  const wasWithdrawn =
+    verdict === 'denied' && reason === 'AccessWithdrawn' && key === base.identity.request.key;
   if (object.spec.hubAcceptsClient !== true || !wasWithdrawn) return undefined;
-  const outcome = { by: unknownPerson, reason: 'AccessRestored', message: 'a person set hubAcceptsClient to true' };
+  const outcome = {
+    by: unknownPerson,
+    reason: 'AccessRestored',
+    message: 'a person set hubAcceptsClient to true',
+  };
   return draft(approved, record, { ...outcome, section: approvalAfter(base, outcome) });
 };
 
@@ -95,13 +112,30 @@ const settingsDiffer: WishRule = ({ record, object, previous }) => {
   if (previous.verdict !== 'approved' || !shown || !last || isNewer(last, shown)) return undefined;
   const wanted = wantedSettings(object, previous);
   const { labels: ofCluster, unschedulable, taints, heartbeat } = previous;
-  if (isDeepStrictEqual(wanted, { labels: { ...ofCluster }, unschedulable, taints, heartbeat: { ...heartbeat } })) return undefined;
-  const outcome = { by: unknownPerson, reason: 'SettingsChanged', message: 'a person changed labels or settings of the cluster' };
+  if (
+    isDeepStrictEqual(wanted, {
+      labels: { ...ofCluster },
+      unschedulable,
+      taints,
+      heartbeat: { ...heartbeat },
+    })
+  )
+    return undefined;
+  const outcome = {
+    by: unknownPerson,
+    reason: 'SettingsChanged',
+    message: 'a person changed labels or settings of the cluster',
+  };
   return draft(changed, record, { ...outcome, section: { ...previous, ...wanted } });
 };
 
 /** One wish at a time, the strongest first; the next one is found when the object is looked at again. */
-export const wishes: readonly WishRule[] = [wantsToLeave, accessIsWithdrawn, accessIsRestored, settingsDiffer];
+export const wishes: readonly WishRule[] = [
+  wantsToLeave,
+  accessIsWithdrawn,
+  accessIsRestored,
+  settingsDiffer,
+];
 
 /** What a person wants of a cluster, by its ManagedCluster. */
 export function decideClusterWish({ record, object, heartbeat, nowMs }: ClusterWishContext): EventDraft[] {

@@ -9,7 +9,9 @@ export const configSchema = z.strictObject({
   fenceProbeKubeconfig: z
     .string()
     .optional()
-    .describe('kubeconfig of rollcall-fence-probe; without it the fence counts as missing and wishes of people are held'),
+    .describe(
+      'kubeconfig of rollcall-fence-probe; without it the fence counts as missing and wishes of people are held',
+    ),
   fenceProbeContext: z.string().optional().describe('context in that kubeconfig; without it the current one'),
   // Facts: an expression takes microseconds; only a hostile one needs longer.
   policyDeadlineMs: z.coerce
@@ -19,8 +21,16 @@ export const configSchema = z.strictObject({
     .max(10_000)
     .default(100)
     .describe('how long all policies together may take for one request, in ms'),
-  allowEndlessTokens: yesOrNo.default(false).describe('take tokens with ttl 0, which never end (true or false)'),
-  heartbeatIntervalSeconds: z.coerce.number().int().min(1).max(3600).default(15).describe('how often agents beat'),
+  allowEndlessTokens: yesOrNo
+    .default(false)
+    .describe('take tokens with ttl 0, which never end (true or false)'),
+  heartbeatIntervalSeconds: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3600)
+    .default(15)
+    .describe('how often agents beat'),
   heartbeatGraceSeconds: z.coerce
     .number()
     .int()

@@ -1,4 +1,13 @@
-import { policyDeclared, setDeclared, type TokenDeclaration, tokenDeclared, foldRecord, tokenRecord, type EventDraft, type AggregateId } from '@rollcall/shared/events';
+import {
+  policyDeclared,
+  setDeclared,
+  type TokenDeclaration,
+  tokenDeclared,
+  foldRecord,
+  tokenRecord,
+  type EventDraft,
+  type AggregateId,
+} from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { decidePolicy, type WantedPolicy } from './policy-declaration.ts';
 import { decideSet } from './set-declaration.ts';
@@ -8,10 +17,20 @@ import { decideToken, objectThatCounts, readToken, type TokenObject } from './to
 const createdAtMs = Date.UTC(2026, 10, 21, 12);
 const nowMs = createdAtMs + 500;
 
-const aToken = (spec: Partial<TokenObject['spec']> = {}, metadata: Partial<TokenObject['metadata']> = {}): TokenObject => ({
+const aToken = (
+  spec: Partial<TokenObject['spec']> = {},
+  metadata: Partial<TokenObject['metadata']> = {},
+): TokenObject => ({
   apiVersion: 'rollcall.dev/v1alpha1',
   kind: 'ClusterRegistrationToken',
-  metadata: { name: 't', namespace: 'rollcall-join', uid: 'u1', resourceVersion: '1', creationTimestamp: '2026-11-21T12:00:00Z', ...metadata },
+  metadata: {
+    name: 't',
+    namespace: 'rollcall-join',
+    uid: 'u1',
+    resourceVersion: '1',
+    creationTimestamp: '2026-11-21T12:00:00Z',
+    ...metadata,
+  },
   spec: { publicKey: 'UABC', ttl: '24h', uses: 1, ...spec },
 });
 const declare = (token: TokenObject, allowEndless = false): TokenDeclaration => {
@@ -19,11 +38,24 @@ const declare = (token: TokenObject, allowEndless = false): TokenDeclaration => 
   if (!wanted || !('declaration' in wanted)) throw new Error('not taken');
   return wanted.declaration;
 };
-const after = (aggregate: AggregateId, ...drafts: EventDraft[]) => foldRecord(aggregate, drafts.map((draft, index) => stored(draft, index + 1)));
+const after = (aggregate: AggregateId, ...drafts: EventDraft[]) =>
+  foldRecord(
+    aggregate,
+    drafts.map((draft, index) => stored(draft, index + 1)),
+  );
 
 test.each([
-  { name: 'ttl counts from when the object was made', token: aToken({ ttl: '90m' }), want: createdAtMs + 5_400_000 },
-  { name: 'ttl 0 never ends, where the hub allows it', token: aToken({ ttl: '0' }), allowEndless: true, want: undefined },
+  {
+    name: 'ttl counts from when the object was made',
+    token: aToken({ ttl: '90m' }),
+    want: createdAtMs + 5_400_000,
+  },
+  {
+    name: 'ttl 0 never ends, where the hub allows it',
+    token: aToken({ ttl: '0' }),
+    allowEndless: true,
+    want: undefined,
+  },
 ])('readToken: $name', ({ token, allowEndless, want }) => {
   expect(declare(token, allowEndless).expiresAtMs).toBe(want);
 });
@@ -37,7 +69,9 @@ test.each([
 
 test('a token that the hub is to make has no key yet', () => {
   const { publicKey: _none, ...spec } = aToken().spec;
-  expect(readToken({ ...aToken(), spec: { ...spec, publish: true } }, { nowMs, allowEndless: false })).toBeUndefined();
+  expect(
+    readToken({ ...aToken(), spec: { ...spec, publish: true } }, { nowMs, allowEndless: false }),
+  ).toBeUndefined();
 });
 
 test('of two objects with one key, the older one counts', () => {
@@ -78,7 +112,11 @@ test('a policy that does not compile leaves the last good version in force', () 
   expect(good[0]).toMatchObject({ definition: policyDeclared, reason: 'PolicyDeclared' });
   const [bad] = decidePolicy({ record: after(policyId, ...good), wanted: broken });
   expect(bad).toMatchObject({ reason: 'PolicyInvalid', message: 'rule "r", line 1, column 2: m' });
-  expect(bad?.section).toMatchObject({ generation: 1, rules: policy().rules, problem: { generation: 2, column: 2 } });
+  expect(bad?.section).toMatchObject({
+    generation: 1,
+    rules: policy().rules,
+    problem: { generation: 2, column: 2 },
+  });
 });
 
 test('a policy that never compiled has no rule in force', () => {
@@ -103,7 +141,13 @@ test('the same policy twice is one event', () => {
 
 test('a set is declared once and withdrawn once', () => {
   const setId = { kind: 'set', id: 's' } as const;
-  const wanted = { name: 's', uid: 'u', generation: 1, selectorType: 'ExclusiveLabel', withdrawn: false } as const;
+  const wanted = {
+    name: 's',
+    uid: 'u',
+    generation: 1,
+    selectorType: 'ExclusiveLabel',
+    withdrawn: false,
+  } as const;
   const first = decideSet({ record: after(setId), wanted });
   expect(first[0]?.definition).toBe(setDeclared);
   expect(decideSet({ record: after(setId, ...first), wanted })).toEqual([]);

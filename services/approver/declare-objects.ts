@@ -1,8 +1,20 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { type AggregateId, type AggregateRecord, createEventId, type EventDraft } from '@rollcall/shared/events';
-import { type KubeClient, type KubeObject, objectKey, type Resource, type StoredObject, watchResource } from '@rollcall/shared/kubernetes';
+import {
+  type AggregateId,
+  type AggregateRecord,
+  createEventId,
+  type EventDraft,
+} from '@rollcall/shared/events';
+import {
+  type KubeClient,
+  type KubeObject,
+  objectKey,
+  type Resource,
+  type StoredObject,
+  watchResource,
+} from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { createReconciler } from './reconciler.ts';
 
@@ -34,7 +46,10 @@ const everything = '*';
  * tokens, policies and sets: withdrawing only takes permission away, and the object that comes back is declared again. It is
  * never done for clusters, where absence would end a member (decision 6).
  */
-export function declareObjects<T extends KubeObject>(parts: DeclarationParts, declared: DeclaredKind<T>): { drain(): Promise<void> } {
+export function declareObjects<T extends KubeObject>(
+  parts: DeclarationParts,
+  declared: DeclaredKind<T>,
+): { drain(): Promise<void> } {
   const { log, client, logger, signal } = parts;
   const { kind, resource } = declared;
   const byId = new Map<string, Map<string, StoredObject<T>>>();
@@ -81,7 +96,8 @@ export function declareObjects<T extends KubeObject>(parts: DeclarationParts, de
       synced.resolve();
       reconciler.wake(everything);
     },
-    onError: (error) => logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch was interrupted'),
+    onError: (error) =>
+      logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch was interrupted'),
   });
   return {
     async drain() {

@@ -21,9 +21,13 @@ export function declaredTokens(options: {
     idOf: ({ spec }) => (spec.publicKey === undefined ? undefined : tokenIdOf(spec.publicKey)),
     decide(record, objects) {
       const object = objectThatCounts(objects);
-      const wanted = object && readToken(object, { nowMs: options.nowMs(), allowEndless: options.allowEndless });
+      const wanted =
+        object && readToken(object, { nowMs: options.nowMs(), allowEndless: options.allowEndless });
       if (wanted && 'problem' in wanted) {
-        options.logger.warn({ object: `${object.metadata.namespace}/${object.metadata.name}`, reason: wanted.problem }, 'token is not taken');
+        options.logger.warn(
+          { object: `${object.metadata.namespace}/${object.metadata.name}`, reason: wanted.problem },
+          'token is not taken',
+        );
       }
       return decideToken({
         record: tokenRecord(record),
@@ -44,11 +48,19 @@ export function declaredPolicies(logger: Logger): DeclaredKind<ApprovalPolicy> {
       const { name, uid, generation = 1 } = object.metadata;
       const before = policyDeclaration(record);
       // Status updates come here as well; what was compiled once is not compiled again.
-      const isKnown = before && !before.withdrawn && before.uid === uid && (before.problem?.generation ?? before.generation) === generation;
+      const isKnown =
+        before &&
+        !before.withdrawn &&
+        before.uid === uid &&
+        (before.problem?.generation ?? before.generation) === generation;
       if (isKnown) return [];
       const rules = rulesOf(object);
       const problem = policyProblem(rules);
-      if (problem) logger.warn({ object: `policy/${name}`, reason: `${problem.line}:${problem.column} ${problem.message}` }, 'policy does not compile');
+      if (problem)
+        logger.warn(
+          { object: `policy/${name}`, reason: `${problem.line}:${problem.column} ${problem.message}` },
+          'policy does not compile',
+        );
       return decidePolicy({ record, wanted: { name, uid, generation, rules, problem } });
     },
   };

@@ -2,7 +2,13 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, type ClusterRecord, type EventDraft } from '@rollcall/shared/events';
-import { createResourceCache, type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
+import {
+  createResourceCache,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+} from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import type { Heartbeat } from './cluster-section.ts';
@@ -44,7 +50,10 @@ export function hearPeople(parts: PeopleParts): Listening {
     const trace = { correlation: identity.request.id, traceparent: newest?.traceparent };
     const { drafts } = await decideAndAppend(log, { gather: read, decide }, trace);
     for (const { by, reason } of drafts) {
-      logger.info({ clusterId, reason, person: by?.person ?? 'unknown', correlation: trace.correlation }, 'a person decided');
+      logger.info(
+        { clusterId, reason, person: by?.person ?? 'unknown', correlation: trace.correlation },
+        'a person decided',
+      );
     }
     await settleRevocation(log, clusterId, trace);
     return drafts.length > 0;
@@ -52,7 +61,8 @@ export function hearPeople(parts: PeopleParts): Listening {
 
   async function fenceHolds(clusterId: string): Promise<boolean> {
     const why = fence.missing() ?? (await fence.check());
-    if (why !== undefined) logger.warn({ clusterId, code: 'FENCE_MISSING', reason: why }, 'a wish waits for the fence');
+    if (why !== undefined)
+      logger.warn({ clusterId, code: 'FENCE_MISSING', reason: why }, 'a wish waits for the fence');
     return why === undefined;
   }
 
@@ -71,7 +81,8 @@ export function hearPeople(parts: PeopleParts): Listening {
       const object = clusters.get(name);
       const clusterId = object && clusterIdOfObject(object);
       if (!object || clusterId === undefined) return;
-      const decide = (record: ClusterRecord) => decideClusterWish({ record, object, heartbeat, nowMs: parts.nowMs() });
+      const decide = (record: ClusterRecord) =>
+        decideClusterWish({ record, object, heartbeat, nowMs: parts.nowMs() });
       if (await act(clusterId, decide)) clusterLooks.wake(name);
     },
   });
@@ -79,7 +90,8 @@ export function hearPeople(parts: PeopleParts): Listening {
   const watch = <T extends KubeObject>(resource: Resource) =>
     createResourceCache<T>(client, resource, {
       signal,
-      onError: (error) => logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch was interrupted'),
+      onError: (error) =>
+        logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch was interrupted'),
     });
   const requests = watch<ClusterRegistrationRequest>(resources.clusterRegistrationRequests);
   const clusters = watch<ManagedCluster>(resources.managedClusters);

@@ -2,7 +2,13 @@ import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { clusterRecord, type EventDraft, held } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
-import { type GatheredJudgement, gatherJudgement, type JudgementParts, readPolicies, versionsOf } from './policy-verdict.gather.ts';
+import {
+  type GatheredJudgement,
+  gatherJudgement,
+  type JudgementParts,
+  readPolicies,
+  versionsOf,
+} from './policy-verdict.gather.ts';
 import { decideRequest } from './policy-verdict.ts';
 
 export interface JudgeParts extends JudgementParts {
@@ -23,7 +29,10 @@ export async function judgeRequest(parts: JudgeParts, clusterId: string, trace: 
     );
     const [decision] = drafts;
     if (!decision) return;
-    parts.logger.info({ clusterId, reason: decision.reason, correlation: trace.correlation }, `request ${decision.definition.type}`);
+    parts.logger.info(
+      { clusterId, reason: decision.reason, correlation: trace.correlation },
+      `request ${decision.definition.type}`,
+    );
     // A policy that came between reading them and this event has looked for held requests before it was one: judge again.
     if (decision.definition !== held) return;
     if (versionsOf(await readPolicies(parts.log)) === versionsOf(context.policies)) return;
@@ -36,8 +45,13 @@ export async function judgeHeldRequests(parts: JudgeParts): Promise<void> {
   for await (const event of parts.log.scan({ filter: 'cluster.*.held' })) {
     if (seen.has(event.id)) continue;
     seen.add(event.id);
-    const { decision, newest, identity } = clusterRecord(await parts.log.read({ kind: 'cluster', id: event.id }));
+    const { decision, newest, identity } = clusterRecord(
+      await parts.log.read({ kind: 'cluster', id: event.id }),
+    );
     if (decision?.verdict !== 'held' || !identity) continue;
-    await judgeRequest(parts, event.id, { correlation: identity.request.id, traceparent: newest?.traceparent });
+    await judgeRequest(parts, event.id, {
+      correlation: identity.request.id,
+      traceparent: newest?.traceparent,
+    });
   }
 }

@@ -1,7 +1,14 @@
 import { consumeEvents } from '@rollcall/shared/decisions';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
-import { readIdentity, rollcallVersion, type RunningService, runService, type ServiceContext, type ServiceWork } from '@rollcall/shared/service';
+import {
+  readIdentity,
+  rollcallVersion,
+  type RunningService,
+  runService,
+  type ServiceContext,
+  type ServiceWork,
+} from '@rollcall/shared/service';
 import type { ApproverConfig } from './config.ts';
 import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds.ts';
 import { declareObjects } from './declare-objects.ts';
@@ -14,11 +21,15 @@ import { releaseName, settleRevocation } from './settle-clusters.ts';
 export { configSchema } from './config.ts';
 
 const metricHelp = {
-  rollcall_fence_ok: 'Whether the API server refuses decisions of people without the right: 1, or 0 while they are held.',
+  rollcall_fence_ok:
+    'Whether the API server refuses decisions of people without the right: 1, or 0 while they are held.',
   rollcall_approver_events_total: 'Events handled, by type.',
 } as const;
 
-const clientOptions = { fieldManager: 'rollcall-approver', userAgent: `rollcall-approver/${rollcallVersion}` };
+const clientOptions = {
+  fieldManager: 'rollcall-approver',
+  userAgent: `rollcall-approver/${rollcallVersion}`,
+};
 
 /** What wakes the approver; what follows is in the record. */
 async function handleEvent(parts: JudgeParts, event: StoredEvent): Promise<void> {
@@ -37,15 +48,25 @@ async function handleEvent(parts: JudgeParts, event: StoredEvent): Promise<void>
   }
 }
 
-async function work({ nc, log, logger, metrics }: ServiceContext, config: ApproverConfig): Promise<ServiceWork> {
+async function work(
+  { nc, log, logger, metrics }: ServiceContext,
+  config: ApproverConfig,
+): Promise<ServiceWork> {
   const stop = new AbortController();
   const { signal } = stop;
   const nowMs = Date.now;
-  const heartbeat = { intervalSeconds: config.heartbeatIntervalSeconds, graceSeconds: config.heartbeatGraceSeconds };
+  const heartbeat = {
+    intervalSeconds: config.heartbeatIntervalSeconds,
+    graceSeconds: config.heartbeatGraceSeconds,
+  };
   const deadlineMs = config.policyDeadlineMs;
-  const client = createKubeClient(loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext }), clientOptions);
+  const client = createKubeClient(
+    loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext }),
+    clientOptions,
+  );
   const { fenceProbeKubeconfig: path, fenceProbeContext: context } = config;
-  const probeClient = path === undefined ? undefined : createKubeClient(loadKubeAccess({ path, context }), clientOptions);
+  const probeClient =
+    path === undefined ? undefined : createKubeClient(loadKubeAccess({ path, context }), clientOptions);
 
   const fence = startFenceProbe({
     client: probeClient,

@@ -26,10 +26,30 @@ test.each([
   { name: 'approve what was denied', before: deniedBefore, wish: wish(), want: 'approved' },
   { name: 'approve what is approved', before: approvedBefore, wish: wish(), want: undefined },
   { name: 'deny what is denied', before: deniedBefore, wish: deny, want: undefined },
-  { name: 'a decision about another key', before: heldBefore, wish: wish({ keyFingerprint: keyFingerprint('K2') }), want: undefined },
-  { name: 'a decision that was acted on', before: deniedBefore, wish: wish({ digest: 'd0' }), want: undefined },
-  { name: 'a cluster that leaves', before: { definition: leaving, section: aDecision({ verdict: 'leaving' }) }, wish: wish(), want: undefined },
-  { name: 'a banned cluster', before: { definition: denied, section: aDecision({ verdict: 'banned' }) }, wish: wish(), want: undefined },
+  {
+    name: 'a decision about another key',
+    before: heldBefore,
+    wish: wish({ keyFingerprint: keyFingerprint('K2') }),
+    want: undefined,
+  },
+  {
+    name: 'a decision that was acted on',
+    before: deniedBefore,
+    wish: wish({ digest: 'd0' }),
+    want: undefined,
+  },
+  {
+    name: 'a cluster that leaves',
+    before: { definition: leaving, section: aDecision({ verdict: 'leaving' }) },
+    wish: wish(),
+    want: undefined,
+  },
+  {
+    name: 'a banned cluster',
+    before: { definition: denied, section: aDecision({ verdict: 'banned' }) },
+    wish: wish(),
+    want: undefined,
+  },
 ])('decidePersonDecision: $name → $want', ({ before, wish: decision, want }) => {
   const record = aRecord(anIdentity(), before);
   const [event, ...more] = decidePersonDecision({ record, wish: decision, heartbeat, nowMs });
@@ -54,15 +74,33 @@ test('a denial after approval takes the key back, and ends in revoked once', () 
   expect(event?.definition.type).toBe('revoked');
   expect(event?.section).toMatchObject({ verdict: 'denied', revokedKeys: [{ key: 'K1', atMs: nowMs }] });
   expect(decideRevocation(history.record)).toEqual([]);
-  history.apply(decidePersonDecision({ record: history.record, wish: wish({ digest: 'd3' }), heartbeat, nowMs: nowMs + 1 }));
+  history.apply(
+    decidePersonDecision({
+      record: history.record,
+      wish: wish({ digest: 'd3' }),
+      heartbeat,
+      nowMs: nowMs + 1,
+    }),
+  );
   expect(history.record.decision).toMatchObject({ verdict: 'approved', approvedKey: 'K1', revokedKeys: [] });
   expect(decideRevocation(history.record)).toEqual([]);
 });
 
 const twoKeys = () => {
-  const history = new History().identity(anIdentity({ state: 'admitted', admittedKey: 'K0', request: aRequest({ id: 'R2' }) }));
+  const history = new History().identity(
+    anIdentity({ state: 'admitted', admittedKey: 'K0', request: aRequest({ id: 'R2' }) }),
+  );
   const section = aDecision({ verdict: 'held', requestId: 'R2', approvedKey: 'K0', reason: 'KeyChanged' });
-  history.apply([{ definition: held, aggregate: history.record.aggregate, head: undefined, reason: 'KeyChanged', message: 'm', section }]);
+  history.apply([
+    {
+      definition: held,
+      aggregate: history.record.aggregate,
+      head: undefined,
+      reason: 'KeyChanged',
+      message: 'm',
+      section,
+    },
+  ]);
   return history;
 };
 
@@ -71,13 +109,22 @@ test('approving a new key replaces the old one, which is revoked', () => {
   history.apply(decidePersonDecision({ record: history.record, wish: wish(), heartbeat, nowMs }));
   const [event] = history.apply(decideRevocation(history.record));
   expect(event?.reason).toBe('KeyReplaced');
-  expect(event?.section).toMatchObject({ verdict: 'approved', approvedKey: 'K1', revokedKeys: [{ key: 'K0', atMs: nowMs }] });
+  expect(event?.section).toMatchObject({
+    verdict: 'approved',
+    approvedKey: 'K1',
+    revokedKeys: [{ key: 'K0', atMs: nowMs }],
+  });
 });
 
 test('denying a new key leaves the owner alone', () => {
   const history = twoKeys();
   history.apply(decidePersonDecision({ record: history.record, wish: deny, heartbeat, nowMs }));
-  expect(history.record.decision).toMatchObject({ verdict: 'denied', key: 'K1', approvedKey: 'K0', revokedKeys: [] });
+  expect(history.record.decision).toMatchObject({
+    verdict: 'denied',
+    key: 'K1',
+    approvedKey: 'K0',
+    revokedKeys: [],
+  });
   expect(decideRevocation(history.record)).toEqual([]);
 });
 
@@ -86,7 +133,14 @@ const object = (decision: object | undefined, uid = 'u1') =>
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'ClusterRegistrationRequest',
     metadata: { name: 'c-1', uid, resourceVersion: '1' },
-    spec: { clusterId: 'c-1', clusterName: 'alpha', clusterType: 'Standard', mode: 'Pull', keyFingerprint: 'f', ...(decision ? { decision } : {}) },
+    spec: {
+      clusterId: 'c-1',
+      clusterName: 'alpha',
+      clusterType: 'Standard',
+      mode: 'Pull',
+      keyFingerprint: 'f',
+      ...(decision ? { decision } : {}),
+    },
   }) as Parameters<typeof readPersonDecision>[0];
 
 test('a decision without key or name is none, and the same words in another object are another decision', () => {
@@ -104,5 +158,10 @@ test('the section says everything that the next one needs', () => {
   const record = aRecord(anIdentity(), heldBefore);
   const [event] = decidePersonDecision({ record, wish: wish({ reason: 'known' }), heartbeat, nowMs });
   expect(event?.message).toBe('anna approves: known');
-  expect(event?.section as Decision).toMatchObject({ clusterName: 'alpha', namespace: 'alpha', labels: { env: 'test' }, heartbeat });
+  expect(event?.section as Decision).toMatchObject({
+    clusterName: 'alpha',
+    namespace: 'alpha',
+    labels: { env: 'test' },
+    heartbeat,
+  });
 });

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { approved, type ClusterRecord, type Decision, denied, draft, type EventDraft, type Identity } from '@rollcall/shared/events';
+import {
+  approved,
+  type ClusterRecord,
+  type Decision,
+  denied,
+  draft,
+  type EventDraft,
+  type Identity,
+} from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
@@ -47,14 +55,17 @@ interface Question {
 type Objection = (question: Question) => boolean;
 
 /** The record says which key asks now; the picture may be older, or restored from a backup. */
-const isAboutAnotherKey: Objection = ({ identity, wish }) => wish.keyFingerprint !== keyFingerprint(identity.request.key);
+const isAboutAnotherKey: Objection = ({ identity, wish }) =>
+  wish.keyFingerprint !== keyFingerprint(identity.request.key);
 const wasActedOn: Objection = ({ previous, wish }) => previous?.actedOn === wish.digest;
 const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || identity.state === 'refused';
 /** Whoever leaves asks again before anybody can let it in again. */
-const isLeaving: Objection = ({ identity, previous }) => previous?.verdict === 'leaving' && isAboutRequest(previous, identity);
+const isLeaving: Objection = ({ identity, previous }) =>
+  previous?.verdict === 'leaving' && isAboutRequest(previous, identity);
 const isBanned: Objection = ({ previous }) => previous?.verdict === 'banned';
 const isSoAlready: Objection = ({ identity, previous, wish }) =>
-  isAboutRequest(previous, identity) && previous.verdict === (wish.verdict === 'Approve' ? 'approved' : 'denied');
+  isAboutRequest(previous, identity) &&
+  previous.verdict === (wish.verdict === 'Approve' ? 'approved' : 'denied');
 
 export const objections: readonly Objection[] = [
   isAboutAnotherKey,
@@ -75,8 +86,15 @@ export function decidePersonDecision(context: PersonDecisionContext): EventDraft
   const says = wish.reason ? `: ${wish.reason}` : '';
   if (wish.verdict === 'Approve') {
     const outcome = { by, reason: 'PersonApproved', message: `${wish.by} approves${says}` };
-    return [draft(approved, record, { ...outcome, section: { ...approvalAfter(base, outcome), actedOn: wish.digest } })];
+    return [
+      draft(approved, record, {
+        ...outcome,
+        section: { ...approvalAfter(base, outcome), actedOn: wish.digest },
+      }),
+    ];
   }
   const outcome = { by, reason: 'PersonDenied', message: `${wish.by} denies${says}` };
-  return [draft(denied, record, { ...outcome, section: { ...denialAfter(base, outcome), actedOn: wish.digest } })];
+  return [
+    draft(denied, record, { ...outcome, section: { ...denialAfter(base, outcome), actedOn: wish.digest } }),
+  ];
 }

@@ -25,7 +25,9 @@ export interface WantedPolicy {
 
 /** The rules of an ApprovalPolicy as the event carries them. */
 export function rulesOf(object: PolicyObject): PolicyDeclaration['rules'] {
-  return object.spec.rules.map((rule) => Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined))) as PolicyDeclaration['rules'];
+  return object.spec.rules.map((rule) =>
+    Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined)),
+  ) as PolicyDeclaration['rules'];
 }
 
 function nextDeclaration(wanted: WantedPolicy, before: PolicyDeclaration | undefined): PolicyDeclaration {
@@ -44,7 +46,10 @@ function nextDeclaration(wanted: WantedPolicy, before: PolicyDeclaration | undef
 }
 
 /** Declares a policy that is new or different; while it does not compile, its last good version stays in force. */
-export function decidePolicy(context: { record: AggregateRecord; wanted: WantedPolicy | undefined }): EventDraft[] {
+export function decidePolicy(context: {
+  record: AggregateRecord;
+  wanted: WantedPolicy | undefined;
+}): EventDraft[] {
   const { record, wanted } = context;
   const before = policyDeclaration(record);
   const by = { person: 'unknown' };
@@ -53,11 +58,24 @@ export function decidePolicy(context: { record: AggregateRecord; wanted: WantedP
     if (isDeepStrictEqual(section, before)) return [];
     const { problem } = section;
     const what = problem
-      ? { reason: 'PolicyInvalid', message: `rule "${problem.rule}", line ${problem.line}, column ${problem.column}: ${problem.message}` }
-      : { reason: 'PolicyDeclared', message: `policy "${wanted.name}" has ${section.rules.length} rules in force` };
+      ? {
+          reason: 'PolicyInvalid',
+          message: `rule "${problem.rule}", line ${problem.line}, column ${problem.column}: ${problem.message}`,
+        }
+      : {
+          reason: 'PolicyDeclared',
+          message: `policy "${wanted.name}" has ${section.rules.length} rules in force`,
+        };
     return [draft(policyDeclared, record, { by, ...what, section })];
   }
   if (!before || before.withdrawn) return [];
   const message = `policy "${before.name}" was deleted`;
-  return [draft(policyWithdrawn, record, { by, reason: 'PolicyDeleted', message, section: { ...before, withdrawn: true } })];
+  return [
+    draft(policyWithdrawn, record, {
+      by,
+      reason: 'PolicyDeleted',
+      message,
+      section: { ...before, withdrawn: true },
+    }),
+  ];
 }

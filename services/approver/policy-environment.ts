@@ -44,7 +44,13 @@ export type PolicyInput = {
 };
 
 /** The library bounds only parsing; running is bounded by the deadline of the worker. */
-const limits = { maxAstNodes: 2000, maxDepth: 64, maxListElements: 256, maxMapEntries: 256, maxCallArguments: 16 };
+const limits = {
+  maxAstNodes: 2000,
+  maxDepth: 64,
+  maxListElements: 256,
+  maxMapEntries: 256,
+  maxCallArguments: 16,
+};
 
 /** The language of policies: the standard library of CEL with our roots, and nothing of the host. */
 export function createPolicyEnvironment(): Environment {

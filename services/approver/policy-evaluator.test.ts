@@ -22,11 +22,17 @@ const token = {
 } as const;
 const input = (more: { clusterName?: string; token?: object } = {}) =>
   JSON.stringify(
-    policyInput(anIdentity({ clusterName: more.clusterName ?? 'alpha', request: aRequest({ claimed: { labels, nodesTotal: 3 } }) }), {
-      token: { ...token, allowLabels: [], ...more.token },
-      keyChanged: false,
-      nowMs,
-    }),
+    policyInput(
+      anIdentity({
+        clusterName: more.clusterName ?? 'alpha',
+        request: aRequest({ claimed: { labels, nodesTotal: 3 } }),
+      }),
+      {
+        token: { ...token, allowLabels: [], ...more.token },
+        keyChanged: false,
+        nowMs,
+      },
+    ),
   );
 let version = 0;
 const policies = (when: string) => [{ name: 'p', version: String(version++), rules: [{ name: 'r', when }] }];
@@ -62,24 +68,55 @@ test.each([
   { name: 'nested loops', when: bomb },
 ])('$name is ended, and the next request is judged normally', async ({ when }) => {
   expect(policyProblem([{ name: 'r', when, effect: 'Deny' }])).toBeUndefined();
-  const [bad, good] = await Promise.all([evaluate(when, { clusterName: `${'a'.repeat(40)}1` }), evaluate('token.valid')]);
+  const [bad, good] = await Promise.all([
+    evaluate(when, { clusterName: `${'a'.repeat(40)}1` }),
+    evaluate('token.valid'),
+  ]);
   expect({ bad, good }).toEqual({ bad: 'timeout', good: true });
 });
 
 test.each([
-  { name: 'a root that does not exist', when: 'facts.x == 1', want: { line: 1, column: 1, message: 'Unknown variable: facts' } },
-  { name: 'a field that does not exist', when: 'token.valid &&\n token.color == "red"', want: { line: 2, column: 8, message: 'No such key: color' } },
-  { name: 'an object of the host', when: 'claimed.constructor == 1', want: { line: 1, column: 9, message: 'No such key: constructor' } },
-  { name: 'half an expression', when: 'token.valid &&', want: { line: 1, column: 15, message: 'Unexpected token: EOF' } },
-  { name: 'a number', when: 'token.uses', want: { line: 1, column: 1, message: 'the expression gives int, but a rule needs a bool' } },
-  { name: 'a text that is too long', when: `true || ${'true || '.repeat(600)} true`, want: { line: 1, column: 1, message: 'the expression is longer than 4096 bytes' } },
+  {
+    name: 'a root that does not exist',
+    when: 'facts.x == 1',
+    want: { line: 1, column: 1, message: 'Unknown variable: facts' },
+  },
+  {
+    name: 'a field that does not exist',
+    when: 'token.valid &&\n token.color == "red"',
+    want: { line: 2, column: 8, message: 'No such key: color' },
+  },
+  {
+    name: 'an object of the host',
+    when: 'claimed.constructor == 1',
+    want: { line: 1, column: 9, message: 'No such key: constructor' },
+  },
+  {
+    name: 'half an expression',
+    when: 'token.valid &&',
+    want: { line: 1, column: 15, message: 'Unexpected token: EOF' },
+  },
+  {
+    name: 'a number',
+    when: 'token.uses',
+    want: { line: 1, column: 1, message: 'the expression gives int, but a rule needs a bool' },
+  },
+  {
+    name: 'a text that is too long',
+    when: `true || ${'true || '.repeat(600)} true`,
+    want: { line: 1, column: 1, message: 'the expression is longer than 4096 bytes' },
+  },
 ])('policyProblem: $name does not compile', ({ when, want }) => {
   expect(policyProblem([{ name: 'r', when, effect: 'Approve' }])).toEqual({ rule: 'r', ...want });
 });
 
 test('policyProblem refuses reserved labels, by subdomain too, and too many rules', () => {
   const rule = { name: 'r', when: 'true', effect: 'Approve' } as const;
-  expect(policyProblem([{ ...rule, labels: { 'x.k8s.io/a': 'b' } }])?.message).toBe('the label "x.k8s.io/a" is reserved');
+  expect(policyProblem([{ ...rule, labels: { 'x.k8s.io/a': 'b' } }])?.message).toBe(
+    'the label "x.k8s.io/a" is reserved',
+  );
   expect(policyProblem([{ ...rule, labels: { 'notk8s.io/a': 'b' } }])).toBeUndefined();
-  expect(policyProblem(Array.from({ length: 101 }, () => rule))?.message).toBe('a policy has at most 100 rules');
+  expect(policyProblem(Array.from({ length: 101 }, () => rule))?.message).toBe(
+    'a policy has at most 100 rules',
+  );
 });

@@ -1,7 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { WorkerAnswer, WorkerQuestion } from './policy-worker.ts';
 
-export type Evaluation = { readonly kind: 'evaluated'; readonly answer: WorkerAnswer } | { readonly kind: 'timeout' };
+export type Evaluation =
+  | { readonly kind: 'evaluated'; readonly answer: WorkerAnswer }
+  | { readonly kind: 'timeout' };
 
 /** Evaluates policies where they can do no harm: in a thread that is ended when it takes too long. */
 export interface PolicyEvaluator {
@@ -73,7 +75,9 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): PolicyEv
 
   async function askTwice(question: WorkerQuestion): Promise<Evaluation> {
     const first = await ask(question, options.deadlineMs);
-    return first.kind === 'evaluated' || closed ? first : await ask(question, options.deadlineMs * secondChance);
+    return first.kind === 'evaluated' || closed
+      ? first
+      : await ask(question, options.deadlineMs * secondChance);
   }
 
   return {

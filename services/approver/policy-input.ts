@@ -17,7 +17,9 @@ function present(fields: Record<string, string | number | boolean | object | und
  * @param nowMs - hub time; a token that ends exactly now has ended
  */
 export function isTokenValid(token: TokenDeclaration | undefined, nowMs: number): boolean {
-  return token !== undefined && !token.withdrawn && (token.expiresAtMs === undefined || nowMs < token.expiresAtMs);
+  return (
+    token !== undefined && !token.withdrawn && (token.expiresAtMs === undefined || nowMs < token.expiresAtMs)
+  );
 }
 
 /**

@@ -27,7 +27,11 @@ export function isReservedLabel(key: string): boolean {
 }
 
 function ruleProblem(environment: Environment, rule: PolicyRule): PolicyProblem | undefined {
-  const at = (offset: number, message: string) => ({ rule: rule.name, ...placeOf(rule.when, offset), message });
+  const at = (offset: number, message: string) => ({
+    rule: rule.name,
+    ...placeOf(rule.when, offset),
+    message,
+  });
   if (Buffer.byteLength(rule.when) > maxExpressionBytes) {
     return at(0, `the expression is longer than ${maxExpressionBytes} bytes`);
   }

@@ -67,7 +67,10 @@ function toOutcome(policies: readonly PolicyInForce[], answer: WorkerAnswer): Po
     const declared = known?.rules.get(rule);
     return known && declared ? [{ policy, generation: known.generation, rule: declared }] : [];
   });
-  const failures = answer.failures.map((failure) => ({ ...failure, generation: found.get(failure.policy)?.generation ?? 0 }));
+  const failures = answer.failures.map((failure) => ({
+    ...failure,
+    generation: found.get(failure.policy)?.generation ?? 0,
+  }));
   return { kind: 'evaluated', matches, failures };
 }
 
@@ -109,5 +112,7 @@ async function evaluate(
     rules: declaration.rules.map(({ name, when }) => ({ name, when })),
   }));
   const evaluation = await evaluator.evaluate({ policies: asked, input });
-  return evaluation.kind === 'timeout' ? { kind: 'timeout', deadlineMs } : toOutcome(policies, evaluation.answer);
+  return evaluation.kind === 'timeout'
+    ? { kind: 'timeout', deadlineMs }
+    : toOutcome(policies, evaluation.answer);
 }

@@ -29,10 +29,19 @@ test.each([
   { name: 'nothing matches', outcome: matching(), want: 'NoRuleMatched' },
   { name: 'a rule approves', outcome: approve, want: 'PolicyApproved' },
   { name: 'hold beats approve', outcome: matching(rule('Approve'), rule('Hold')), want: 'PolicyHeld' },
-  { name: 'deny beats hold', outcome: matching(rule('Hold'), rule('Approve'), rule('Deny')), want: 'PolicyDenied' },
+  {
+    name: 'deny beats hold',
+    outcome: matching(rule('Hold'), rule('Approve'), rule('Deny')),
+    want: 'PolicyDenied',
+  },
   { name: 'an error beats deny', outcome: failing, want: 'PolicyError' },
   { name: 'a timeout holds', outcome: timeout, want: 'PolicyTimeout' },
-  { name: 'another key is held, whatever policies say', identity: newKey, outcome: approve, want: 'KeyChanged' },
+  {
+    name: 'another key is held, whatever policies say',
+    identity: newKey,
+    outcome: approve,
+    want: 'KeyChanged',
+  },
   { name: 'another key is held before a timeout', identity: newKey, outcome: timeout, want: 'KeyChanged' },
   {
     name: 'another key than the approved one is held, although that one was not admitted yet',
@@ -64,17 +73,44 @@ test.each([
     outcome: matching(rule('Deny')),
     want: 'KeyKnown',
   },
-  { name: 'what was approved stays so', previous: aDecision(), outcome: matching(rule('Deny')), want: undefined },
-  { name: 'what was denied stays so', previous: aDecision({ verdict: 'denied' }), outcome: approve, want: undefined },
-  { name: 'a banned cluster', previous: aDecision({ verdict: 'banned', requestId: 'R0' }), outcome: approve, want: undefined },
+  {
+    name: 'what was approved stays so',
+    previous: aDecision(),
+    outcome: matching(rule('Deny')),
+    want: undefined,
+  },
+  {
+    name: 'what was denied stays so',
+    previous: aDecision({ verdict: 'denied' }),
+    outcome: approve,
+    want: undefined,
+  },
+  {
+    name: 'a banned cluster',
+    previous: aDecision({ verdict: 'banned', requestId: 'R0' }),
+    outcome: approve,
+    want: undefined,
+  },
   { name: 'a cluster that left', identity: anIdentity({ state: 'left' }), outcome: approve, want: undefined },
-  { name: 'what is held may be approved later', previous: aDecision({ verdict: 'held' }), outcome: approve, want: 'PolicyApproved' },
+  {
+    name: 'what is held may be approved later',
+    previous: aDecision({ verdict: 'held' }),
+    outcome: approve,
+    want: 'PolicyApproved',
+  },
 ])('judge: $name → $want', ({ identity = anIdentity(), previous, outcome, want }) => {
   expect(judge({ identity, previous, outcome })?.reason).toBe(want);
 });
 
 const decide = (outcome: PolicyOutcome, previous?: Decision, identity = anIdentity()) => {
-  const definition = previous?.verdict === 'held' ? held : previous?.verdict === 'denied' ? denied : previous?.verdict === 'leaving' ? leaving : approved;
+  const definition =
+    previous?.verdict === 'held'
+      ? held
+      : previous?.verdict === 'denied'
+        ? denied
+        : previous?.verdict === 'leaving'
+          ? leaving
+          : approved;
   const record = aRecord(identity, previous && { definition, section: previous });
   const [event, ...more] = decideRequest({ record, outcome, heartbeat, nowMs });
   expect(more).toEqual([]);
@@ -82,7 +118,11 @@ const decide = (outcome: PolicyOutcome, previous?: Decision, identity = anIdenti
 };
 
 test('an approval names policy, generation and rule, and gives what the rule gives', () => {
-  const event = decide(matching(rule('Approve', { labels: { tier: 'gold' }, clusterSet: 'blue', access: 'Namespace', reason: 'ours' })));
+  const event = decide(
+    matching(
+      rule('Approve', { labels: { tier: 'gold' }, clusterSet: 'blue', access: 'Namespace', reason: 'ours' }),
+    ),
+  );
   expect(event?.definition).toBe(approved);
   expect(event?.by).toEqual({ policy: 'default', generation: 3, rule: 'approve' });
   expect(event?.message).toBe('rule "approve" of policy "default" approves: ours');
@@ -102,7 +142,9 @@ test('an approval names policy, generation and rule, and gives what the rule giv
 
 test('the set of the token beats the set of the rule', () => {
   const identity = anIdentity({ request: aRequest({ clusterSet: 'of-token' }) });
-  expect(decide(matching(rule('Approve', { clusterSet: 'of-rule' })), undefined, identity)?.section.clusterSet).toBe('of-token');
+  expect(
+    decide(matching(rule('Approve', { clusterSet: 'of-rule' })), undefined, identity)?.section.clusterSet,
+  ).toBe('of-token');
 });
 
 test('a held request says what a person has to do', () => {
@@ -114,23 +156,52 @@ test('a held request says what a person has to do', () => {
 
 test('held again only when the reason changes', () => {
   expect(decide(matching(), aDecision({ verdict: 'held', reason: 'NoRuleMatched' }))).toBeUndefined();
-  expect(decide(timeout, aDecision({ verdict: 'held', reason: 'NoRuleMatched' }))?.reason).toBe('PolicyTimeout');
+  expect(decide(timeout, aDecision({ verdict: 'held', reason: 'NoRuleMatched' }))?.reason).toBe(
+    'PolicyTimeout',
+  );
 });
 
 test('while another key is held, the owner keeps name, labels and key', () => {
-  const identity = anIdentity({ admittedKey: 'K0', clusterName: 'beta', request: aRequest({ labels: { evil: 'yes' } }) });
+  const identity = anIdentity({
+    admittedKey: 'K0',
+    clusterName: 'beta',
+    request: aRequest({ labels: { evil: 'yes' } }),
+  });
   const event = decide(approve, aDecision({ requestId: 'R0', key: 'K0', labels: { good: 'yes' } }), identity);
-  expect(event?.section).toMatchObject({ verdict: 'held', key: 'K1', approvedKey: 'K0', clusterName: 'alpha', labels: { good: 'yes' } });
+  expect(event?.section).toMatchObject({
+    verdict: 'held',
+    key: 'K1',
+    approvedKey: 'K0',
+    clusterName: 'alpha',
+    labels: { good: 'yes' },
+  });
 });
 
 test('after it left, a cluster starts anew, and the keys that were taken back stay so', () => {
   const revokedKeys = [{ key: 'K0', atMs: 5 }];
-  const event = decide(approve, aDecision({ verdict: 'leaving', requestId: 'R0', key: 'K0', labels: { old: 'yes' }, actedOn: 'd', revokedKeys }));
-  expect(event?.section).toMatchObject({ verdict: 'approved', labels: { env: 'test' }, actedOn: 'd', revokedKeys });
+  const event = decide(
+    approve,
+    aDecision({
+      verdict: 'leaving',
+      requestId: 'R0',
+      key: 'K0',
+      labels: { old: 'yes' },
+      actedOn: 'd',
+      revokedKeys,
+    }),
+  );
+  expect(event?.section).toMatchObject({
+    verdict: 'approved',
+    labels: { env: 'test' },
+    actedOn: 'd',
+    revokedKeys,
+  });
 });
 
 test('only an open request is worth asking the policies', () => {
   expect(isOpen(aRecord(anIdentity()))).toBe(true);
-  expect(isOpen(aRecord(anIdentity(), { definition: held, section: aDecision({ verdict: 'held' }) }))).toBe(true);
+  expect(isOpen(aRecord(anIdentity(), { definition: held, section: aDecision({ verdict: 'held' }) }))).toBe(
+    true,
+  );
   expect(isOpen(aRecord(anIdentity(), { definition: approved, section: aDecision() }))).toBe(false);
 });

@@ -9,7 +9,13 @@ import {
   type Identity,
   type Decision,
 } from '@rollcall/shared/events';
-import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest, sectionAfter } from './cluster-section.ts';
+import {
+  approvalAfter,
+  denialAfter,
+  type Heartbeat,
+  isAboutRequest,
+  sectionAfter,
+} from './cluster-section.ts';
 import type { PolicyRule } from './policy-problem.ts';
 
 /** A rule whose expression gave true, in the order of policy names and of the rules within them. */
@@ -26,7 +32,11 @@ export interface RuleFailure {
 }
 /** What the policies say of a request; gathered before, because evaluating needs a worker and a clock. */
 export type PolicyOutcome =
-  | { readonly kind: 'evaluated'; readonly matches: readonly RuleMatch[]; readonly failures: readonly RuleFailure[] }
+  | {
+      readonly kind: 'evaluated';
+      readonly matches: readonly RuleMatch[];
+      readonly failures: readonly RuleFailure[];
+    }
   | { readonly kind: 'timeout'; readonly deadlineMs: number };
 
 export interface JudgementContext {
@@ -83,7 +93,12 @@ const sameKeyAgain: Rule = ({ identity, previous }) => {
   }
   if (previous?.approvedKey !== key) return undefined;
   // The owner asks while another key's request was the last one that was judged.
-  return { verdict: 'approved', by: byRollcall, reason: 'KeyKnown', message: 'this key of the cluster is approved already' };
+  return {
+    verdict: 'approved',
+    by: byRollcall,
+    reason: 'KeyKnown',
+    message: 'this key of the cluster is approved already',
+  };
 };
 
 /** No policy can let in what was taken back. */
@@ -106,7 +121,11 @@ const keyChanged: Rule = (question) =>
 
 const policiesTookTooLong: Rule = (question) =>
   question.outcome.kind === 'timeout'
-    ? hold(question, 'PolicyTimeout', `the approval policies took longer than ${question.outcome.deadlineMs} ms`)
+    ? hold(
+        question,
+        'PolicyTimeout',
+        `the approval policies took longer than ${question.outcome.deadlineMs} ms`,
+      )
     : undefined;
 
 const policyFailed: Rule = (question) => {
@@ -114,7 +133,11 @@ const policyFailed: Rule = (question) => {
   const [first] = question.outcome.failures;
   if (!first) return undefined;
   const { policy, generation, rule, message } = first;
-  return hold(question, 'PolicyError', `rule "${rule}" of policy "${policy}" failed: ${message}`, { policy, generation, rule });
+  return hold(question, 'PolicyError', `rule "${rule}" of policy "${policy}" failed: ${message}`, {
+    policy,
+    generation,
+    rule,
+  });
 };
 
 const effects = {
@@ -163,7 +186,10 @@ export function judge(question: Question): Judgement | undefined {
 /** Whether there is a request that policies may still say something about; before they are asked. */
 export function isOpen(record: ClusterRecord): boolean {
   const { identity, decision } = record;
-  return identity !== undefined && requestIsSettled({ identity, previous: decision, outcome: noPolicies }) === undefined;
+  return (
+    identity !== undefined &&
+    requestIsSettled({ identity, previous: decision, outcome: noPolicies }) === undefined
+  );
 }
 const noPolicies: PolicyOutcome = { kind: 'evaluated', matches: [], failures: [] };
 

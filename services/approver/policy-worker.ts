@@ -58,7 +58,8 @@ function answer({ policies, input }: WorkerQuestion): WorkerAnswer {
         if (run instanceof Error) throw run;
         const result: unknown = run(values);
         if (result === true) matches.push(at);
-        else if (result !== false) failures.push({ ...at, message: `gave ${typeof result} instead of a bool` });
+        else if (result !== false)
+          failures.push({ ...at, message: `gave ${typeof result} instead of a bool` });
       } catch (thrown) {
         failures.push({ ...at, message: firstLine(asError(thrown)) });
       }

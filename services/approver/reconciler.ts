@@ -14,7 +14,10 @@ export interface Reconciler {
 }
 
 /** @param options.handle - level-based: looks at how things are now; what it throws is logged and tried again */
-export function createReconciler(options: { handle(key: string): Promise<void>; logger: Logger }): Reconciler {
+export function createReconciler(options: {
+  handle(key: string): Promise<void>;
+  logger: Logger;
+}): Reconciler {
   const waiting = new Set<string>();
   const running = new Map<string, Promise<void>>();
   const failures = new Map<string, number>();

@@ -24,7 +24,10 @@ export function readSet({ metadata, spec }: SetObject): SetDeclaration {
 }
 
 /** Declares a set that is new or different, and withdraws one that is gone. */
-export function decideSet(context: { record: AggregateRecord; wanted: SetDeclaration | undefined }): EventDraft[] {
+export function decideSet(context: {
+  record: AggregateRecord;
+  wanted: SetDeclaration | undefined;
+}): EventDraft[] {
   const { record, wanted } = context;
   const before = setDeclaration(record);
   const by = { person: 'unknown' };
@@ -35,5 +38,12 @@ export function decideSet(context: { record: AggregateRecord; wanted: SetDeclara
   }
   if (!before || before.withdrawn) return [];
   const message = `set "${before.name}" was deleted`;
-  return [draft(setWithdrawn, record, { by, reason: 'SetDeleted', message, section: { ...before, withdrawn: true } })];
+  return [
+    draft(setWithdrawn, record, {
+      by,
+      reason: 'SetDeleted',
+      message,
+      section: { ...before, withdrawn: true },
+    }),
+  ];
 }

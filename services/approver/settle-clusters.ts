@@ -1,6 +1,15 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
-import { clusterRecord, type ClusterRecord, draft, type EventDraft, nameRecord, type NameRecord, nameReleased, revoked } from '@rollcall/shared/events';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  draft,
+  type EventDraft,
+  nameRecord,
+  type NameRecord,
+  nameReleased,
+  revoked,
+} from '@rollcall/shared/events';
 
 const endInRevoked = new Set(['approved', 'denied', 'leaving']);
 
@@ -20,15 +29,24 @@ export function decideRevocation({ aggregate, head, lastOf, decision }: ClusterR
 }
 
 /** A name is free again once the cluster that had it has left and has not come back. */
-export function decideNameRelease({ name, cluster }: { name: NameRecord; cluster: ClusterRecord }): EventDraft[] {
+export function decideNameRelease({
+  name,
+  cluster,
+}: {
+  name: NameRecord;
+  cluster: ClusterRecord;
+}): EventDraft[] {
   const clusterId = cluster.aggregate.id;
   if (cluster.identity?.state !== 'left' || name.holder !== clusterId) return [];
   const section = { name: name.aggregate.id, clusterId, free: true };
   const message = `cluster "${clusterId}" has left`;
-  return [draft(nameReleased, name, { by: { service: 'approver' }, reason: 'ClusterLeft', message, section })];
+  return [
+    draft(nameReleased, name, { by: { service: 'approver' }, reason: 'ClusterLeft', message, section }),
+  ];
 }
 
-const readCluster = async (log: EventLog, id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
+const readCluster = async (log: EventLog, id: string) =>
+  clusterRecord(await log.read({ kind: 'cluster', id }));
 
 export async function settleRevocation(log: EventLog, clusterId: string, trace: Trace): Promise<void> {
   await decideAndAppend(log, { gather: () => readCluster(log, clusterId), decide: decideRevocation }, trace);

@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseDurationMs } from '@rollcall/shared/config';
-import { draft, type EventDraft, type TokenDeclaration, tokenDeclared, type TokenRecord, tokenWithdrawn } from '@rollcall/shared/events';
+import {
+  draft,
+  type EventDraft,
+  type TokenDeclaration,
+  tokenDeclared,
+  type TokenRecord,
+  tokenWithdrawn,
+} from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 
@@ -61,7 +68,10 @@ function sameContent(a: TokenDeclaration | undefined, b: TokenDeclaration): bool
  * Declares a token that is new or different, and withdraws one that is gone.
  * @param context.wanted - undefined: there is no such object, or it says nothing that the hub can take
  */
-export function decideToken(context: { record: TokenRecord; wanted: TokenDeclaration | undefined }): EventDraft[] {
+export function decideToken(context: {
+  record: TokenRecord;
+  wanted: TokenDeclaration | undefined;
+}): EventDraft[] {
   const { record, wanted } = context;
   const { declaration } = record;
   const by = { person: 'unknown' };
@@ -72,5 +82,12 @@ export function decideToken(context: { record: TokenRecord; wanted: TokenDeclara
   }
   if (!declaration || declaration.withdrawn) return [];
   const message = `token "${declaration.namespace}/${declaration.name}" was deleted`;
-  return [draft(tokenWithdrawn, record, { by, reason: 'TokenDeleted', message, section: { ...declaration, withdrawn: true } })];
+  return [
+    draft(tokenWithdrawn, record, {
+      by,
+      reason: 'TokenDeleted',
+      message,
+      section: { ...declaration, withdrawn: true },
+    }),
+  ];
 }

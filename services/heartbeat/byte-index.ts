@@ -18,8 +18,10 @@ export class ByteIndex {
   #freeCount = 0;
   #free: Int32Array;
   #ids: Uint8Array;
-  #hashes: Uint32Array;
-  /** Twice as many cells as slots, each a slot or `empty`: probes stay short. */
+  /**
+   * Pairs of slot and hash side by side, so that a look touches one line of memory here and one of `ids`. Twice as many as
+   * slots: probes stay short.
+   */
   #cells: Int32Array;
 
   /** @param capacity - a power of two; it doubles when it is used up */
@@ -27,8 +29,7 @@ export class ByteIndex {
     this.#capacity = capacity;
     this.#free = new Int32Array(capacity);
     this.#ids = new Uint8Array(capacity * strideBytes);
-    this.#hashes = new Uint32Array(capacity);
-    this.#cells = new Int32Array(capacity * 2).fill(empty);
+    this.#cells = new Int32Array(capacity * 4).fill(empty);
   }
 
   get size(): number {
@@ -46,10 +47,10 @@ export class ByteIndex {
     if (length <= 0 || length > longestIdBytes) return -1;
     const hash = hashBytes(bytes, start, end);
     const mask = this.#cells.length - 1;
-    for (let cell = hash & mask; ; cell = (cell + 1) & mask) {
+    for (let cell = (hash << 1) & mask; ; cell = (cell + 2) & mask) {
       const slot = this.#cells[cell]!;
       if (slot === empty) return -1;
-      if (this.#hashes[slot] === hash && this.#isAt(slot, bytes, start, length)) return slot;
+      if (this.#cells[cell + 1] === hash && this.#isAt(slot, bytes, start, length)) return slot;
     }
   }
 
@@ -67,26 +68,28 @@ export class ByteIndex {
     const at = slot * strideBytes;
     this.#ids[at] = length;
     this.#ids.set(bytes.subarray(start, end), at + 1);
-    this.#hashes[slot] = hashBytes(bytes, start, end);
     this.#size++;
-    this.#place(slot);
+    this.#place(slot, hashBytes(bytes, start, end));
     return slot;
   }
 
   /** Forgets the id of a slot that is in use. */
   remove(slot: number): void {
-    const mask = this.#cells.length - 1;
-    let hole = this.#hashes[slot]! & mask;
-    while (this.#cells[hole] !== slot) hole = (hole + 1) & mask;
+    const cells = this.#cells;
+    const mask = cells.length - 1;
+    const at = slot * strideBytes;
+    let hole = (hashBytes(this.#ids, at + 1, at + 1 + this.#ids[at]!) << 1) & mask;
+    while (cells[hole] !== slot) hole = (hole + 2) & mask;
     // Whoever probed past the hole moves back, so that no tombstones pile up.
-    for (let cell = (hole + 1) & mask; this.#cells[cell] !== empty; cell = (cell + 1) & mask) {
-      const home = this.#hashes[this.#cells[cell]!]! & mask;
+    for (let cell = (hole + 2) & mask; cells[cell] !== empty; cell = (cell + 2) & mask) {
+      const home = (cells[cell + 1]! << 1) & mask;
       if (((cell - home) & mask) < ((cell - hole) & mask)) continue;
-      this.#cells[hole] = this.#cells[cell]!;
+      cells[hole] = cells[cell]!;
+      cells[hole + 1] = cells[cell + 1]!;
       hole = cell;
     }
-    this.#cells[hole] = empty;
-    this.#ids[slot * strideBytes] = 0;
+    cells[hole] = empty;
+    this.#ids[at] = 0;
     this.#free[this.#freeCount++] = slot;
     this.#size--;
   }
@@ -109,21 +112,23 @@ export class ByteIndex {
     return true;
   }
 
-  #place(slot: number): void {
+  #place(slot: number, hash: number): void {
     const mask = this.#cells.length - 1;
-    let cell = this.#hashes[slot]! & mask;
-    while (this.#cells[cell] !== empty) cell = (cell + 1) & mask;
+    let cell = (hash << 1) & mask;
+    while (this.#cells[cell] !== empty) cell = (cell + 2) & mask;
     this.#cells[cell] = slot;
+    this.#cells[cell + 1] = hash;
   }
 
   #grow(): void {
     const capacity = this.#capacity * 2;
     this.#free = copiedInto(this.#free, new Int32Array(capacity));
     this.#ids = copiedInto(this.#ids, new Uint8Array(capacity * strideBytes));
-    this.#hashes = copiedInto(this.#hashes, new Uint32Array(capacity));
-    this.#cells = new Int32Array(capacity * 2).fill(empty);
+    const before = this.#cells;
+    this.#cells = new Int32Array(capacity * 4).fill(empty);
     this.#capacity = capacity;
-    // It grows only when every slot is in use.
-    for (let slot = 0; slot < this.#highest; slot++) this.#place(slot);
+    for (let cell = 0; cell < before.length; cell += 2) {
+      if (before[cell] !== empty) this.#place(before[cell]!, before[cell + 1]!);
+    }
   }
 }

@@ -36,7 +36,7 @@ export class ClusterTable {
   intervalMs: Uint32Array;
   graceMs: Uint32Array;
   /** Hash of the admitted key: it only tells the present key from a replaced one, the server has verified both. */
-  keyHash: Uint32Array;
+  keyHash: Int32Array;
   /** Open connections of the admitted key that were seen to begin. */
   connections: Uint16Array;
   state: Uint8Array;
@@ -50,7 +50,7 @@ export class ClusterTable {
     this.silentSinceMs = new Float64Array(capacity);
     this.intervalMs = new Uint32Array(capacity);
     this.graceMs = new Uint32Array(capacity);
-    this.keyHash = new Uint32Array(capacity);
+    this.keyHash = new Int32Array(capacity);
     this.connections = new Uint16Array(capacity);
     this.state = new Uint8Array(capacity);
     this.mark = new Uint8Array(capacity);
@@ -132,7 +132,7 @@ export class ClusterTable {
     this.silentSinceMs = copiedInto(this.silentSinceMs, new Float64Array(capacity));
     this.intervalMs = copiedInto(this.intervalMs, new Uint32Array(capacity));
     this.graceMs = copiedInto(this.graceMs, new Uint32Array(capacity));
-    this.keyHash = copiedInto(this.keyHash, new Uint32Array(capacity));
+    this.keyHash = copiedInto(this.keyHash, new Int32Array(capacity));
     this.connections = copiedInto(this.connections, new Uint16Array(capacity));
     this.state = copiedInto(this.state, new Uint8Array(capacity));
     this.mark = copiedInto(this.mark, new Uint8Array(capacity));

@@ -85,12 +85,13 @@ export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredT
       const object = view.sets.get(name);
       if (!object) return shown;
       const now = nowMs();
+      // Asked before counting: every change of any cluster leads here.
+      const waitMs = counts.waitMs(name, now);
+      if (waitMs > 0) return { isShown: true, againInMs: waitMs };
+      counts.wrote(name, now);
       const fleet = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
-      return writeStatus(view.sets, object, {
-        status: desiredSet(object, fleet, now),
-        waitMs: () => counts.waitMs(name, now),
-        wrote: () => counts.wrote(name, now),
-      });
+      const status = desiredSet(object, fleet, now);
+      return writeStatus(view.sets, object, { status, waitMs: () => 0, wrote: () => undefined });
     },
   };
 }

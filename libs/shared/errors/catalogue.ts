@@ -13,6 +13,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Deciding needs verb patch on clusterregistrationrequests and create on managedclusters/accept: ClusterRole rollcall-approver has both.',
   },
+  REQUEST_FAILED: {
+    retry: true,
+    hint: 'The status of the request says what is in the way: `rollcall get requests -o yaml`.',
+  },
   REQUEST_HELD: {
     retry: true,
     hint: 'A person on the hub decides with `rollcall approve` or `rollcall deny`; start this command again to go on waiting.',

@@ -7,6 +7,8 @@ import {
   draft,
   type EventDraft,
   identitySchema,
+  left,
+  nameTaken,
   requested,
   tokenRecord,
   type TokenRecord,
@@ -15,7 +17,11 @@ import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion, type ApprovalPolicy, type ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import type { RunningService } from '@rollcall/shared/service';
 import { createNkey, keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
-import { serviceUser, startTestControlPlane, type TestControlPlane } from '../../../tests/harness/control-plane.ts';
+import {
+  serviceUser,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../../tests/harness/control-plane.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
 
@@ -30,16 +36,23 @@ export interface ApproverWorld extends AsyncDisposable {
   makePolicy(name: string, rules: readonly object[]): Promise<void>;
   removePolicy(name: string): Promise<void>;
   /** Says as the registrar that a cluster asks to join. */
-  request(name: string, options?: { tokenId?: string; key?: string; id?: string; admittedKey?: string }): Promise<{ id: string; key: string }>;
+  request(
+    name: string,
+    options?: { tokenId?: string; key?: string; id?: string; admittedKey?: string },
+  ): Promise<{ id: string; key: string }>;
   /** Shows the request in Kubernetes, as the projector does. */
   showRequest(name: string, key: string): Promise<void>;
   /** Shows the cluster in Kubernetes, as the projector does. */
   showCluster(name: string): Promise<void>;
+  /** Says as the registrar that the cluster had its name, and that it has left. */
+  takeNameAndLeave(name: string): Promise<void>;
   cluster(name: string): Promise<ClusterRecord>;
   /** Waits until the record of a cluster is so. */
   clusterIs(name: string, isSo: (record: ClusterRecord) => boolean): Promise<ClusterRecord>;
   tokenIs(tokenId: string, isSo: (record: TokenRecord) => boolean): Promise<TokenRecord>;
 }
+
+const aggregateOf = (name: string) => ({ kind: 'cluster', id: clusterIdOf(name) }) as const;
 
 export async function startWorld(): Promise<ApproverWorld> {
   const [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
@@ -49,15 +62,19 @@ export async function startWorld(): Promise<ApproverWorld> {
   const running: RunningService[] = [];
 
   /** Reads again at every event of the aggregate, until it is so. */
-  async function until<Value>(aggregate: AggregateId, read: () => Promise<Value>, isSo: (value: Value) => boolean): Promise<Value> {
+  async function until<Value>(
+    aggregate: AggregateId,
+    read: () => Promise<Value>,
+    isSo: (value: Value) => boolean,
+  ): Promise<Value> {
     const subscription = nc.subscribe(`rollcall.events.${aggregate.kind}.${aggregate.id}.>`);
     await nc.flush();
     const timer = setTimeout(() => subscription.unsubscribe(), 30_000);
     try {
       let value = await read();
       if (isSo(value)) return value;
-      for await (const _message of subscription) {
-        value = await read();
+      for await (const message of subscription) {
+        if (message.data.length > 0) value = await read();
         if (isSo(value)) return value;
       }
       throw new Error(`never so; at last ${JSON.stringify(value)}`);
@@ -67,7 +84,6 @@ export async function startWorld(): Promise<ApproverWorld> {
     }
   }
 
-  const aggregateOf = (name: string) => ({ kind: 'cluster', id: clusterIdOf(name) }) as const;
   const cluster = async (name: string) => clusterRecord(await registrar.read(aggregateOf(name)));
   const token = async (id: string) => tokenRecord(await registrar.read({ kind: 'token', id }));
 
@@ -88,20 +104,29 @@ export async function startWorld(): Promise<ApproverWorld> {
     },
     async makeToken(name, spec = {}) {
       const { publicKey } = createNkey('user');
-      const object = { apiVersion, kind: 'ClusterRegistrationToken', metadata: { name, namespace: 'rollcall-join' }, spec: { publicKey, ...spec } };
+      const object = {
+        apiVersion,
+        kind: 'ClusterRegistrationToken',
+        metadata: { name, namespace: 'rollcall-join' },
+        spec: { publicKey, ...spec },
+      };
       await plane.admin.create(resources.clusterRegistrationTokens, object);
       return { tokenId: tokenIdOf(publicKey) };
     },
     async makePolicy(name, rules) {
       const before = await plane.admin.get<KubeObject>(resources.approvalPolicies, { name });
       const object = { apiVersion, kind: 'ApprovalPolicy', metadata: { name }, spec: { rules } };
-      if (before) await plane.admin.mergePatch<ApprovalPolicy>(resources.approvalPolicies, name, { spec: { rules } });
+      if (before)
+        await plane.admin.mergePatch<ApprovalPolicy>(resources.approvalPolicies, name, { spec: { rules } });
       else await plane.admin.create(resources.approvalPolicies, object);
     },
     async removePolicy(name) {
       await plane.admin.delete(resources.approvalPolicies, name);
     },
-    async request(name, { tokenId = 'none', key = createNkey('user').publicKey, id = `R-${name}`, admittedKey } = {}) {
+    async request(
+      name,
+      { tokenId = 'none', key = createNkey('user').publicKey, id = `R-${name}`, admittedKey } = {},
+    ) {
       const { aggregate, head } = await cluster(name);
       const section = identitySchema.parse({
         state: 'requested',
@@ -118,19 +143,44 @@ export async function startWorld(): Promise<ApproverWorld> {
         },
         ...(admittedKey === undefined ? {} : { admittedKey }),
       });
-      const event: EventDraft = draft(requested, { aggregate, head }, { reason: 'Requested', message: 'm', section });
+      const event: EventDraft = draft(
+        requested,
+        { aggregate, head },
+        { reason: 'Requested', message: 'm', section },
+      );
       await registrar.append([event], { correlation: id });
       return { id, key };
     },
     async showRequest(name, key) {
       const spec = { clusterId: clusterIdOf(name), clusterName: name, keyFingerprint: keyFingerprint(key) };
-      const object = { apiVersion, kind: 'ClusterRegistrationRequest', metadata: { name: spec.clusterId }, spec };
+      const object = {
+        apiVersion,
+        kind: 'ClusterRegistrationRequest',
+        metadata: { name: spec.clusterId },
+        spec,
+      };
       await projector.create<KubeObject>(resources.clusterRegistrationRequests, object);
     },
     async showCluster(name) {
       const metadata = { name, finalizers: ['rollcall.dev/leave'] };
       const object = { apiVersion, kind: 'ManagedCluster', metadata, spec: { clusterId: clusterIdOf(name) } };
       await projector.create<KubeObject>(resources.managedClusters, object);
+    },
+    async takeNameAndLeave(name) {
+      const { identity, aggregate, head } = await cluster(name);
+      if (!identity) throw new Error(`nobody asked as ${name}`);
+      const place = { aggregate: { kind: 'name', id: name }, head: undefined } as const;
+      const taken = { name, clusterId: aggregate.id, free: false };
+      const trace = { correlation: 'c' };
+      await registrar.append(
+        [draft(nameTaken, place, { reason: 'NameTaken', message: 'm', section: taken })],
+        trace,
+      );
+      const section = { ...identity, state: 'left' as const };
+      await registrar.append(
+        [draft(left, { aggregate, head }, { reason: 'Left', message: 'm', section })],
+        trace,
+      );
     },
     cluster,
     clusterIs: (name, isSo) => until(aggregateOf(name), () => cluster(name), isSo),
@@ -144,5 +194,11 @@ export async function startWorld(): Promise<ApproverWorld> {
 }
 
 /** What `kubectl patch` of a person sends. */
-export const decisionPatch = (verdict: 'Approve' | 'Deny', key: string, by: string): Partial<ClusterRegistrationRequest> & object =>
-  ({ spec: { decision: { verdict, keyFingerprint: keyFingerprint(key), by } } }) as Partial<ClusterRegistrationRequest> & object;
+export const decisionPatch = (
+  verdict: 'Approve' | 'Deny',
+  key: string,
+  by: string,
+): Partial<ClusterRegistrationRequest> & object =>
+  ({
+    spec: { decision: { verdict, keyFingerprint: keyFingerprint(key), by } },
+  }) as Partial<ClusterRegistrationRequest> & object;

@@ -1,23 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nameRecord } from '@rollcall/shared/events';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { whyFenceIsMissing } from '../fence-probe.ts';
+import type { RunningService } from '@rollcall/shared/service';
 import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';
 
 const person = 'anna@example.com';
 let world: ApproverWorld;
 let anna: KubeClient;
+let replicas: RunningService[];
 
 beforeAll(async () => {
   world = await startWorld();
   const subject = { kind: 'User', name: person, apiGroup: 'rbac.authorization.k8s.io' };
   const roleRef = { kind: 'ClusterRole', name: 'rollcall-approver', apiGroup: 'rbac.authorization.k8s.io' };
-  const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'anna' } };
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'anna' },
+  };
   await applyManifests(world.plane.admin, [JSON.stringify({ ...binding, roleRef, subjects: [subject] })]);
   anna = world.plane.clientFor(person);
   // Two replicas, as in production: whatever both see is decided once.
-  await Promise.all([world.startApprover(), world.startApprover()]);
+  replicas = await Promise.all([world.startApprover(), world.startApprover()]);
 });
 afterAll(async () => {
   anna?.close();
@@ -25,12 +32,27 @@ afterAll(async () => {
 });
 
 const decide = (name: string, verdict: 'Approve' | 'Deny', key: string) =>
-  anna.mergePatch<KubeObject>(resources.clusterRegistrationRequests, name, decisionPatch(verdict, key, person));
+  anna.mergePatch<KubeObject>(
+    resources.clusterRegistrationRequests,
+    name,
+    decisionPatch(verdict, key, person),
+  );
 
 test('a token is declared as it was written, and withdrawn when it is deleted', async () => {
-  const { tokenId } = await world.makeToken('t1', { ttl: '1h', uses: 3, clusterName: 'edge-*', labels: { env: 'prod' } });
+  const { tokenId } = await world.makeToken('t1', {
+    ttl: '1h',
+    uses: 3,
+    clusterName: 'edge-*',
+    labels: { env: 'prod' },
+  });
   const { declaration } = await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
-  expect(declaration).toMatchObject({ namespace: 'rollcall-join', name: 't1', uses: 3, clusterName: 'edge-*', labels: { env: 'prod' } });
+  expect(declaration).toMatchObject({
+    namespace: 'rollcall-join',
+    name: 't1',
+    uses: 3,
+    clusterName: 'edge-*',
+    labels: { env: 'prod' },
+  });
   expect((declaration?.expiresAtMs ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
   await world.plane.admin.delete(resources.clusterRegistrationTokens, 't1', { namespace: 'rollcall-join' });
   await world.tokenIs(tokenId, (record) => record.declaration?.withdrawn === true);
@@ -41,15 +63,40 @@ test('no policy holds and says who must do what; a policy that comes judges agai
   await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
   await world.request('alpha', { tokenId });
   const waiting = await world.clusterIs('alpha', ({ decision }) => decision !== undefined);
-  expect(waiting.decision).toMatchObject({ verdict: 'held', reason: 'NoRuleMatched', message: expect.stringContaining('kubectl patch') });
-  await world.makePolicy('valid', [{ name: 'valid-token', when: 'token.valid && request.clusterName != "held"', effect: 'Approve', labels: { tier: 'a' } }]);
-  const { decision, lastOf } = await world.clusterIs('alpha', (record) => record.decision?.verdict === 'approved');
-  expect(lastOf.approver).toMatchObject({ type: 'approved', by: { policy: 'valid', generation: 1, rule: 'valid-token' }, reason: 'PolicyApproved', correlation: 'R-alpha' });
-  expect(decision).toMatchObject({ namespace: 'alpha', labels: { tier: 'a' }, heartbeat: { intervalSeconds: 15, graceSeconds: 45 } });
+  expect(waiting.decision).toMatchObject({
+    verdict: 'held',
+    reason: 'NoRuleMatched',
+    message: expect.stringContaining('kubectl patch'),
+  });
+  await world.makePolicy('valid', [
+    {
+      name: 'valid-token',
+      when: 'token.valid && request.clusterName != "held"',
+      effect: 'Approve',
+      labels: { tier: 'a' },
+    },
+  ]);
+  const { decision, lastOf } = await world.clusterIs(
+    'alpha',
+    (record) => record.decision?.verdict === 'approved',
+  );
+  expect(lastOf.approver).toMatchObject({
+    type: 'approved',
+    by: { policy: 'valid', generation: 1, rule: 'valid-token' },
+    reason: 'PolicyApproved',
+    correlation: 'R-alpha',
+  });
+  expect(decision).toMatchObject({
+    namespace: 'alpha',
+    labels: { tier: 'a' },
+    heartbeat: { intervalSeconds: 15, graceSeconds: 45 },
+  });
 });
 
 test('a policy that does not compile says where, and its last good version stays in force', async () => {
-  await world.makePolicy('valid', [{ name: 'valid-token', when: 'token.valid &&\n  claimed.colour == "red"', effect: 'Approve' }]);
+  await world.makePolicy('valid', [
+    { name: 'valid-token', when: 'token.valid &&\n  claimed.colour == "red"', effect: 'Approve' },
+  ]);
   const policy = { kind: 'policy', id: 'valid' } as const;
   await expect
     .poll(async () => (await world.registrar.read(policy)).lastOf.approver?.section, { timeout: 20_000 })
@@ -62,15 +109,21 @@ test('a policy that does not compile says where, and its last good version stays
 });
 
 test('an expression that does not end holds its request and no other', async () => {
-  await world.makePolicy('slow', [{ name: 'slow', when: 'request.clusterName.matches("^(a+)+$")', effect: 'Deny' }]);
-  await expect.poll(async () => (await world.registrar.read({ kind: 'policy', id: 'slow' })).head, { timeout: 20_000 }).toBeDefined();
+  await world.makePolicy('slow', [
+    { name: 'slow', when: 'request.clusterName.matches("^(a+)+$")', effect: 'Deny' },
+  ]);
+  await expect
+    .poll(async () => (await world.registrar.read({ kind: 'policy', id: 'slow' })).head, { timeout: 20_000 })
+    .toBeDefined();
   const { tokenId } = await world.makeToken('t4', { uses: 'unlimited' });
   await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
   const bad = `${'a'.repeat(40)}1`;
   await Promise.all([world.request(bad, { tokenId }), world.request('gamma', { tokenId })]);
   const { decision } = await world.clusterIs(bad, (record) => record.decision !== undefined);
   expect(decision).toMatchObject({ verdict: 'held', reason: 'PolicyTimeout' });
-  expect((await world.clusterIs('gamma', (record) => record.decision !== undefined)).decision?.verdict).toBe('approved');
+  expect((await world.clusterIs('gamma', (record) => record.decision !== undefined)).decision?.verdict).toBe(
+    'approved',
+  );
   await world.removePolicy('slow');
   await world.clusterIs(bad, (record) => record.decision?.verdict === 'approved');
 });
@@ -99,7 +152,11 @@ test('another key is held, and replaces the first one when a person says so', as
   await world.showRequest('delta', second.key);
   await decide('delta', 'Approve', second.key);
   const replaced = await world.clusterIs('delta', ({ lastOf }) => lastOf.approver?.type === 'revoked');
-  expect(replaced.decision).toMatchObject({ verdict: 'approved', approvedKey: second.key, revokedKeys: [{ key: first.key }] });
+  expect(replaced.decision).toMatchObject({
+    verdict: 'approved',
+    approvedKey: second.key,
+    revokedKeys: [{ key: first.key }],
+  });
 });
 
 test('deleting a ManagedCluster behind our finalizer makes the cluster leave', async () => {
@@ -113,6 +170,35 @@ test('deleting a ManagedCluster behind our finalizer makes the cluster leave', a
   expect(gone.decision).toMatchObject({ verdict: 'leaving', revokedKeys: [{ key }] });
 });
 
+test('hubAcceptsClient false takes access away and true gives it back', async () => {
+  const { tokenId } = await world.makeToken('t7');
+  await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  const { key } = await world.request('theta', { tokenId });
+  await world.clusterIs('theta', ({ decision }) => decision?.verdict === 'approved');
+  await world.showCluster('theta');
+  await anna.mergePatch<KubeObject>(resources.managedClusters, 'theta', {
+    spec: { hubAcceptsClient: false },
+  });
+  const out = await world.clusterIs('theta', ({ lastOf }) => lastOf.approver?.type === 'revoked');
+  expect(out.decision).toMatchObject({
+    verdict: 'denied',
+    reason: 'AccessWithdrawn',
+    revokedKeys: [{ key }],
+  });
+  await anna.mergePatch<KubeObject>(resources.managedClusters, 'theta', { spec: { hubAcceptsClient: true } });
+  const back = await world.clusterIs('theta', ({ decision }) => decision?.verdict === 'approved');
+  expect(back.decision).toMatchObject({ reason: 'AccessRestored', approvedKey: key, revokedKeys: [] });
+});
+
+test('the name of a cluster that has left is free again', async () => {
+  await world.takeNameAndLeave('omega');
+  await expect
+    .poll(async () => nameRecord(await world.registrar.read({ kind: 'name', id: 'omega' })), {
+      timeout: 20_000,
+    })
+    .toMatchObject({ holder: undefined, newest: { type: 'released' } });
+});
+
 test('without the fence a decision of a person waits, and with it is heard', async () => {
   const binding = join(import.meta.dirname, '..', '..', '..', 'deploy', 'fence', 'accept.yaml');
   await world.plane.admin.delete(resources.validatingAdmissionPolicyBindings, 'rollcall-accept');
@@ -121,9 +207,26 @@ test('without the fence a decision of a person waits, and with it is heard', asy
   const { key } = await world.request('held', { id: 'R9' });
   await world.clusterIs('held', ({ decision }) => decision?.requestId === 'R9');
   await decide('held', 'Approve', key);
-  await expect.poll(() => readFileSync(world.hub.serviceSettings('approver')['logFile'] ?? '', 'utf8'), { timeout: 20_000 }).toContain('a wish waits for the fence');
+  await expect
+    .poll(() => readFileSync(world.hub.serviceSettings('approver')['logFile'] ?? '', 'utf8'), {
+      timeout: 20_000,
+    })
+    .toContain('a wish waits for the fence');
   expect((await world.cluster('held')).decision?.verdict).toBe('held');
   await applyManifests(world.plane.admin, [readFileSync(binding, 'utf8')]);
   probe.close();
-  await world.clusterIs('held', ({ decision }) => decision?.verdict === 'approved' && decision.requestId === 'R9');
+  await world.clusterIs(
+    'held',
+    ({ decision }) => decision?.verdict === 'approved' && decision.requestId === 'R9',
+  );
+});
+
+test('a token that was deleted while no approver ran is withdrawn at the next start', async () => {
+  const { tokenId } = await world.makeToken('t8');
+  await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  await world.plane.admin.delete(resources.clusterRegistrationTokens, 't8', { namespace: 'rollcall-join' });
+  await world.startApprover();
+  const { lastOf } = await world.tokenIs(tokenId, (record) => record.declaration?.withdrawn === true);
+  expect(lastOf.approver?.reason).toBe('TokenDeleted');
 });

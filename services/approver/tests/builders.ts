@@ -104,16 +104,36 @@ export class History {
     return drafts;
   }
   identity(section: Identity): this {
-    this.apply([{ definition: requested, aggregate: { kind: 'cluster', id: clusterId }, head: undefined, reason: 'R', message: 'm', section }]);
+    this.apply([
+      {
+        definition: requested,
+        aggregate: { kind: 'cluster', id: clusterId },
+        head: undefined,
+        reason: 'R',
+        message: 'm',
+        section,
+      },
+    ]);
     return this;
   }
 }
 
 /** A record with these sections, the decision written by the given event. */
-export function aRecord(identity: Identity, decision?: { definition: EventDraft['definition']; section: Decision }): ClusterRecord {
+export function aRecord(
+  identity: Identity,
+  decision?: { definition: EventDraft['definition']; section: Decision },
+): ClusterRecord {
   const history = new History().identity(identity);
   if (decision) {
-    history.apply([{ aggregate: { kind: 'cluster', id: clusterId }, head: undefined, reason: 'R', message: 'm', ...decision }]);
+    history.apply([
+      {
+        aggregate: { kind: 'cluster', id: clusterId },
+        head: undefined,
+        reason: 'R',
+        message: 'm',
+        ...decision,
+      },
+    ]);
   }
   return history.record;
 }

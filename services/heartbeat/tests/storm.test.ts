@@ -1,10 +1,15 @@
 import { followEvents } from '@rollcall/shared/bus';
-import { expect, test } from 'vitest';
-import { startTestHub } from '../../../tests/harness/test-hub.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { admitMember, beat, startHeartbeat, surroundingsOf } from './test-member.ts';
 
+let hub: TestHub;
+beforeAll(async () => {
+  hub = await startTestHub();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
 test('when most go silent together they are held, one event says so, and those back are never suspect', async () => {
-  await using hub = await startTestHub();
   const around = await surroundingsOf(hub);
   const settings = { stormMinimum: '2', stormShare: '0.3', stormDeadline: '60s' };
   await startHeartbeat(hub, settings);

@@ -39,7 +39,7 @@ import type {
   ManagedCluster,
   ManagedClusterSet,
 } from '@rollcall/shared/resources';
-import type { RunningService } from '@rollcall/shared/service';
+import { createMetrics, type RunningService } from '@rollcall/shared/service';
 import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import {
   serviceUser,
@@ -48,7 +48,10 @@ import {
 } from '../../../tests/harness/control-plane.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { aDecision, aLiveness, anAccess, anIdentity, member } from '../cluster-record.builder.ts';
+import { watchOurKinds } from '../kube-view.ts';
 import { configSchema, start } from '../main.ts';
+import { createWriteBudget } from '../write-budget.ts';
+import { createObjectWriter } from '../write-object.ts';
 
 let hub: TestHub;
 let plane: TestControlPlane;
@@ -159,6 +162,18 @@ function aCluster() {
       (versions.get(`ClusterRegistrationRequest/${id}`)?.length ?? 0),
   };
 }
+
+/** The only condition of an object that has one. */
+function conditionOf(
+  object:
+    | { status?: { conditions?: { type: string; status: string; reason: string }[] | undefined } }
+    | undefined,
+): string | undefined {
+  const [condition] = object?.status?.conditions ?? [];
+  return condition && `${condition.type} ${condition.status} ${condition.reason}`;
+}
+
+const ignore = () => undefined;
 
 async function joinedCluster() {
   const cluster = aCluster();
@@ -272,8 +287,7 @@ describe('liveness', () => {
 describe('the picture is no truth', () => {
   test('what vanishes is made again', async () => {
     const cluster = await joinedCluster();
-    const before = cluster.cluster()?.metadata.uid;
-    const requestBefore = cluster.request()?.metadata.uid;
+    const before = [cluster.cluster()?.metadata.uid, cluster.request()?.metadata.uid];
     await admin.mergePatch(resources.managedClusters, cluster.name, { metadata: { finalizers: null } });
     // The finalizer comes back by itself, so the object may need more than one push to go.
     await admin.delete(resources.managedClusters, cluster.name);
@@ -281,15 +295,15 @@ describe('the picture is no truth', () => {
       .mergePatch(resources.managedClusters, cluster.name, { metadata: { finalizers: null } })
       .catch(() => undefined);
     await admin.delete(resources.clusterRegistrationRequests, cluster.id);
-    await eventually(
-      'another object',
-      () => cluster.cluster() !== undefined && cluster.cluster()?.metadata.uid !== before,
+    const now = () => [cluster.cluster()?.metadata.uid, cluster.request()?.metadata.uid];
+    await eventually('other objects', () =>
+      now().every((uid, index) => uid !== undefined && uid !== before[index]),
     );
     await eventually('it is ready', () => cluster.ready() === 'True Alive');
-    await eventually(
-      'another request',
-      () => cluster.request() !== undefined && cluster.request()?.metadata.uid !== requestBefore,
-    );
+    expect(cluster.cluster()?.metadata).toMatchObject({
+      finalizers: ['rollcall.dev/leave'],
+      labels: { team: 'a' },
+    });
   });
 
   test("a person's label is left alone until the approver has read it", async () => {
@@ -317,6 +331,26 @@ describe('the picture is no truth', () => {
     expect(other.ready()).toBe('True Alive');
     expect(cluster.cluster()?.status?.liveness).toBe('newer');
   });
+});
+
+test('the API server refuses an older picture, and that is no failure', async () => {
+  const cluster = await joinedCluster();
+  const client = plane.clientFor(serviceUser('projector'), ['system:serviceaccounts']);
+  const watching = new AbortController();
+  const view = watchOurKinds(client, { signal: watching.signal, onSynced: ignore, onError: ignore });
+  await view.whenSynced;
+  const metrics = createMetrics({
+    rollcall_projector_older_refused_total: 'refused',
+    rollcall_projector_writes_total: 'written',
+  });
+  const writer = createObjectWriter(client, { budget: createWriteBudget(100), metrics });
+  const object = view.clusters.get(cluster.name);
+  const older = { liveness: 'older', observed: { epoch: 1, sequence: 1, digest: 'sha256:x' } };
+  expect(object && (await writer.patchStatus(view.clusters, object, older))).toBe(false);
+  expect(metrics.value('rollcall_projector_older_refused_total')).toBe(1);
+  expect(view.clusters.get(cluster.name)?.status?.liveness).toBe('ready');
+  watching.abort();
+  await view.whenEnded;
 });
 
 describe('leaving', () => {
@@ -349,6 +383,7 @@ describe('leaving', () => {
 
   test('a cluster whose agent leaves is taken away although nobody deleted it', async () => {
     const cluster = await joinedCluster();
+    expect(cluster.cluster()?.metadata.deletionTimestamp).toBeUndefined();
     const { approvedKey: _, ...section } = cluster.decision({ verdict: 'leaving' });
     await cluster.happens(leaving, section);
     await cluster.happens(deprovisioned, { ...cluster.access, state: 'deprovisioned', verdict: 'leaving' });
@@ -407,14 +442,6 @@ test('tokens, policies and sets show their status', async () => {
   };
   const section = { ...declaration, labels: {}, allowLabels: [], withdrawn: false };
   await approver.append([draft(tokenDeclared, { aggregate, head: undefined }, { ...text, section })], trace);
-  const conditionOf = (
-    object:
-      | { status?: { conditions?: { type: string; status: string; reason: string }[] | undefined } }
-      | undefined,
-  ) => {
-    const [condition] = object?.status?.conditions ?? [];
-    return condition && `${condition.type} ${condition.status} ${condition.reason}`;
-  };
   const tokenStatus = () => tokens.get('rollcall-join/one')?.status;
   await eventually('usable', () => conditionOf(tokens.get('rollcall-join/one')) === 'Ready True Usable');
   expect(tokenStatus()).toMatchObject({ used: 0, expires: '2100-01-01T00:00:00Z' });

@@ -1,0 +1,26 @@
+import { loadConfig } from '@rollcall/shared/config';
+import { configSchema, start } from '../../services/registrar/main.ts';
+import { startTestHub } from '../../tests/harness/test-hub.ts';
+import { decideAs, declareToken } from '../../tests/harness/events.ts';
+import { clusterRecord, parseEventSubject } from '@rollcall/shared/events';
+import { startAgent } from './agent-under-test.ts';
+const hub = await startTestHub();
+const values = { ...hub.serviceSettings('registrar'), memberLife: '6s' };
+const registrar = await start(loadConfig(configSchema, { flags: {}, environment: {}, values }));
+const log = await hub.openLog('approver');
+const nc = await hub.connectAs('approver');
+nc.subscribe('rollcall.events.cluster.*.requested', { callback: (_e, m) => {
+  const { id } = parseEventSubject(m.subject) ?? {}; console.log('requested', id);
+  decideAs(log, id!, 'approved').then(() => console.log('decided'), console.log);
+}});
+const token = (await declareToken(log, hub.hub.hubId)).text;
+const t0 = performance.now();
+const one = await startAgent(hub, { token, clientId: 'member-1', clusterName: 'first' });
+const f = setInterval(() => { while (one.heard.events.length) console.log((performance.now()-t0).toFixed(0), JSON.stringify(one.heard.events.shift())); }, 5);
+console.log(await Promise.race([one.agent.admitted(), new Promise(r => setTimeout(r, 5000))]));
+await new Promise(r => setTimeout(r, 8000));
+clearInterval(f);
+await one[Symbol.asyncDispose]();
+console.log('agent gone');
+await registrar.stop();
+await hub[Symbol.asyncDispose]();

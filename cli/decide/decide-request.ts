@@ -1,0 +1,106 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { isForbidden, type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import { durationFlagMs } from '../duration-flag.ts';
+import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
+import { printResult, say } from '../output.ts';
+import { printable } from '../printable.ts';
+import { waitForObject } from '../wait-for-object.ts';
+import { findRequest, type RequestObject, type RequestStatus, type StoredRequest } from './find-request.ts';
+import { userName } from './user-name.ts';
+
+export interface DecideFlags extends HubFlags {
+  readonly reason?: string;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+}
+
+/** What each verb asks for, and how the hub says that it is so. */
+const verdicts = {
+  approve: { verdict: 'Approve', results: ['Approved', 'Failed'], done: 'Approved' },
+  deny: { verdict: 'Deny', results: ['Denied'], done: 'Denied' },
+} as const;
+
+/**
+ * Decides about a request as the person of the kubeconfig, and waits until the hub has acted.
+ * @throws RollcallError NOT_FOUND, USAGE, ACCEPT_FORBIDDEN, REQUEST_FAILED, DEADLINE_EXCEEDED; KubeApiError
+ */
+export async function decideRequest(
+  verb: keyof typeof verdicts,
+  target: string,
+  flags: DecideFlags,
+): Promise<void> {
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const client = openHub(flags);
+  try {
+    sayHub(client);
+    const request = await findRequest(client, target);
+    const { clusterName, keyFingerprint } = request.spec;
+    say(`request: cluster "${clusterName}" (${request.metadata.name}), key ${keyFingerprint}`);
+    if (request.status?.result === verdicts[verb].done) {
+      printResult(`cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`);
+      return;
+    }
+    await writeDecision(client, request, { verb, flags });
+    if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
+    else await untilActedOn(client, request, { verb, timeoutMs });
+  } finally {
+    client.close();
+  }
+}
+
+async function writeDecision(
+  client: KubeClient,
+  request: StoredRequest,
+  { verb, flags }: { verb: keyof typeof verdicts; flags: DecideFlags },
+): Promise<void> {
+  const { keyFingerprint, decision } = request.spec;
+  const { verdict } = verdicts[verb];
+  const reason = flags.reason ?? null;
+  if (decision?.verdict === verdict && decision.keyFingerprint === keyFingerprint && (decision.reason ?? null) === reason) {
+    throw new RollcallError(
+      'USAGE',
+      `this very decision was made before and counted once (now: ${wordsOf(request.status)}); give another --reason`,
+    );
+  }
+  // Name and key are typed for people by API servers from 1.36 on; below, the fence wants them from us.
+  const patch = { spec: { decision: { verdict, keyFingerprint, reason, by: await userName(client) } } };
+  const { name } = request.metadata;
+  const dryRun = flags.dryRun ?? false;
+  try {
+    await client.mergePatch(resources.clusterRegistrationRequests, name, patch, { dryRun, strict: true });
+  } catch (cause) {
+    if (!isForbidden(cause)) throw cause;
+    throw new RollcallError('ACCEPT_FORBIDDEN', cause.message, { cause });
+  }
+}
+
+function wordsOf(status: RequestStatus | undefined): string {
+  const { result = 'Pending', reason = '', message = '' } = status ?? {};
+  return printable([result, reason, message].filter((text) => text !== '').join(', '));
+}
+
+async function untilActedOn(
+  client: KubeClient,
+  request: StoredRequest,
+  { verb, timeoutMs }: { verb: keyof typeof verdicts; timeoutMs: number },
+): Promise<void> {
+  const { name } = request.metadata;
+  const { clusterName } = request.spec;
+  const results: readonly string[] = verdicts[verb].results;
+  let seen = request.status;
+  const on = { resource: resources.clusterRegistrationRequests, name, timeoutMs };
+  const decided = await waitForObject<RequestObject>(client, on, ({ status }) => {
+    seen = status ?? seen;
+    return results.includes(status?.result ?? '');
+  });
+  if (!decided) {
+    throw new RollcallError(
+      'DEADLINE_EXCEEDED',
+      `your decision is written, and the hub has not acted on it within ${timeoutMs / 1000} s (now: ${wordsOf(seen)})`,
+    );
+  }
+  if (decided.status?.result === 'Failed') {
+    throw new RollcallError('REQUEST_FAILED', `cluster "${clusterName}": ${wordsOf(decided.status)}`);
+  }
+  printResult(`cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()}: ${wordsOf(decided.status)}`);
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { type HubFlags, openHub } from '../hub-access.ts';
+import { stateFile } from '../state-directory.ts';
+import { readHubInfo } from '../token/hub-info.ts';
+import { parseCreds } from '../up/ops-connection.ts';
+
+export interface BusFlags extends HubFlags {
+  readonly creds?: string;
+  readonly server?: string;
+  readonly caFile?: string;
+}
+
+export interface BusAccess {
+  readonly address: BusAddress;
+  readonly credentials: BusCredentials;
+}
+
+function readText(flag: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new RollcallError('USAGE', `${flag}: cannot read "${path}"`, { cause });
+  }
+}
+
+/** The embedded hub's own files: they are there when its API server is away. */
+function embeddedAccess(flags: BusFlags): BusAccess | undefined {
+  if (flags.kubeconfig !== undefined || flags.context !== undefined || process.env['KUBECONFIG']) return undefined;
+  const [creds, hub, ports] = ['ops.creds', 'hub.json', 'ports.json'].map((name) => stateFile(name));
+  if (!creds || !hub || !ports) return undefined;
+  const { caPem } = JSON.parse(readFileSync(hub, 'utf8')) as { caPem: string };
+  const { nats } = JSON.parse(readFileSync(ports, 'utf8')) as { nats: number };
+  const address = { servers: [`127.0.0.1:${nats}`], caPem };
+  return { address, credentials: parseCreds(readFileSync(creds, 'utf8')) };
+}
+
+/** An installed hub: ConfigMap rollcall-hub, and Secret rollcall-ops for those who may read it. */
+async function installedAccess(flags: BusFlags): Promise<BusAccess> {
+  const client = openHub(flags);
+  try {
+    const { addresses, caPem } = await readHubInfo(client);
+    const address = { servers: addresses, caPem };
+    if (flags.creds !== undefined) return { address, credentials: parseCreds(readText('--creds', flags.creds)) };
+    const where = { name: 'rollcall-ops', namespace: 'rollcall-system' };
+    type Secret = KubeObject & { data?: Record<string, string> };
+    const encoded = (await client.get<Secret>(resources.secrets, where))?.data?.['creds'];
+    if (encoded !== undefined) {
+      return { address, credentials: parseCreds(Buffer.from(encoded, 'base64').toString('utf8')) };
+    }
+    throw new RollcallError('NOT_FOUND', 'the hub has no Secret rollcall-ops in rollcall-system; give --creds');
+  } finally {
+    client.close();
+  }
+}
+
+/**
+ * Where the bus is and who we are there: the flags, the embedded hub of this directory, or the hub of the kubeconfig.
+ * @throws RollcallError USAGE, HUB_MISSING, NOT_FOUND; KubeApiError
+ */
+export async function busAccess(flags: BusFlags): Promise<BusAccess> {
+  const { creds, server, caFile } = flags;
+  if (server === undefined && caFile === undefined) {
+    const embedded = embeddedAccess(flags);
+    if (!embedded) return installedAccess(flags);
+    return creds === undefined ? embedded : { ...embedded, credentials: parseCreds(readText('--creds', creds)) };
+  }
+  if (server === undefined || caFile === undefined || creds === undefined) {
+    throw new RollcallError('USAGE', '--server, --ca-file and --creds go together');
+  }
+  const address = { servers: server.split(','), caPem: readText('--ca-file', caFile) };
+  return { address, credentials: parseCreds(readText('--creds', creds)) };
+}

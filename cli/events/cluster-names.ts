@@ -1,0 +1,51 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { clusterRecord, isSafeId, nameRecord, type StoredEvent } from '@rollcall/shared/events';
+import { RollcallError } from '@rollcall/shared/errors';
+
+/** Sections of some owners carry the name; those of others only follow the id. */
+function nameIn(section: unknown): string | undefined {
+  const { clusterName } = (section ?? {}) as { clusterName?: unknown };
+  return typeof clusterName === 'string' ? clusterName : undefined;
+}
+
+/** Names of clusters, read from the history once for each that an event does not say itself. */
+export interface ClusterNames {
+  of(event: Pick<StoredEvent, 'kind' | 'id' | 'section'>): Promise<string | undefined>;
+  ofId(clusterId: string): Promise<string | undefined>;
+}
+
+export function createClusterNames(log: Pick<EventLog, 'read'>): ClusterNames {
+  const names = new Map<string, Promise<string | undefined>>();
+  async function lookUp(clusterId: string): Promise<string | undefined> {
+    if (!isSafeId(clusterId)) return undefined;
+    const { decision, identity } = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
+    return decision?.clusterName ?? identity?.clusterName;
+  }
+  function ofId(clusterId: string): Promise<string | undefined> {
+    const known = names.get(clusterId) ?? lookUp(clusterId);
+    names.set(clusterId, known);
+    return known;
+  }
+  return {
+    ofId,
+    of({ kind, id, section }) {
+      if (kind !== 'cluster') return Promise.resolve(undefined);
+      const name = nameIn(section);
+      if (name !== undefined) names.set(id, Promise.resolve(name));
+      return ofId(id);
+    },
+  };
+}
+
+/**
+ * The id behind what a person typed: a name that a cluster has, or an id.
+ * @throws RollcallError NOT_FOUND
+ */
+export async function clusterIdOfTarget(log: Pick<EventLog, 'read'>, target: string): Promise<string> {
+  if (isSafeId(target)) {
+    const { holder } = nameRecord(await log.read({ kind: 'name', id: target }));
+    if (holder !== undefined) return holder;
+    if ((await log.read({ kind: 'cluster', id: target })).head) return target;
+  }
+  throw new RollcallError('NOT_FOUND', `no cluster has the id or the name "${target}"`);
+}

@@ -1,0 +1,64 @@
+import {
+  approved,
+  changed,
+  clusterRecord,
+  denied,
+  foldRecord,
+  held,
+  leaving,
+  nameRecord,
+  nameReleased,
+  nameTaken,
+  revoked,
+} from '@rollcall/shared/events';
+import { expect, test } from 'vitest';
+import { decideNameRelease, decideRevocation } from './settle-clusters.ts';
+import { aDecision, anIdentity, aRecord, clusterId, stored } from './tests/builders.ts';
+
+const decidedAtMs = 1000;
+const now = [{ key: 'K0', atMs: decidedAtMs }];
+const before = [{ key: 'K0', atMs: decidedAtMs - 1 }];
+
+test.each([
+  { name: 'a denial that takes a key back', definition: denied, revokedKeys: now, want: 'revoked' },
+  { name: 'leaving', definition: leaving, revokedKeys: now, want: 'revoked' },
+  { name: 'an approval that replaces a key', definition: approved, revokedKeys: now, want: 'revoked' },
+  { name: 'an approval after which an older key stays out', definition: approved, revokedKeys: before },
+  { name: 'a denial of who was never in', definition: denied, revokedKeys: [] },
+  { name: 'what was revoked already', definition: revoked, revokedKeys: now },
+  { name: 'a change of settings', definition: changed, revokedKeys: now },
+  { name: 'a hold', definition: held, revokedKeys: now },
+])('decideRevocation: $name → $want', ({ definition, revokedKeys, want }) => {
+  const section = aDecision({ decidedAtMs, revokedKeys });
+  const events = decideRevocation(aRecord(anIdentity(), { definition, section }));
+  expect(events.map((event) => event.definition.type)).toEqual(want === undefined ? [] : [want]);
+  for (const event of events) expect(event.section).toEqual(section);
+});
+
+const aggregate = { kind: 'name', id: 'alpha' } as const;
+const nameHeldBy = (holder: string, definition: typeof nameTaken | typeof nameReleased = nameTaken) => {
+  const section = { name: 'alpha', clusterId: holder, free: definition === nameReleased };
+  return nameRecord(
+    foldRecord(aggregate, [
+      stored({ definition, aggregate, head: undefined, reason: 'R', message: 'm', section }, 1),
+    ]),
+  );
+};
+const gone = aRecord(anIdentity({ state: 'left' }));
+
+test.each([
+  { name: 'a cluster that left', cluster: gone, held: nameHeldBy(clusterId), want: 1 },
+  { name: 'a cluster that came back', cluster: aRecord(anIdentity()), held: nameHeldBy(clusterId), want: 0 },
+  { name: 'a name that another cluster has', cluster: gone, held: nameHeldBy('c-2'), want: 0 },
+  { name: 'a name that is free', cluster: gone, held: nameHeldBy(clusterId, nameReleased), want: 0 },
+  {
+    name: 'a cluster that nobody knows',
+    cluster: clusterRecord(foldRecord(gone.aggregate, [])),
+    held: nameHeldBy(clusterId),
+    want: 0,
+  },
+])('decideNameRelease: $name', ({ cluster, held: name, want }) => {
+  const events = decideNameRelease({ cluster, name });
+  expect(events).toHaveLength(want);
+  for (const event of events) expect(event.section).toEqual({ name: 'alpha', clusterId, free: true });
+});

@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import {
+  foldRecord,
+  type PolicyDeclaration,
+  policyDeclared,
+  type TokenDeclaration,
+  tokenDeclared,
+  tokenRecord,
+  tokenUsed,
+  type TokenUses,
+} from '@rollcall/shared/events';
+import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
+import { anEvent, startMs } from './cluster-record.builder.ts';
+import { desiredPolicy } from './desired-policy.ts';
+import { desiredSet } from './desired-set.ts';
+import { desiredToken, tokenEndsInMs } from './desired-token.ts';
+
+const metadata = { name: 'one', namespace: 'rollcall-join', uid: 'uid-1', generation: 2 };
+
+function aToken(declared: TokenDeclaration | undefined, uses?: TokenUses) {
+  return tokenRecord(
+    foldRecord({ kind: 'token', id: 'one' }, [
+      ...(declared ? [anEvent(tokenDeclared, declared, 1)] : []),
+      ...(uses ? [anEvent(tokenUsed, uses, 2)] : []),
+    ]),
+  );
+}
+
+function used(times: number): TokenUses {
+  return { used: times, lastUsedBy: 'cluster-1', lastUsedAtMs: startMs };
+}
+
+describe('a token', () => {
+  const endsAtMs = startMs + 3_600_000;
+  const object = { metadata, spec: { ttl: '1h', uses: 2 } } as ClusterRegistrationToken;
+  const declaration = (more: Partial<TokenDeclaration> = {}): TokenDeclaration => ({
+    publicKey: 'UKEY',
+    namespace: 'rollcall-join',
+    name: 'one',
+    uid: 'uid-1',
+    declaredAtMs: startMs,
+    expiresAtMs: endsAtMs,
+    uses: 2,
+    labels: {},
+    allowLabels: [],
+    withdrawn: false,
+    ...more,
+  });
+  test.each([
+    { name: 'new', declared: declaration(), uses: undefined, nowMs: startMs, want: 'True Usable' },
+    { name: 'used once of two', declared: declaration(), uses: used(1), nowMs: startMs, want: 'True Usable' },
+    { name: 'used up', declared: declaration(), uses: used(2), nowMs: startMs, want: 'False UsedUp' },
+    {
+      name: 'unlimited',
+      declared: declaration({ uses: 'unlimited' }),
+      uses: used(9),
+      nowMs: startMs,
+      want: 'True Usable',
+    },
+    {
+      name: 'a moment before its end',
+      declared: declaration(),
+      uses: undefined,
+      nowMs: endsAtMs - 1,
+      want: 'True Usable',
+    },
+    {
+      name: 'exactly at its end',
+      declared: declaration(),
+      uses: undefined,
+      nowMs: endsAtMs,
+      want: 'False Expired',
+    },
+    { name: 'never declared', declared: undefined, uses: undefined, nowMs: startMs, want: 'nothing' },
+    {
+      name: 'withdrawn',
+      declared: declaration({ withdrawn: true }),
+      uses: undefined,
+      nowMs: startMs,
+      want: 'nothing',
+    },
+    {
+      name: 'another object of the same name',
+      declared: declaration({ uid: 'uid-0' }),
+      uses: undefined,
+      nowMs: startMs,
+      want: 'nothing',
+    },
+  ])('$name → $want', ({ declared, uses, nowMs, want }) => {
+    const [condition] = desiredToken(aToken(declared, uses), object, nowMs)?.conditions ?? [];
+    expect(condition ? `${condition.status} ${condition.reason}` : 'nothing').toBe(want);
+  });
+
+  test('it says when it ends, and is looked at again then', () => {
+    const { expiresAtMs: _, ...endless } = declaration();
+    expect(desiredToken(aToken(declaration()), object, startMs)?.expires).toBe('2026-01-01T01:00:00Z');
+    expect(tokenEndsInMs(aToken(declaration()), endsAtMs - 5)).toBe(5);
+    expect(desiredToken(aToken(endless), object, startMs)?.expires).toBe('never');
+    expect(tokenEndsInMs(aToken(endless), startMs)).toBeUndefined();
+  });
+});
+
+describe('a policy', () => {
+  const object: ApprovalPolicy = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata,
+    spec: { rules: [] },
+  };
+  const rules = [{ name: 'all', when: 'true', effect: 'Approve' as const }];
+  const problem = { generation: 2, rule: 'all', line: 1, column: 7, message: 'no such word' };
+  const declared = (more: Partial<PolicyDeclaration>): PolicyDeclaration => ({
+    name: 'one',
+    uid: 'uid-1',
+    generation: 2,
+    rules,
+    withdrawn: false,
+    ...more,
+  });
+
+  test.each([
+    { name: 'declared as it stands', declaration: declared({}), want: 'True InForce', message: undefined },
+    {
+      name: 'does not compile, an older generation does',
+      declaration: declared({ generation: 1, problem }),
+      want: 'False RuleInvalid',
+      message: 'rule "all", line 1, column 7: no such word; the rules of generation 1 stay in force',
+    },
+    {
+      name: 'never compiled',
+      declaration: declared({ rules: [], problem }),
+      want: 'False RuleInvalid',
+      message: 'rule "all", line 1, column 7: no such word; no rule is in force',
+    },
+    {
+      name: 'changed a moment ago',
+      declaration: declared({ generation: 1 }),
+      want: 'Unknown NotJudged',
+      message: 'the approver has not read it yet; the rules of generation 1 stay in force',
+    },
+    {
+      name: 'a deleted one of the same name',
+      declaration: declared({ uid: 'uid-0' }),
+      want: 'Unknown NotJudged',
+      message: 'the approver has not read it yet; no rule is in force',
+    },
+  ])('$name → $want', ({ declaration, want, message }) => {
+    const record = foldRecord({ kind: 'policy', id: 'one' }, [anEvent(policyDeclared, declaration, 1)]);
+    const status = desiredPolicy(record, object, startMs);
+    const [condition] = status.conditions ?? [];
+    expect(`${condition?.status} ${condition?.reason}`).toBe(want);
+    expect(status.message).toBe(message);
+    expect(status.observedGeneration).toBe(2);
+  });
+});
+
+describe('a set', () => {
+  const fleet = [
+    { 'rollcall.dev/cluster-set': 'one', region: 'eu' },
+    { 'rollcall.dev/cluster-set': 'other', region: 'us' },
+    { region: 'eu', tier: 'gold' },
+  ];
+  type Selector = ManagedClusterSet['spec']['selector'];
+  const byLabels = (labelSelector: Selector['labelSelector']): Selector => ({
+    type: 'LabelSelector',
+    labelSelector,
+  });
+  const rule = (operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', key: string, values?: string[]) =>
+    byLabels({ matchExpressions: [{ key, operator, ...(values ? { values } : {}) }] });
+
+  test.each([
+    { name: 'exclusive label', selector: { type: 'ExclusiveLabel' } as Selector, want: 1 },
+    { name: 'an empty selector', selector: byLabels({}), want: 3 },
+    { name: 'matchLabels', selector: byLabels({ matchLabels: { region: 'eu' } }), want: 2 },
+    {
+      name: 'matchLabels, all of them',
+      selector: byLabels({ matchLabels: { region: 'eu', tier: 'gold' } }),
+      want: 1,
+    },
+    { name: 'In', selector: rule('In', 'region', ['us', 'ap']), want: 1 },
+    { name: 'NotIn counts those without the label', selector: rule('NotIn', 'tier', ['gold']), want: 2 },
+    { name: 'Exists', selector: rule('Exists', 'tier'), want: 1 },
+    { name: 'DoesNotExist', selector: rule('DoesNotExist', 'region'), want: 0 },
+  ])('$name: $want clusters', ({ selector, want }) => {
+    const status = desiredSet({ metadata, spec: { selector } } as ManagedClusterSet, fleet, startMs);
+    expect(status.clusters).toBe(want);
+    expect(status.conditions?.[0]?.reason).toBe(want === 0 ? 'NoClusters' : 'HasClusters');
+  });
+});

@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { RollcallError } from '@rollcall/shared/errors';
+import { createDirtyObjects, type Pass } from './dirty-objects.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const shown: Pass = { isShown: true };
+
+/** What a promise is rejected with, listened for from now on. */
+function rejectionOf(promise: Promise<void>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+/** Passes that the test ends by itself. */
+function byHand(concurrency = 4) {
+  const begun: { key: string; end: PromiseWithResolvers<Pass> }[] = [];
+  const sizes: number[] = [];
+  const errors: unknown[] = [];
+  const objects = createDirtyObjects({
+    concurrency,
+    pass: (key) => {
+      const end = Promise.withResolvers<Pass>();
+      begun.push({ key, end });
+      return end.promise;
+    },
+    onSize: (size) => sizes.push(size),
+    onError: (_key, error) => errors.push(error),
+    retryInMs: (_error, failures) => failures * 100,
+  });
+  const end = async (index: number, how: Pass | Error = shown) => {
+    if (how instanceof Error) begun[index]?.end.reject(how);
+    else begun[index]?.end.resolve(how);
+    await vi.advanceTimersByTimeAsync(0);
+  };
+  return { objects, begun, sizes, errors, end, keys: () => begun.map(({ key }) => key) };
+}
+
+test('a burst during a pass becomes one more pass, and never two at once', async () => {
+  const { objects, end, keys, sizes } = byHand();
+  objects.mark('a');
+  for (let index = 0; index < 10; index++) objects.mark('a');
+  expect(keys()).toEqual(['a']);
+  await end(0);
+  expect(keys()).toEqual(['a', 'a']);
+  await end(1);
+  expect(keys()).toEqual(['a', 'a']);
+  expect(sizes.at(-1)).toBe(0);
+});
+
+test('whoever waits is told only by a pass that began after the wish', async () => {
+  const { objects, end } = byHand();
+  objects.mark('a');
+  let isDone = false;
+  const waiting = objects.project('a').then(() => (isDone = true));
+  await end(0);
+  expect(isDone).toBe(false);
+  await end(1);
+  expect(await waiting).toBe(true);
+});
+
+test('what is not shown yet is looked at again, and then whoever waits is told', async () => {
+  const { objects, end, keys } = byHand();
+  const waiting = objects.project('a');
+  await end(0, { isShown: false, againInMs: 150 });
+  await vi.advanceTimersByTimeAsync(149);
+  expect(keys()).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1);
+  await end(1);
+  await expect(waiting).resolves.toBeUndefined();
+});
+
+test('a mark during the wait does not wait', async () => {
+  const { objects, end, keys } = byHand();
+  objects.mark('a');
+  await end(0, { isShown: false, againInMs: 1000 });
+  objects.mark('a');
+  expect(keys()).toHaveLength(2);
+  await end(1);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(keys()).toHaveLength(2);
+});
+
+test('a failure reaches whoever waits, and is tried again later, or when it may help', async () => {
+  const { objects, end, keys, errors } = byHand();
+  const away = new RollcallError('KUBE_UNREACHABLE', 'away');
+  const refused = rejectionOf(objects.project('a'));
+  await end(0, away);
+  expect(await refused).toBe(away);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(keys()).toHaveLength(2);
+  await end(1, away);
+  objects.retryFailed();
+  expect(keys()).toHaveLength(3);
+  await end(2);
+  objects.retryFailed();
+  expect(keys()).toHaveLength(3);
+  expect(errors).toEqual([away, away]);
+});
+
+test('events go before everything else, also for an object that waits in the background', async () => {
+  const { objects, end, keys } = byHand(1);
+  objects.mark('running');
+  for (const key of ['a', 'b', 'c']) objects.mark(key, 'background');
+  objects.mark('urgent');
+  objects.mark('c');
+  for (let index = 0; index < 5; index++) await end(index);
+  expect(keys()).toEqual(['running', 'urgent', 'c', 'a', 'b']);
+});
+
+test('stopping ends what runs and rejects whoever waits, retryable', async () => {
+  const { objects, end, keys } = byHand(1);
+  const running = objects.project('a');
+  const waiting = rejectionOf(objects.project('b'));
+  const stopped = objects.stop();
+  await end(0);
+  await expect(running).resolves.toBeUndefined();
+  await stopped;
+  expect(await waiting).toMatchObject({ code: 'DEADLINE_EXCEEDED', retry: true });
+  await expect(objects.project('c')).rejects.toMatchObject({ retry: true });
+  expect(keys()).toEqual(['a']);
+});
+
+test('a pass that did not show everything when stopping came is told as well', async () => {
+  const { objects, end } = byHand();
+  const waiting = rejectionOf(objects.project('a'));
+  const stopped = objects.stop();
+  await end(0, { isShown: false, againInMs: 10 });
+  await stopped;
+  expect(await waiting).toMatchObject({ code: 'DEADLINE_EXCEEDED', retry: true });
+});

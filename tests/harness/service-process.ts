@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import type { ServiceName } from '@rollcall/shared/rights';
+import { stringify } from 'yaml';
+import { type ChildHandle, startChild } from '../../cli/up/child-process.ts';
+import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
+import { serviceSettings } from '../../cli/up/hub-services.ts';
+import type { EmbeddedHub } from '../../cli/up/embedded-hub.ts';
+
+const cliMain = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
+export const serviceNames = [
+  'registrar',
+  'approver',
+  'rbac-provisioner',
+  'heartbeat',
+  'projector',
+  'trust-keeper',
+] as const satisfies readonly ServiceName[];
+
+function isReady(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    get({ host: '127.0.0.1', port, path: '/readyz' }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    }).on('error', () => resolve(false));
+  });
+}
+
+/** A service as production runs it: `rollcall serve NAME` in a process of its own, configured by a file. */
+export async function startServiceProcess(
+  hub: EmbeddedHub,
+  name: ServiceName,
+  replica: number,
+): Promise<ChildHandle> {
+  const label = `${name}-${replica}`;
+  const { health } = await loopbackPorts(join(hub.stateDir, `${label}-ports.json`), ['health']);
+  const { logFile: _inProcess, ...settings } = serviceSettings(hub.serviceOptions)[name];
+  const file = join(hub.stateDir, `${label}.yaml`);
+  writeFileSync(file, stringify({ ...settings, healthPort: health }), { mode: 0o600 });
+  return startChild({
+    name: label,
+    command: process.execPath,
+    args: [cliMain, 'serve', name, '--config', file],
+    stateDir: hub.stateDir,
+    logPath: join(hub.stateDir, 'logs', `${label}.log`),
+    isReady: () => isReady(health),
+    readyWithinMs: 60_000,
+  });
+}
+
+/** All six services, that many processes each. */
+export async function startServiceProcesses(
+  hub: EmbeddedHub,
+  replicas: number,
+): Promise<Map<string, ChildHandle>> {
+  const started = new Map<string, ChildHandle>();
+  for (let replica = 1; replica <= replicas; replica++) {
+    const children = await Promise.all(serviceNames.map((name) => startServiceProcess(hub, name, replica)));
+    children.forEach((child, index) => started.set(`${serviceNames[index]}-${replica}`, child));
+  }
+  return started;
+}
+
+export async function stopAll(children: Iterable<ChildHandle>): Promise<void> {
+  await Promise.all([...children].map((child) => child.stop()));
+}

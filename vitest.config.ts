@@ -1,5 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
+const integration = {
+  include: ['tests/**/*.test.ts', '{libs,services,agent,cli}/**/tests/**/*.test.ts'],
+  exclude: ['**/node_modules/**'],
+};
+
 /** Real servers take seconds to start; these bounds only say when a hung test is given up. */
 const patient = { testTimeout: 120_000, hookTimeout: 300_000 };
 
@@ -13,15 +18,15 @@ export default defineConfig({
           exclude: ['**/node_modules/**', '**/tests/**'],
         },
       },
+      { test: { name: 'integration', ...integration, ...patient } },
       {
         test: {
-          name: 'integration',
-          include: ['tests/**/*.test.ts', '{libs,services,agent,cli}/**/tests/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'tests/containers/**'],
+          name: 'containers',
+          ...integration,
           ...patient,
+          globalSetup: ['tests/containers/binaries-from-images.ts'],
         },
       },
-      { test: { name: 'containers', include: ['tests/containers/**/*.test.ts'], ...patient } },
     ],
     pool: 'forks',
     maxWorkers: 2,

@@ -65,6 +65,8 @@ const defaultPatience: Patience = {
 };
 /** A known agent checks whose keys it has, but does not wait long for a member that is down. */
 const identityCheckMs = 2000;
+/** A store that is away does not keep an agent from stopping: its credentials can be had again. */
+const lastWriteMs = 2000;
 
 /**
  * Runs an agent: makes or loads its keys, finds out which cluster this is, and keeps that cluster registered.
@@ -169,11 +171,10 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   });
   let stopped: Promise<void> | undefined;
   async function stop(): Promise<void> {
-    await membership?.leave();
-    await Promise.race([keeper?.kept().catch(() => undefined), delay(identityCheckMs, undefined, { ref: false })]);
     stopping.abort();
-    await running;
     await membership?.leave();
+    await running;
+    await withinMs(keeper?.kept() ?? Promise.resolve(), lastWriteMs);
     member.close();
   }
   return { admitted: () => admitted.promise, stop: () => (stopped ??= stop()) };

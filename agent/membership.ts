@@ -52,7 +52,7 @@ export interface Membership {
   readonly admitted: Promise<Admission>;
   /** Connects, asks, beats and renews until the signal; never rejects. */
   run(): Promise<void>;
-  /** To be called before the signal: says goodbye over the connection there is. */
+  /** To be called after the signal: says goodbye over the connection there is, and closes it. */
   leave(): Promise<void>;
 }
 
@@ -298,6 +298,7 @@ export function createMembership(options: MembershipOptions): Membership {
           waitMs = refusedRestMs(patience.refusedRetryMs, ++refusals, Math.random());
           tellRefusal('refused', refusedConnection(shown), waitMs);
         } else {
+          if (signal.aborted) return await dialed.close();
           refusals = 0;
           const connectedAtMs = Date.now();
           tell('connect', `connected to the hub with its ${dialed.role} credentials`);

@@ -1,4 +1,9 @@
-import { createKubeClient, type KubeAccess, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import {
+  createKubeClient,
+  type KubeAccess,
+  type KubeClient,
+  loadKubeAccess,
+} from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { say } from './output.ts';
 import { stateFile } from './state-directory.ts';

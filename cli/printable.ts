@@ -20,7 +20,10 @@ export function printableLines(text: string): string {
  */
 export function printableJson(value: unknown, indent = 0): string {
   // A line break is never inside of a string here; everything else that is unprintable always is.
-  return JSON.stringify(value, undefined, indent).replaceAll(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeUnits);
+  return JSON.stringify(value, undefined, indent).replaceAll(
+    /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    escapeUnits,
+  );
 }
 
 function escapeUnits(character: string): string {

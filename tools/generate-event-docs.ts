@@ -1,9 +1,4 @@
-import {
-  eventCatalogue,
-  type EventDefinition,
-  eventTypeName,
-  eventWriters,
-} from '@rollcall/shared/events';
+import { eventCatalogue, type EventDefinition, eventTypeName, eventWriters } from '@rollcall/shared/events';
 import { z } from 'zod';
 import type { Generated } from './generate.ts';
 

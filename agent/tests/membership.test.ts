@@ -49,8 +49,8 @@ const ended = new AbortController();
 /** Approves every other request once it is kept. */
 async function approveAll(nc: NatsConnection): Promise<void> {
   const follow = { filter: 'cluster.*.requested', fromSequence: 1, signal: ended.signal };
-  for await (const { aggregate } of followEvents(nc, approverLog, follow)) {
-    if (!decidesByTest.has(aggregate.id)) await decideAs(approverLog, aggregate.id, 'approved');
+  for await (const { id } of followEvents(nc, approverLog, follow)) {
+    if (!decidesByTest.has(id)) await decideAs(approverLog, id, 'approved');
   }
 }
 

@@ -11,7 +11,10 @@ export function withHub(command: Command): Command {
 /** Flags of every command that talks to a member's API server. */
 export function withMember(command: Command): Command {
   return command
-    .option('--member-kubeconfig <file>', 'kubeconfig of the member (default: as kubectl, or the pod it runs in)')
+    .option(
+      '--member-kubeconfig <file>',
+      'kubeconfig of the member (default: as kubectl, or the pod it runs in)',
+    )
     .option('--member-context <name>', 'context of the member in it')
     .addOption(new Option('--cluster-kubeconfig <file>').hideHelp())
     .addOption(new Option('--cluster-context <name>').hideHelp());

@@ -33,7 +33,9 @@ export function addHubCommands(program: Command): void {
 
   program
     .command('serve')
-    .description('run one service of a hub: registrar, approver, rbac-provisioner, heartbeat, projector, trust-keeper')
+    .description(
+      'run one service of a hub: registrar, approver, rbac-provisioner, heartbeat, projector, trust-keeper',
+    )
     .usage('SERVICE [--config FILE] [--check] [settings]')
     .argument('[args...]')
     .allowUnknownOption()

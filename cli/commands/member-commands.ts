@@ -24,11 +24,16 @@ export function addMemberCommands(program: Command): void {
     .option('--cluster-name <name>', "name on the hub (default: the context's cluster)")
     .option('--client-id <id>', 'identity on the hub (default: the UID of kube-system)')
     .option('--labels <k=v,k=v>', 'labels to ask for; the token says which it allows')
-    .addOption(new Option('--cluster-type <type>', 'Edge: expected to be away often').choices(['Standard', 'Edge']))
+    .addOption(
+      new Option('--cluster-type <type>', 'Edge: expected to be away often').choices(['Standard', 'Edge']),
+    )
     .option('--run', 'be the agent, in the foreground')
     .option('--manifest', 'print what installs the agent in the member')
     .option('--image <name>', 'image of the agent, for --manifest')
-    .option('--state-dir <directory>', "keys of the agent, for --run (default: .rollcall-agent/<hub>/<cluster>)")
+    .option(
+      '--state-dir <directory>',
+      'keys of the agent, for --run (default: .rollcall-agent/<hub>/<cluster>)',
+    )
     .option('--timeout <duration>', 'give up when the cluster is not Ready by then (default: never)')
     .option('--dry-run', 'run the checks and stop')
     .addHelpText('after', registerExamples)
@@ -40,8 +45,15 @@ export function addMemberCommands(program: Command): void {
   const agent = program.command('agent').description('the agent of a member cluster');
   withMember(agent.command('run'))
     .description('run the agent; in a pod it finds everything in the Secrets of its namespace')
-    .option('--hub <host:port>', 'address of the hub; repeatable (default: Secret rollcall-bootstrap)', collect)
-    .option('--token <token>', 'registration token, or file:PATH (default: ROLLCALL_TOKEN, Secret rollcall-bootstrap)')
+    .option(
+      '--hub <host:port>',
+      'address of the hub; repeatable (default: Secret rollcall-bootstrap)',
+      collect,
+    )
+    .option(
+      '--token <token>',
+      'registration token, or file:PATH (default: ROLLCALL_TOKEN, Secret rollcall-bootstrap)',
+    )
     .option('--ca-cert-hash <sha256:hex>', "hash of the public key of the hub's CA; repeatable", collect)
     .option('--ca-file <file>', "the hub's CA certificate (PEM)")
     .option('--cluster-name <name>', 'name on the hub (default: ROLLCALL_CLUSTER_NAME)')

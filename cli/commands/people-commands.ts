@@ -31,7 +31,9 @@ export function addPeopleCommands(program: Command): void {
 
   for (const verdict of ['approve', 'deny'] as const) {
     withHub(program.command(verdict))
-      .description(verdict === 'approve' ? 'let a cluster in that asked to join' : 'refuse a cluster, or put it out')
+      .description(
+        verdict === 'approve' ? 'let a cluster in that asked to join' : 'refuse a cluster, or put it out',
+      )
       .argument('<id|name>', 'as `rollcall get requests` shows it')
       .option('--reason <text>', 'why; it is kept in the history')
       .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')

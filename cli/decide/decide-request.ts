@@ -37,7 +37,9 @@ export async function decideRequest(
     const { clusterName, keyFingerprint } = request.spec;
     say(`request: cluster "${clusterName}" (${request.metadata.name}), key ${keyFingerprint}`);
     if (request.status?.result === verdicts[verb].done) {
-      printResult(`cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`);
+      printResult(
+        `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`,
+      );
       return;
     }
     await writeDecision(client, request, { verb, flags });
@@ -56,7 +58,11 @@ async function writeDecision(
   const { keyFingerprint, decision } = request.spec;
   const { verdict } = verdicts[verb];
   const reason = flags.reason ?? null;
-  if (decision?.verdict === verdict && decision.keyFingerprint === keyFingerprint && (decision.reason ?? null) === reason) {
+  if (
+    decision?.verdict === verdict &&
+    decision.keyFingerprint === keyFingerprint &&
+    (decision.reason ?? null) === reason
+  ) {
     throw new RollcallError(
       'USAGE',
       `this very decision was made before and counted once (now: ${wordsOf(request.status)}); give another --reason`,

@@ -5,7 +5,11 @@ export interface RequestSpec {
   readonly clusterId: string;
   readonly clusterName: string;
   readonly keyFingerprint: string;
-  readonly decision?: { readonly verdict: string; readonly keyFingerprint?: string; readonly reason?: string };
+  readonly decision?: {
+    readonly verdict: string;
+    readonly keyFingerprint?: string;
+    readonly reason?: string;
+  };
 }
 export interface RequestStatus {
   readonly result?: string;

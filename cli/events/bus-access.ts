@@ -28,7 +28,8 @@ function readText(flag: string, path: string): string {
 
 /** The embedded hub's own files: they are there when its API server is away. */
 function embeddedAccess(flags: BusFlags): BusAccess | undefined {
-  if (flags.kubeconfig !== undefined || flags.context !== undefined || process.env['KUBECONFIG']) return undefined;
+  if (flags.kubeconfig !== undefined || flags.context !== undefined || process.env['KUBECONFIG'])
+    return undefined;
   const [creds, hub, ports] = ['ops.creds', 'hub.json', 'ports.json'].map((name) => stateFile(name));
   if (!creds || !hub || !ports) return undefined;
   const { caPem } = JSON.parse(readFileSync(hub, 'utf8')) as { caPem: string };
@@ -43,14 +44,18 @@ async function installedAccess(flags: BusFlags): Promise<BusAccess> {
   try {
     const { addresses, caPem } = await readHubInfo(client);
     const address = { servers: addresses, caPem };
-    if (flags.creds !== undefined) return { address, credentials: parseCreds(readText('--creds', flags.creds)) };
+    if (flags.creds !== undefined)
+      return { address, credentials: parseCreds(readText('--creds', flags.creds)) };
     const where = { name: 'rollcall-ops', namespace: 'rollcall-system' };
     type Secret = KubeObject & { data?: Record<string, string> };
     const encoded = (await client.get<Secret>(resources.secrets, where))?.data?.['creds'];
     if (encoded !== undefined) {
       return { address, credentials: parseCreds(Buffer.from(encoded, 'base64').toString('utf8')) };
     }
-    throw new RollcallError('NOT_FOUND', 'the hub has no Secret rollcall-ops in rollcall-system; give --creds');
+    throw new RollcallError(
+      'NOT_FOUND',
+      'the hub has no Secret rollcall-ops in rollcall-system; give --creds',
+    );
   } finally {
     client.close();
   }
@@ -65,7 +70,9 @@ export async function busAccess(flags: BusFlags): Promise<BusAccess> {
   if (server === undefined && caFile === undefined) {
     const embedded = embeddedAccess(flags);
     if (!embedded) return installedAccess(flags);
-    return creds === undefined ? embedded : { ...embedded, credentials: parseCreds(readText('--creds', creds)) };
+    return creds === undefined
+      ? embedded
+      : { ...embedded, credentials: parseCreds(readText('--creds', creds)) };
   }
   if (server === undefined || caFile === undefined || creds === undefined) {
     throw new RollcallError('USAGE', '--server, --ca-file and --creds go together');

@@ -27,7 +27,9 @@ export function sinceMs(text: string, nowMs: number): number {
 function parseType(text: string): { kind: string | undefined; type: string } {
   const [first = '', second, ...rest] = text.split('.');
   const [kind, type] = second === undefined ? [undefined, first] : [first, second];
-  const isKnown = eventCatalogue.some((one) => one.type === type && (kind === undefined || one.kind === kind));
+  const isKnown = eventCatalogue.some(
+    (one) => one.type === type && (kind === undefined || one.kind === kind),
+  );
   if (isKnown && rest.length === 0) return { kind, type };
   const types = [...new Set(eventCatalogue.map((one) => `${one.kind}.${one.type}`))].join(', ');
   throw new RollcallError('USAGE', `--type "${text}" is no type of event; there are ${types}`);

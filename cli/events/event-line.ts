@@ -71,7 +71,9 @@ function line(
 
 /** One event in one line: when, what, who, by whom, why. */
 export function eventLine(event: StoredEvent, { hasColour, clusterName }: LineStyle): string {
-  const rest = [causeText(event.by), `${event.reason}: ${event.message}`].filter((text) => text !== '').join(', ');
+  const rest = [causeText(event.by), `${event.reason}: ${event.message}`]
+    .filter((text) => text !== '')
+    .join(', ');
   return line(
     {
       atMs: event.timeMs,
@@ -85,7 +87,10 @@ export function eventLine(event: StoredEvent, { hasColour, clusterName }: LineSt
 }
 
 /** What is heard now and may pass without being stored. */
-export function liveLine({ clusterId, state, reason, atMs }: LiveMessage, { hasColour, clusterName }: LineStyle): string {
+export function liveLine(
+  { clusterId, state, reason, atMs }: LiveMessage,
+  { hasColour, clusterName }: LineStyle,
+): string {
   return line(
     {
       atMs,

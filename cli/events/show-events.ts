@@ -1,4 +1,4 @@
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { connectBus, type EventLog, followEvents, openEventLog } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { printResult, say } from '../output.ts';
@@ -75,8 +75,12 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
   }
 }
 
+/** A newer version wrote it, or it is damaged: the rest is shown all the same. */
+function onSkip(error: Error): void {
+  say(`left out: ${error.message}`);
+}
+
 async function showPast(log: EventLog, filter: EventFilter, printer: Printer): Promise<void> {
-  const onSkip = (error: Error): void => say(`left out: ${error.message}`);
   for await (const event of log.scan({ filter: filter.subject, onSkip })) {
     if (filter.matches(event)) await printer.event(event);
   }
@@ -89,14 +93,18 @@ async function follow(
 ): Promise<void> {
   const ending = new AbortController();
   void untilStopSignal().then(() => ending.abort());
-  nc.subscribe(`rollcall.live.${clusterId ?? '*'}`, {
-    callback: (error, message) => {
-      const live = error ? undefined : parseLive(message.subject, message.data);
-      if (live) printer.live(live).catch(() => undefined);
-    },
-  });
+  const live = showLive(nc.subscribe(`rollcall.live.${clusterId ?? '*'}`), printer);
   const options = { filter: filter.subject, fromSequence: 1, signal: ending.signal };
   for await (const event of followEvents(nc, log, options)) {
     if (filter.matches(event)) await printer.event(event);
+  }
+  await nc.close();
+  await live;
+}
+
+async function showLive(subscription: Subscription, printer: Printer): Promise<void> {
+  for await (const message of subscription) {
+    const live = parseLive(message.subject, message.data);
+    if (live) await printer.live(live);
   }
 }

@@ -54,7 +54,8 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
   const resource = resourceOfName(kind);
   const client = openHub(flags);
   try {
-    const namespace = flags.namespace ?? (resource.namespaced && names.length > 0 ? 'rollcall-join' : undefined);
+    const namespace =
+      flags.namespace ?? (resource.namespaced && names.length > 0 ? 'rollcall-join' : undefined);
     const path = pathOf(resource, namespace);
     if (flags.output === 'table' || flags.output === 'wide') {
       const tables = await readTables(client, path, names);
@@ -70,13 +71,21 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
   }
 }
 
-async function readTables(client: KubeClient, path: string, names: readonly string[]): Promise<ServerTable[]> {
+async function readTables(
+  client: KubeClient,
+  path: string,
+  names: readonly string[],
+): Promise<ServerTable[]> {
   if (names.length === 0) return readPages<ServerTable & Page>(client, path, asTable);
   const paths = names.map((name) => `${path}/${encodeURIComponent(name)}`);
   return Promise.all(paths.map((one) => read<ServerTable>(client, one, asTable)));
 }
 
-async function readObjects(client: KubeClient, path: string, names: readonly string[]): Promise<ObjectList['items']> {
+async function readObjects(
+  client: KubeClient,
+  path: string,
+  names: readonly string[],
+): Promise<ObjectList['items']> {
   if (names.length === 0) {
     return (await readPages<ObjectList>(client, path, 'application/json')).flatMap(({ items }) => items);
   }
@@ -90,7 +99,8 @@ function printObjects(
 ): void {
   const { resource, names, output } = how;
   if (output === 'name') {
-    for (const { metadata } of objects) printResult(`${resource.kind.toLowerCase()}.${resource.group}/${metadata.name}`);
+    for (const { metadata } of objects)
+      printResult(`${resource.kind.toLowerCase()}.${resource.group}/${metadata.name}`);
     return;
   }
   // One name gives the object itself, as with kubectl; everything else a list.

@@ -9,7 +9,14 @@ const kinds: readonly { readonly resource: Resource; readonly names: readonly st
   },
   {
     resource: resources.clusterRegistrationRequests,
-    names: ['requests', 'request', 'clusterregistrationrequests', 'clusterregistrationrequest', 'clsrr', 'rcr'],
+    names: [
+      'requests',
+      'request',
+      'clusterregistrationrequests',
+      'clusterregistrationrequest',
+      'clsrr',
+      'rcr',
+    ],
   },
   {
     resource: resources.clusterRegistrationTokens,

@@ -33,6 +33,11 @@ export function renderTable(table: ServerTable, options: { wide: boolean; withNa
   const all = [[...(options.withNamespace ? ['NAMESPACE'] : []), ...titles], ...lines];
   const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)));
   return all
-    .map((line) => line.map((text, column) => text.padEnd((widths[column] ?? 0) + gap)).join('').trimEnd())
+    .map((line) =>
+      line
+        .map((text, column) => text.padEnd((widths[column] ?? 0) + gap))
+        .join('')
+        .trimEnd(),
+    )
     .join('\n');
 }

@@ -20,7 +20,9 @@ export function parseServeFlags(
   const command = new Command(`rollcall serve ${name}`)
     .exitOverride()
     .showHelpAfterError('hint: Run the same command with --help to see what it takes.')
-    .description(`Run the service ${name}. Flags win over variables, variables over the file, the file over defaults.`)
+    .description(
+      `Run the service ${name}. Flags win over variables, variables over the file, the file over defaults.`,
+    )
     .option('--config <file>', 'YAML file with the settings below, in camelCase')
     .option('--check', 'check the settings and stop');
   const options = service.settings.map(({ flag, variable, description }) => ({

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
-import { apiVersionOf, type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import {
+  apiVersionOf,
+  type KubeClient,
+  type KubeObject,
+  resources,
+  type StoredObject,
+} from '@rollcall/shared/kubernetes';
 import { createRegistrationToken } from '@rollcall/shared/trust';
 import { durationFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
@@ -53,7 +59,10 @@ export function tokenSpec(publicKey: string, flags: CreateTokenFlags): TokenSpec
 function parseUses(text: string): number | 'unlimited' {
   if (text === 'unlimited') return text;
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
-  throw new RollcallError('USAGE', `--uses "${text}" is neither a number of 1 or more nor the word unlimited`);
+  throw new RollcallError(
+    'USAGE',
+    `--uses "${text}" is neither a number of 1 or more nor the word unlimited`,
+  );
 }
 
 /**
@@ -88,17 +97,24 @@ async function untilTaken(client: KubeClient, made: StoredObject<TokenObject>): 
   const taken = await waitForObject<TokenObject>(client, on, ({ status }) =>
     (status?.conditions ?? []).some(({ type, status: is }) => type === 'Ready' && is === 'True'),
   );
-  if (!taken) say(`the hub has not taken the token within ${takenWithinMs / 1000} s; it works as soon as the hub has`);
+  if (!taken)
+    say(`the hub has not taken the token within ${takenWithinMs / 1000} s; it works as soon as the hub has`);
   return taken ?? made;
 }
 
-function printToken(made: { hub: HubInfo; flags: CreateTokenFlags; object: TokenObject; text: string }): void {
+function printToken(made: {
+  hub: HubInfo;
+  flags: CreateTokenFlags;
+  object: TokenObject;
+  text: string;
+}): void {
   const { hub, flags, object, text } = made;
   const { name, namespace } = object.metadata;
   const { uses = 1, ttl, clusterName } = object.spec ?? {};
   const command = registerCommand(hub, { token: text, clusterName });
   const expires = object.status?.expires;
-  const times = uses === 1 ? 'one cluster' : uses === 'unlimited' ? 'any number of clusters' : `${uses} clusters`;
+  const times =
+    uses === 1 ? 'one cluster' : uses === 'unlimited' ? 'any number of clusters' : `${uses} clusters`;
   const named = clusterName === undefined ? '' : ` named "${clusterName}"`;
   const until = expires === undefined ? `for ${ttl}` : expires === 'never' ? 'for ever' : `until ${expires}`;
   say(`token ${namespace}/${name}: good for ${times}${named}, ${until}`);

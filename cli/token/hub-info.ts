@@ -22,7 +22,12 @@ export async function findHubInfo(client: Pick<KubeClient, 'get'>): Promise<HubI
   const found = await client.get<ConfigMap>(resources.configMaps, where);
   const { hubId, addresses, caBundle, caCertHash } = found?.data ?? {};
   if (!hubId || !addresses || !caBundle || !caCertHash) return undefined;
-  return { hubId, addresses: addresses.split(',').map((address) => address.trim()), caPem: caBundle, caCertHash };
+  return {
+    hubId,
+    addresses: addresses.split(',').map((address) => address.trim()),
+    caPem: caBundle,
+    caCertHash,
+  };
 }
 
 /** @throws RollcallError HUB_MISSING */

@@ -17,9 +17,13 @@ export function registerCommand(
 ): string {
   const isOneName = options.clusterName !== undefined && !/[*?]/.test(options.clusterName);
   const words = [
-    ...['rollcall', 'register', hub.addresses.join(',')],
-    ...['--token', options.token],
-    ...['--ca-cert-hash', hub.caCertHash],
+    'rollcall',
+    'register',
+    hub.addresses.join(','),
+    '--token',
+    options.token,
+    '--ca-cert-hash',
+    hub.caCertHash,
     ...(isOneName ? ['--cluster-name', options.clusterName ?? ''] : []),
     '--run',
   ];

@@ -80,10 +80,7 @@ export async function up(options: UpOptions): Promise<number> {
   const signalled = untilSignal();
   const isFirst = !existsSync(join(stateDir, 'hub.json'));
   say('up', isFirst ? `making a new hub in "${stateDir}"` : `going on with the hub in "${stateDir}"`);
-  let unexpected: (error: RollcallError) => void = () => undefined;
-  const broken = new Promise<never>((_, reject) => {
-    unexpected = reject;
-  });
+  const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
   await using hub = await startEmbeddedHub({
     stateDir,
@@ -91,7 +88,7 @@ export async function up(options: UpOptions): Promise<number> {
     ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
     onProgress: (message) => say('up', message),
     onUnexpectedExit: (child, how) =>
-      unexpected(
+      breakOff(
         new RollcallError('CHILD_FAILED', `${child.name} ended (${how})\n${child.lastLogLines().join('\n')}`),
       ),
   });

@@ -107,14 +107,13 @@ function play(history: History, next: Step, at: number): readonly EventDraft[] {
 function violations(history: History, before: History['record'], next: Step): string[] {
   const { decision } = history.record;
   if (!decision) return [];
-  const out = decision.revokedKeys.map((revoked) => revoked.key);
+  const out = new Set(decision.revokedKeys.map((revoked) => revoked.key));
   const wasIn = before.decision?.approvedKey;
   const isIn = decision.approvedKey;
   const found: string[] = [];
-  if (isIn !== undefined && out.includes(isIn)) found.push('a key is in and taken back');
+  if (isIn !== undefined && out.has(isIn)) found.push('a key is in and taken back');
   if (decision.verdict === 'approved' && isIn !== decision.key) found.push('the approved key is not in');
-  if (wasIn !== undefined && isIn !== wasIn && !out.includes(wasIn))
-    found.push('a key that was in is forgotten');
+  if (wasIn !== undefined && isIn !== wasIn && !out.has(wasIn)) found.push('a key that was in is forgotten');
   if (next.do !== 'judge' || isIn === wasIn) return found;
   // From here on a policy has let a key in, or put one out.
   if (isIn === undefined) return wasIn === undefined ? found : [...found, 'a policy put a member out'];

@@ -46,6 +46,9 @@ export interface EngineOutput {
   storm(change: 'begins' | 'ends', silent: number, known: number): void;
 }
 
+/** What the columns can hold: 49 days. */
+const longestMs = 2 ** 32 - 1;
+
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 
 function hashOfKey(key: string): number {
@@ -117,8 +120,8 @@ export class LivenessEngine {
       table.connections[slot] = 0;
       table.set(slot, marks.connectionLost, false);
     }
-    table.intervalMs[slot] = cluster.intervalMs;
-    table.graceMs[slot] = cluster.graceMs;
+    table.intervalMs[slot] = Math.min(cluster.intervalMs, longestMs);
+    table.graceMs[slot] = Math.min(cluster.graceMs, longestMs);
     table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, cluster.lastBeatMs);
     if (!table.has(slot, marks.writing) && table.stateOf(slot) !== cluster.state) {
       this.#setState(slot, cluster);

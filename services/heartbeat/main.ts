@@ -14,7 +14,7 @@ import { knownCluster, readKnownClusters } from './known-clusters.ts';
 import { LivenessEngine } from './liveness-engine.ts';
 import { livenessStates } from './cluster-table.ts';
 import { membershipOf } from './membership.ts';
-import { receiveBeats } from './receive-beats.ts';
+import { type BeatReceiver, receiveBeats } from './receive-beats.ts';
 import { watchRecords } from './record-watch.ts';
 import { joinSiblings } from './siblings.ts';
 import { readStorm, writeStorm } from './storm-log.ts';
@@ -60,6 +60,7 @@ async function work(
   config: HeartbeatConfig,
 ): Promise<ServiceWork> {
   let writer: TransitionWriter | undefined;
+  let beats: BeatReceiver | undefined;
   const stormWrites = new Set<Promise<void>>();
   const live = (clusterId: string, state: string, reason: string) => {
     if (!nc.isClosed())
@@ -78,7 +79,7 @@ async function work(
       wish: (wish) => writer?.write(wish),
       live,
       storm(change, silent, known) {
-        logger.warn({ count: silent, state: change }, 'a large part of the fleet went silent together');
+        logger.warn({ count: silent, state: change }, 'storm: a large part of the fleet is silent together');
         const writing = writeStorm(log, { change, silent, known, nowMs: clock.hubMs() })
           .catch((thrown: unknown) =>
             logger.error({ err: toRollcallError(thrown) }, 'storm could not be written'),
@@ -120,8 +121,10 @@ async function work(
     },
     changed(clusterId, record) {
       const member = membershipOf(record);
+      const wasKnown = engine.stateOf(clusterId) !== undefined;
       if (member) engine.put(knownCluster(clusterId, member, clock), clock.monotonicMs());
       else engine.remove(clusterId, clock.monotonicMs());
+      if (member && !wasKnown) beats?.hearAgain(clusterId);
     },
   });
 
@@ -148,7 +151,8 @@ async function work(
   );
   if (await readStorm(log)) engine.holdForStorm(clock.monotonicMs());
   await readAll();
-  const beats = receiveBeats(nc, { engine, log, clock, logger });
+  const receiver = receiveBeats(nc, { engine, log, clock, logger });
+  beats = receiver;
   await nc.flush();
   listenAfresh();
 
@@ -182,9 +186,9 @@ async function work(
     everySecond() {
       for (const state of livenessStates)
         metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state });
-      metrics.gauge('rollcall_beats_total', beats.counts.taken);
-      metrics.gauge('rollcall_beats_unknown_total', beats.counts.unknown);
-      metrics.gauge('rollcall_beats_malformed_total', beats.counts.malformed);
+      metrics.gauge('rollcall_beats_total', receiver.counts.taken);
+      metrics.gauge('rollcall_beats_unknown_total', receiver.counts.unknown);
+      metrics.gauge('rollcall_beats_malformed_total', receiver.counts.malformed);
       metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);
     },
   });
@@ -193,9 +197,9 @@ async function work(
     async drain() {
       stopTime();
       for (const subscription of notices) subscription.unsubscribe();
-      siblings.stop();
-      await Promise.all([beats.stop(), watch.stop()]);
+      await Promise.all([receiver.stop(), watch.stop()]);
       await writer.drain();
+      siblings.stop();
       await Promise.allSettled(stormWrites);
     },
   };

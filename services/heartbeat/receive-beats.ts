@@ -15,6 +15,11 @@ const lookUpsAtOnce = 64;
 export interface BeatReceiver {
   /** How many beats came; of ids that are no members; with a body that is no beat. */
   readonly counts: { taken: number; unknown: number; malformed: number };
+  /**
+   * Takes the beat that was ignored because its cluster was no member yet: a read can be a moment behind the admission, and
+   * the next beat is a whole interval away.
+   */
+  hearAgain(clusterId: string): void;
   stop(): Promise<void>;
 }
 
@@ -72,6 +77,11 @@ export function receiveBeats(
   );
   return {
     counts,
+    hearAgain(clusterId) {
+      const bytes = Buffer.from(clusterId, 'latin1');
+      const nowMs = clock.monotonicMs();
+      if (unknown.has(bytes, 0, nowMs)) engine.hear(bytes, 0, bytes.length, 0, nowMs);
+    },
     async stop() {
       for (const subscription of subscriptions) subscription.unsubscribe();
       await Promise.allSettled(lookUps);

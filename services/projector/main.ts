@@ -12,7 +12,6 @@ import {
   type ServiceWork,
 } from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
-import { ensureDefaultSet } from './default-set.ts';
 import { createProjection, type Projection, retryInMs } from './projection.ts';
 import { clusterKey, keyOfEvent, markForeignChanges, markWholeHistory, setKey } from './what-is-dirty.ts';
 
@@ -39,13 +38,8 @@ function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
 }
 
 /** Everything is compared once, and then what happens is followed. */
-async function follow(
-  context: ServiceContext,
-  client: KubeClient,
-  { view, dirty }: Projection,
-): Promise<Consumption> {
+async function follow(context: ServiceContext, { view, dirty }: Projection): Promise<Consumption> {
   const { nc, log, logger } = context;
-  await ensureDefaultSet(client, logger);
   const count = await markWholeHistory(log, dirty, logger);
   for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
   logger.info({ count }, 'comparing everything');
@@ -79,7 +73,7 @@ async function work(
     followFacts(context, projection);
     for (let failures = 1; consumption === undefined && !signal.aborted; failures++) {
       try {
-        consumption = await follow(context, client, projection);
+        consumption = await follow(context, projection);
       } catch (thrown) {
         const err = toRollcallError(thrown);
         const delayMs = retryInMs(err, failures);

@@ -1,23 +1,21 @@
-import {
-  jetstream,
-  JetStreamApiError,
-  JetStreamError,
-  jetstreamManager,
-  type StoredMsg,
-} from '@nats-io/jetstream';
-import { errors, headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
+import { jetstream, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   aggregateSubjects,
   type AggregateId,
   type AggregateRecord,
   decodeEvent,
+  digestOf,
   encodeEvent,
   type EncodedEvent,
   type EventDraft,
   foldRecord,
+  type Head,
   type StoredEvent,
 } from '@rollcall/shared/events';
+import { asBusError } from './bus-error.ts';
+import { directGet } from './direct-get.ts';
 
 /** What set an append off: carried from the agent's request to the last projected status. */
 export interface Trace {
@@ -27,7 +25,11 @@ export interface Trace {
 
 /** The history of everything: stream EVENTS. */
 export interface EventLog {
-  /** The newest event of each type of one aggregate, folded. One read. */
+  /**
+   * The newest event of each type of one aggregate, folded. One read. Garbage on its subjects (a writer of one type could
+   * have been taken over) is no part of the record, but the next event is appended after it.
+   * @throws RollcallError EVENT_VERSION_UNKNOWN while a newer Rollcall's event is among them, BUS_UNREACHABLE
+   */
   read(aggregate: AggregateId): Promise<AggregateRecord>;
   /** The newest event of each type of every aggregate that the filter names (`policy.*.*`), at most 1,000 subjects. */
   readAll(filter: string): Promise<StoredEvent[]>;
@@ -45,10 +47,6 @@ export interface EventLog {
 }
 
 const stream = 'EVENTS';
-/** "wrong last sequence", and the same while another append is in flight (measured at three replicas). */
-const conflictCodes = new Set([10_071, 10_164]);
-/** Too many batches at once: nothing was stored. */
-const batchLimitCodes = new Set([10_210, 10_176]);
 const scanBatch = 500;
 
 function decodeStored(message: StoredMsg): StoredEvent {
@@ -60,39 +58,19 @@ function decodeStored(message: StoredMsg): StoredEvent {
   });
 }
 
+/** Where garbage stands: whatever comes next must be appended after it, or the aggregate could never go on. */
+function garbageHead(message: StoredMsg, epoch: number): Head {
+  const { subject, seq: sequence, data } = message;
+  const eventId = message.header.get('ce-id');
+  return { epoch, sequence, digest: digestOf(subject, eventId, data) };
+}
+
 function toHeaders(event: EncodedEvent): MsgHdrs {
   const all = headers();
   for (const [name, value] of Object.entries(event.headers)) all.set(name, value);
   all.set('Nats-Expected-Last-Subject-Sequence', String(event.expectedSequence));
   all.set('Nats-Expected-Last-Subject-Sequence-Subject', event.filter);
   return all;
-}
-
-/**
- * Our words for what the bus says. An append whose answer was lost may have been stored: whoever gets BUS_UNREACHABLE reads
- * the aggregate again before it decides again.
- */
-function asRollcallError(cause: unknown): unknown {
-  if (cause instanceof JetStreamApiError) {
-    const isLostRace = conflictCodes.has(cause.code) || batchLimitCodes.has(cause.code);
-    return isLostRace ? new RollcallError('APPEND_CONFLICT', 'another writer was faster', { cause }) : cause;
-  }
-  if (cause instanceof RollcallError || cause instanceof errors.PermissionViolationError) return cause;
-  const isBusAway =
-    cause instanceof errors.TimeoutError ||
-    cause instanceof errors.RequestError ||
-    cause instanceof errors.ConnectionError ||
-    cause instanceof errors.ClosedConnectionError ||
-    cause instanceof errors.DrainingConnectionError ||
-    cause instanceof JetStreamError;
-  return isBusAway
-    ? new RollcallError('BUS_UNREACHABLE', `the bus did not answer: ${cause.message}`, { cause })
-    : cause;
-}
-
-/** The server's word for "no message from there on"; the library throws it although it is an ordinary end. */
-function isNothingThere(cause: unknown): boolean {
-  return cause instanceof JetStreamError && 'code' in cause && cause.code === 404;
 }
 
 /** @param options.source - CloudEvents source, `/rollcall/<service>` */
@@ -104,19 +82,8 @@ export async function openEventLog(
   const { direct } = await jetstreamManager(nc, { checkAPI: false });
   const nowMs = options.nowMs ?? Date.now;
 
-  async function lastOf(subject: string): Promise<StoredEvent[]> {
-    const found: StoredEvent[] = [];
-    try {
-      for await (const message of await direct.getLastMessagesFor(stream, {
-        multi_last: [subject],
-        batch: 1000,
-      })) {
-        found.push(decodeStored(message));
-      }
-    } catch (cause) {
-      throw asRollcallError(cause);
-    }
-    return found;
+  async function lastOf(subject: string): Promise<StoredMsg[]> {
+    return directGet(direct, stream, { multi_last: [subject], batch: 1000 });
   }
 
   /** All but the last are sent ahead; only the commit waits for an answer (one round trip, measured with 400 at once). */
@@ -136,36 +103,42 @@ export async function openEventLog(
   }
 
   return {
-    read: async (aggregate) => foldRecord(aggregate, await lastOf(aggregateSubjects(aggregate).subject)),
-    readAll: (filter) => lastOf(`rollcall.events.${filter}`),
+    async read(aggregate) {
+      const messages = await lastOf(aggregateSubjects(aggregate).subject);
+      const events: StoredEvent[] = [];
+      let garbage: Head | undefined;
+      for (const message of messages) {
+        try {
+          events.push(decodeStored(message));
+        } catch (error) {
+          if (!(error instanceof RollcallError) || error.code !== 'EVENT_INVALID') throw error;
+          if (!garbage || message.seq > garbage.sequence) garbage = garbageHead(message, options.epoch);
+        }
+      }
+      return foldRecord(aggregate, events, garbage);
+    },
+    readAll: async (filter) => (await lastOf(`rollcall.events.${filter}`)).map(decodeStored),
     async *scan({ filter = '>', fromSequence = 1, onSkip }) {
       let next = fromSequence;
       for (;;) {
-        let seen = 0;
-        const batch = await direct.getBatch(stream, {
+        const messages = await directGet(direct, stream, {
           seq: next,
           batch: scanBatch,
           next_by_subj: `rollcall.events.${filter}`,
         });
-        try {
-          for await (const message of batch) {
-            seen++;
-            next = message.seq + 1;
-            let event: StoredEvent;
-            try {
-              event = decodeStored(message);
-            } catch (error) {
-              if (!(error instanceof RollcallError)) throw error;
-              onSkip?.(error);
-              continue;
-            }
-            yield event;
+        for (const message of messages) {
+          next = message.seq + 1;
+          let event: StoredEvent;
+          try {
+            event = decodeStored(message);
+          } catch (error) {
+            if (!(error instanceof RollcallError)) throw error;
+            onSkip?.(error);
+            continue;
           }
-        } catch (cause) {
-          if (isNothingThere(cause)) return;
-          throw asRollcallError(cause);
+          yield event;
         }
-        if (seen < scanBatch) return;
+        if (messages.length < scanBatch) return;
       }
     },
     async append(drafts, trace) {
@@ -177,7 +150,7 @@ export async function openEventLog(
         if (events.length > 1) await appendBatch(events);
         else await js.publish(first.subject, first.body, { headers: toHeaders(first) });
       } catch (cause) {
-        throw asRollcallError(cause);
+        throw asBusError(cause);
       }
     },
   };

@@ -2,6 +2,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { isSafeId } from '@rollcall/shared/events';
+import { asBusError } from './bus-error.ts';
 
 const count = z.int().min(0);
 const resources = z.record(z.string().max(63), z.string().max(32));
@@ -37,6 +38,7 @@ const stream = 'FACTS';
 
 /** The newest facts of each cluster: state, not history (decision 4). */
 export interface FactStore {
+  /** @throws RollcallError BUS_UNREACHABLE */
   put(clusterId: string, facts: Facts, epoch: number): Promise<void>;
   get(clusterId: string): Promise<{ facts: Facts; sequence: number; epoch: number } | undefined>;
 }
@@ -49,10 +51,17 @@ export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
       if (!isSafeId(clusterId)) throw new TypeError('unsafe cluster id');
       const meta = headers();
       meta.set('rollcall-epoch', String(epoch));
-      await js.publish(`rollcall.facts.${clusterId}`, JSON.stringify(facts), { headers: meta });
+      try {
+        await js.publish(`rollcall.facts.${clusterId}`, JSON.stringify(facts), { headers: meta });
+      } catch (cause) {
+        throw asBusError(cause);
+      }
     },
     async get(clusterId) {
-      const message = await direct.getMessage(stream, { last_by_subj: `rollcall.facts.${clusterId}` });
+      const query = { last_by_subj: `rollcall.facts.${clusterId}` };
+      const message = await direct.getMessage(stream, query).catch((cause: unknown) => {
+        throw asBusError(cause);
+      });
       if (!message) return undefined;
       const facts = factsSchema.safeParse(JSON.parse(message.string()));
       if (!facts.success) return undefined;

@@ -1,4 +1,5 @@
-import { jetstream, type JsMsg } from '@nats-io/jetstream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ConsumerMessages, jetstream, type JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
@@ -10,6 +11,12 @@ import { afterFailure } from './after-failure.ts';
 const stream = 'EVENTS';
 /** Half of the consumer's ack_wait: a slow handler is not mistaken for a dead one. */
 const workingIntervalMs = 15_000;
+/**
+ * A server that is back but whose JetStream is not yet lets the first pull fall on deaf ears; missed heartbeats are what
+ * makes the library pull again. With its own default that takes half a minute.
+ */
+const pull = { max_messages: 256, expires: 10_000, idle_heartbeat: 1000, bind: true } as const;
+const consumeAgainAfterMs = 1000;
 
 export interface ConsumeOptions {
   readonly service: ConsumingService;
@@ -70,37 +77,74 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     options.onDead?.(error);
   }
 
-  async function handleMessage(message: JsMsg): Promise<void> {
-    const working = setInterval(() => message.working(), workingIntervalMs);
-    try {
-      const event = decodeMessage(message);
-      if (options.ordered === false) await options.handle(event);
-      else await queue(`${event.kind}.${event.id}`, () => options.handle(event));
-      message.ack();
-    } catch (thrown) {
-      const error = toRollcallError(thrown);
-      const next = afterFailure(error, message.info.deliveryCount);
-      if (next.kind === 'bury') {
-        await bury(message, error).catch(() => message.nak(next.orElseDelayMs));
-        return;
-      }
+  async function afterThrow(message: JsMsg, thrown: unknown): Promise<void> {
+    const error = toRollcallError(thrown);
+    const next = afterFailure(error, message.info.deliveryCount);
+    if (next.kind === 'again') {
       logger.warn({ err: error, seq: message.seq, delayMs: next.delayMs }, 'event will be handled again');
       message.nak(next.delayMs);
+      return;
+    }
+    try {
+      await bury(message, error);
+    } catch (cause) {
+      logger.warn({ err: toRollcallError(cause), seq: message.seq }, 'event could not be buried yet');
+      message.nak(next.orElseDelayMs);
+    }
+  }
+
+  async function handleMessage(message: JsMsg): Promise<void> {
+    const event = decodeMessage(message);
+    if (options.ordered === false) await options.handle(event);
+    else await queue(`${event.kind}.${event.id}`, () => options.handle(event));
+  }
+
+  /** Never rejects: on a closed connection even saying so is impossible, and the event is delivered again by itself. */
+  async function settle(message: JsMsg): Promise<void> {
+    const working = setInterval(() => {
+      if (!nc.isClosed()) message.working();
+    }, workingIntervalMs);
+    try {
+      await handleMessage(message).then(
+        () => message.ack(),
+        (thrown: unknown) => afterThrow(message, thrown),
+      );
+    } catch (thrown) {
+      logger.warn({ err: toRollcallError(thrown), seq: message.seq }, 'event could not be acknowledged');
     } finally {
       clearInterval(working);
     }
   }
 
-  const messages = await consumer.consume({
-    max_messages: 256,
-    callback: (message) => {
-      const work = handleMessage(message).finally(() => running.delete(work));
-      running.add(work);
-    },
-  });
+  function take(message: JsMsg): void {
+    const work = settle(message).finally(() => running.delete(work));
+    running.add(work);
+  }
+
+  const start = (): Promise<ConsumerMessages> => consumer.consume({ ...pull, callback: take });
+  let messages = await start();
+  let isDraining = false;
+
+  /** The library ends a consumption for good at errors that it takes for final; a service goes on until it is told to stop. */
+  async function consumeOn(): Promise<void> {
+    for (;;) {
+      const why = await messages.closed();
+      if (isDraining || nc.isClosed()) return;
+      logger.error({ err: toRollcallError(why ?? 'no reason given') }, 'consumption ended and starts again');
+      await delay(consumeAgainAfterMs);
+      if (isDraining || nc.isClosed()) return;
+      messages = await start();
+    }
+  }
+  const consuming = consumeOn().catch((error: unknown) =>
+    logger.error({ err: toRollcallError(error) }, 'consumption ended'),
+  );
+
   return {
     async drain() {
+      isDraining = true;
       await messages.close();
+      await consuming;
       await Promise.allSettled(running);
     },
     running: () => running.size,

@@ -74,7 +74,8 @@ export function createEventId(nowMs: number): string {
   return nowMs.toString(16).padStart(12, '0') + randomBytes(10).toString('hex');
 }
 
-function digestOf(subject: string, eventId: string, body: Uint8Array): string {
+/** What the next event of the aggregate names as its predecessor. */
+export function digestOf(subject: string, eventId: string, body: Uint8Array): string {
   return `sha256:${createHash('sha256').update(`${subject}\n${eventId}\n`).update(body).digest('hex')}`;
 }
 
@@ -145,8 +146,8 @@ export function decodeEvent(message: {
   }
   const body = definition.body.safeParse(json);
   const timeMs = Date.parse(header('ce-time'));
-  if (!body.success || definition.type !== place.type || Number.isNaN(timeMs)) {
-    const why = body.success ? 'type or time do not fit' : body.error.message;
+  if (!body.success || definition.type !== place.type || definition.kind !== place.kind || Number.isNaN(timeMs)) {
+    const why = body.success ? 'kind, type or time do not fit' : body.error.message;
     throw new RollcallError('EVENT_INVALID', `event ${sequence} on "${subject}": ${why}`);
   }
   const eventId = header('ce-id');

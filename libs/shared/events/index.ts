@@ -10,6 +10,7 @@ export {
 export {
   createEventId,
   decodeEvent,
+  digestOf,
   draft,
   encodeEvent,
   type EncodedEvent,

@@ -22,17 +22,28 @@ export function isNewer(a: Pick<Head, 'epoch' | 'sequence'>, b: Pick<Head, 'epoc
   return a.epoch > b.epoch || (a.epoch === b.epoch && a.sequence > b.sequence);
 }
 
-/** Folds events of one aggregate, in any order, with the newest of each owner kept. */
-export function foldRecord(aggregate: AggregateId, events: Iterable<StoredEvent>): AggregateRecord {
+/**
+ * Folds events of one aggregate, in any order, with the newest of each owner kept.
+ *
+ * The head is the last message in the stream whatever epoch it claims: the next append is checked against that one.
+ * @param garbage - where the last undecodable message stands, if there is one
+ */
+export function foldRecord(
+  aggregate: AggregateId,
+  events: Iterable<StoredEvent>,
+  garbage?: Head,
+): AggregateRecord {
   const lastOf: Partial<Record<EventWriter, StoredEvent>> = {};
   let newest: StoredEvent | undefined;
+  let last: Head | undefined = garbage;
   for (const event of events) {
     const { writer } = event.definition;
     const before = lastOf[writer];
     if (!before || isNewer(event, before)) lastOf[writer] = event;
     if (!newest || isNewer(event, newest)) newest = event;
+    if (!last || event.sequence > last.sequence) last = event;
   }
-  const head = newest && { epoch: newest.epoch, sequence: newest.sequence, digest: newest.digest };
+  const head = last && { epoch: last.epoch, sequence: last.sequence, digest: last.digest };
   return { aggregate, head, newest, lastOf };
 }
 

@@ -1,0 +1,26 @@
+# One image for everything of Rollcall: `rollcall serve NAME`, `rollcall agent run`, `rollcall up`.
+FROM node:24-bookworm-slim AS build
+WORKDIR /src
+COPY . .
+RUN npm ci && npm run build && cd dist && rm -rf node_modules && npm ci --omit=dev --ignore-scripts
+
+FROM gcr.io/distroless/nodejs24-debian12:nonroot AS rollcall
+WORKDIR /app
+COPY --from=build --chown=nonroot:nonroot /src/dist /app
+ENTRYPOINT ["/nodejs/bin/node", "/app/cli/main.js"]
+
+# The embedded hub, for trying it out: the same image with the servers that `rollcall up` starts.
+FROM rollcall AS embedded-hub
+COPY --from=nats:2.15.2 /nats-server /usr/local/bin/nats-server
+COPY --from=registry.k8s.io/etcd:3.6.16-0 /usr/local/bin/etcd /usr/local/bin/etcd
+COPY --from=registry.k8s.io/kube-apiserver:v1.36.3 /usr/local/bin/kube-apiserver /usr/local/bin/kube-apiserver
+COPY --from=registry.k8s.io/kube-controller-manager:v1.36.3 /usr/local/bin/kube-controller-manager /usr/local/bin/kube-controller-manager
+COPY --from=registry.k8s.io/kubectl:v1.36.3 /bin/kubectl /usr/local/bin/kubectl
+ENV ROLLCALL_NATS_SERVER=/usr/local/bin/nats-server \
+    ROLLCALL_ETCD=/usr/local/bin/etcd \
+    ROLLCALL_KUBE_APISERVER=/usr/local/bin/kube-apiserver \
+    ROLLCALL_KUBE_CONTROLLER_MANAGER=/usr/local/bin/kube-controller-manager \
+    ROLLCALL_KUBECTL=/usr/local/bin/kubectl \
+    ROLLCALL_HOME=/state
+VOLUME /state
+CMD ["up"]

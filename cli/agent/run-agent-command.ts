@@ -1,0 +1,119 @@
+import {
+  createLogLines,
+  directoryKeyStore,
+  formatHubAddress,
+  type HubTrust,
+  type OnPhase,
+  runAgent,
+  secretKeyStore,
+} from '@rollcall/agent';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { KubeObject } from '@rollcall/shared/kubernetes';
+import { createKubeClient } from '@rollcall/shared/kubernetes/client';
+import { resources } from '@rollcall/shared/kubernetes/resources';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { parseLabels } from '../labels-flag.ts';
+import { memberAccess, type MemberFlags } from '../member-access.ts';
+import { say } from '../output.ts';
+import { untilStopSignal } from '../stop-signal.ts';
+import { addressesOf, tokenOf, type TrustFlags, trustOf } from './joining-flags.ts';
+import { phaseLine } from './phase-line.ts';
+
+export interface AgentRunFlags extends MemberFlags, TrustFlags {
+  readonly hub?: readonly string[];
+  readonly token?: string;
+  readonly clusterName?: string;
+  readonly clientId?: string;
+  readonly labels?: string;
+  readonly clusterType?: 'Standard' | 'Edge';
+  readonly stateDir?: string;
+}
+
+type Secret = KubeObject & { data?: Record<string, string> };
+
+/** What the Secret says, decoded; an empty text counts as not there. */
+export function bootstrapFrom(data: Readonly<Record<string, string>> | undefined): {
+  hub: string | undefined;
+  trust: HubTrust | undefined;
+  token: string | undefined;
+} {
+  const text = (key: string) =>
+    Buffer.from(data?.[key] ?? '', 'base64')
+      .toString('utf8')
+      .trim() || undefined;
+  const caPem = text('caBundle');
+  const pins = text('caCertHash')?.split(',');
+  return {
+    hub: text('hub'),
+    trust: caPem === undefined ? (pins === undefined ? undefined : { pins }) : { caPem },
+    token: text('token'),
+  };
+}
+
+/** `''` in the Deployment means: find out by yourself. */
+function given(flag: string | undefined, variable: string): string | undefined {
+  return flag ?? (process.env[variable] || undefined);
+}
+
+/** Lines for people at a terminal, JSON for collectors. */
+function createOnPhase(): OnPhase {
+  if (process.stderr.isTTY) return (event) => say(phaseLine(event));
+  const logger = createLogLines('info', (line) => process.stderr.write(line), { service: 'agent' });
+  return ({ phase, message, detail }) => {
+    const { code, reason, clusterId, clusterName, retryInMs } = detail;
+    const fields = { code, reason, clusterId, clusterName, delayMs: retryInMs };
+    const known = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+    logger[code === undefined ? 'info' : 'warn']({ state: phase, ...known }, message);
+  };
+}
+
+/**
+ * Runs the agent until a signal: in a pod from its Secrets, elsewhere from flags and a state directory.
+ * @throws RollcallError USAGE, CONFIG_INVALID; what `runAgent` throws
+ */
+export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
+  const stop = untilStopSignal();
+  const member = await memberAccess(flags);
+  const client = createKubeClient(member, {
+    fieldManager: 'rollcall-agent',
+    userAgent: `rollcall-agent/${rollcallVersion}`,
+  });
+  const { namespace } = member;
+  const needsSecret = flags.hub === undefined;
+  const secret = needsSecret
+    ? await client.get<Secret>(resources.secrets, { name: 'rollcall-bootstrap', namespace })
+    : undefined;
+  const bootstrap = bootstrapFrom(secret?.data);
+  const hub = flags.hub ?? (bootstrap.hub === undefined ? undefined : [bootstrap.hub]);
+  const trust = trustOf(flags) ?? bootstrap.trust;
+  if (hub === undefined || trust === undefined) {
+    const where = `Secret rollcall-bootstrap in namespace ${namespace}`;
+    throw needsSecret
+      ? new RollcallError(
+          'CONFIG_INVALID',
+          `${where} ${secret ? 'does not say' : 'is not there to say'} which hub and which CA`,
+        )
+      : new RollcallError('USAGE', '--hub needs --ca-cert-hash or --ca-file');
+  }
+  const clusterName = given(flags.clusterName, 'ROLLCALL_CLUSTER_NAME');
+  const clientId = given(flags.clientId, 'ROLLCALL_CLIENT_ID');
+  const agent = await runAgent({
+    hub: addressesOf(hub).map(formatHubAddress),
+    trust,
+    token: tokenOf(flags.token) ?? bootstrap.token,
+    member,
+    store:
+      flags.stateDir === undefined
+        ? secretKeyStore(client, { namespace })
+        : directoryKeyStore(flags.stateDir),
+    clusterName,
+    clientId,
+    labels: parseLabels(given(flags.labels, 'ROLLCALL_LABELS') ?? ''),
+    ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),
+    version: rollcallVersion,
+    onPhase: createOnPhase(),
+  });
+  await stop;
+  await agent.stop();
+  client.close();
+}

@@ -1,0 +1,110 @@
+import { clusterNameOf, readClusterId } from '@rollcall/agent';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
+import { type CheckOutcome, runCheck } from './check.ts';
+
+const oldest = { major: 1, minor: 28 } as const;
+
+/** @throws RollcallError MEMBER_TOO_OLD */
+export function checkVersion(gitVersion: string): string {
+  const found = /^v?(\d+)\.(\d+)/.exec(gitVersion);
+  const [major, minor] = [Number(found?.[1]), Number(found?.[2])];
+  if (major > oldest.major || (major === oldest.major && minor >= oldest.minor))
+    return `Kubernetes ${gitVersion}`;
+  throw new RollcallError(
+    'MEMBER_TOO_OLD',
+    `the member runs Kubernetes ${gitVersion}; ${oldest.major}.${oldest.minor} or newer is needed`,
+  );
+}
+
+/** What the agent reads of its member, and nothing more. */
+interface MemberReader {
+  readonly server: string;
+  readonly caPem: string | undefined;
+  get(path: string): Promise<{ status: number; body: string }>;
+  close(): void;
+}
+
+function readerOf(client: Pick<KubeClient, 'raw' | 'access'>): MemberReader {
+  const { server, caPem } = client.access;
+  return {
+    server,
+    caPem,
+    close: () => undefined,
+    async get(path) {
+      try {
+        return await client.raw(path);
+      } catch (cause) {
+        throw new RollcallError(
+          'MEMBER_UNREACHABLE',
+          cause instanceof Error ? cause.message : String(cause),
+          { cause },
+        );
+      }
+    },
+  };
+}
+
+async function mayRead(member: MemberReader, path: string): Promise<void> {
+  const { status } = await member.get(path);
+  if (status === 200) return;
+  const isForbidden = status === 401 || status === 403;
+  throw new RollcallError(
+    isForbidden ? 'MEMBER_FORBIDDEN' : 'MEMBER_UNREACHABLE',
+    `the member's API server answered ${status} to GET ${path}`,
+  );
+}
+
+export interface MemberFound {
+  readonly outcomes: readonly CheckOutcome[];
+  /** Undefined when it could not be found out. */
+  readonly clusterId?: string;
+  readonly clusterName?: string;
+}
+
+/** Whether the member can be registered: reached, new enough, readable, and named. */
+export async function checkMember(
+  client: Pick<KubeClient, 'raw'> & { readonly access: KubeAccess },
+  identity: { clusterName?: string | undefined; clientId?: string | undefined },
+): Promise<MemberFound> {
+  const member = readerOf(client);
+  let gitVersion = '';
+  const api = await runCheck('member-api', async () => {
+    const { status, body } = await member.get('/version');
+    if (status !== 200) {
+      throw new RollcallError(
+        'MEMBER_UNREACHABLE',
+        `the member's API server answered ${status} to GET /version`,
+      );
+    }
+    gitVersion = (JSON.parse(body) as { gitVersion?: string }).gitVersion ?? '';
+    return member.server;
+  });
+  if ('error' in api) return { outcomes: [api] };
+  const version = await runCheck('member-version', () => checkVersion(gitVersion));
+  let clusterId: string | undefined;
+  const rights = await runCheck('member-rights', async () => {
+    await mayRead(member, '/api/v1/namespaces/kube-system');
+    await mayRead(member, '/api/v1/nodes?limit=1');
+    clusterId = await readClusterId(member, identity.clientId);
+    return `reads namespace kube-system and nodes; cluster id ${clusterId}`;
+  });
+  if (clusterId === undefined) return { outcomes: [api, version, rights] };
+  let clusterName: string | undefined;
+  const name = await runCheck('cluster-name', () => {
+    const { contextName, clusterName: contextCluster } = client.access;
+    clusterName = clusterNameOf({
+      given: identity.clusterName,
+      contextCluster: contextName === 'in-cluster' ? undefined : contextCluster,
+      clusterId: clusterId ?? '',
+    });
+    return identity.clusterName === undefined
+      ? `${clusterName} (from cluster "${contextCluster}")`
+      : clusterName;
+  });
+  return {
+    outcomes: [api, version, rights, name],
+    clusterId,
+    ...(clusterName === undefined ? {} : { clusterName }),
+  };
+}

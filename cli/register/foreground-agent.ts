@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Admission, type AgentOptions, type PhaseEvent, runAgent } from '@rollcall/agent';
+import { type ErrorCode, isErrorCode, RollcallError } from '@rollcall/shared/errors';
+import { phaseLine } from '../agent/phase-line.ts';
+import { printResult, say } from '../output.ts';
+import { untilStopSignal } from '../stop-signal.ts';
+
+/** Held, and not only not judged yet. */
+function isHeld({ phase, detail }: PhaseEvent): boolean {
+  return phase === 'waiting' && detail.reason !== 'Pending';
+}
+
+/**
+ * What to end with when time is up: what was last in the way.
+ * @param last - the newest phase that told anything; undefined when none did
+ */
+export function lateError(last: PhaseEvent | undefined, timeoutMs: number): RollcallError {
+  const late = `the cluster is not Ready after ${timeoutMs / 1000} s`;
+  if (last && isHeld(last)) return new RollcallError('REQUEST_HELD', `${late}: ${last.message}`);
+  const code = last?.detail.code;
+  const known: ErrorCode = code !== undefined && isErrorCode(code) ? code : 'DEADLINE_EXCEEDED';
+  return new RollcallError(known, last === undefined ? late : `${late}: ${last.message}`);
+}
+
+/** What no waiting will help: the person who reads it must change something and start again. */
+export function finalError({ message, detail: { code } }: PhaseEvent): RollcallError | undefined {
+  if (code === undefined || !isErrorCode(code)) return undefined;
+  const error = new RollcallError(code, message);
+  return error.retry ? undefined : error;
+}
+
+/** Asks answered alike are told once. */
+function withoutRepeats(tell: (line: string) => void): (line: string) => void {
+  let before = '';
+  return (line) => {
+    if (line !== before) tell(line);
+    before = line;
+  };
+}
+
+/**
+ * Is the agent until a signal, with a line for each phase.
+ * @param options.timeoutMs - until Ready; undefined: for as long as it takes
+ * @param options.sinceMs - `performance.now()` of the start that the person saw
+ * @throws RollcallError a refusal that no waiting will help; REQUEST_HELD or the last obstacle when time is up
+ */
+export async function runInForeground(
+  agentOptions: AgentOptions,
+  options: { timeoutMs: number | undefined; sinceMs: number },
+): Promise<void> {
+  const { timeoutMs, sinceMs } = options;
+  const stopped = untilStopSignal();
+  const refused = Promise.withResolvers<never>();
+  const tell = withoutRepeats(say);
+  let isReady = false;
+  let fingerprint: string | undefined;
+  let obstacle: PhaseEvent | undefined;
+  const agent = await runAgent({
+    ...agentOptions,
+    onPhase(event) {
+      // The first phases repeat what preflight has just found out.
+      if (event.phase !== 'preflight' || event.detail.code !== undefined) tell(phaseLine(event));
+      fingerprint = event.detail.keyFingerprint ?? fingerprint;
+      if (event.phase === 'waiting' || event.detail.code !== undefined) obstacle = event;
+      if (isHeld(event) && event.detail.clusterId !== undefined) {
+        tell(
+          `[approve] on the hub: rollcall approve ${event.detail.clusterId}   (key ${fingerprint ?? 'unknown'})`,
+        );
+      }
+      const final = isReady ? undefined : finalError(event);
+      if (final) refused.reject(final);
+    },
+  });
+  try {
+    const outcome = await firstOf({ ready: agent.admitted(), stopped, refused: refused.promise, timeoutMs });
+    if (outcome === 'late') throw lateError(obstacle, timeoutMs ?? 0);
+    if (outcome === 'stopped') return;
+    isReady = true;
+    const seconds = ((performance.now() - sinceMs) / 1000).toFixed(1);
+    printResult(`cluster "${outcome.clusterName}" is Ready after ${seconds} s`);
+    say('the agent runs in the foreground; Ctrl-C stops it, and the same command goes on with the same keys');
+    await stopped;
+    say('saying goodbye to the hub');
+  } finally {
+    await agent.stop();
+  }
+}
+
+async function firstOf(from: {
+  ready: Promise<Admission>;
+  stopped: Promise<unknown>;
+  refused: Promise<never>;
+  timeoutMs: number | undefined;
+}): Promise<Admission | 'stopped' | 'late'> {
+  const timer = new AbortController();
+  const { signal } = timer;
+  const late =
+    from.timeoutMs === undefined
+      ? new Promise<never>(() => undefined)
+      : delay(from.timeoutMs, 'late' as const, { signal }).catch(() => 'late' as const);
+  try {
+    return await Promise.race([from.ready, from.stopped.then(() => 'stopped' as const), from.refused, late]);
+  } finally {
+    timer.abort();
+  }
+}

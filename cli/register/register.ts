@@ -1,0 +1,150 @@
+import { directoryKeyStore, formatHubAddress, type HubAddress, type HubTrust } from '@rollcall/agent';
+import { RollcallError } from '@rollcall/shared/errors';
+import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
+import { addressesOf, tokenOf, type TrustFlags, trustOf } from '../agent/joining-flags.ts';
+import { durationFlagMs } from '../duration-flag.ts';
+import { parseLabels } from '../labels-flag.ts';
+import { memberAccess, type MemberFlags } from '../member-access.ts';
+import { printResult, say } from '../output.ts';
+import { checkHub } from './check-hub.ts';
+import { checkMember } from './check-member.ts';
+import { reportChecks, runCheck } from './check.ts';
+import { runInForeground } from './foreground-agent.ts';
+import { nameAsHubsOwn } from './hub-own-cluster.ts';
+import { renderManifest } from './manifest.ts';
+import { stateDirectoryOf } from './state-place.ts';
+
+export interface RegisterFlags extends MemberFlags, TrustFlags {
+  readonly token?: string;
+  readonly clusterName?: string;
+  readonly clientId?: string;
+  readonly labels?: string;
+  readonly clusterType?: 'Standard' | 'Edge';
+  readonly run?: boolean;
+  readonly manifest?: boolean;
+  readonly image?: string;
+  readonly stateDir?: string;
+  readonly timeout?: string;
+  readonly dryRun?: boolean;
+}
+
+/** What is asked for, once every flag is read and valid. */
+interface Registration {
+  readonly addresses: readonly HubAddress[];
+  readonly trust: HubTrust;
+  readonly token: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly timeoutMs: number | undefined;
+  readonly flags: RegisterFlags;
+}
+
+/** @throws RollcallError USAGE */
+function readFlags(hub: string, flags: RegisterFlags): Registration {
+  if (flags.run === flags.manifest && !flags.dryRun) {
+    throw new RollcallError(
+      'USAGE',
+      'say how the agent shall run: --run (here, in the foreground) or --manifest (print what installs it in the member)',
+    );
+  }
+  const trust = trustOf(flags);
+  if (!trust)
+    throw new RollcallError(
+      'USAGE',
+      'give --ca-cert-hash or --ca-file, so that the hub can be told from others',
+    );
+  return {
+    addresses: addressesOf([hub]),
+    trust,
+    token: tokenOf(flags.token),
+    labels: parseLabels(flags.labels ?? ''),
+    timeoutMs: flags.timeout === undefined ? undefined : durationFlagMs('--timeout', flags.timeout),
+    flags,
+  };
+}
+
+/**
+ * Registers a member with a hub: prints what installs the agent, or is the agent.
+ * @throws RollcallError USAGE; the first check that fails; what the hub refuses
+ */
+export async function register(hub: string, flags: RegisterFlags): Promise<void> {
+  const sinceMs = performance.now();
+  const wanted = readFlags(hub, flags);
+  if (flags.manifest) {
+    printManifest(wanted);
+    return;
+  }
+  const access = await memberAccess(flags);
+  say(`hub: ${wanted.addresses.map(formatHubAddress).join(', ')}`);
+  say(`member: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
+  const client = createKubeClient(access, {
+    fieldManager: 'rollcall-cli',
+    userAgent: `rollcall/${rollcallVersion}`,
+  });
+  try {
+    await registerHere(client, wanted, sinceMs);
+  } finally {
+    client.close();
+  }
+}
+
+function printManifest({ addresses, trust, token, flags }: Registration): void {
+  if (token === undefined)
+    throw new RollcallError('USAGE', 'give --token, or ROLLCALL_TOKEN: the agent asks with it');
+  parseRegistrationToken(token);
+  const { image = `rollcall:${rollcallVersion}`, clusterName, clientId, labels } = flags;
+  const hub = addresses.map(formatHubAddress);
+  printResult(renderManifest({ hub, trust, token, image, clusterName, clientId, labels }));
+  say(
+    'apply it in the member: kubectl apply -f -   (it holds the token: keep it no longer than you need it)',
+  );
+}
+
+async function registerHere(client: KubeClient, wanted: Registration, sinceMs: number): Promise<void> {
+  const { addresses, trust, token, flags } = wanted;
+  let hubId: string | undefined;
+  const [form, member, hub] = await Promise.all([
+    runCheck('token', () => {
+      if (token === undefined) return 'none given; the keys of an earlier registration are used';
+      ({ hubId } = parseRegistrationToken(token));
+      return `of hub ${hubId}`;
+    }),
+    checkMember(client, flags),
+    checkHub(addresses, trust),
+  ]);
+  reportChecks([form, ...member.outcomes, ...hub]);
+  const { clusterId = '', clusterName } = member;
+
+  const stateDir = stateDirectoryOf({ given: flags.stateDir, hubId, clusterId });
+  const store = directoryKeyStore(stateDir);
+  const known = (await store.load())?.member;
+  if (known)
+    say(`[preflight] registered already as "${known.clusterName}"; going on with the keys in ${store.place}`);
+  const own = known || hubId === undefined ? undefined : await nameAsHubsOwn(client, { hubId, clusterId });
+  if (own !== undefined) {
+    printResult(
+      `the member is the hub's own cluster and is registered already, as "${own}"; there is nothing to do`,
+    );
+    return;
+  }
+  if (flags.dryRun) {
+    printResult(`cluster "${clusterName ?? clusterId}" can be registered (dry run)`);
+    return;
+  }
+  await runInForeground(
+    {
+      hub: addresses.map(formatHubAddress),
+      trust,
+      token,
+      member: client.access,
+      store,
+      clusterName: flags.clusterName,
+      clientId: flags.clientId,
+      labels: wanted.labels,
+      ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),
+      version: rollcallVersion,
+    },
+    { timeoutMs: wanted.timeoutMs, sinceMs },
+  );
+}

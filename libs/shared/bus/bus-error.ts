@@ -1,0 +1,39 @@
+import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream';
+import { errors } from '@nats-io/transport-node';
+import { RollcallError } from '@rollcall/shared/errors';
+
+/** "wrong last sequence", and the same while another append is in flight (measured at three replicas). */
+const conflictCodes = new Set([10_071, 10_164]);
+/** Too many batches at once: nothing was stored. */
+const batchLimitCodes = new Set([10_210, 10_176]);
+/** From here on the server says that it cannot now (no leader, no space), not that we asked for something wrong. */
+const firstServerTrouble = 500;
+
+/**
+ * Our words for what the bus says. An append whose answer was lost may have been stored: whoever gets BUS_UNREACHABLE reads
+ * the aggregate again before it decides again.
+ * @returns APPEND_CONFLICT, BUS_UNREACHABLE, or what was thrown where it is neither
+ */
+export function asBusError(cause: unknown): unknown {
+  if (cause instanceof JetStreamApiError) {
+    const isLostRace = conflictCodes.has(cause.code) || batchLimitCodes.has(cause.code);
+    if (isLostRace) return new RollcallError('APPEND_CONFLICT', 'another writer was faster', { cause });
+    if (cause.status < firstServerTrouble) return cause;
+    return new RollcallError('BUS_UNREACHABLE', `the bus cannot do it now: ${cause.message}`, { cause });
+  }
+  const isForbidden = (thrown: unknown) => thrown instanceof errors.PermissionViolationError;
+  if (!(cause instanceof Error) || isForbidden(cause) || isForbidden(cause.cause)) return cause;
+  const isBusAway =
+    cause instanceof errors.TimeoutError ||
+    cause instanceof errors.NoRespondersError ||
+    cause instanceof errors.RequestError ||
+    cause instanceof errors.ConnectionError ||
+    cause instanceof errors.ClosedConnectionError ||
+    cause instanceof errors.DrainingConnectionError ||
+    cause instanceof JetStreamError ||
+    // Nobody answers for JetStream: it is still starting, or has no leader. The library does not export the class.
+    cause.name === 'JetStreamNotEnabled';
+  return isBusAway
+    ? new RollcallError('BUS_UNREACHABLE', `the bus did not answer: ${cause.message}`, { cause })
+    : cause;
+}

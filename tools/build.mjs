@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/*
+ * Compiles everything that runs into `dist/`: the same tree, in JavaScript, because Node strips no types from packages that were
+ * installed (below node_modules). `dist/` is what is published and what images hold: `npm ci --omit=dev` in it is all it needs.
+ */
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
+const dist = join(repository, 'dist');
+const packages = [
+  'libs/shared',
+  'agent',
+  'cli',
+  ...readdirSync(join(repository, 'services')).map((name) => `services/${name}`),
+].filter((folder) => existsSync(join(repository, folder, 'package.json')));
+
+/** @param {string} path */
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+/** @param {string} text */
+function asJavaScript(text) {
+  return text.replaceAll(/\.ts(?=")/g, '.js');
+}
+
+rmSync(dist, { recursive: true, force: true });
+execFileSync(
+  process.execPath,
+  [join(repository, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'],
+  {
+    cwd: repository,
+    stdio: 'inherit',
+  },
+);
+for (const folder of packages) {
+  const source = join(repository, folder, 'package.json');
+  writeFileSync(join(dist, folder, 'package.json'), asJavaScript(readFileSync(source, 'utf8')));
+  const { name } = readJson(source);
+  const link = join(dist, 'node_modules', name);
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(relative(dirname(link), join(dist, folder)), link);
+}
+const {
+  devDependencies: _development,
+  scripts: _scripts,
+  ...root
+} = readJson(join(repository, 'package.json'));
+writeFileSync(join(dist, 'package.json'), `${JSON.stringify(root, undefined, 2)}\n`);
+for (const file of ['package-lock.json', '.npmrc', 'deploy']) {
+  cpSync(join(repository, file), join(dist, file), { recursive: true });
+}
+console.log(`built ${packages.length} packages in ${relative(process.cwd(), dist) || '.'}`);

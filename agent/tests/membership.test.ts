@@ -20,25 +20,24 @@ let beats: Beats;
 const memberLife = '6s';
 
 interface Beats {
-  /** The next beat of that cluster from now on, with its flags. */
-  next(clusterId: string): Promise<number>;
+  /** The next beat of that cluster from now on whose flags fit. */
+  next(clusterId: string, fits?: (flags: number) => boolean): Promise<void>;
 }
 
 function hearBeats(nc: NatsConnection): Beats {
-  const waiting = new Map<string, PromiseWithResolvers<number>>();
+  const waiting = new Set<{ clusterId: string; fits: (flags: number) => boolean; resolve: () => void }>();
   nc.subscribe('rollcall.beat.*', {
     callback: (_error, message) => {
-      const clusterId = message.subject.split('.')[2] ?? '';
-      waiting.get(clusterId)?.resolve(beatFlagsOf(message.data));
-      waiting.delete(clusterId);
+      const clusterId = message.subject.split('.')[2];
+      for (const one of waiting) {
+        if (one.clusterId !== clusterId || !one.fits(beatFlagsOf(message.data))) continue;
+        waiting.delete(one);
+        one.resolve();
+      }
     },
   });
   return {
-    next(clusterId) {
-      const deferred = waiting.get(clusterId) ?? Promise.withResolvers<number>();
-      waiting.set(clusterId, deferred);
-      return deferred.promise;
-    },
+    next: (clusterId, fits = () => true) => new Promise((resolve) => void waiting.add({ clusterId, fits, resolve })),
   };
 }
 
@@ -105,10 +104,12 @@ test('a member that restarts needs no token and no approval, and says goodbye be
   await using one = await startAgent(hub, { token: await aToken(), clientId: 'restarting' });
   await one.agent.admitted();
   const before = clusterRecord(await approverLog.read({ kind: 'cluster', id: 'restarting' }));
-  const goodbye = beats.next('restarting');
+  const goodbye = beats.next('restarting', (flags) => (flags & beatFlags.goodbye) !== 0);
+  await one.agent.stop();
+  await goodbye;
+  const beat = beats.next('restarting');
   await using two = await one.runAgain();
-  expect((await goodbye) & beatFlags.goodbye).toBe(beatFlags.goodbye);
-  await beats.next('restarting');
+  await beat;
   await two.agent.admitted();
   const after = clusterRecord(await approverLog.read({ kind: 'cluster', id: 'restarting' }));
   expect(after.head?.sequence).toBe(before.head?.sequence);
@@ -116,9 +117,9 @@ test('a member that restarts needs no token and no approval, and says goodbye be
 
 test('a member without its API server says so in its beats', async () => {
   await using one = await startAgent(hub, { token: await aToken(), clientId: 'headless' });
-  await one.heard.next(({ phase }) => phase === 'member');
+  const beat = beats.next('headless', (flags) => flags === beatFlags.memberApiDown);
   await one.agent.admitted();
-  await expect.poll(() => beats.next('headless'), { timeout: 60_000 }).toBe(beatFlags.memberApiDown);
+  await expect(beat).resolves.toBeUndefined();
 });
 
 test('an agent that is held waits with the reason, and hears the approval at once', async () => {
@@ -183,9 +184,10 @@ test('a member whose credentials ended while it slept comes back with its key', 
   const { key } = await stateOf(one.directory);
   await one.agent.stop();
   await key.expire();
+  const beat = beats.next('sleeper');
   await using two = await one.runAgain();
   await two.heard.next(({ phase, message }) => phase === 'connect' && message.includes('returning'));
-  await beats.next('sleeper');
+  await beat;
   expect(await two.agent.admitted()).toMatchObject({ clusterId: 'sleeper' });
 });
 
@@ -210,8 +212,8 @@ test('members come back by themselves after the server was killed, as often as t
   for (let times = 0; times < 2; times++) {
     await hub.natsServer.kill();
     await one.heard.next(({ detail }) => detail.code === 'HUB_UNREACHABLE');
+    const beat = beats.next('survivor');
     await hub.natsServer.restart();
-    expect(await one.heard.next(({ phase }) => phase === 'connect' || phase === 'ready')).toBeDefined();
-    await beats.next('survivor');
+    await expect(beat).resolves.toBeUndefined();
   }
 });

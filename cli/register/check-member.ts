@@ -58,14 +58,13 @@ async function mayRead(member: MemberReader, path: string): Promise<void> {
 export interface MemberFound {
   readonly outcomes: readonly CheckOutcome[];
   /** Undefined when it could not be found out. */
-  readonly clusterId?: string;
-  readonly clusterName?: string;
+  readonly clusterId: string | undefined;
 }
 
-/** Whether the member can be registered: reached, new enough, readable, and named. */
+/** Whether the member can be registered: reached, new enough, and readable. */
 export async function checkMember(
-  client: Pick<KubeClient, 'raw'> & { readonly access: KubeAccess },
-  identity: { clusterName?: string | undefined; clientId?: string | undefined },
+  client: Pick<KubeClient, 'raw' | 'access'>,
+  clientId: string | undefined,
 ): Promise<MemberFound> {
   const member = readerOf(client);
   let gitVersion = '';
@@ -80,31 +79,28 @@ export async function checkMember(
     gitVersion = (JSON.parse(body) as { gitVersion?: string }).gitVersion ?? '';
     return member.server;
   });
-  if ('error' in api) return { outcomes: [api] };
+  if ('error' in api) return { outcomes: [api], clusterId: undefined };
   const version = await runCheck('member-version', () => checkVersion(gitVersion));
   let clusterId: string | undefined;
   const rights = await runCheck('member-rights', async () => {
     await mayRead(member, '/api/v1/namespaces/kube-system');
     await mayRead(member, '/api/v1/nodes?limit=1');
-    clusterId = await readClusterId(member, identity.clientId);
+    clusterId = await readClusterId(member, clientId);
     return `reads namespace kube-system and nodes; cluster id ${clusterId}`;
   });
-  if (clusterId === undefined) return { outcomes: [api, version, rights] };
-  let clusterName: string | undefined;
-  const name = await runCheck('cluster-name', () => {
-    const { contextName, clusterName: contextCluster } = client.access;
-    clusterName = clusterNameOf({
-      given: identity.clusterName,
-      contextCluster: contextName === 'in-cluster' ? undefined : contextCluster,
-      clusterId: clusterId ?? '',
-    });
-    return identity.clusterName === undefined
-      ? `${clusterName} (from cluster "${contextCluster}")`
-      : clusterName;
+  return { outcomes: [api, version, rights], clusterId };
+}
+
+/** Whether there is a name for the cluster that says something: the given one, else that of the context's cluster. */
+export function checkName(
+  access: KubeAccess,
+  identity: { given: string | undefined; clusterId: string },
+): Promise<CheckOutcome> {
+  return runCheck('cluster-name', () => {
+    const contextCluster = access.contextName === 'in-cluster' ? undefined : access.clusterName;
+    const name = clusterNameOf({ ...identity, contextCluster });
+    return identity.given === undefined && contextCluster !== undefined
+      ? `${name} (from cluster "${contextCluster}")`
+      : name;
   });
-  return {
-    outcomes: [api, version, rights, name],
-    clusterId,
-    ...(clusterName === undefined ? {} : { clusterName }),
-  };
 }

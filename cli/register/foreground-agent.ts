@@ -58,6 +58,11 @@ export async function runInForeground(
   const agent = await runAgent({
     ...agentOptions,
     onPhase(event) {
+      const final = isReady ? undefined : finalError(event);
+      if (final) {
+        refused.reject(final);
+        return;
+      }
       // The first phases repeat what preflight has just found out.
       if (event.phase !== 'preflight' || event.detail.code !== undefined) tell(phaseLine(event));
       fingerprint = event.detail.keyFingerprint ?? fingerprint;
@@ -67,8 +72,6 @@ export async function runInForeground(
           `[approve] on the hub: rollcall approve ${event.detail.clusterId}   (key ${fingerprint ?? 'unknown'})`,
         );
       }
-      const final = isReady ? undefined : finalError(event);
-      if (final) refused.reject(final);
     },
   });
   try {

@@ -9,7 +9,7 @@ import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { checkHub } from './check-hub.ts';
-import { checkMember } from './check-member.ts';
+import { checkMember, checkName } from './check-member.ts';
 import { reportChecks, runCheck } from './check.ts';
 import { runInForeground } from './foreground-agent.ts';
 import { nameAsHubsOwn } from './hub-own-cluster.ts';
@@ -110,17 +110,17 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
       ({ hubId } = parseRegistrationToken(token));
       return `of hub ${hubId}`;
     }),
-    checkMember(client, flags),
+    checkMember(client, flags.clientId),
     checkHub(addresses, trust),
   ]);
   reportChecks([form, ...member.outcomes, ...hub]);
-  const { clusterId = '', clusterName } = member;
+  const { clusterId = '' } = member;
 
-  const stateDir = stateDirectoryOf({ given: flags.stateDir, hubId, clusterId });
-  const store = directoryKeyStore(stateDir);
+  const store = directoryKeyStore(stateDirectoryOf({ given: flags.stateDir, hubId, clusterId }));
   const known = (await store.load())?.member;
-  if (known)
+  if (known) {
     say(`[preflight] registered already as "${known.clusterName}"; going on with the keys in ${store.place}`);
+  }
   const own = known || hubId === undefined ? undefined : await nameAsHubsOwn(client, { hubId, clusterId });
   if (own !== undefined) {
     printResult(
@@ -128,8 +128,10 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
     );
     return;
   }
+  const clusterName = flags.clusterName ?? known?.clusterName;
+  reportChecks([await checkName(client.access, { given: clusterName, clusterId })]);
   if (flags.dryRun) {
-    printResult(`cluster "${clusterName ?? clusterId}" can be registered (dry run)`);
+    printResult('the cluster can be registered (dry run)');
     return;
   }
   await runInForeground(
@@ -139,7 +141,7 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
       token,
       member: client.access,
       store,
-      clusterName: flags.clusterName,
+      clusterName,
       clientId: flags.clientId,
       labels: wanted.labels,
       ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),

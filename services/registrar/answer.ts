@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { errorCatalogue } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
-import { type AnswerResult, answerSubject, encodeAnswer, type Verb } from '@rollcall/shared/protocol';
+import { type AnswerResult, answerSubject, encodeAnswer } from '@rollcall/shared/protocol';
 import type { Nkey } from '@rollcall/shared/trust';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
 import type { Refusal } from './refusal.ts';
@@ -93,7 +93,7 @@ export function standingResult(
 export function sendAnswer(
   nc: NatsConnection,
   settings: AnswerSettings,
-  to: { agentKey: string; verb: Verb; inReplyTo: string; nowMs: number; result: AnswerResult },
+  to: { agentKey: string; verb: string; inReplyTo: string; nowMs: number; result: AnswerResult },
 ): void {
   const { agentKey, inReplyTo, nowMs, result } = to;
   const answer = encodeAnswer(

@@ -23,6 +23,8 @@ export interface AskServices {
 
 /** What one process works on at a time; beyond it agents are told to come again. */
 const maxOpenAsks = 2000;
+/** Of these at most so many by one agent: it asks one thing at a time, and a flood of its own must not starve the others. */
+const maxOpenAsksOfOneAgent = 8;
 const refusalsStoredPerMinute = 60;
 
 type AskOf<Verb extends ReceivedAsk['ask']['verb']> = Extract<ReceivedAsk['ask'], { verb: Verb }>;
@@ -35,6 +37,7 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
   const { log, facts, logger, metrics, settings } = services;
   const perToken = createKeyedQueue();
   const open = new Set<Promise<void>>();
+  const openOf = new Map<string, number>();
   let storedThisMinute = { minute: 0, count: 0 };
 
   function mayStoreRefusal(nowMs: number): boolean {
@@ -81,7 +84,8 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
         return verdict.drafts;
       },
     };
-    const { drafts, context } = await perToken(tokenKey ?? agentKey, () =>
+    // Only who holds the token waits with its other holders: anybody can name it.
+    const { drafts, context } = await perToken(tokenProven ? tokenKey : agentKey, () =>
       decideAndAppend(log, decision, trace),
     );
     if (refusal) {
@@ -90,10 +94,18 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
       return refusalResult(refusal);
     }
     metrics.count('rollcall_requests_total', { outcome: drafts.length > 0 ? 'requested' : 'repeated' });
-    await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
+    if (mayTellFacts(context.cluster, agentKey)) {
+      await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
+    }
     // A new request cannot have been decided yet when it was written; only a repetition has to look.
     const record = drafts.length > 0 ? withRequest(context.cluster, drafts[0]?.section) : context.cluster;
     return standing(record, agentKey);
+  }
+
+  /** While a cluster has an owner, nobody else's facts are shown as its own. */
+  function mayTellFacts({ identity, decision }: ClusterRecord, agentKey: string): boolean {
+    const owner = decision?.approvedKey ?? identity?.admittedKey;
+    return identity?.state === 'left' || owner === undefined || owner === agentKey;
   }
 
   function standing(record: ClusterRecord, agentKey: string): AnswerResult {
@@ -144,7 +156,7 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
     try {
       received = decodeAsk(message.subject, message.data);
     } catch (thrown) {
-      refuseGarbage(message, toRollcallError(thrown));
+      refuseUnread(message, toRollcallError(thrown));
       return;
     }
     const { agentKey, ask } = received;
@@ -166,11 +178,12 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
   }
 
   /** The server enforces the sender's key in the subject, so even garbage can be answered to whoever sent it. */
-  function refuseGarbage(message: Msg, error: RollcallError): void {
-    metrics.count('rollcall_asks_malformed_total');
-    logger.debug({ code: error.code, subject: message.subject }, 'a malformed ask was refused');
+  function refuseUnread(message: Msg, error: RollcallError): void {
+    const outcome = error.code === 'HUB_BUSY' ? 'rollcall_asks_busy_total' : 'rollcall_asks_malformed_total';
+    metrics.count(outcome);
+    logger.debug({ code: error.code, subject: message.subject }, 'an ask was refused unread');
     const [, , agentKey = '', verb = ''] = message.subject.split('.');
-    if (!isPublicNkey(agentKey, 'user') || (verb !== 'join' && verb !== 'renew' && verb !== 'facts')) return;
+    if (!isPublicNkey(agentKey, 'user') || verb === '') return;
     const result = refusalResult({ code: error.code, message: error.message.slice(0, 500) });
     sendAnswer(nc, settings, { agentKey, verb, inReplyTo: '', nowMs: Date.now(), result });
   }
@@ -184,11 +197,19 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
   }
 
   function take(message: Msg): void {
-    if (open.size >= maxOpenAsks) {
-      refuseGarbage(message, new RollcallError('HUB_BUSY', 'too many requests are being answered'));
+    const agentKey = message.subject.split('.')[2] ?? '';
+    const openBefore = openOf.get(agentKey) ?? 0;
+    if (open.size >= maxOpenAsks || openBefore >= maxOpenAsksOfOneAgent) {
+      refuseUnread(message, new RollcallError('HUB_BUSY', 'too many requests are being answered'));
       return;
     }
-    const work = answerWhatever(message).finally(() => open.delete(work));
+    openOf.set(agentKey, openBefore + 1);
+    const work = answerWhatever(message).finally(() => {
+      open.delete(work);
+      const left = (openOf.get(agentKey) ?? 1) - 1;
+      if (left > 0) openOf.set(agentKey, left);
+      else openOf.delete(agentKey);
+    });
     open.add(work);
   }
 

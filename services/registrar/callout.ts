@@ -84,8 +84,10 @@ async function judge(claim: CalloutClaim, log: EventLog): Promise<CalloutVerdict
 /**
  * Answers the server's question "may this one in?" for everybody who has no credentials yet or any more. Replicas share the
  * work. Whoever is refused hears only "authorization violation"; the reason is counted and logged.
+ * @returns how to stop hearing, answer what is open, and close the connection
  */
-export function answerCallouts(nc: NatsConnection, options: CalloutOptions): void {
+export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { drain(): Promise<void> } {
+  const open = new Set<Promise<void>>();
   const { log, logger, metrics, accountKey, xkey, agentsAccount, signers } = options;
 
   function respond(message: Msg, request: CalloutRequest, verdict: CalloutVerdict): void {
@@ -142,10 +144,22 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): voi
     }
   }
 
-  nc.subscribe('$SYS.REQ.USER.AUTH', {
+  function take(message: Msg): void {
+    const work = answer(message).finally(() => open.delete(work));
+    open.add(work);
+  }
+
+  const subscription = nc.subscribe('$SYS.REQ.USER.AUTH', {
     queue: 'callout',
     callback: (error, message) => {
-      if (!error) void answer(message);
+      if (!error) take(message);
     },
   });
+  return {
+    async drain() {
+      await subscription.drain();
+      await Promise.allSettled(open);
+      await nc.drain();
+    },
+  };
 }

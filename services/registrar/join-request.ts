@@ -78,6 +78,11 @@ function isRepetition({ identity }: ClusterRecord, ask: JoinAsk): boolean {
   return identity.request.key === ask.agentKey || identity.admittedKey === ask.agentKey;
 }
 
+/** Facts may be longer than what history keeps of them (`claimsSchema`). */
+function cut(text: string | undefined): string | undefined {
+  return text?.slice(0, 64);
+}
+
 function describeRequest(ask: JoinAsk, { token, nowMs }: JoinContext): Identity['request'] {
   const { body } = ask;
   const { kubernetesVersion, platform, provider, region, apiServerURL, nodes, agentVersion } = body.facts;
@@ -93,39 +98,48 @@ function describeRequest(ask: JoinAsk, { token, nowMs }: JoinContext): Identity[
     droppedLabels: dropped,
     ...(declaration?.clusterSet === undefined ? {} : { clusterSet: declaration.clusterSet }),
     claimed: {
-      kubernetesVersion,
-      platform,
-      provider,
-      region,
+      kubernetesVersion: cut(kubernetesVersion),
+      platform: cut(platform),
+      provider: cut(provider),
+      region: cut(region),
       apiServerURL,
       nodesTotal: nodes?.total,
-      agentVersion,
+      agentVersion: cut(agentVersion),
       labels: body.labels,
     },
     requestedAtMs: nowMs,
   };
 }
 
+/** The identity that a request about this cluster builds on; none where it has left or never got so far. */
+function knownIdentity({ cluster: { identity } }: JoinContext): Identity | undefined {
+  return identity && identity.state !== 'left' && identity.state !== 'refused' ? identity : undefined;
+}
+
+/** A cluster keeps the name it has: whoever else asks in its name cannot rename it. */
+function nameOf(ask: JoinAsk, context: JoinContext): string {
+  return knownIdentity(context)?.clusterName ?? ask.body.clusterName;
+}
+
 function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
   const { body } = ask;
-  const known = context.cluster.identity;
-  const isKnown = known !== undefined && known.state !== 'left' && known.state !== 'refused';
+  const known = knownIdentity(context);
+  const { admittedKey, admittedAtMs } = known ?? {};
   return {
-    state: isKnown && known.admittedKey !== undefined ? 'admitted' : 'requested',
+    state: admittedKey === undefined ? 'requested' : 'admitted',
     clusterId: body.clusterId,
     ...(body.clientId === undefined ? {} : { clientId: body.clientId }),
-    // A cluster keeps the name it has: whoever else asks in its name cannot rename it.
-    clusterName: isKnown ? known.clusterName : body.clusterName,
-    clusterType: isKnown ? known.clusterType : body.clusterType,
-    mode: isKnown ? known.mode : body.mode,
+    clusterName: nameOf(ask, context),
+    clusterType: known?.clusterType ?? body.clusterType,
+    mode: known?.mode ?? body.mode,
     request: describeRequest(ask, context),
-    ...(isKnown && known.admittedKey !== undefined ? { admittedKey: known.admittedKey } : {}),
-    ...(isKnown && known.admittedAtMs !== undefined ? { admittedAtMs: known.admittedAtMs } : {}),
+    ...(admittedKey === undefined ? {} : { admittedKey }),
+    ...(admittedAtMs === undefined ? {} : { admittedAtMs }),
   };
 }
 
 function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
-  const { cluster, token, name, nowMs, reservedNames } = context;
+  const { token, name, nowMs, reservedNames } = context;
   const { body } = ask;
   if (!ask.tokenProven) {
     return {
@@ -133,16 +147,11 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
       message: 'this key is not known for the cluster, and the request shows no token',
     };
   }
-  const before = cluster.identity;
   const byToken = refuseToken({
     declaration: token?.declaration,
     uses: token?.uses,
-    usedByThisKey:
-      before?.state !== 'refused' &&
-      before?.request.key === ask.agentKey &&
-      before.request.tokenId === tokenIdOf(body.tokenKey ?? ''),
-    clusterName: body.clusterName,
-    clientId: body.clientId,
+    clusterName: nameOf(ask, context),
+    clusterId: body.clusterId,
     nowMs,
   });
   if (byToken) return byToken;

@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { connectBus, openFactStore } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { type AgentRole, agentRoles } from '@rollcall/shared/rights';
-import { busUserSchema, readIdentity, type RunningService, runService } from '@rollcall/shared/service';
+import {
+  busAddress,
+  busUserSchema,
+  readIdentity,
+  type RunningService,
+  runService,
+} from '@rollcall/shared/service';
 import { type Nkey, nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { z } from 'zod';
 import { createAdmission } from './admission.ts';
@@ -27,6 +32,7 @@ const metrics = {
   rollcall_renewals_total: 'Renewals of credentials that were asked for.',
   rollcall_callouts_total: 'Connections without credentials, by what they were let in as, or refused.',
   rollcall_asks_malformed_total: 'Messages of agents that were no valid ask.',
+  rollcall_asks_busy_total: 'Messages of agents that were put off, because too many were open.',
   rollcall_dead_letters_total: 'Events that could not be handled.',
 };
 
@@ -68,9 +74,10 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         handle: createAdmission(nc, log, settings),
         onDead: () => counted.count('rollcall_dead_letters_total'),
       });
-      const address = { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
-      const callout = await connectBus(address, identity.callout, 'callout');
-      answerCallouts(callout, {
+      const callout = await connectBus(busAddress(config), identity.callout, 'callout');
+      // However this process ends its first connection, the second one does not outlive it.
+      void nc.closed().then(() => callout.close());
+      const callouts = answerCallouts(callout, {
         log,
         logger,
         metrics: counted,
@@ -82,7 +89,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       return {
         notReady: () => (callout.isClosed() ? 'the callout is not connected' : undefined),
         async drain() {
-          await callout.drain();
+          await callouts.drain();
           await asks.drain();
           await consumption.drain();
         },

@@ -1,21 +1,30 @@
-import type { TokenDeclaration, TokenUses } from '@rollcall/shared/events';
+import { clusterIdOf, type TokenDeclaration, type TokenUses } from '@rollcall/shared/events';
 import type { Refusal } from './refusal.ts';
 
 export interface TokenUse {
   readonly declaration: TokenDeclaration | undefined;
   readonly uses: TokenUses | undefined;
-  /** This agent key has used the token for this cluster before: a lost answer must not cost a second use. */
-  readonly usedByThisKey: boolean;
+  /** The name the cluster has, or would get. */
   readonly clusterName: string;
-  readonly clientId: string | undefined;
+  readonly clusterId: string;
   readonly nowMs: number;
 }
 
 type Rule = (use: TokenUse & { declaration: TokenDeclaration }) => Refusal | undefined;
 
+/** Whether a name fits a pattern with `*`. By hand: a person's pattern as a regular expression could take for ever. */
 function fits(name: string, pattern: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[^a-z0-9-]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`).test(name);
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop();
+  if (last === undefined) return name === pattern;
+  if (!name.startsWith(first) || name.length < first.length + last.length) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.endsWith(last) && name.length - last.length >= at;
 }
 
 const expired: Rule = ({ declaration: { expiresAtMs, name }, nowMs }) =>
@@ -34,13 +43,13 @@ const otherName: Rule = ({ declaration: { clusterName: pattern }, clusterName })
         message: `the token is for clusters named "${pattern}", not "${clusterName}"`,
       };
 
-const otherClient: Rule = ({ declaration: { clientId: wanted }, clientId }) =>
-  wanted === undefined || wanted === clientId
+const otherClient: Rule = ({ declaration: { clientId: wanted }, clusterId }) =>
+  wanted === undefined || clusterIdOf(wanted) === clusterId
     ? undefined
     : { code: 'TOKEN_NAME_MISMATCH', message: `the token is for the client id "${wanted}"` };
 
-const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses, usedByThisKey }) =>
-  usedByThisKey || allowed === 'unlimited' || (uses?.used ?? 0) < allowed
+const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses }) =>
+  allowed === 'unlimited' || (uses?.used ?? 0) < allowed
     ? undefined
     : {
         code: 'TOKEN_USED_UP',
@@ -50,7 +59,10 @@ const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses, usedByThisKe
 /** What a holder is told first: the end of the token, then that it is for somebody else, then that it is spent. */
 const rules: readonly Rule[] = [expired, otherName, otherClient, usedUp];
 
-/** Whether a token lets this cluster ask. The proof that the agent holds it is checked before. */
+/**
+ * Whether a token lets this cluster ask. A key that asks again about its own request has been answered before: a lost answer
+ * costs no second use, and a cluster that has left needs a new one. The proof that the agent holds it is checked before.
+ */
 export function refuseToken(use: TokenUse): Refusal | undefined {
   const { declaration } = use;
   if (!declaration || declaration.withdrawn) {

@@ -127,18 +127,18 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
 
   /** The library ends a consumption for good at errors that it takes for final; a service goes on until it is told to stop. */
   async function consumeOn(): Promise<void> {
+    const isOver = () => isDraining || nc.isDraining() || nc.isClosed();
     for (;;) {
       const why = await messages.closed();
-      if (isDraining || nc.isClosed()) return;
+      if (isOver()) return;
       logger.error({ err: toRollcallError(why ?? 'no reason given') }, 'consumption ended and starts again');
       await delay(consumeAgainAfterMs);
-      if (isDraining || nc.isClosed()) return;
-      messages = await start();
+      if (isOver()) return;
+      const ended = messages;
+      messages = await start().catch(() => ended);
     }
   }
-  const consuming = consumeOn().catch((error: unknown) =>
-    logger.error({ err: toRollcallError(error) }, 'consumption ended'),
-  );
+  const consuming = consumeOn();
 
   return {
     async drain() {

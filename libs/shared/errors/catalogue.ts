@@ -140,9 +140,18 @@ export const errorCatalogue = {
     retry: false,
     hint: 'A namespace of that name exists on the hub and is not ours; rename the cluster or remove the namespace.',
   },
-  OBJECT_TAKEN: { retry: false, hint: 'An object of that name is in the namespace of the cluster and is not ours; remove it and approve again.' },
-  NAMESPACE_TERMINATING: { retry: true, hint: 'The namespace is still being deleted; it is made again as soon as it is gone.' },
-  ACCESS_NOT_REMOVED: { retry: true, hint: 'The API server refused to take rights back; compare the rights of the provisioner with deploy/rbac.' },
+  OBJECT_TAKEN: {
+    retry: false,
+    hint: 'An object of that name is in the namespace of the cluster and is not ours; remove it and approve again.',
+  },
+  NAMESPACE_TERMINATING: {
+    retry: true,
+    hint: 'The namespace is still being deleted; it is made again as soon as it is gone.',
+  },
+  ACCESS_NOT_REMOVED: {
+    retry: true,
+    hint: 'The API server refused to take rights back; compare the rights of the provisioner with deploy/rbac.',
+  },
   KEY_CHANGED: {
     retry: true,
     hint: 'This cluster is known under another key; a person must confirm the new one.',
@@ -153,9 +162,18 @@ export const errorCatalogue = {
     retry: true,
     hint: 'The key of this cluster was taken back; a person on the hub can approve it again.',
   },
-  KEY_REFUSED: { retry: true, hint: 'The hub does not know the key of this agent (any more); register again with a new token.' },
-  AGENT_STATE_INVALID: { retry: false, hint: 'Delete the key store of the agent (its directory, or the Secret rollcall-agent); the cluster then registers again under a new key.' },
-  AGENT_STATE_OTHER: { retry: false, hint: 'Give each agent a key store of its own, or delete this one to register anew.' },
+  KEY_REFUSED: {
+    retry: true,
+    hint: 'The hub does not know the key of this agent (any more); register again with a new token.',
+  },
+  AGENT_STATE_INVALID: {
+    retry: false,
+    hint: 'Delete the key store of the agent (its directory, or the Secret rollcall-agent); the cluster then registers again under a new key.',
+  },
+  AGENT_STATE_OTHER: {
+    retry: false,
+    hint: 'Give each agent a key store of its own, or delete this one to register anew.',
+  },
   MEMBER_UNREACHABLE: { retry: true, hint: 'Check the kubeconfig and context of the member cluster.' },
   MEMBER_FORBIDDEN: {
     retry: false,
@@ -164,9 +182,18 @@ export const errorCatalogue = {
 
   // Services
   FENCE_MISSING: { retry: true, hint: 'Apply deploy/fence again; until then decisions of people are held.' },
-  CLAIMS_DIFFER: { retry: true, hint: 'The claims of account AGENTS are not what this version writes; run the same version everywhere, or push them again with the offline keys.' },
-  CLAIMS_NOT_APPLIED: { retry: true, hint: 'The NATS server took the claims and does not act on them; check that the operator lists the signing key of the trust-keeper.' },
-  KEY_NOT_CUT: { retry: true, hint: 'A connection of a revoked key is still there; look at it with `nats server report connections`.' },
+  CLAIMS_DIFFER: {
+    retry: true,
+    hint: 'The claims of account AGENTS are not what this version writes; run the same version everywhere, or push them again with the offline keys.',
+  },
+  CLAIMS_NOT_APPLIED: {
+    retry: true,
+    hint: 'The NATS server took the claims and does not act on them; check that the operator lists the signing key of the trust-keeper.',
+  },
+  KEY_NOT_CUT: {
+    retry: true,
+    hint: 'A connection of a revoked key is still there; look at it with `nats server report connections`.',
+  },
   DEADLINE_EXCEEDED: { retry: true, hint: 'Look at `rollcall status` for what is slow.' },
   NOT_FOUND: { retry: false, hint: 'Check the name; `rollcall get` lists what there is.' },
   UNEXPECTED: {

@@ -158,7 +158,8 @@ export const policyDeclared = defineEvent({
   writer: 'approver',
   section: policyDeclarationSchema,
   type: 'declared',
-  description: 'A person wrote an ApprovalPolicy. Repeated for each generation; while one does not compile, the last good one stays in force and `problem` says why.',
+  description:
+    'A person wrote an ApprovalPolicy. Repeated for each generation; while one does not compile, the last good one stays in force and `problem` says why.',
 });
 export const policyWithdrawn = defineEvent({
   kind: 'policy',

@@ -146,7 +146,12 @@ export function decodeEvent(message: {
   }
   const body = definition.body.safeParse(json);
   const timeMs = Date.parse(header('ce-time'));
-  if (!body.success || definition.type !== place.type || definition.kind !== place.kind || Number.isNaN(timeMs)) {
+  if (
+    !body.success ||
+    definition.type !== place.type ||
+    definition.kind !== place.kind ||
+    Number.isNaN(timeMs)
+  ) {
     const why = body.success ? 'kind, type or time do not fit' : body.error.message;
     throw new RollcallError('EVENT_INVALID', `event ${sequence} on "${subject}": ${why}`);
   }

@@ -35,7 +35,11 @@ const common = {
   id: z.string().regex(/^[a-z0-9-]{8,64}$/),
   /** The agent's clock: reported, never trusted. */
   atMs: z.int(),
-  traceparent: z.string().max(64).optional(),
+  /** W3C Trace Context; it becomes a header of events, so nothing else may be in it. */
+  traceparent: z
+    .string()
+    .regex(/^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)
+    .optional(),
 };
 
 const askSchema = z.discriminatedUnion('verb', [

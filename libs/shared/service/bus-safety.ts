@@ -21,7 +21,7 @@ interface JszAnswer {
 
 /**
  * Checks that "acknowledged" means "kept" here (decision 12).
- * @throws RollcallError BUS_UNSAFE saying which of the two conditions fails
+ * @throws RollcallError BUS_UNSAFE saying which of the two conditions fails, BUS_UNREACHABLE when nobody answers
  */
 export async function checkBusSafety(nc: NatsConnection): Promise<void> {
   const version = nc.info?.version ?? 'unknown';
@@ -31,7 +31,13 @@ export async function checkBusSafety(nc: NatsConnection): Promise<void> {
       `nats-server "${version}" is older than ${minimumServerVersion.join('.')}`,
     );
   }
-  const answer = await nc.request('rollcall.sys.jetstream', undefined, { timeout: 5000 });
+  const answer = await nc
+    .request('rollcall.sys.jetstream', undefined, { timeout: 5000 })
+    .catch((cause: unknown) => {
+      throw new RollcallError('BUS_UNREACHABLE', 'the NATS server did not say how its JetStream is set', {
+        cause,
+      });
+    });
   const { data } = answer.json<JszAnswer>();
   if (data?.config?.sync_always !== true) {
     throw new RollcallError(

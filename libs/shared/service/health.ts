@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { RollcallError } from '@rollcall/shared/errors';
 
 export interface HealthOptions {
   readonly port: number;
@@ -9,7 +10,10 @@ export interface HealthOptions {
   metrics(): string;
 }
 
-/** `/livez` says only that the loop turns, never that NATS is there: restarting us does not mend NATS. Loopback only. */
+/**
+ * `/livez` says only that the loop turns, never that NATS is there: restarting us does not mend NATS. Loopback only.
+ * @throws RollcallError PORT_BUSY
+ */
 export async function serveHealth(options: HealthOptions): Promise<{ server: Server; port: number }> {
   const server = createServer((request, response) => {
     const why = request.url === '/readyz' ? options.notReady() : undefined;
@@ -22,6 +26,11 @@ export async function serveHealth(options: HealthOptions): Promise<{ server: Ser
     response.end(body ?? 'not found; try /livez, /readyz or /metrics\n');
   });
   server.listen(options.port, '127.0.0.1');
-  await once(server, 'listening');
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new RollcallError('PORT_BUSY', `cannot listen on port ${options.port}: ${why}`, { cause });
+  }
   return { server, port: (server.address() as AddressInfo).port };
 }

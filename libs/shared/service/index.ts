@@ -1,3 +1,4 @@
+export { busAddress } from './bus-address.ts';
 export { commonConfig, kubernetesConfig } from './common-config.ts';
 export { busUserSchema, readIdentity } from './identity.ts';
 export { createLogger, type LogFields, type Logger } from './log.ts';

@@ -64,6 +64,8 @@ function wrap(logger: PinoLogger): Logger {
  */
 export function createLogger(options: { service: string; level: string; file?: string }): Logger {
   const destination = pino.destination({ dest: options.file ?? 2, sync: true, mkdir: true });
+  // A full disk costs log lines, not the service.
+  destination.on('error', () => undefined);
   return wrap(
     pino(
       {

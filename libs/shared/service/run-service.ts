@@ -1,13 +1,20 @@
-import { readFileSync } from 'node:fs';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
 import type { ServiceName } from '@rollcall/shared/rights';
+import { busAddress } from './bus-address.ts';
 import { checkBusSafety } from './bus-safety.ts';
+import { watchBus } from './bus-watch.ts';
 import { serveHealth } from './health.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { answerMicro } from './micro.ts';
 import { rollcallVersion } from './version.ts';
+import { within } from './within.ts';
+
+/** How long running work and unsent messages are waited for; Kubernetes gives 30 s in all. */
+const drainDeadlineMs = 10_000;
+/** The same while the bus is away: nothing can be said any more. */
+const awayDeadlineMs = 1000;
 
 /** What a service is given to work with. */
 export interface ServiceContext {
@@ -55,7 +62,7 @@ export interface RunningService {
 
 /**
  * How every service runs: connect, check the bus, work, answer for its health, drain, stop.
- * @throws RollcallError BUS_UNREACHABLE, BUS_UNSAFE, and whatever the service's own start throws
+ * @throws RollcallError CONFIG_INVALID, BUS_UNREACHABLE, BUS_UNSAFE, PORT_BUSY, and whatever the service's own start throws
  */
 export async function runService(options: ServiceOptions): Promise<RunningService> {
   const { name, config, identity } = options;
@@ -65,28 +72,31 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     ...(config.logFile === undefined ? {} : { file: config.logFile }),
   });
   const metrics = createMetrics(options.metrics);
-  const address = { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
-  const nc = await connectBus(address, identity.bus, name);
+  const nc = await connectBus(busAddress(config), identity.bus, name);
+  const bus = watchBus(nc, logger);
   let work: ServiceWork | undefined;
   let stopping: Promise<void> | undefined;
-  const notReady = () =>
-    stopping
-      ? 'stopping'
-      : nc.isClosed()
-        ? 'not connected to the bus'
-        : work
-          ? work.notReady?.()
-          : 'starting';
-  const health =
-    config.healthPort === undefined
-      ? undefined
-      : await serveHealth({ port: config.healthPort, notReady, metrics: () => metrics.render() });
+  const notReady = () => {
+    if (stopping) return 'stopping';
+    if (!bus.isConnected()) return 'not connected to the bus';
+    return work ? work.notReady?.() : 'starting';
+  };
+  let health: Awaited<ReturnType<typeof serveHealth>> | undefined;
+  /** Whatever fails, the connection and the port are given back; a bus that is away cannot keep a service from stopping. */
   const close = async () => {
-    await work?.drain();
-    health?.server.close();
-    if (!nc.isClosed()) await nc.drain();
+    const deadlineMs = bus.isConnected() ? drainDeadlineMs : awayDeadlineMs;
+    try {
+      await within(deadlineMs, work?.drain());
+    } finally {
+      health?.server.close();
+      health?.server.closeAllConnections();
+      await within(deadlineMs, nc.isClosed() ? undefined : nc.drain()).finally(() => nc.close());
+    }
   };
   try {
+    if (config.healthPort !== undefined) {
+      health = await serveHealth({ port: config.healthPort, notReady, metrics: () => metrics.render() });
+    }
     if (!config.allowUnsafeBus) await checkBusSafety(nc);
     const log = await openEventLog(nc, { epoch: identity.epoch, source: `/rollcall/${name}` });
     work = await options.work({ nc, log, logger, metrics });

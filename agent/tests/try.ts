@@ -1,0 +1,30 @@
+import { loadConfig } from '@rollcall/shared/config';
+import { configSchema, start } from '../../services/registrar/main.ts';
+import { startTestHub } from '../../tests/harness/test-hub.ts';
+import { decideAs, declareToken } from '../../tests/harness/events.ts';
+import { followEvents } from '@rollcall/shared/bus';
+import { startAgent } from './agent-under-test.ts';
+const hub = await startTestHub();
+const values = { ...hub.serviceSettings('registrar'), memberLife: '6s' };
+const registrar = await start(loadConfig(configSchema, { flags: {}, environment: {}, values }));
+const log = await hub.openLog('approver');
+const nc = await hub.connectAs('approver');
+const hb = await hub.connectAs('heartbeat');
+hb.subscribe('rollcall.beat.*', {callback: (_e,m) => console.log(m.subject, m.data)});
+const ended = new AbortController();
+(async () => { for await (const { id } of followEvents(nc, log, { filter: 'cluster.*.requested', fromSequence: 1, signal: ended.signal })) await decideAs(log, id, 'approved'); })();
+const t0 = performance.now();
+const show = (one: any, n: string) => setInterval(() => { while (one.heard.events.length) console.log(n, (performance.now()-t0).toFixed(0), JSON.stringify(one.heard.events.shift())); }, 5);
+for (let i = 0; i < 2; i++) {
+const token = (await declareToken(log, hub.hub.hubId)).text;
+const one = await startAgent(hub, { token, clientId: 'member-'+i});
+const f = show(one, String(i));
+console.log(await Promise.race([one.agent.admitted(), new Promise(r => setTimeout(r, 5000))]));
+await new Promise(r => setTimeout(r, 1000));
+await one[Symbol.asyncDispose]();
+clearInterval(f);
+}
+console.log('agent gone');
+ended.abort();
+await registrar.stop();
+await hub[Symbol.asyncDispose]();

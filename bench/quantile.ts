@@ -1,0 +1,8 @@
+/**
+ * The value that the share `q` of the values does not exceed (nearest rank: always one of the values).
+ * @returns NaN for no values
+ */
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN;
+}

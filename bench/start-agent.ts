@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { AgentLine, AgentSettings } from './agent-process.ts';
+import { nowMs } from './clock.ts';
+
+export interface BenchAgent extends AsyncDisposable {
+  readonly pid: number;
+  /** Just before the process was started. */
+  readonly startedAtMs: number;
+  /** What it has said so far, in its order. */
+  readonly lines: readonly AgentLine[];
+  /** Rejects when the agent ends although nobody stopped it. */
+  readonly broken: Promise<never>;
+}
+
+/** Starts an agent as a process of its own, in a directory of its own. */
+export function startBenchAgent(directory: string, settings: Omit<AgentSettings, 'storeDir'>): BenchAgent {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const settingsPath = join(directory, 'settings.json');
+  const all: AgentSettings = { ...settings, storeDir: join(directory, 'keys') };
+  writeFileSync(settingsPath, JSON.stringify(all), { mode: 0o600 });
+  const startedAtMs = nowMs();
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts'), settingsPath], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines: AgentLine[] = [];
+  createInterface({ input: child.stdout }).on('line', (text) => lines.push(JSON.parse(text) as AgentLine));
+  const exited = once(child, 'exit');
+  const broken = exited.then((): never => {
+    throw new RollcallError('CHILD_FAILED', `the agent in "${directory}" ended`);
+  });
+  broken.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    startedAtMs,
+    lines,
+    broken,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import type { BusAddress } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+
+/**
+ * Where the bus is, from a service's settings.
+ * @throws RollcallError CONFIG_INVALID naming the file that cannot be read
+ */
+export function busAddress(config: {
+  readonly busServers: readonly string[];
+  readonly busCaFile: string;
+}): BusAddress {
+  try {
+    return { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
+  } catch (cause) {
+    throw new RollcallError('CONFIG_INVALID', `cannot read the CA file "${config.busCaFile}"`, { cause });
+  }
+}

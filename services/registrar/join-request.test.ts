@@ -1,0 +1,302 @@
+import {
+  approved,
+  draft,
+  type Identity,
+  nameTaken,
+  tokenDeclared,
+  type TokenDeclaration,
+} from '@rollcall/shared/events';
+import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { admissionStep } from './admission.ts';
+import { type JoinAsk, judgeJoin, refuseShape } from './join-request.ts';
+import { standingOf } from './standing.ts';
+import { aDecision, aDeclaration, MemoryLog } from './tests/builders.ts';
+
+const nowMs = 1_700_000_000_000;
+const [keyA, keyB, keyC] = [createNkey('user'), createNkey('user'), createNkey('user')].map(
+  ({ publicKey }) => publicKey,
+) as [string, string, string];
+const tokens = [createNkey('user').publicKey, createNkey('user').publicKey] as const;
+
+type AskOverrides = Partial<JoinAsk['body']> & Partial<Pick<JoinAsk, 'id' | 'agentKey' | 'tokenProven'>>;
+
+function anAsk({
+  id = 'ask-00000001',
+  agentKey = keyA,
+  tokenProven = true,
+  ...body
+}: AskOverrides = {}): JoinAsk {
+  return {
+    id,
+    agentKey,
+    tokenProven,
+    body: {
+      clusterId: 'id-1',
+      clusterName: 'one',
+      clusterType: 'Standard',
+      mode: 'Pull',
+      tokenKey: tokens[0],
+      labels: {},
+      facts: { kubernetesVersion: 'v1.36.3' },
+      ...body,
+    },
+  };
+}
+
+function declare(log: MemoryLog, overrides: Partial<TokenDeclaration> = {}): void {
+  const publicKey = overrides.publicKey ?? tokens[0];
+  const on = log.read({ kind: 'token', id: tokenIdOf(publicKey) });
+  const section = aDeclaration({ publicKey, ...overrides });
+  log.append([draft(tokenDeclared, on, { reason: 'Declared', message: 'm', section })]);
+}
+
+function withToken(overrides?: Partial<TokenDeclaration>): MemoryLog {
+  const log = new MemoryLog();
+  declare(log, overrides);
+  return log;
+}
+
+function judgeOn(log: MemoryLog, ask: JoinAsk, overrides: { mayStoreRefusal?: boolean } = {}) {
+  const { clusterId, clusterName, tokenKey = '' } = ask.body;
+  const context = log.joinContext({ clusterId, clusterName, tokenId: tokenIdOf(tokenKey), nowMs });
+  return judgeJoin(ask, { ...context, ...overrides });
+}
+
+/** Judges and keeps. */
+function join(log: MemoryLog, overrides?: AskOverrides) {
+  const verdict = judgeOn(log, anAsk(overrides));
+  log.append(verdict.drafts);
+  return verdict;
+}
+
+function approve(log: MemoryLog, clusterId = 'id-1'): void {
+  const record = log.cluster(clusterId);
+  const { key, id: requestId } = record.identity?.request ?? { key: '', id: '' };
+  const section = aDecision({ verdict: 'approved', approvedKey: key, key, requestId });
+  log.append([draft(approved, record, { reason: 'Approved', message: 'm', section })]);
+  log.append(admissionStep({ record: log.cluster(clusterId), nowMs }));
+}
+
+function leave(log: MemoryLog, clusterId = 'id-1'): void {
+  const record = log.cluster(clusterId);
+  const access = { state: 'deprovisioned' as const, namespace: 'one', atMs: nowMs };
+  log.append(
+    admissionStep({ record: { ...record, decision: aDecision({ verdict: 'leaving' }), access }, nowMs }),
+  );
+}
+
+const types = (drafts: readonly { definition: { type: string } }[]) =>
+  drafts.map(({ definition }) => definition.type);
+
+/** Each line is wrong in its own way and in all the ways of the lines after it, so the table guards the order too. */
+const worst = {
+  tokenProven: false,
+  clusterName: 'kube-system',
+  facts: { kubernetesVersion: 'v1.27.0' },
+} as const;
+test.each([
+  {
+    name: 'no proof of the token',
+    token: { withdrawn: true, expiresAtMs: 1, clusterName: 'x', uses: 1 },
+    ask: worst,
+    want: 'TOKEN_UNKNOWN',
+  },
+  {
+    name: 'a withdrawn token',
+    token: { withdrawn: true, expiresAtMs: 1 },
+    ask: { ...worst, tokenProven: true },
+    want: 'TOKEN_UNKNOWN',
+  },
+  {
+    name: 'an expired token',
+    token: { expiresAtMs: nowMs, clusterName: 'x' },
+    ask: { ...worst, tokenProven: true },
+    want: 'TOKEN_EXPIRED',
+  },
+  {
+    name: 'a token for another name',
+    token: { clusterName: 'x' },
+    ask: { ...worst, tokenProven: true },
+    want: 'TOKEN_NAME_MISMATCH',
+  },
+  { name: 'a reserved name', token: {}, ask: { ...worst, tokenProven: true }, want: 'CLUSTER_NAME_RESERVED' },
+  {
+    name: 'a name the hub reserves',
+    token: {},
+    ask: { clusterName: 'default' },
+    want: 'CLUSTER_NAME_RESERVED',
+  },
+  {
+    name: 'an old member with a taken name',
+    token: {},
+    ask: { clusterName: 'taken', facts: worst.facts },
+    want: 'MEMBER_TOO_OLD',
+  },
+  { name: 'a taken name', token: {}, ask: { clusterName: 'taken' }, want: 'NAME_TAKEN' },
+] satisfies { name: string; token: Partial<TokenDeclaration>; ask: AskOverrides; want: string }[])(
+  '$name → $want',
+  ({ token, ask, want }) => {
+    const log = withToken(token);
+    const taken = log.read({ kind: 'name', id: 'taken' });
+    const section = { name: 'taken', clusterId: 'other', free: false };
+    log.append([draft(nameTaken, taken, { reason: 'Taken', message: 'm', section })]);
+    expect(judgeOn(log, anAsk(ask)).refusal?.code).toBe(want);
+  },
+);
+
+test.each([
+  { name: 'a wildcard as id', body: { clusterId: '*' }, want: 'CLUSTER_ID_INVALID' },
+  { name: 'another token in the id', body: { clusterId: 'a.b' }, want: 'CLUSTER_ID_INVALID' },
+  { name: 'an id that is not that of the client id', body: { clientId: 'A B' }, want: 'CLUSTER_ID_INVALID' },
+  { name: 'its own client id', body: { clientId: 'id-1' }, want: undefined },
+  { name: 'a name that is no name', body: { clusterName: 'a.b' }, want: 'CLUSTER_NAME_INVALID' },
+  { name: 'a name of 64 characters', body: { clusterName: 'a'.repeat(64) }, want: 'CLUSTER_NAME_INVALID' },
+  { name: 'a name of 63 characters', body: { clusterName: 'a'.repeat(63) }, want: undefined },
+])('the shape of $name → $want', ({ body, want }) => {
+  expect(refuseShape(anAsk(body).body)?.code).toBe(want);
+});
+
+test('a first request spends the token and takes the name, all in one', () => {
+  const log = withToken();
+  expect(types(join(log).drafts)).toEqual(['requested', 'used', 'taken']);
+  expect(log.cluster('id-1').identity).toMatchObject({
+    state: 'requested',
+    request: { key: keyA, tokenName: 'rollcall-join/one' },
+  });
+});
+
+test('the same key asks again for nothing: before the decision, after it, after the token has ended', () => {
+  const log = withToken();
+  join(log);
+  expect(judgeOn(log, anAsk({ id: 'ask-00000002' }))).toEqual({ drafts: [] });
+  declare(log, { expiresAtMs: 1, withdrawn: true });
+  expect(judgeOn(log, anAsk({ tokenProven: false }))).toEqual({ drafts: [] });
+  approve(log);
+  expect(judgeOn(log, anAsk({ tokenProven: false }))).toEqual({ drafts: [] });
+});
+
+test('another key leaves the owner what it has', () => {
+  const log = withToken({ uses: 2 });
+  join(log);
+  approve(log);
+  expect(types(join(log, { agentKey: keyB, clusterType: 'Edge', clusterName: 'renamed' }).drafts)).toEqual([
+    'requested',
+    'used',
+  ]);
+  const record = log.cluster('id-1');
+  expect(record.identity).toMatchObject({
+    state: 'admitted',
+    admittedKey: keyA,
+    clusterName: 'one',
+    clusterType: 'Standard',
+    request: { key: keyB },
+  });
+  expect(standingOf(record, keyA).kind).toBe('member');
+  expect(standingOf(record, keyB).kind).toBe('waiting');
+  expect(judgeOn(log, anAsk()).drafts).toEqual([]);
+});
+
+test('a token for other names does not open a known cluster under a name that it allows', () => {
+  const log = withToken();
+  join(log);
+  declare(log, { publicKey: tokens[1], clusterName: 'edge-*' });
+  const { refusal } = judgeOn(log, anAsk({ agentKey: keyB, tokenKey: tokens[1], clusterName: 'edge-1' }));
+  expect(refusal?.code).toBe('TOKEN_NAME_MISMATCH');
+});
+
+test('a cluster that has left needs a new use, also with its old key', () => {
+  const log = withToken();
+  join(log);
+  approve(log);
+  leave(log);
+  expect(log.cluster('id-1').identity?.state).toBe('left');
+  expect(judgeOn(log, anAsk()).refusal?.code).toBe('TOKEN_USED_UP');
+  declare(log, { publicKey: tokens[1] });
+  expect(types(join(log, { tokenKey: tokens[1] }).drafts)).toEqual(['requested', 'used']);
+});
+
+test('a refusal is kept once for a key and reason, never over a known identity, and not in a flood', () => {
+  const old = { facts: { kubernetesVersion: 'v1.20.0' } };
+  const log = withToken({ uses: 9 });
+  expect(judgeOn(log, anAsk(old), { mayStoreRefusal: false }).drafts).toEqual([]);
+  expect(types(join(log, old).drafts)).toEqual(['refused']);
+  expect(log.cluster('id-1').identity).toMatchObject({
+    state: 'refused',
+    refusal: { code: 'MEMBER_TOO_OLD' },
+  });
+  expect(join(log, old)).toMatchObject({ drafts: [], refusal: { code: 'MEMBER_TOO_OLD' } });
+  expect(types(join(log, { ...old, agentKey: keyB }).drafts)).toEqual(['refused']);
+  expect(types(join(log).drafts)).toEqual(['requested', 'used', 'taken']);
+  expect(join(log, { ...old, agentKey: keyC })).toMatchObject({
+    drafts: [],
+    refusal: { code: 'MEMBER_TOO_OLD' },
+  });
+});
+
+test('facts longer than history keeps are cut, labels are split', () => {
+  const log = withToken({ allowLabels: ['team'], labels: { env: 'prod' } });
+  const facts = { kubernetesVersion: `v1.36.0${'x'.repeat(200)}`, provider: 'y'.repeat(256) };
+  const [first] = join(log, { facts, labels: { team: 'a', env: 'dev' } }).drafts;
+  expect(first?.definition.body.shape.section.safeParse(first.section).success).toBe(true);
+  expect((first?.section as Identity).request).toMatchObject({
+    labels: { team: 'a', env: 'prod' },
+    droppedLabels: ['env'],
+  });
+});
+
+const step = fc.record({
+  what: fc.constantFrom('join', 'join', 'join', 'approve', 'leave'),
+  agentKey: fc.constantFrom(keyA, keyB, keyC),
+  tokenKey: fc.constantFrom(...tokens),
+  clusterId: fc.constantFrom('id-1', 'id-2', 'id-3'),
+  clusterName: fc.constantFrom('one', 'two'),
+  racer: fc.option(fc.constantFrom('id-1', 'id-2', 'id-3'), { nil: undefined }),
+});
+
+test('no history of joins, races, decisions and leavings breaks what must hold', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const log = withToken();
+      declare(log, { publicKey: tokens[1], uses: 3 });
+      for (const { what, racer, clusterId, ...ask } of steps) {
+        if (what === 'approve') approve(log, clusterId);
+        else if (what === 'leave') leave(log, clusterId);
+        else {
+          // Both are judged on what both have read; only one of them can be kept where they meet.
+          const racing = [clusterId, ...(racer === undefined ? [] : [racer])];
+          for (const { drafts } of racing.map((id) => judgeOn(log, anAsk({ ...ask, clusterId: id }))))
+            log.append(drafts);
+        }
+      }
+      const requests = log.events
+        .filter(({ type }) => type === 'requested')
+        .map((event) => event.section as Identity);
+      const usesOf = (token: string) =>
+        requests.filter(({ request }) => request.tokenId === tokenIdOf(token)).length;
+      expect(usesOf(tokens[0])).toBeLessThanOrEqual(1);
+      expect(usesOf(tokens[1])).toBeLessThanOrEqual(3);
+      for (const id of ['id-1', 'id-2', 'id-3']) {
+        let before: Identity | undefined;
+        for (const event of log.events) {
+          if (event.kind !== 'cluster' || event.id !== id || event.definition.writer !== 'registrar')
+            continue;
+          const identity = event.section as Identity;
+          const sameLife = before !== undefined && before.state !== 'left' && before.state !== 'refused';
+          if (sameLife) expect(identity.clusterName).toBe(before?.clusterName);
+          if (sameLife) expect(event.type).not.toBe('refused');
+          if (identity.state === 'admitted') expect(identity.admittedKey).toBeDefined();
+          before = identity;
+        }
+        const record = log.cluster(id);
+        const members = [keyA, keyB, keyC].filter((key) => standingOf(record, key).kind === 'member');
+        expect(members.length).toBeLessThanOrEqual(1);
+      }
+      const holders = new Map(
+        log.events.filter(({ kind }) => kind === 'name').map((event) => [event.id, event.section]),
+      );
+      expect(log.events.filter(({ kind }) => kind === 'name')).toHaveLength(holders.size);
+    }),
+  );
+});

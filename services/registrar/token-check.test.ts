@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import type { TokenDeclaration } from '@rollcall/shared/events';
+import { expect, test } from 'vitest';
+import { refuseToken, type TokenUse } from './token-check.ts';
+import { aDeclaration } from './tests/builders.ts';
+
+const nowMs = 1_700_000_000_000;
+
+function aUse(
+  declaration: Partial<TokenDeclaration> | undefined,
+  overrides: Partial<TokenUse> = {},
+): TokenUse {
+  return {
+    declaration: declaration && aDeclaration(declaration),
+    uses: undefined,
+    clusterName: 'edge-1',
+    clusterId: 'id-1',
+    nowMs,
+    ...overrides,
+  };
+}
+const used = (count: number) => ({ used: count, lastUsedBy: 'other', lastUsedAtMs: nowMs - 1 });
+
+test.each([
+  { name: 'an unknown token', use: aUse(undefined), want: 'TOKEN_UNKNOWN' },
+  { name: 'a withdrawn token', use: aUse({ withdrawn: true }), want: 'TOKEN_UNKNOWN' },
+  { name: 'a token in its last millisecond', use: aUse({ expiresAtMs: nowMs + 1 }), want: undefined },
+  { name: 'a token that ends exactly now', use: aUse({ expiresAtMs: nowMs }), want: 'TOKEN_EXPIRED' },
+  { name: 'a token that never ends', use: aUse({ expiresAtMs: undefined }), want: undefined },
+  { name: 'its very name', use: aUse({ clusterName: 'edge-1' }), want: undefined },
+  { name: 'another name', use: aUse({ clusterName: 'edge-2' }), want: 'TOKEN_NAME_MISMATCH' },
+  { name: 'a longer name', use: aUse({ clusterName: 'edge-' }), want: 'TOKEN_NAME_MISMATCH' },
+  { name: 'a pattern for it', use: aUse({ clusterName: 'edge-*' }), want: undefined },
+  { name: 'a pattern that stands for nothing', use: aUse({ clusterName: 'edge-1*' }), want: undefined },
+  { name: 'a pattern in the middle', use: aUse({ clusterName: 'e*-*1' }), want: undefined },
+  { name: 'halves that overlap', use: aUse({ clusterName: 'edge-1*1' }), want: 'TOKEN_NAME_MISMATCH' },
+  { name: 'a dot is a dot', use: aUse({ clusterName: 'edge.1' }), want: 'TOKEN_NAME_MISMATCH' },
+  { name: 'a class is no class', use: aUse({ clusterName: '[a-z]*' }), want: 'TOKEN_NAME_MISMATCH' },
+  {
+    name: 'a letter that regular expressions know',
+    use: aUse({ clusterName: 'D*' }),
+    want: 'TOKEN_NAME_MISMATCH',
+  },
+  { name: 'its client id', use: aUse({ clientId: 'id-1' }), want: undefined },
+  { name: 'another client id', use: aUse({ clientId: 'id-2' }), want: 'TOKEN_NAME_MISMATCH' },
+  { name: 'no use left', use: aUse({ uses: 1 }, { uses: used(1) }), want: 'TOKEN_USED_UP' },
+  { name: 'one use left', use: aUse({ uses: 2 }, { uses: used(1) }), want: undefined },
+  { name: 'unlimited uses', use: aUse({ uses: 'unlimited' }, { uses: used(9999) }), want: undefined },
+  {
+    name: 'expired before spent',
+    use: aUse({ uses: 1, expiresAtMs: nowMs - 1 }, { uses: used(1) }),
+    want: 'TOKEN_EXPIRED',
+  },
+  {
+    name: 'somebody else before spent',
+    use: aUse({ uses: 1, clusterName: 'x' }, { uses: used(1) }),
+    want: 'TOKEN_NAME_MISMATCH',
+  },
+])('$name → $want', ({ use, want }) => {
+  expect(refuseToken(use)?.code).toBe(want);
+});
+
+test('a pattern fits whatever stands for its stars', () => {
+  const text = fc.stringMatching(/^[a-z0-9-]{0,8}$/);
+  fc.assert(
+    fc.property(
+      fc.array(text, { minLength: 1, maxLength: 6 }),
+      fc.array(text, { minLength: 6 }),
+      (parts, fill) => {
+        const clusterName = parts.map((part, at) => part + (at < parts.length - 1 ? fill[at] : '')).join('');
+        expect(refuseToken(aUse({ clusterName: parts.join('*') }, { clusterName }))).toBeUndefined();
+      },
+    ),
+  );
+});
+
+test('a pattern made to be slow is answered', () => {
+  const clusterName = `${'a'.repeat(62)}b`;
+  const use = aUse({ clusterName: `${'*a'.repeat(40)}c` }, { clusterName });
+  expect(refuseToken(use)?.code).toBe('TOKEN_NAME_MISMATCH');
+});

@@ -3,7 +3,11 @@ import type { AskInput } from '@rollcall/shared/protocol';
 import { type Nkey, signMessage } from '@rollcall/shared/trust/keys';
 
 /** One kind of ask and what it carries. */
-export type AskContent = AskInput extends infer One ? (One extends AskInput ? Pick<One, 'verb' | 'body'> : never) : never;
+export type AskContent = AskInput extends infer One
+  ? One extends AskInput
+    ? Pick<One, 'verb' | 'body'>
+    : never
+  : never;
 
 export interface AskMessage {
   /** Answers name it; every event that follows from the ask carries it. */
@@ -16,7 +20,10 @@ export interface AskMessage {
  * Writes an ask as the hub reads it: signed by the agent's key, whatever the connection proved, and by the token's where there is
  * one. It starts the trace that goes through to the last status that the hub shows.
  */
-export function encodeAsk(content: AskContent, sender: { hubId: string; ownKey: Nkey; tokenKey: Nkey | undefined }): AskMessage {
+export function encodeAsk(
+  content: AskContent,
+  sender: { hubId: string; ownKey: Nkey; tokenKey: Nkey | undefined },
+): AskMessage {
   const { hubId, ownKey, tokenKey } = sender;
   const id = randomUUID();
   const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;

@@ -6,7 +6,15 @@ import { refusedConnection } from './refusal.ts';
 const nowMs = 1_800_000_000_000;
 const key = createNkey('user');
 const jwtOf = (times: { issuedAtMs?: number; expiresAtMs?: number } = {}) =>
-  encodeJwt({ subject: key.publicKey, nowMs: times.issuedAtMs ?? nowMs, expiresAtMs: times.expiresAtMs ?? nowMs + 1, nats: {} }, key);
+  encodeJwt(
+    {
+      subject: key.publicKey,
+      nowMs: times.issuedAtMs ?? nowMs,
+      expiresAtMs: times.expiresAtMs ?? nowMs + 1,
+      nats: {},
+    },
+    key,
+  );
 const aMember = (jwt: string) => ({ jwt, renewAtMs: 0, beatIntervalMs: 1, clusterName: 'n', namespace: 'n' });
 const ended = jwtOf({ expiresAtMs: nowMs - 3_600_000 });
 
@@ -14,10 +22,20 @@ describe('what an agent shows to be let in', () => {
   test.each([
     { name: 'a new one only its token', state: {}, hasToken: true, want: ['token'] },
     { name: 'a new one without a token nothing', state: {}, hasToken: false, want: [] },
-    { name: 'one that waits its own credentials first', state: { waitingJwt: jwtOf() }, hasToken: true, want: ['waiting', 'token', 'returning'] },
+    {
+      name: 'one that waits its own credentials first',
+      state: { waitingJwt: jwtOf() },
+      hasToken: true,
+      want: ['waiting', 'token', 'returning'],
+    },
     { name: 'one that waited too long', state: { waitingJwt: ended }, hasToken: false, want: ['returning'] },
     { name: 'a member', state: { member: aMember(jwtOf()) }, hasToken: false, want: ['member', 'returning'] },
-    { name: 'a member that slept past its end comes back with its key', state: { member: aMember(ended) }, hasToken: true, want: ['returning', 'token'] },
+    {
+      name: 'a member that slept past its end comes back with its key',
+      state: { member: aMember(ended) },
+      hasToken: true,
+      want: ['returning', 'token'],
+    },
   ])('$name', ({ state, hasToken, want }) => {
     expect(credentialsToTry(state, { hasToken, nowMs }).map(({ role }) => role)).toEqual(want);
   });

@@ -29,11 +29,15 @@ export function credentialsToTry(
   const token: Credential[] = options.hasToken ? [{ role: 'token' }] : [];
   const returning: Credential = { role: 'returning' };
   if (member) {
-    const alive: Credential[] = isAlive(member.jwt, options.nowMs) ? [{ role: 'member', jwt: member.jwt }] : [];
+    const alive: Credential[] = isAlive(member.jwt, options.nowMs)
+      ? [{ role: 'member', jwt: member.jwt }]
+      : [];
     return [...alive, returning, ...token];
   }
   if (waitingJwt !== undefined) {
-    const alive: Credential[] = isAlive(waitingJwt, options.nowMs) ? [{ role: 'waiting', jwt: waitingJwt }] : [];
+    const alive: Credential[] = isAlive(waitingJwt, options.nowMs)
+      ? [{ role: 'waiting', jwt: waitingJwt }]
+      : [];
     return [...alive, ...token, returning];
   }
   return token;

@@ -10,6 +10,9 @@ test.each([
   expect(formatHubAddress(parseHubAddress(text))).toBe(want);
 });
 
-test.each(['', ':4222', 'host:0', 'host:99999', 'a b', 'https://host:1', '::1:4222'])('%j is refused', (text) => {
-  expect(() => parseHubAddress(text)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
-});
+test.each(['', ':4222', 'host:0', 'host:99999', 'a b', 'https://host:1', '::1:4222'])(
+  '%j is refused',
+  (text) => {
+    expect(() => parseHubAddress(text)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  },
+);

@@ -13,7 +13,8 @@ const defaultPort = 4222;
  */
 export function parseHubAddress(text: string): HubAddress {
   const rest = text.trim().replace(/^(tls|nats):\/\//, '');
-  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+))(?::(\d{1,5}))?$/.exec(rest) ?? [];
+  const [, bracketed, plain, port] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+))(?::(\d{1,5}))?$/.exec(rest) ?? [];
   const host = bracketed ?? plain;
   const number = port === undefined ? defaultPort : Number(port);
   if (host === undefined || number < 1 || number > 65_535) {

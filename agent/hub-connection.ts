@@ -1,4 +1,9 @@
-import { AuthorizationError, connect, type NatsConnection, UserAuthenticationExpiredError } from '@nats-io/transport-node';
+import {
+  AuthorizationError,
+  connect,
+  type NatsConnection,
+  UserAuthenticationExpiredError,
+} from '@nats-io/transport-node';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Credential } from './credential-choice.ts';
 import { formatHubAddress, type HubAddress } from './hub-address.ts';
@@ -36,7 +41,12 @@ function proof(credential: Credential, { ownKey, tokenKey }: DialOptions) {
   return (nonce = '') => {
     if ('jwt' in credential) return { jwt: credential.jwt, nkey: '', sig: ownKey.sign(nonce) };
     if (credential.role === 'token' && tokenKey !== undefined) {
-      return { nkey: tokenKey.publicKey, sig: tokenKey.sign(nonce), user: ownKey.publicKey, pass: ownKey.sign(nonce) };
+      return {
+        nkey: tokenKey.publicKey,
+        sig: tokenKey.sign(nonce),
+        user: ownKey.publicKey,
+        pass: ownKey.sign(nonce),
+      };
     }
     return { nkey: ownKey.publicKey, sig: ownKey.sign(nonce) };
   };
@@ -89,7 +99,9 @@ function linkOver(nc: NatsConnection, role: Credential['role']): HubLink {
       if (!nc.isClosed() && !nc.isDraining()) nc.publish(subject, data);
     },
     subscribe(subject, hear) {
-      nc.subscribe(subject, { callback: (error, message) => void (error === null && hear(message.data, message.subject)) });
+      nc.subscribe(subject, {
+        callback: (error, message) => void (error === null && hear(message.data, message.subject)),
+      });
     },
     flush: () => nc.flush(),
     async close() {

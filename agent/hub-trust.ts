@@ -33,7 +33,9 @@ export async function findHubCa(addresses: readonly HubAddress[], trust: HubTrus
     throw new RollcallError('HUB_CA_WRONG', `no certificate of the hub has the pinned key (${shown})`);
   }
   const where = addresses.map(formatHubAddress).join(', ');
-  throw new RollcallError('HUB_UNREACHABLE', `cannot reach the hub at ${where}: ${describe(failure)}`, { cause: failure });
+  throw new RollcallError('HUB_UNREACHABLE', `cannot reach the hub at ${where}: ${describe(failure)}`, {
+    cause: failure,
+  });
 }
 
 /** `sha256:<hex>` over the certificate's public key (SPKI). */
@@ -46,7 +48,13 @@ function pinOf(certificate: X509Certificate): string {
 async function readChain({ host, port }: HubAddress): Promise<X509Certificate[]> {
   const { promise, resolve, reject } = Promise.withResolvers<X509Certificate[]>();
   const socket = connectTls(
-    { host, port, rejectUnauthorized: false, timeout: probeTimeoutMs, ...(isIP(host) ? {} : { servername: host }) },
+    {
+      host,
+      port,
+      rejectUnauthorized: false,
+      timeout: probeTimeoutMs,
+      ...(isIP(host) ? {} : { servername: host }),
+    },
     () => {
       const chain: X509Certificate[] = [];
       const seen = new Set<string>();
@@ -69,7 +77,8 @@ async function readChain({ host, port }: HubAddress): Promise<X509Certificate[]>
   }
 }
 
-const certificateCodes = /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|ERR_SSL_)/;
+const certificateCodes =
+  /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|ERR_SSL_)/;
 
 /**
  * Why a connection with a CA failed: an untrusted certificate is for people to solve, everything else may pass by itself.
@@ -80,12 +89,18 @@ export function connectionFailure(thrown: unknown, addresses: readonly HubAddres
   for (let error = thrown; error instanceof Error; error = error.cause) {
     const code = 'code' in error ? String(error.code) : '';
     if (certificateCodes.test(code)) {
-      return new RollcallError('HUB_CA_WRONG', `the certificate of the hub at ${where} is not valid: ${error.message} (${code})`, {
-        cause: thrown,
-      });
+      return new RollcallError(
+        'HUB_CA_WRONG',
+        `the certificate of the hub at ${where} is not valid: ${error.message} (${code})`,
+        {
+          cause: thrown,
+        },
+      );
     }
   }
-  return new RollcallError('HUB_UNREACHABLE', `cannot reach the hub at ${where}: ${describe(thrown)}`, { cause: thrown });
+  return new RollcallError('HUB_UNREACHABLE', `cannot reach the hub at ${where}: ${describe(thrown)}`, {
+    cause: thrown,
+  });
 }
 
 function describe(thrown: unknown): string {

@@ -6,8 +6,20 @@ import { isStale, type Joining, type JoiningInput, nextJoining, startJoining, ve
 const nowMs = 1_000_000;
 const context = { nowMs, random: 0.5, refusedRetryMs: 120_000 };
 const aJoining = (more: Partial<Joining> = {}): Joining => ({ ...startJoining({ nowMs }), ...more });
-const waiting = { kind: 'waiting', clusterId: 'c', reason: 'Pending', message: 'm', askAgainMs: 30_000 } as const;
-const refused = { kind: 'refused', code: 'TOKEN_EXPIRED', message: 'm', hint: 'h', askAgainMs: 90_000 } as const;
+const waiting = {
+  kind: 'waiting',
+  clusterId: 'c',
+  reason: 'Pending',
+  message: 'm',
+  askAgainMs: 30_000,
+} as const;
+const refused = {
+  kind: 'refused',
+  code: 'TOKEN_EXPIRED',
+  message: 'm',
+  hint: 'h',
+  askAgainMs: 90_000,
+} as const;
 const admitted = {
   kind: 'admitted',
   clusterId: 'c',
@@ -21,11 +33,38 @@ const admitted = {
 const answered = (result: AnswerResult, atHubMs = 5): JoiningInput => ({ kind: 'answered', atHubMs, result });
 
 describe('when to ask next', () => {
-  test.each<{ name: string; from?: Partial<Joining>; input: JoiningInput; wantInMs: number; standing: Joining['standing'] }>([
-    { name: 'a new agent asks at once', input: { kind: 'connected', role: 'token' }, wantInMs: 0, standing: 'new' },
-    { name: 'an ask without an answer is repeated', input: { kind: 'asked' }, wantInMs: 1000, standing: 'new' },
-    { name: 'and ever more slowly', from: { unanswered: 9 }, input: { kind: 'asked' }, wantInMs: 30_000, standing: 'new' },
-    { name: 'who waits asks when the hub says', input: answered(waiting), wantInMs: 30_000, standing: 'waiting' },
+  test.each<{
+    name: string;
+    from?: Partial<Joining>;
+    input: JoiningInput;
+    wantInMs: number;
+    standing: Joining['standing'];
+  }>([
+    {
+      name: 'a new agent asks at once',
+      input: { kind: 'connected', role: 'token' },
+      wantInMs: 0,
+      standing: 'new',
+    },
+    {
+      name: 'an ask without an answer is repeated',
+      input: { kind: 'asked' },
+      wantInMs: 1000,
+      standing: 'new',
+    },
+    {
+      name: 'and ever more slowly',
+      from: { unanswered: 9 },
+      input: { kind: 'asked' },
+      wantInMs: 30_000,
+      standing: 'new',
+    },
+    {
+      name: 'who waits asks when the hub says',
+      input: answered(waiting),
+      wantInMs: 30_000,
+      standing: 'waiting',
+    },
     {
       name: 'who waits and comes back asks at once: the answer may have been missed',
       from: { standing: 'waiting', askAtMs: nowMs + 9999 },
@@ -33,9 +72,24 @@ describe('when to ask next', () => {
       wantInMs: 0,
       standing: 'waiting',
     },
-    { name: 'a refusal rests as long as the hub says', input: answered(refused), wantInMs: 90_000, standing: 'refused' },
-    { name: 'but not for ever', input: answered({ ...refused, askAgainMs: 1e12 }), wantInMs: 120_000, standing: 'refused' },
-    { name: 'trouble of the hub rests for seconds', input: answered({ ...refused, askAgainMs: 5000 }), wantInMs: 5000, standing: 'refused' },
+    {
+      name: 'a refusal rests as long as the hub says',
+      input: answered(refused),
+      wantInMs: 90_000,
+      standing: 'refused',
+    },
+    {
+      name: 'but not for ever',
+      input: answered({ ...refused, askAgainMs: 1e12 }),
+      wantInMs: 120_000,
+      standing: 'refused',
+    },
+    {
+      name: 'trouble of the hub rests for seconds',
+      input: answered({ ...refused, askAgainMs: 5000 }),
+      wantInMs: 5000,
+      standing: 'refused',
+    },
     {
       name: 'a refusal goes on resting over a new connection',
       from: { standing: 'refused', askAtMs: nowMs + 50_000 },
@@ -43,7 +97,12 @@ describe('when to ask next', () => {
       wantInMs: 50_000,
       standing: 'refused',
     },
-    { name: 'who is let in renews in time', input: answered(admitted), wantInMs: 3_510_000, standing: 'admitted' },
+    {
+      name: 'who is let in renews in time',
+      input: answered(admitted),
+      wantInMs: 3_510_000,
+      standing: 'admitted',
+    },
     {
       name: 'a member that reconnects has nothing to ask',
       from: { standing: 'admitted', askAtMs: nowMs + 70_000 },
@@ -74,29 +133,43 @@ test.each([
   expect(verbFor(aJoining({ standing }), role)).toBe(want);
 });
 
-const wildMs = fc.oneof(fc.integer({ min: -1000, max: 10_000_000 }), fc.constantFrom(0, NaN, Infinity, Number.MAX_SAFE_INTEGER));
+const wildMs = fc.oneof(
+  fc.integer({ min: -1000, max: 10_000_000 }),
+  fc.constantFrom(0, NaN, Infinity, Number.MAX_SAFE_INTEGER),
+);
 const anyAnswer = fc
-  .record({ atHubMs: fc.nat(100), askAgainMs: wildMs, renewAfterMs: wildMs, expiresAtMs: wildMs, pick: fc.nat(3) })
+  .record({
+    atHubMs: fc.nat(100),
+    askAgainMs: wildMs,
+    renewAfterMs: wildMs,
+    expiresAtMs: wildMs,
+    pick: fc.nat(3),
+  })
   .map(({ atHubMs, pick, ...times }) => {
     const result = [waiting, refused, admitted, { kind: 'done' } as const][pick] ?? waiting;
     return { kind: 'answered', atHubMs, result: { ...result, ...times } as AnswerResult } as const;
   });
 const anyInput = fc.oneof(
   fc.constantFrom<JoiningInput>({ kind: 'asked' }),
-  fc.constantFrom('token', 'waiting', 'returning', 'member').map((role): JoiningInput => ({ kind: 'connected', role })),
+  fc
+    .constantFrom('token', 'waiting', 'returning', 'member')
+    .map((role): JoiningInput => ({ kind: 'connected', role })),
   anyAnswer,
 );
 
 test('whatever happens, the next ask is due within an hour, or when credentials are renewed', () => {
   fc.assert(
-    fc.property(fc.array(fc.record({ input: anyInput, random: fc.double({ min: 0, max: 1, noNaN: true }) })), (history) => {
-      let joining = startJoining({ nowMs });
-      for (const { input, random } of history) {
-        joining = nextJoining(joining, input, { ...context, random });
-        expect(Number.isFinite(joining.askAtMs)).toBe(true);
-        expect(joining.standing === 'admitted' || joining.askAtMs - nowMs <= 3_600_000).toBe(true);
-      }
-    }),
+    fc.property(
+      fc.array(fc.record({ input: anyInput, random: fc.double({ min: 0, max: 1, noNaN: true }) })),
+      (history) => {
+        let joining = startJoining({ nowMs });
+        for (const { input, random } of history) {
+          joining = nextJoining(joining, input, { ...context, random });
+          expect(Number.isFinite(joining.askAtMs)).toBe(true);
+          expect(joining.standing === 'admitted' || joining.askAtMs - nowMs <= 3_600_000).toBe(true);
+        }
+      },
+    ),
   );
 });
 

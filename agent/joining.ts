@@ -63,7 +63,10 @@ export function nextJoining(joining: Joining, input: JoiningInput, context: Join
       return connected(joining, input.role, context);
     case 'asked': {
       const unanswered = joining.unanswered + 1;
-      const delayMs = Math.max(unansweredLeastMs, fullJitterMs(unansweredBackOff, unanswered, context.random));
+      const delayMs = Math.max(
+        unansweredLeastMs,
+        fullJitterMs(unansweredBackOff, unanswered, context.random),
+      );
       return { ...joining, unanswered, askAtMs: context.nowMs + delayMs };
     }
     case 'answered':
@@ -87,15 +90,27 @@ function answered(
     nowMs + Math.min(longestWaitMs, Math.max(leastMs, Number.isFinite(delayMs) ? delayMs : 0));
   switch (result.kind) {
     case 'waiting':
-      return { ...heard, standing: 'waiting', askAtMs: inTime(spreadMs(result.askAgainMs, 0.1, random), unansweredLeastMs) };
+      return {
+        ...heard,
+        standing: 'waiting',
+        askAtMs: inTime(spreadMs(result.askAgainMs, 0.1, random), unansweredLeastMs),
+      };
     case 'refused': {
       // The hub names minutes for what only people can change, and seconds for its own trouble.
       const restMs = result.askAgainMs > 0 ? Math.min(result.askAgainMs, refusedRetryMs) : refusedRetryMs;
-      return { ...heard, standing: 'refused', askAtMs: inTime(spreadMs(restMs, 0.2, random), unansweredLeastMs) };
+      return {
+        ...heard,
+        standing: 'refused',
+        askAtMs: inTime(spreadMs(restMs, 0.2, random), unansweredLeastMs),
+      };
     }
     case 'admitted': {
       const { renewAfterMs, expiresAtMs } = result;
-      return { ...heard, standing: 'admitted', askAtMs: renewalAtMs({ nowMs, answeredAtMs: atHubMs, renewAfterMs, expiresAtMs, random }) };
+      return {
+        ...heard,
+        standing: 'admitted',
+        askAtMs: renewalAtMs({ nowMs, answeredAtMs: atHubMs, renewAfterMs, expiresAtMs, random }),
+      };
     }
     case 'done':
       return joining;

@@ -28,7 +28,9 @@ export function secretKeyStore(
     place,
     async load() {
       const encoded = (await read())?.data?.[key];
-      return encoded === undefined ? undefined : decodeAgentState(Buffer.from(encoded, 'base64').toString('utf8'), place);
+      return encoded === undefined
+        ? undefined
+        : decodeAgentState(Buffer.from(encoded, 'base64').toString('utf8'), place);
     },
     async save(state) {
       const data = { [key]: Buffer.from(encodeAgentState(state)).toString('base64') };
@@ -42,7 +44,12 @@ export function secretKeyStore(
               type: 'Opaque',
               data,
             })
-          : await client.mergePatch<Secret>(resources.secrets, name, { metadata: { resourceVersion }, data }, { namespace });
+          : await client.mergePatch<Secret>(
+              resources.secrets,
+              name,
+              { metadata: { resourceVersion }, data },
+              { namespace },
+            );
       resourceVersion = saved.metadata.resourceVersion;
     },
   };

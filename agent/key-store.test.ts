@@ -28,7 +28,9 @@ describe('a directory', () => {
     const directory = aDirectory();
     await directoryKeyStore(directory).save(anAgentState());
     expect(readdirSync(directory)).toEqual(['agent-state']);
-    expect([directory, join(directory, 'agent-state')].map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual(['700', '600']);
+    expect(
+      [directory, join(directory, 'agent-state')].map((path) => (statSync(path).mode & 0o777).toString(8)),
+    ).toEqual(['700', '600']);
   });
 });
 

@@ -53,11 +53,17 @@ export function encodeAgentState(state: AgentState): string {
 export function decodeAgentState(encoded: string, place: string): AgentState {
   const [digest = '', text = ''] = encoded.split('\n');
   if (digest !== `sha256:${digestOf(text)}`) {
-    throw new RollcallError('AGENT_STATE_INVALID', `the state of the agent in ${place} is torn or was edited`);
+    throw new RollcallError(
+      'AGENT_STATE_INVALID',
+      `the state of the agent in ${place} is torn or was edited`,
+    );
   }
   const state = JSON.parse(text) as AgentState;
   if (state.version === 1) return state;
-  throw new RollcallError('AGENT_STATE_INVALID', `the state of the agent in ${place} is of version ${String(state.version)}, not 1`);
+  throw new RollcallError(
+    'AGENT_STATE_INVALID',
+    `the state of the agent in ${place} is of version ${String(state.version)}, not 1`,
+  );
 }
 
 /**
@@ -76,5 +82,6 @@ export function checkStateFits(
       : expected.clusterId !== undefined && expected.clusterId !== state.clusterId
         ? `cluster "${state.clusterId}", and this is cluster "${expected.clusterId}"`
         : undefined;
-  if (wrong !== undefined) throw new RollcallError('AGENT_STATE_OTHER', `the keys in ${place} belong to ${wrong}`);
+  if (wrong !== undefined)
+    throw new RollcallError('AGENT_STATE_OTHER', `the keys in ${place} belong to ${wrong}`);
 }

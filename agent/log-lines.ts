@@ -7,14 +7,21 @@ type Level = keyof typeof levels;
  * JSON lines with the fields that our services log, without their logging library: it is 9 MB, and an agent has 65 MB.
  * @param least - `silent` writes nothing
  */
-export function createLogLines(least: Level | 'silent', write: (line: string) => void, base: LogFields = {}): Logger {
+export function createLogLines(
+  least: Level | 'silent',
+  write: (line: string) => void,
+  base: LogFields = {},
+): Logger {
   const at =
     (level: Level) =>
     (fields: LogFields, message: string): void => {
       if (least === 'silent' || levels[level] < levels[least]) return;
       const { err, ...rest } = fields;
-      const error = err === undefined ? {} : { err: { type: err.name, message: err.message, stack: err.stack } };
-      write(`${JSON.stringify({ level: levels[level], time: new Date().toISOString(), ...base, ...rest, ...error, msg: message })}\n`);
+      const error =
+        err === undefined ? {} : { err: { type: err.name, message: err.message, stack: err.stack } };
+      write(
+        `${JSON.stringify({ level: levels[level], time: new Date().toISOString(), ...base, ...rest, ...error, msg: message })}\n`,
+      );
     };
   return {
     debug: at('debug'),

@@ -159,7 +159,11 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
       } catch (thrown) {
         const error = toRollcallError(thrown);
         const retryInMs = fullJitterMs(patience.reconnect, failures, Math.random());
-        onPhase({ phase: 'preflight', message: error.message, detail: { code: error.code, hint: error.hint, retryInMs } });
+        onPhase({
+          phase: 'preflight',
+          message: error.message,
+          detail: { code: error.code, hint: error.hint, retryInMs },
+        });
         await delay(retryInMs, undefined, { signal });
         next = readClusterId(api, clientId);
       }

@@ -34,7 +34,11 @@ test('resources are added by name; what is no quantity is left out', () => {
 
 const aNode = (name: string, more: { ready?: boolean; unschedulable?: boolean } = {}) => ({
   metadata: { name, labels: { 'topology.kubernetes.io/region': 'eu-1' } },
-  spec: { unschedulable: more.unschedulable ?? false, providerID: `kind://x/${name}`, podCIDRs: ['10.0.0.0/24'] },
+  spec: {
+    unschedulable: more.unschedulable ?? false,
+    providerID: `kind://x/${name}`,
+    podCIDRs: ['10.0.0.0/24'],
+  },
   status: {
     capacity: { cpu: '2' },
     allocatable: { cpu: '1900m' },
@@ -43,7 +47,9 @@ const aNode = (name: string, more: { ready?: boolean; unschedulable?: boolean } 
 });
 
 test('nodes are counted and summed', () => {
-  expect(describeNodes([aNode('a'), aNode('b', { unschedulable: true }), aNode('c', { ready: false })])).toEqual({
+  expect(
+    describeNodes([aNode('a'), aNode('b', { unschedulable: true }), aNode('c', { ready: false })]),
+  ).toEqual({
     nodes: { total: 3, ready: 2, schedulable: 1, sample: 'a' },
     capacity: { cpu: '6' },
     allocatable: { cpu: '5700m' },
@@ -63,7 +69,10 @@ const aMember = (answers: Record<string, { status: number; body: string }>) => (
 
 test('what cannot be read is absent', async () => {
   const facts = await readMemberFacts(
-    aMember({ '/version': { status: 200, body: '{"gitVersion":"v1.36.3","platform":"linux/amd64"}' }, '/readyz': { status: 500, body: '' } }),
+    aMember({
+      '/version': { status: 200, body: '{"gitVersion":"v1.36.3","platform":"linux/amd64"}' },
+      '/readyz': { status: 500, body: '' },
+    }),
     '0.1.0',
   );
   expect(facts).toEqual({
@@ -75,7 +84,10 @@ test('what cannot be read is absent', async () => {
   });
 });
 
-const page = (items: unknown[], next: string) => ({ status: 200, body: JSON.stringify({ items, metadata: { continue: next } }) });
+const page = (items: unknown[], next: string) => ({
+  status: 200,
+  body: JSON.stringify({ items, metadata: { continue: next } }),
+});
 
 test('nodes are read page by page, and the hub takes the result', async () => {
   const facts = await readMemberFacts(

@@ -4,7 +4,11 @@ import { sumResources } from './quantity.ts';
 
 interface NodeItem {
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
-  readonly spec?: { readonly unschedulable?: boolean; readonly podCIDRs?: readonly string[]; readonly providerID?: string };
+  readonly spec?: {
+    readonly unschedulable?: boolean;
+    readonly podCIDRs?: readonly string[];
+    readonly providerID?: string;
+  };
   readonly status?: {
     readonly capacity?: Readonly<Record<string, string>>;
     readonly allocatable?: Readonly<Record<string, string>>;

@@ -14,7 +14,13 @@ import type { HubAddress } from './hub-address.ts';
 import { dialHub, type HubLink } from './hub-connection.ts';
 import { isStale, type JoiningInput, nextJoining, startJoining, verbFor } from './joining.ts';
 import type { OnPhase, PhaseDetail, PhaseName } from './phase.ts';
-import { answeredRefusal, errorAsRefusal, type Refusal, refusalDetail, refusedConnection } from './refusal.ts';
+import {
+  answeredRefusal,
+  errorAsRefusal,
+  type Refusal,
+  refusalDetail,
+  refusedConnection,
+} from './refusal.ts';
 import type { StateKeeper } from './state-keeper.ts';
 
 export interface Admission {
@@ -37,7 +43,9 @@ export interface MembershipOptions {
   readonly ownKey: Nkey;
   readonly token: RegistrationToken | undefined;
   readonly keeper: StateKeeper;
-  readonly request: Pick<JoinBody, 'clusterId' | 'clusterName' | 'labels' | 'clusterType' | 'mode'> & { readonly clientId?: string };
+  readonly request: Pick<JoinBody, 'clusterId' | 'clusterName' | 'labels' | 'clusterType' | 'mode'> & {
+    readonly clientId?: string;
+  };
   /** Read when the agent starts, so that they are there when it may ask. */
   readonly firstFacts: Promise<Facts>;
   readFacts(): Promise<Facts>;
@@ -73,7 +81,8 @@ export function createMembership(options: MembershipOptions): Membership {
   let adopting: Promise<void> = Promise.resolve();
   let firstFacts: Promise<Facts> | undefined = options.firstFacts;
 
-  const tell = (phase: PhaseName, message: string, detail: PhaseDetail = {}) => options.onPhase({ phase, message, detail });
+  const tell = (phase: PhaseName, message: string, detail: PhaseDetail = {}) =>
+    options.onPhase({ phase, message, detail });
   const tellRefusal = (phase: PhaseName, refusal: Refusal, retryInMs: number) =>
     tell(phase, refusal.message, refusalDetail(refusal, retryInMs));
   const step = (input: JoiningInput) => {
@@ -87,7 +96,10 @@ export function createMembership(options: MembershipOptions): Membership {
     link: memberLink,
     memberAnswers: options.memberAnswers,
     onMemberChange: (isThere) =>
-      tell('member', isThere ? "the member's API server answers again" : "the member's API server does not answer"),
+      tell(
+        'member',
+        isThere ? "the member's API server answers again" : "the member's API server does not answer",
+      ),
   });
   const readFacts = () => {
     const first = firstFacts;
@@ -137,14 +149,17 @@ export function createMembership(options: MembershipOptions): Membership {
     const waitMs = Math.min(dueInMs, 86_400_000);
     askTimer = setTimeout(() => {
       if (waitMs < dueInMs) return askWhenDue();
-      ask(over).catch((error: unknown) => signal.aborted || logger.error({ err: toRollcallError(error) }, 'could not ask'));
+      ask(over).catch(
+        (error: unknown) => signal.aborted || logger.error({ err: toRollcallError(error) }, 'could not ask'),
+      );
     }, waitMs);
   }
 
   function hear(data: Uint8Array, subject: string): void {
     const { state } = keeper;
     const pinned = state.answerKey;
-    const answerKeyIsTrusted = (key: string) => (pinned === undefined ? hubIdOf(key) === state.hubId : key === pinned);
+    const answerKeyIsTrusted = (key: string) =>
+      pinned === undefined ? hubIdOf(key) === state.hubId : key === pinned;
     const heard = decodeAnswer(data, { agentKey: ownKey.publicKey, answerKeyIsTrusted });
     if (heard === undefined || heard.answer.hub !== state.hubId || signal.aborted) return;
     if (pinned === undefined) keeper.update((old) => ({ ...old, answerKey: heard.answerKey }));
@@ -170,7 +185,11 @@ export function createMembership(options: MembershipOptions): Membership {
       case 'refused':
         tellRefusal('refused', answeredRefusal(result), joining.askAtMs - Date.now());
         // There is nothing to wait for over a connection of that kind; the next one is made when it is time to ask again.
-        if ((link?.role === 'token' || link?.role === 'returning') && joining.askAtMs - Date.now() > shortRestMs) void link.close();
+        if (
+          (link?.role === 'token' || link?.role === 'returning') &&
+          joining.askAtMs - Date.now() > shortRestMs
+        )
+          void link.close();
         break;
       case 'admitted':
         adopting = adopting.then(() => adopt(result, atMs));
@@ -194,7 +213,10 @@ export function createMembership(options: MembershipOptions): Membership {
     const known = keeper.state.member;
     const isUsed = known?.jwt === jwt && link?.role === 'member';
     if (isUsed || (known?.jwt !== jwt && !isIssuedLater(jwt, known?.jwt)) || signal.aborted) return;
-    const beatIntervalMs = Math.min(beatIntervalBoundsMs.most, Math.max(beatIntervalBoundsMs.least, result.beatIntervalMs));
+    const beatIntervalMs = Math.min(
+      beatIntervalBoundsMs.most,
+      Math.max(beatIntervalBoundsMs.least, result.beatIntervalMs),
+    );
     const member = { jwt, clusterName, namespace, beatIntervalMs, renewAtMs: joining.askAtMs };
     keeper.update((old) => ({ ...old, waitingJwt: undefined, member }));
     token = undefined;
@@ -228,10 +250,14 @@ export function createMembership(options: MembershipOptions): Membership {
       beating.beat(member.beatIntervalMs);
       await next.flush().catch(() => undefined);
       if (!next.isClosed() && before?.role !== 'member') {
-        tell('ready', `"${member.clusterName}" is a member; beating every ${member.beatIntervalMs / 1000} s`, {
-          clusterId,
-          clusterName: member.clusterName,
-        });
+        tell(
+          'ready',
+          `"${member.clusterName}" is a member; beating every ${member.beatIntervalMs / 1000} s`,
+          {
+            clusterId,
+            clusterName: member.clusterName,
+          },
+        );
       }
       admitted.resolve({ clusterId, clusterName: member.clusterName, namespace: member.namespace });
       factsReport.start();
@@ -261,7 +287,10 @@ export function createMembership(options: MembershipOptions): Membership {
   /** Tries what the agent has, best first. */
   async function connectBest(): Promise<{ link?: HubLink; shown: Credential['role'][] }> {
     const shown: Credential['role'][] = [];
-    for (const credential of credentialsToTry(keeper.state, { hasToken: token !== undefined, nowMs: Date.now() })) {
+    for (const credential of credentialsToTry(keeper.state, {
+      hasToken: token !== undefined,
+      nowMs: Date.now(),
+    })) {
       const dialed = await dial(credential);
       if (dialed) return { link: dialed, shown };
       shown.push(credential.role);
@@ -270,7 +299,7 @@ export function createMembership(options: MembershipOptions): Membership {
   }
 
   async function untilGone(): Promise<void> {
-    for (let current = link; current !== undefined; ) {
+    for (let current = link; current !== undefined;) {
       await current.closed;
       await adopting;
       if (current === link) return;
@@ -305,7 +334,8 @@ export function createMembership(options: MembershipOptions): Membership {
           await take(dialed);
           await untilGone();
           failures = Date.now() - connectedAtMs < steadyAfterMs ? failures + 1 : 1;
-          const restMs = joining.standing === 'refused' && link?.role !== 'member' ? joining.askAtMs - Date.now() : 0;
+          const restMs =
+            joining.standing === 'refused' && link?.role !== 'member' ? joining.askAtMs - Date.now() : 0;
           waitMs = Math.max(restMs, fullJitterMs(patience.reconnect, failures, Math.random()));
         }
       } catch (thrown) {

@@ -1,5 +1,19 @@
-const binary = { Ki: 1n << 10n, Mi: 1n << 20n, Gi: 1n << 30n, Ti: 1n << 40n, Pi: 1n << 50n, Ei: 1n << 60n } as const;
-const decimal = { k: 10n ** 3n, M: 10n ** 6n, G: 10n ** 9n, T: 10n ** 12n, P: 10n ** 15n, E: 10n ** 18n } as const;
+const binary = {
+  Ki: 1n << 10n,
+  Mi: 1n << 20n,
+  Gi: 1n << 30n,
+  Ti: 1n << 40n,
+  Pi: 1n << 50n,
+  Ei: 1n << 60n,
+} as const;
+const decimal = {
+  k: 10n ** 3n,
+  M: 10n ** 6n,
+  G: 10n ** 9n,
+  T: 10n ** 12n,
+  P: 10n ** 15n,
+  E: 10n ** 18n,
+} as const;
 const factors: Readonly<Record<string, bigint>> = { '': 1n, ...binary, ...decimal };
 const shape = /^(\d+)(?:\.(\d+))?(m|[KMGTPE]i|[kMGTPE])?$/;
 

@@ -28,7 +28,12 @@ export function refusedConnection(shown: readonly Credential['role'][]): Refusal
   return { code, message, hint: errorCatalogue[code].hint };
 }
 
-const names = { member: 'member credentials', waiting: 'waiting credentials', token: 'token', returning: 'own key' } as const;
+const names = {
+  member: 'member credentials',
+  waiting: 'waiting credentials',
+  token: 'token',
+  returning: 'own key',
+} as const;
 
 export function errorAsRefusal(error: RollcallError): Refusal {
   return { code: error.code, message: error.message, hint: error.hint };

@@ -23,7 +23,7 @@ export function createStateKeeper(
   let writing: Promise<void> | undefined;
 
   async function write(): Promise<void> {
-    for (let failures = 0; keptState !== state; ) {
+    for (let failures = 0; keptState !== state;) {
       const latest = state;
       try {
         await store.save(latest);

@@ -30,7 +30,11 @@ test.each([
     want: 'coalesced',
   },
   { name: 'a dry run', over: { requestURI: '/x?dryRun=All' }, want: 'dry-run' },
-  { name: 'a controller', over: { user: { username: 'system:kube-controller-manager' } }, want: 'kubernetes' },
+  {
+    name: 'a controller',
+    over: { user: { username: 'system:kube-controller-manager' } },
+    want: 'kubernetes',
+  },
   { name: 'a person', over: { user: { username: 'rollcall-admin' } }, want: 'people' },
   { name: 'a lease of ours', over: { objectRef: { resource: 'leases', name: 'l' } }, want: 'other' },
 ])('$name counts as $want', ({ over, want }) => {

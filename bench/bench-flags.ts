@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
+import type { AgentForm } from './agent-program.ts';
 
 export interface BenchFlags {
   readonly joins: number;
@@ -7,16 +8,18 @@ export interface BenchFlags {
   readonly warmUpJoins: number;
   /** How long nothing changes, to count what is written all the same. */
   readonly steadySeconds: number;
+  readonly agentForm: AgentForm;
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
 }
 
-export const usage = `npm run bench -- [--joins 50] [--warm-up 3] [--steady-seconds 60] [--trace] [--json] [--save]
+export const usage = `npm run bench -- [--joins 50] [--warm-up 3] [--steady-seconds 60] [--from-source] [--trace] [--json] [--save]
 
   --joins N            clusters that join, one after the other, each with an agent process of its own that goes on running
   --warm-up N          joins before them that are not measured
   --steady-seconds N   how long the writes of a hub at rest are counted
+  --from-source        agents run from the repository's TypeScript, not from what \`npm run build\` makes
   --trace              also the timeline of the join in the middle
   --json               the result as JSON on stdout instead of the table
   --save               also keep it in bench/results/
@@ -33,6 +36,7 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     joins: wholeNumber('--joins', values.joins, 1),
     warmUpJoins: wholeNumber('--warm-up', values['warm-up'], 0),
     steadySeconds: wholeNumber('--steady-seconds', values['steady-seconds'], 1),
+    agentForm: values['from-source'] ? 'source' : 'compiled',
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -47,6 +51,7 @@ function parseKnown(args: readonly string[]) {
         joins: { type: 'string', default: '50' },
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
+        'from-source': { type: 'boolean', default: false },
         trace: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         save: { type: 'boolean', default: false },

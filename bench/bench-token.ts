@@ -25,9 +25,7 @@ export async function createBenchToken(client: KubeClient, hubId: string, name: 
     client,
     { resource, name, namespace, timeoutMs: takenWithinMs },
     ({ status }) =>
-      (status?.conditions ?? []).some(
-        ({ type, status: isTrue }) => type === 'Ready' && isTrue === 'True',
-      ),
+      (status?.conditions ?? []).some(({ type, status: isTrue }) => type === 'Ready' && isTrue === 'True'),
   );
   if (taken) return token.text;
   throw new RollcallError('DEADLINE_EXCEEDED', `the hub has not taken the token "${name}"`);

@@ -3,9 +3,24 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { AgentOptions } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { AgentLine, AgentSettings } from './agent-process.ts';
 import { nowMs } from './clock.ts';
+
+/** What an agent of the bench is started with; the file holds its token, so it is 0600. */
+export interface AgentSettings extends Pick<
+  AgentOptions,
+  'hub' | 'trust' | 'token' | 'clientId' | 'clusterName' | 'member'
+> {
+  readonly storeDir: string;
+}
+
+/** A step of the agent: a phase of its own, `loaded`, or a TCP connection that it begins. */
+export interface AgentLine {
+  readonly step: string;
+  readonly message: string;
+  readonly atMs: number;
+}
 
 export interface BenchAgent extends AsyncDisposable {
   readonly pid: number;
@@ -18,13 +33,17 @@ export interface BenchAgent extends AsyncDisposable {
 }
 
 /** Starts an agent as a process of its own, in a directory of its own. */
-export function startBenchAgent(directory: string, settings: Omit<AgentSettings, 'storeDir'>): BenchAgent {
+export function startBenchAgent(
+  program: string,
+  directory: string,
+  settings: Omit<AgentSettings, 'storeDir'>,
+): BenchAgent {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const settingsPath = join(directory, 'settings.json');
   const all: AgentSettings = { ...settings, storeDir: join(directory, 'keys') };
   writeFileSync(settingsPath, JSON.stringify(all), { mode: 0o600 });
   const startedAtMs = nowMs();
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts'), settingsPath], {
+  const child = spawn(process.execPath, [program, settingsPath], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines: AgentLine[] = [];

@@ -16,7 +16,6 @@ type Outcome = keyof typeof exitCodes;
 const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   USAGE: 'usage',
   REQUEST_HELD: 'held',
-  KEY_CHANGED: 'held',
   KUBE_UNREACHABLE: 'unreachable',
   BUS_UNREACHABLE: 'unreachable',
   HUB_UNREACHABLE: 'unreachable',

@@ -1,18 +1,18 @@
 #!/usr/bin/env node
-import { CommanderError } from 'commander';
-import { commandTree } from './commands/command-tree.ts';
-import { exitCodes } from './exit-code.ts';
 import { endQuietlyWithoutReader } from './output.ts';
 import { reportError } from './report-error.ts';
 
 endQuietlyWithoutReader();
+const isAgentOfPod = process.argv.slice(2).join(' ') === 'agent run';
 try {
-  await commandTree().parseAsync();
-} catch (thrown) {
-  if (thrown instanceof CommanderError) {
-    // It has said itself what is wrong, or printed the help that was asked for.
-    process.exitCode = thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  if (isAgentOfPod) {
+    // A pod's agent takes no flags and has 65 MB; reading a command line would cost 11 of them (measured).
+    const { runAgentCommand } = await import('./agent/run-agent-command.ts');
+    await runAgentCommand({});
   } else {
-    process.exitCode = reportError(thrown);
+    const { runCommandLine } = await import('./commands/run-command-line.ts');
+    await runCommandLine();
   }
+} catch (thrown) {
+  process.exitCode = reportError(thrown);
 }

@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
-import { type AgentOptions, directoryKeyStore, type PhaseEvent, runAgent, type RunningAgent } from '../main.ts';
+import {
+  type AgentOptions,
+  directoryKeyStore,
+  type PhaseEvent,
+  runAgent,
+  type RunningAgent,
+} from '../main.ts';
 import type { TestHub } from '../../tests/harness/test-hub.ts';
 
 /** A member whose API server does not answer: an agent with a client id needs none to register. */
@@ -67,6 +73,8 @@ export async function startAgent(
     member: deadMember,
     store: directoryKeyStore(directory),
     version: '0.1.0',
+    // Names are unique on a hub; the context of all these members is the same.
+    clusterName: more.clientId,
     onPhase: heard.onPhase,
     patience: { reconnect: { firstMs: 50, longestMs: 200 }, refusedRetryMs: 1000 },
     ...more,

@@ -51,10 +51,16 @@ async function startServer(chain: { certificatePem: string; privateKeyPem: strin
 tls { cert_file: "${directory}/server.pem", key_file: "${directory}/server.key", handshake_first: true }
 `;
   writeFileSync(join(directory, 'nats.conf'), config);
-  const server: ChildProcess = spawn(findBinary('nats-server'), ['-c', join(directory, 'nats.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const server: ChildProcess = spawn(findBinary('nats-server'), ['-c', join(directory, 'nats.conf')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const exited = new Promise((resolve) => server.once('exit', resolve));
   const ready = Promise.withResolvers<void>();
-  if (server.stderr) createInterface(server.stderr).on('line', (line) => void (line.includes('Server is ready') && ready.resolve()));
+  if (server.stderr)
+    createInterface(server.stderr).on(
+      'line',
+      (line) => void (line.includes('Server is ready') && ready.resolve()),
+    );
   await Promise.race([ready.promise, exited.then(() => Promise.reject(new Error('nats-server ended')))]);
   return {
     address: { host: '127.0.0.1', port },
@@ -67,7 +73,10 @@ tls { cert_file: "${directory}/server.pem", key_file: "${directory}/server.key",
 }
 
 const dial = (address: { host: string; port: number }, caPem: string) =>
-  dialHub({ role: 'returning' }, { addresses: [address], caPem, clusterId: 'c', ownKey, tokenKey: undefined });
+  dialHub(
+    { role: 'returning' },
+    { addresses: [address], caPem, clusterId: 'c', ownKey, tokenKey: undefined },
+  );
 const pinned = { pins: [spkiPin(ca.certificatePem)] };
 
 test('the right pin finds the CA, and the connection is verified against it', async () => {
@@ -91,7 +100,9 @@ test('a wrong pin is refused, and the error names the keys that were shown', asy
 test('a pin of the leaf is not one of a CA', async () => {
   const certificate = leaf(ca);
   await using server = await startServer(certificate, ca.certificatePem);
-  await expect(findHubCa([server.address], { pins: [spkiPin(certificate.certificatePem)] })).rejects.toMatchObject({ code: 'HUB_CA_WRONG' });
+  await expect(
+    findHubCa([server.address], { pins: [spkiPin(certificate.certificatePem)] }),
+  ).rejects.toMatchObject({ code: 'HUB_CA_WRONG' });
 });
 
 test('an evil leaf with the real CA appended gets past the probe, and not past the connection', async () => {
@@ -107,11 +118,17 @@ test('an evil leaf with the real CA appended gets past the probe, and not past t
 test('an expired certificate is refused', async () => {
   await using server = await startServer(leaf(ca, nowMs - 1000), ca.certificatePem);
   const caPem = await findHubCa([server.address], pinned);
-  await expect(dial(server.address, caPem)).rejects.toMatchObject({ code: 'HUB_CA_WRONG', message: expect.stringContaining('CERT_HAS_EXPIRED') });
+  await expect(dial(server.address, caPem)).rejects.toMatchObject({
+    code: 'HUB_CA_WRONG',
+    message: expect.stringContaining('CERT_HAS_EXPIRED'),
+  });
 });
 
 test('a hub that does not answer is unreachable, which is another error', async () => {
   const address = { host: '127.0.0.1', port: await freePort() };
-  await expect(findHubCa([address], pinned)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE', message: expect.stringContaining('ECONNREFUSED') });
+  await expect(findHubCa([address], pinned)).rejects.toMatchObject({
+    code: 'HUB_UNREACHABLE',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
   await expect(dial(address, ca.certificatePem)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
 });

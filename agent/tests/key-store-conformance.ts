@@ -24,7 +24,10 @@ export function keyStoreConformance(prepare: () => StoreUnderTest): void {
     const store = place.open();
     await store.load();
     await store.save(anAgentState());
-    const last = anAgentState({ answerKey: 'U1', member: { jwt: 'j', renewAtMs: 1, beatIntervalMs: 2, clusterName: 'n', namespace: 's' } });
+    const last = anAgentState({
+      answerKey: 'U1',
+      member: { jwt: 'j', renewAtMs: 1, beatIntervalMs: 2, clusterName: 'n', namespace: 's' },
+    });
     await store.save(last);
     expect(await place.open().load()).toEqual(last);
   });
@@ -42,13 +45,22 @@ export function keyStoreConformance(prepare: () => StoreUnderTest): void {
     { name: 'torn', change: (text: string) => text.slice(0, text.length / 2) },
     { name: 'empty', change: () => '' },
     { name: 'edited', change: (text: string) => text.replace('cluster-1', 'cluster-2') },
-    { name: 'of a later version', change: () => encodeAgentState({ ...anAgentState(), version: 2 } as unknown as AgentState) },
+    {
+      name: 'of a later version',
+      change: () => encodeAgentState({ ...anAgentState(), version: 2 } as unknown as AgentState),
+    },
   ])('a state that is $name is refused, and shows nothing of itself', async ({ change }) => {
     const place = prepare();
     const state = anAgentState();
     await place.open().save(state);
     await place.damage(change);
-    const error = await place.open().load().then(() => undefined, (thrown: unknown) => thrown);
+    const error = await place
+      .open()
+      .load()
+      .then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
     expect(error).toMatchObject({ code: 'AGENT_STATE_INVALID' });
     expect(String(error)).not.toContain(state.seed);
   });

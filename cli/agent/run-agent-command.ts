@@ -3,12 +3,13 @@ import {
   directoryKeyStore,
   formatHubAddress,
   type HubTrust,
+  type KeyStore,
   type OnPhase,
   runAgent,
   secretKeyStore,
 } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { KubeObject } from '@rollcall/shared/kubernetes';
+import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
@@ -67,6 +68,23 @@ function createOnPhase(): OnPhase {
   };
 }
 
+/** The Secret rollcall-bootstrap of the pod's namespace; elsewhere there is none, and flags say everything. */
+async function readBootstrap(client: KubeClient, isPod: boolean): Promise<ReturnType<typeof bootstrapFrom>> {
+  const { namespace } = client.access;
+  const where = { name: 'rollcall-bootstrap', namespace };
+  return bootstrapFrom(isPod ? (await client.get<Secret>(resources.secrets, where))?.data : undefined);
+}
+
+/** @throws RollcallError USAGE outside of a pod without `--state-dir`: the keys must be somewhere */
+function openStore(client: KubeClient, options: { isPod: boolean; stateDir: string | undefined }): KeyStore {
+  if (options.stateDir !== undefined) return directoryKeyStore(options.stateDir);
+  if (options.isPod) return secretKeyStore(client, { namespace: client.access.namespace });
+  throw new RollcallError(
+    'USAGE',
+    'give --state-dir: outside of a pod there is no Secret for the keys of the agent',
+  );
+}
+
 /**
  * Runs the agent until a signal: in a pod from its Secrets, elsewhere from flags and a state directory.
  * @throws RollcallError USAGE, CONFIG_INVALID; what `runAgent` throws
@@ -74,46 +92,40 @@ function createOnPhase(): OnPhase {
 export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
   const stop = untilStopSignal();
   const member = await memberAccess(flags);
+  const isPod = member.contextName === 'in-cluster';
   const client = createKubeClient(member, {
     fieldManager: 'rollcall-agent',
     userAgent: `rollcall-agent/${rollcallVersion}`,
   });
-  const { namespace } = member;
-  const needsSecret = flags.hub === undefined;
-  const secret = needsSecret
-    ? await client.get<Secret>(resources.secrets, { name: 'rollcall-bootstrap', namespace })
-    : undefined;
-  const bootstrap = bootstrapFrom(secret?.data);
-  const hub = flags.hub ?? (bootstrap.hub === undefined ? undefined : [bootstrap.hub]);
-  const trust = trustOf(flags) ?? bootstrap.trust;
-  if (hub === undefined || trust === undefined) {
-    const where = `Secret rollcall-bootstrap in namespace ${namespace}`;
-    throw needsSecret
-      ? new RollcallError(
-          'CONFIG_INVALID',
-          `${where} ${secret ? 'does not say' : 'is not there to say'} which hub and which CA`,
-        )
-      : new RollcallError('USAGE', '--hub needs --ca-cert-hash or --ca-file');
+  try {
+    const store = openStore(client, { isPod, stateDir: flags.stateDir });
+    const bootstrap = await readBootstrap(client, isPod);
+    const hub = flags.hub ?? (bootstrap.hub === undefined ? undefined : [bootstrap.hub]);
+    const trust = trustOf(flags) ?? bootstrap.trust;
+    if (hub === undefined || trust === undefined) {
+      throw isPod
+        ? new RollcallError(
+            'CONFIG_INVALID',
+            `Secret rollcall-bootstrap in namespace ${member.namespace} does not say which hub and which CA`,
+          )
+        : new RollcallError('USAGE', 'give --hub, and --ca-cert-hash or --ca-file');
+    }
+    const agent = await runAgent({
+      hub: addressesOf(hub).map(formatHubAddress),
+      trust,
+      token: tokenOf(flags.token) ?? bootstrap.token,
+      member,
+      store,
+      clusterName: given(flags.clusterName, 'ROLLCALL_CLUSTER_NAME'),
+      clientId: given(flags.clientId, 'ROLLCALL_CLIENT_ID'),
+      labels: parseLabels(given(flags.labels, 'ROLLCALL_LABELS') ?? ''),
+      ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),
+      version: rollcallVersion,
+      onPhase: createOnPhase(),
+    });
+    await stop;
+    await agent.stop();
+  } finally {
+    client.close();
   }
-  const clusterName = given(flags.clusterName, 'ROLLCALL_CLUSTER_NAME');
-  const clientId = given(flags.clientId, 'ROLLCALL_CLIENT_ID');
-  const agent = await runAgent({
-    hub: addressesOf(hub).map(formatHubAddress),
-    trust,
-    token: tokenOf(flags.token) ?? bootstrap.token,
-    member,
-    store:
-      flags.stateDir === undefined
-        ? secretKeyStore(client, { namespace })
-        : directoryKeyStore(flags.stateDir),
-    clusterName,
-    clientId,
-    labels: parseLabels(given(flags.labels, 'ROLLCALL_LABELS') ?? ''),
-    ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),
-    version: rollcallVersion,
-    onPhase: createOnPhase(),
-  });
-  await stop;
-  await agent.stop();
-  client.close();
 }

@@ -60,7 +60,7 @@ export function addMemberCommands(program: Command): void {
     .option('--client-id <id>', 'identity on the hub (default: ROLLCALL_CLIENT_ID, the UID of kube-system)')
     .option('--labels <k=v,k=v>', 'labels to ask for (default: ROLLCALL_LABELS)')
     .addOption(new Option('--cluster-type <type>').choices(['Standard', 'Edge']))
-    .option('--state-dir <directory>', 'keep the keys here instead of in Secret rollcall-agent')
+    .option('--state-dir <directory>', 'keys of the agent (default in a pod: Secret rollcall-agent)')
     .action(async (flags: AgentRunFlags) => {
       const { runAgentCommand } = await import('../agent/run-agent-command.ts');
       await runAgentCommand(flags);

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Admission, type AgentOptions, type PhaseEvent, runAgent } from '@rollcall/agent';
 import { type ErrorCode, isErrorCode, RollcallError } from '@rollcall/shared/errors';
 import { phaseLine } from '../agent/phase-line.ts';
+import { exitCodes } from '../exit-code.ts';
 import { printResult, say } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 
@@ -77,7 +78,11 @@ export async function runInForeground(
   try {
     const outcome = await firstOf({ ready: agent.admitted(), stopped, refused: refused.promise, timeoutMs });
     if (outcome === 'late') throw lateError(obstacle, timeoutMs ?? 0);
-    if (outcome === 'stopped') return;
+    if (outcome === 'stopped') {
+      say('stopped before the cluster was Ready; the same command goes on with the same keys');
+      process.exitCode = exitCodes.failed;
+      return;
+    }
     isReady = true;
     const seconds = ((performance.now() - sinceMs) / 1000).toFixed(1);
     printResult(`cluster "${outcome.clusterName}" is Ready after ${seconds} s`);

@@ -12,7 +12,8 @@ import { expect, test } from 'vitest';
 import { admissionStep } from './admission.ts';
 import { type JoinAsk, judgeJoin, refuseShape } from './join-request.ts';
 import { standingOf } from './standing.ts';
-import { aDecision, aDeclaration, MemoryLog } from './tests/builders.ts';
+import { aDecision, aDeclaration } from '../../tests/harness/events.ts';
+import { MemoryLog } from './tests/memory-log.ts';
 
 const nowMs = 1_700_000_000_000;
 const [keyA, keyB, keyC] = [createNkey('user'), createNkey('user'), createNkey('user')].map(

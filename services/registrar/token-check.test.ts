@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { TokenDeclaration } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { refuseToken, type TokenUse } from './token-check.ts';
-import { aDeclaration } from './tests/builders.ts';
+import { aDeclaration } from '../../tests/harness/events.ts';
 
 const nowMs = 1_700_000_000_000;
 

@@ -11,6 +11,43 @@ import {
 } from '@rollcall/shared/events';
 import { createRegistrationToken, type RegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 
+/** An approver's section of a cluster, with overrides. */
+export function aDecision(overrides: Partial<Decision> = {}): Decision {
+  return {
+    verdict: 'held',
+    clusterName: 'one',
+    namespace: 'one',
+    labels: {},
+    access: 'None',
+    namespacePolicy: 'Delete',
+    unschedulable: false,
+    taints: [],
+    heartbeat: { intervalSeconds: 15, graceSeconds: 45 },
+    by: { policy: 'test', rule: 'test' },
+    reason: 'PolicyDecided',
+    message: 'decided by a test',
+    decidedAtMs: 1,
+    revokedKeys: [],
+    ...overrides,
+  };
+}
+
+/** An approver's section of a token, with overrides. */
+export function aDeclaration(overrides: Partial<TokenDeclaration> = {}): TokenDeclaration {
+  return {
+    publicKey: 'UTOKEN',
+    namespace: 'rollcall-join',
+    name: 'one',
+    uid: 'uid',
+    declaredAtMs: 1,
+    uses: 1,
+    labels: {},
+    allowLabels: [],
+    withdrawn: false,
+    ...overrides,
+  };
+}
+
 /** Declares a token as the approver would, for tests of other services. */
 export async function declareToken(
   approverLog: EventLog,
@@ -19,19 +56,14 @@ export async function declareToken(
 ): Promise<RegistrationToken & { text: string }> {
   const token = createRegistrationToken(hubId);
   const { publicKey } = token.key;
-  const section: TokenDeclaration = {
+  const nowMs = Date.now();
+  const section = aDeclaration({
     publicKey,
-    namespace: 'rollcall-join',
     name: 'test',
-    uid: 'uid',
-    declaredAtMs: Date.now(),
-    expiresAtMs: Date.now() + 3_600_000,
-    uses: 1,
-    labels: {},
-    allowLabels: [],
-    withdrawn: false,
+    declaredAtMs: nowMs,
+    expiresAtMs: nowMs + 3_600_000,
     ...overrides,
-  };
+  });
   const on = { aggregate: { kind: 'token', id: tokenIdOf(publicKey) } as const, head: undefined };
   await approverLog.append([draft(tokenDeclared, on, { reason: 'Declared', message: 'declared', section })], {
     correlation: 'test',
@@ -52,7 +84,7 @@ export async function decideAs(
   const { identity } = record;
   if (!identity) throw new Error(`cluster ${clusterId} has no request`);
   const { key, id, labels } = identity.request;
-  const section: Decision = {
+  const section = aDecision({
     verdict,
     requestId: id,
     key,
@@ -60,18 +92,9 @@ export async function decideAs(
     clusterName: identity.clusterName,
     namespace: identity.clusterName,
     labels,
-    access: 'None',
-    namespacePolicy: 'Delete',
-    unschedulable: false,
-    taints: [],
-    heartbeat: { intervalSeconds: 15, graceSeconds: 45 },
-    by: { policy: 'test', rule: 'test' },
-    reason: 'PolicyDecided',
-    message: 'decided by a test',
     decidedAtMs: Date.now(),
-    revokedKeys: [],
     ...overrides,
-  };
+  });
   const { reason, message, by } = section;
   await approverLog.append([draft(verdicts[verdict], record, { by, reason, message, section })], {
     correlation: id,

@@ -31,10 +31,10 @@ function listen(nc: NatsConnection, hub: TestHub, key: Nkey): RawAgent {
   const waiting = new Map<string, (answer: Answer) => void>();
   const news: Answer[] = [];
   let wake = Promise.withResolvers<void>();
+  const trusted = (answerKey: string) => hubIdOf(answerKey) === hub.hub.hubId;
   nc.subscribe(`rollcall.answer.${key.publicKey}.>`, {
     callback: (error, message) => {
       if (error) return;
-      const trusted = (answerKey: string) => hubIdOf(answerKey) === hub.hub.hubId;
       const decoded = decodeAnswer(message.data, { agentKey: key.publicKey, answerKeyIsTrusted: trusted });
       if (!decoded) return;
       const resolve = waiting.get(decoded.answer.inReplyTo);

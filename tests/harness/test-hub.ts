@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -11,6 +11,8 @@ import {
 } from '@rollcall/shared/bus';
 import { type AgentRole, scopedUserClaims, type ServiceName } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { findBinary } from '../../cli/up/binaries.ts';
+import { startChild } from '../../cli/up/child-process.ts';
 import { type HubState, openHubState } from '../../cli/up/hub-state.ts';
 import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats-server.ts';
 import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
@@ -32,7 +34,12 @@ export interface TestHub extends AsyncDisposable {
     name: string,
     options?: { seed?: string; lifeMs?: number },
   ): BusCredentials & { publicKey: string };
-  readonly natsServer: { kill(): Promise<void>; restart(): Promise<void> };
+  readonly natsServer: {
+    kill(): Promise<void>;
+    restart(): Promise<void>;
+    /** Restarts it so that it acknowledges before it has written, as NATS does by default. */
+    restartUnsafe(): Promise<void>;
+  };
 }
 
 function parseCreds(text: string): BusCredentials {
@@ -101,6 +108,25 @@ export async function startTestHub(): Promise<TestHub> {
       kill: () => nats.server.kill(),
       restart: async () => {
         nats = await start();
+      },
+      async restartUnsafe() {
+        await nats.server.kill();
+        const written = readFileSync(join(stateDir, 'nats', 'nats.conf'), 'utf8');
+        const configFile = join(stateDir, 'nats', 'unsafe.conf');
+        writeFileSync(configFile, written.replace(', sync_interval: always', ''), { mode: 0o600 });
+        const server = await startChild({
+          name: 'nats-server',
+          command: findBinary('nats-server'),
+          args: ['-c', configFile],
+          stateDir,
+          logPath: join(stateDir, 'logs', 'nats-server.log'),
+          readyWithinMs: 30_000,
+          isReady: async () => {
+            await (await connectAs('setup')).flush();
+            return true;
+          },
+        });
+        nats = { ...nats, server };
       },
     },
     async [Symbol.asyncDispose]() {

@@ -152,10 +152,6 @@ export const errorCatalogue = {
     retry: true,
     hint: 'The API server refused to take rights back; compare the rights of the provisioner with deploy/rbac.',
   },
-  KEY_CHANGED: {
-    retry: true,
-    hint: 'This cluster is known under another key; a person must confirm the new one.',
-  },
   MEMBER_TOO_OLD: { retry: false, hint: 'Upgrade the member cluster to Kubernetes 1.28 or newer.' },
   CLUSTER_DENIED: { retry: true, hint: 'A policy or a person denied this cluster; the reason says why.' },
   CLUSTER_REVOKED: {

@@ -54,6 +54,25 @@ export function encodeAnswer(answer: Answer, answerKey: Nkey): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(signMessage(answer, [answerKey])));
 }
 
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** By hand, because the agent loads no schema library for it. */
+function isSignedMessage(value: unknown): value is SignedMessage {
+  const { signed, signatures } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isRecord = typeof signatures === 'object' && signatures !== null;
+  return (
+    typeof signed === 'string' &&
+    isRecord &&
+    Object.values(signatures).every((signature) => typeof signature === 'string')
+  );
+}
+
 /**
  * Reads an answer and checks that the hub made it for this agent.
  * @param expected.answerKeyIsTrusted - compares the key's hash with the token, or the key with the pinned one
@@ -63,17 +82,12 @@ export function decodeAnswer(
   data: Uint8Array,
   expected: { agentKey: string; answerKeyIsTrusted: (publicKey: string) => boolean },
 ): { answer: Answer; answerKey: string } | undefined {
-  let envelope: SignedMessage;
-  let answer: Answer;
-  try {
-    envelope = JSON.parse(new TextDecoder().decode(data)) as SignedMessage;
-    answer = JSON.parse(envelope.signed) as Answer;
-  } catch {
-    return undefined;
-  }
-  const answerKey = Object.keys(envelope.signatures ?? {}).find((key) => expected.answerKeyIsTrusted(key));
+  const envelope = parseJson(new TextDecoder().decode(data));
+  if (!isSignedMessage(envelope)) return undefined;
+  const answerKey = Object.keys(envelope.signatures).find((key) => expected.answerKeyIsTrusted(key));
   if (answerKey === undefined || !isSignedBy(envelope, answerKey)) return undefined;
-  return answer.v === 1 && answer.to === expected.agentKey && answer.result
+  const answer = parseJson(envelope.signed) as Answer | null | undefined;
+  return answer?.v === 1 && answer.to === expected.agentKey && answer.result
     ? { answer, answerKey }
     : undefined;
 }

@@ -2,53 +2,14 @@ import {
   type AggregateId,
   clusterRecord,
   type ClusterRecord,
-  type Decision,
   type EventDraft,
   foldRecord,
   type Head,
   nameRecord,
   type StoredEvent,
-  type TokenDeclaration,
   tokenRecord,
 } from '@rollcall/shared/events';
 import type { JoinContext } from '../join-request.ts';
-
-/** For tests: a token's declaration, with overrides. */
-export function aDeclaration(overrides: Partial<TokenDeclaration> = {}): TokenDeclaration {
-  return {
-    publicKey: 'UTOKEN',
-    namespace: 'rollcall-join',
-    name: 'one',
-    uid: 'uid',
-    declaredAtMs: 1,
-    uses: 1,
-    labels: {},
-    allowLabels: [],
-    withdrawn: false,
-    ...overrides,
-  };
-}
-
-/** For tests: an approver's section, with overrides. */
-export function aDecision(overrides: Partial<Decision> = {}): Decision {
-  return {
-    verdict: 'held',
-    clusterName: 'one',
-    namespace: 'one',
-    labels: {},
-    access: 'None',
-    namespacePolicy: 'Delete',
-    unschedulable: false,
-    taints: [],
-    heartbeat: { intervalSeconds: 15, graceSeconds: 45 },
-    by: { policy: 'p', rule: 'r' },
-    reason: 'PolicyDecided',
-    message: 'm',
-    decidedAtMs: 1,
-    revokedKeys: [],
-    ...overrides,
-  };
-}
 
 const keyOf = ({ kind, id }: AggregateId) => `${kind}.${id}`;
 

@@ -1,0 +1,70 @@
+import { factsSchema } from '@rollcall/shared/bus';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestControlPlane, type TestControlPlane } from '../../tests/harness/control-plane.ts';
+import { readClusterId } from '../cluster-identity.ts';
+import { secretKeyStore } from '../key-store-secret.ts';
+import { openMemberApi } from '../member-api.ts';
+import { readMemberFacts } from '../member-facts.ts';
+import { anAgentState, keyStoreConformance } from './key-store-conformance.ts';
+
+let member: TestControlPlane;
+let count = 0;
+beforeAll(async () => {
+  member = await startTestControlPlane({ withManifests: false });
+});
+afterAll(() => member[Symbol.asyncDispose]());
+
+type Secret = KubeObject & { data?: Record<string, string> };
+const namespace = 'default';
+const key = 'agent-state';
+
+describe('a Secret', () => {
+  keyStoreConformance(() => {
+    const name = `agent-${count++}`;
+    return {
+      open: () => secretKeyStore(member.admin, { namespace, name }),
+      async damage(change) {
+        const secret = await member.admin.get<Secret>(resources.secrets, { namespace, name });
+        const text = change(Buffer.from(secret?.data?.[key] ?? '', 'base64').toString('utf8'));
+        const data = { [key]: Buffer.from(text).toString('base64') };
+        await member.admin.mergePatch(resources.secrets, name, { data }, { namespace });
+      },
+    };
+  });
+
+  test('keeps what others put there, and refuses to overwrite what another agent kept', async () => {
+    const name = `agent-${count++}`;
+    const labels = { 'app.kubernetes.io/managed-by': 'Helm' };
+    await member.admin.create(resources.secrets, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace, labels },
+    });
+    const [one, two] = [1, 2].map(() => secretKeyStore(member.admin, { namespace, name }));
+    expect([await one?.load(), await two?.load()]).toEqual([undefined, undefined]);
+    await one?.save(anAgentState());
+    await expect(two?.save(anAgentState())).rejects.toMatchObject({ status: 409 });
+    expect((await member.admin.get(resources.secrets, { namespace, name }))?.metadata.labels).toEqual(labels);
+  });
+});
+
+test('a member is known by the UID of kube-system, and its facts are what the hub takes', async () => {
+  const api = openMemberApi(member.plane.access, '0.1.0');
+  const kubeSystem = await member.admin.get(resources.namespaces, { name: 'kube-system' });
+  expect(await readClusterId(api, undefined)).toBe(kubeSystem?.metadata.uid);
+  const facts = await readMemberFacts(api, '0.1.0');
+  api.close();
+  expect(factsSchema.parse(facts)).toMatchObject({
+    kubernetesVersion: expect.stringMatching(/^v1\.\d+/),
+    apiServerURL: member.plane.access.server,
+    readyz: true,
+    nodes: { total: 0, ready: 0, schedulable: 0 },
+  });
+});
+
+test('a member that lets the agent read nothing is forbidden, not unreachable', async () => {
+  const api = openMemberApi(member.plane.userAccess('nobody', []), '0.1.0');
+  await expect(readClusterId(api, undefined)).rejects.toMatchObject({ code: 'MEMBER_FORBIDDEN' });
+  api.close();
+});

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { checkVersion } from './check-member.ts';
+
+test.each(['v1.28.0', 'v1.36.3', '1.30.1+k3s1', 'v1.28.4-gke.100', 'v2.0.0'])(
+  '%s is new enough',
+  (version) => {
+    expect(checkVersion(version)).toBe(`Kubernetes ${version}`);
+  },
+);
+
+test.each(['v1.27.99', 'v0.99.0', '', 'something'])('"%s" is too old', (version) => {
+  expect(() => checkVersion(version)).toThrow(expect.objectContaining({ code: 'MEMBER_TOO_OLD' }));
+});

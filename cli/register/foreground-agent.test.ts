@@ -1,0 +1,32 @@
+import type { PhaseEvent } from '@rollcall/agent';
+import { expect, test } from 'vitest';
+import { exitCodeOf } from '../exit-code.ts';
+import { finalError, lateError } from './foreground-agent.ts';
+
+const aPhase = (phase: PhaseEvent['phase'], detail: PhaseEvent['detail'] = {}): PhaseEvent => ({
+  phase,
+  message: 'text',
+  detail,
+});
+
+test.each([
+  { name: 'nothing was heard', last: undefined, want: 6 },
+  { name: 'a person must decide', last: aPhase('waiting', { reason: 'NoRuleMatched' }), want: 4 },
+  { name: 'the hub has not judged', last: aPhase('waiting', { reason: 'Pending' }), want: 6 },
+  { name: 'the hub is away', last: aPhase('connect', { code: 'HUB_UNREACHABLE' }), want: 5 },
+  { name: 'the cluster was denied', last: aPhase('refused', { code: 'CLUSTER_DENIED' }), want: 3 },
+  { name: 'a newer hub says something new', last: aPhase('refused', { code: 'NEW_CODE' }), want: 6 },
+])('time is up and $name: exit $want', ({ last, want }) => {
+  expect(exitCodeOf(lateError(last, 1000))).toBe(want);
+});
+
+test.each([
+  { code: 'TOKEN_USED_UP', isFinal: true },
+  { code: 'NAME_TAKEN', isFinal: true },
+  { code: 'HUB_CA_WRONG', isFinal: true },
+  { code: 'HUB_UNREACHABLE', isFinal: false },
+  { code: 'CLUSTER_DENIED', isFinal: false },
+  { code: 'NEW_CODE', isFinal: false },
+])('$code ends the command: $isFinal', ({ code, isFinal }) => {
+  expect(finalError(aPhase('refused', { code })) !== undefined).toBe(isFinal);
+});

@@ -1,0 +1,41 @@
+import { parseAllDocuments } from 'yaml';
+import { expect, test } from 'vitest';
+import { fillIn, renderManifest } from './manifest.ts';
+
+const values = {
+  hub: ['a:1', 'b:2'],
+  trust: { pins: ['sha256:00'] },
+  token: 'rc1.a.b',
+  image: 'rollcall:0.1.0',
+} as const;
+
+interface Manifest {
+  kind: string;
+  stringData?: Record<string, string>;
+}
+const documentsOf = (text: string) => parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+
+test('the bootstrap Secret holds what the agent needs to ask', () => {
+  const secret = documentsOf(renderManifest(values)).find(({ kind }) => kind === 'Secret');
+  expect(secret?.stringData).toEqual({
+    hub: 'a:1,b:2',
+    caBundle: '',
+    caCertHash: 'sha256:00',
+    token: 'rc1.a.b',
+  });
+});
+
+test('nothing is left to be filled in, and the namespace comes before what is in it', () => {
+  const text = renderManifest({ ...values, trust: { caPem: '-----BEGIN\nline\n' }, clusterName: 'edge-1' });
+  const kinds = documentsOf(text).map(({ kind }) => kind);
+  expect(text.replaceAll(/^\s*#.*$/gm, '')).not.toContain('${');
+  expect(kinds[0]).toBe('Namespace');
+  expect(kinds).toContain('Deployment');
+});
+
+test('a value cannot become YAML of its own', () => {
+  const hostile = "x'\n---\nkind: Secret\n# ${TOKEN}";
+  expect(documentsOf(fillIn('kind: Test\nname: ${NAME}', { NAME: hostile }))).toEqual([
+    { kind: 'Test', name: hostile },
+  ]);
+});

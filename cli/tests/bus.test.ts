@@ -1,0 +1,107 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { declareToken } from '../../tests/harness/events.ts';
+import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
+import { runCli, startCli } from './run-cli.ts';
+
+let hub: TestHub;
+let busFlags: string[];
+let bogus: string;
+
+beforeAll(async () => {
+  hub = await startTestHub();
+  const caFile = join(hub.stateDir, 'ca.pem');
+  writeFileSync(caFile, hub.address.caPem);
+  bogus = join(hub.stateDir, 'bogus.creds');
+  writeFileSync(bogus, 'nothing');
+  const creds = join(hub.stateDir, 'ops.creds');
+  busFlags = ['--server', `127.0.0.1:${hub.port}`, '--ca-file', caFile, '--creds', creds];
+  const log = await hub.openLog('approver');
+  await declareToken(log, hub.hub.hubId, { name: 'first\u001b[2J' });
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+test('the history is one line an event', async () => {
+  const { code, stdout } = await runCli(['events', ...busFlags]);
+  expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT\S+Z {2}token\.declared .*Declared: declared\n$/);
+  expect(code).toBe(0);
+});
+
+test('the embedded hub of the directory is found without a flag', async () => {
+  const { code, stdout } = await runCli(['events', '--type', 'token.declared', '-o', 'json'], {
+    environment: { ROLLCALL_HOME: hub.stateDir },
+  });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ specversion: '1.0', type: 'dev.rollcall.token.declared.v1' });
+  expect(stdout).not.toContain('\u001b');
+});
+
+test('what is chosen away is not shown', async () => {
+  expect((await runCli(['events', '--type', 'approved', ...busFlags])).stdout).toBe('');
+  const unknown = await runCli(['events', '--cluster', 'nobody', ...busFlags]);
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('"nobody"') });
+});
+
+test('following shows what is stored and what is only heard, until it is interrupted', async () => {
+  await using cli = startCli(['events', '--follow', ...busFlags]);
+  await cli.line(/token\.declared/);
+  const heartbeat = await hub.connectAs('heartbeat');
+  const live = { state: 'connection-lost', reason: 'ConnectionLost', atMs: Date.now() };
+  heartbeat.publish('rollcall.live.edge-1', JSON.stringify(live));
+  expect(await cli.line(/live/)).toMatch(/live connection-lost +edge-1 +ConnectionLost$/);
+  const log = await hub.openLog('approver');
+  const { key } = await declareToken(log, hub.hub.hubId, { name: 'second' });
+  await cli.line(new RegExp(`token\\.declared +${tokenIdOf(key.publicKey).slice(0, 8)}`));
+  cli.child.kill('SIGINT');
+  expect((await cli.result).code).toBe(0);
+});
+
+test('a hub that is away is exit 5, credentials that are none are a clear error', async () => {
+  const [, , ...rest] = busFlags;
+  const away = await runCli(['events', '--server', '127.0.0.1:1', ...rest]);
+  expect(away).toMatchObject({ code: 5, stderr: expect.stringContaining('127.0.0.1:1') });
+  const wrong = await runCli(['events', ...busFlags.slice(0, -1), bogus]);
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('no JWT and seed') });
+});
+
+test('a service runs in a process of its own and drains at SIGTERM', async () => {
+  const settings = hub.serviceSettings('heartbeat');
+  const flags = Object.entries(settings).flatMap(([key, value]) => [
+    `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+    value,
+  ]);
+  await using cli = startCli(['serve', 'heartbeat', ...flags]);
+  await cli.line(/^heartbeat runs/);
+  cli.child.kill('SIGTERM');
+  expect((await cli.result).code).toBe(0);
+});
+
+test('a member that cannot be reached and a hub that is another are both told, each by its check', async () => {
+  const kubeconfig = join(hub.stateDir, 'member.kubeconfig');
+  const cluster = { server: 'https://127.0.0.1:1' };
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      clusters: [{ name: 'edge-1', cluster }],
+      users: [{ name: 'u', user: { token: 't' } }],
+      contexts: [{ name: 'edge-1', context: { cluster: 'edge-1', user: 'u' } }],
+      'current-context': 'edge-1',
+    }),
+  );
+  const { text } = createRegistrationToken(hub.hub.hubId);
+  const pin = `sha256:${'0'.repeat(64)}`;
+  const args = ['register', `127.0.0.1:${hub.port}`, '--run', '--ca-cert-hash', pin];
+  const { code, stderr } = await runCli([...args, '--member-kubeconfig', kubeconfig], {
+    environment: { ROLLCALL_TOKEN: text },
+  });
+  expect(stderr).toContain(
+    `hub: 127.0.0.1:${hub.port}\nmember: https://127.0.0.1:1 (context "edge-1", user "u")`,
+  );
+  expect(stderr).toContain(`[preflight] ok token: of hub ${hub.hub.hubId}`);
+  expect(stderr).toContain('[preflight] failed member-api: cannot reach the API server https://127.0.0.1:1');
+  expect(stderr).toContain('[preflight] failed hub-ca: no certificate of the hub has the pinned key');
+  expect(stderr).not.toContain(text);
+  expect(code).toBe(5);
+});

@@ -1,0 +1,180 @@
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { parseRegistrationToken } from '@rollcall/shared/trust';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  serviceUser,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../tests/harness/control-plane.ts';
+import { runCli, startCli } from './run-cli.ts';
+
+const hubId = '0123456789abcdef';
+let plane: TestControlPlane;
+let admin: string;
+const projector = () => plane.clientFor(serviceUser('projector'));
+const asAdmin = (...args: string[]) => [...args, '--kubeconfig', admin];
+
+beforeAll(async () => {
+  plane = await startTestControlPlane();
+  admin = plane.plane.adminKubeconfigPath;
+});
+afterAll(() => plane[Symbol.asyncDispose]());
+
+async function makeHub(): Promise<void> {
+  const data = { hubId, addresses: 'hub.example.org:4222', caBundle: 'PEM', caCertHash: 'sha256:00ff' };
+  const where = { name: 'rollcall-hub', namespace: 'rollcall-system' };
+  await plane.admin.apply(
+    resources.configMaps,
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: where, data } as KubeObject,
+    { force: true },
+  );
+}
+
+/** A request as the projector shows it, held for a person. */
+async function aHeldRequest(clusterId: string, clusterName: string): Promise<void> {
+  const object = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ClusterRegistrationRequest',
+    metadata: { name: clusterId },
+    spec: { clusterId, clusterName, keyFingerprint: 'aaaa-bbbb' },
+  };
+  await projector().create(resources.clusterRegistrationRequests, object);
+  await setResult(clusterId, 'Held');
+}
+
+async function setResult(clusterId: string, result: string): Promise<void> {
+  const patch = { status: { result, reason: 'NoRuleMatched', message: 'text' } };
+  await projector().mergePatch(resources.clusterRegistrationRequests, clusterId, patch, {
+    subresource: 'status',
+  });
+}
+
+test('a cluster without a hub is told apart', async () => {
+  const { code, stderr } = await runCli(asAdmin('token', 'create'));
+  expect(stderr).toContain('is no hub');
+  expect(code).toBe(1);
+});
+
+test('a token is made here, printed once, and nowhere else', async () => {
+  await makeHub();
+  await using cli = startCli(
+    asAdmin(
+      'token',
+      'create',
+      '--print-register-command',
+      '--cluster-name',
+      'edge-1',
+      '--uses',
+      '3',
+      '--ttl',
+      '1h',
+    ),
+  );
+  await cli.line(/^hub: https:/);
+  const taken = async (): Promise<string> => {
+    const [made] = await plane.admin.list<KubeObject>(resources.clusterRegistrationTokens);
+    return made?.metadata.name ?? taken();
+  };
+  const name = await taken();
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Usable',
+    message: '',
+    lastTransitionTime: '2026-11-21T12:00:00Z',
+  };
+  const patch = { status: { conditions: [condition], expires: '2026-11-21T13:00:00Z', used: 0 } };
+  await projector().mergePatch(resources.clusterRegistrationTokens, name, patch, {
+    namespace: 'rollcall-join',
+    subresource: 'status',
+  });
+  const { code, stdout, stderr } = await cli.result;
+  expect(code).toBe(0);
+  expect(stderr).toContain('good for 3 clusters named "edge-1", until 2026-11-21T13:00:00Z');
+  const [, text = ''] =
+    /^rollcall register hub\.example\.org:4222 --token (\S+) --ca-cert-hash sha256:00ff --cluster-name edge-1 --run\n$/.exec(
+      stdout,
+    ) ?? [];
+  const token = parseRegistrationToken(text);
+  expect(token.hubId).toBe(hubId);
+  const secret = text.split('.')[2] ?? '';
+  const kept = await plane.admin.raw('/apis/rollcall.dev/v1alpha1/clusterregistrationtokens');
+  expect(kept.body).toContain(token.key.publicKey);
+  expect(kept.body).not.toContain(secret);
+  const list = await runCli(asAdmin('token', 'list'));
+  expect(list.stdout).toMatch(
+    /^NAMESPACE +NAME +USES +USED +EXPIRES +READY +AGE\nrollcall-join +token-\w+ +3 +0 +2026-11-21T13:00:00Z +True/,
+  );
+  expect(stderr + list.stdout).not.toContain(secret);
+});
+
+test('nothing is there yet', async () => {
+  expect(await runCli(asAdmin('get', 'clusters'))).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'No resources found.\n',
+  });
+  const { stdout } = await runCli(asAdmin('get', 'mcls', '-o', 'json'));
+  expect(JSON.parse(stdout)).toEqual({ apiVersion: 'v1', kind: 'List', items: [] });
+});
+
+test('a person approves by name and is told what the hub made of it', async () => {
+  await aHeldRequest('id-of-edge-2', 'edge-2');
+  expect((await runCli(asAdmin('get', 'requests', '-o', 'name'))).stdout).toBe(
+    'clusterregistrationrequest.rollcall.dev/id-of-edge-2\n',
+  );
+  await using cli = startCli(asAdmin('approve', 'edge-2', '--reason', 'known'));
+  await cli.line(/^request: cluster "edge-2" \(id-of-edge-2\), key aaaa-bbbb/);
+  const decided = async (): Promise<KubeObject> => {
+    const found = await plane.admin.get<KubeObject<{ decision?: object }>>(
+      resources.clusterRegistrationRequests,
+      {
+        name: 'id-of-edge-2',
+      },
+    );
+    return found?.spec?.decision ? found : decided();
+  };
+  expect((await decided()).spec).toMatchObject({
+    decision: { verdict: 'Approve', keyFingerprint: 'aaaa-bbbb', by: 'rollcall-admin', reason: 'known' },
+  });
+  await setResult('id-of-edge-2', 'Approved');
+  expect(await cli.result).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('cluster "edge-2" is approved'),
+  });
+  const again = await runCli(asAdmin('approve', 'id-of-edge-2'));
+  expect(again.stdout).toContain('is approved already');
+});
+
+test('a person without the right is refused by the API server, and told which right it takes', async () => {
+  await aHeldRequest('id-of-edge-3', 'edge-3');
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'viewer' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'rollcall-viewer' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'victor' }],
+  } as KubeObject;
+  await plane.admin.create(resources.clusterRoleBindings, binding);
+  const kubeconfig = plane.kubeconfigFor('victor');
+  const { code, stdout, stderr } = await runCli(['approve', 'edge-3', '--kubeconfig', kubeconfig]);
+  expect(stderr).toContain('forbidden');
+  expect(stderr).toContain('managedclusters/accept');
+  expect(stdout).toBe('');
+  expect(code).toBe(3);
+});
+
+test('a decision on which the hub does not act ends in time', async () => {
+  const { code, stderr } = await runCli(asAdmin('deny', 'id-of-edge-3', '--timeout', '1s'));
+  expect(stderr).toContain('your decision is written');
+  expect(code).toBe(6);
+});
+
+test.each([
+  { name: 'an unknown cluster', args: ['approve', 'nobody'], want: '"nobody"', exit: 1 },
+  { name: 'an unknown object', args: ['get', 'requests', 'nobody'], want: 'not found', exit: 1 },
+])('$name', async ({ args, want, exit }) => {
+  const { code, stderr } = await runCli(asAdmin(...args));
+  expect(stderr).toContain(want);
+  expect(code).toBe(exit);
+});

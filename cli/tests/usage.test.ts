@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { expect, test } from 'vitest';
+import { runCli, startCli } from './run-cli.ts';
+
+test.each([['--version'], ['version']])('%s prints the version alone', async (argument) => {
+  expect(await runCli([argument])).toEqual({ code: 0, stdout: `${rollcallVersion}\n`, stderr: '' });
+});
+
+test.each([
+  { args: ['--help'], want: 'rollcall token create --print-register-command' },
+  { args: ['register', '--help'], want: '--ca-cert-hash <sha256:hex>' },
+  { args: ['token', 'create', '--help'], want: '--print-register-command' },
+  { args: ['serve', '--help'], want: 'trust-keeper' },
+])('$args teach and end well', async ({ args, want }) => {
+  const { code, stdout } = await runCli(args);
+  expect(stdout).toContain(want);
+  expect(code).toBe(0);
+});
+
+test('hidden names of flags are not in the help', async () => {
+  const { stdout } = await runCli(['register', '--help']);
+  expect(stdout).not.toMatch(/discovery-token|cluster-kubeconfig|karmada/);
+});
+
+const token = `rc1.${'0'.repeat(16)}.${'0'.repeat(26)}`;
+const pin = `sha256:${'0'.repeat(64)}`;
+
+test.each([
+  { name: 'no command', args: [], want: 'Usage: rollcall' },
+  { name: 'an unknown command', args: ['frobnicate'], want: "unknown command 'frobnicate'" },
+  {
+    name: 'an unknown flag',
+    args: ['get', 'clusters', '--frobnicate'],
+    want: "unknown option '--frobnicate'",
+  },
+  { name: 'a missing argument', args: ['approve'], want: "missing required argument 'id|name'" },
+  { name: 'an unknown kind', args: ['get', 'pods'], want: 'there are clusters, requests, tokens' },
+  { name: 'an unknown service', args: ['serve', 'registry'], want: 'there are registrar, approver' },
+  {
+    name: 'no way to run the agent',
+    args: ['register', 'h:1'],
+    want: '--run (here, in the foreground) or --manifest',
+  },
+  {
+    name: 'both ways',
+    args: ['register', 'h:1', '--run', '--manifest'],
+    want: '--run (here, in the foreground) or --manifest',
+  },
+  { name: 'no way to know the hub', args: ['register', 'h:1', '--run'], want: '--ca-cert-hash or --ca-file' },
+  {
+    name: 'a hash that is none',
+    args: ['register', 'h:1', '--run', '--ca-cert-hash', 'sha256:xyz'],
+    want: '"sha256:xyz"',
+  },
+  {
+    name: 'an address that is none',
+    args: ['register', 'h:1:2', '--run', '--ca-cert-hash', pin],
+    want: '"h:1:2"',
+  },
+  {
+    name: 'labels that are none',
+    args: ['register', 'h:1', '--run', '--ca-cert-hash', pin, '--labels', 'x'],
+    want: '"x"',
+  },
+  { name: 'a duration that is none', args: ['approve', 'x', '--timeout', 'soon'], want: '"soon"' },
+  { name: 'half of a bus address', args: ['events', '--server', 'h:1'], want: 'go together' },
+  { name: 'an unknown type of event', args: ['events', '--type', 'frobnicated'], want: 'cluster.approved' },
+])('$name: exit 2, and the text says what is meant', async ({ args, want }) => {
+  const { code, stdout, stderr } = await runCli(args);
+  expect(stderr).toContain(want);
+  expect(stdout).toBe('');
+  expect(code).toBe(2);
+});
+
+test('a token is never repeated in an error', async () => {
+  const args = ['register', 'h:1', '--manifest', '--ca-cert-hash', pin, '--token', `${token}x`];
+  const { code, stderr } = await runCli(args);
+  expect(stderr).toContain('not of the form rc1.<16>.<26>');
+  expect(stderr).not.toContain(token);
+  expect(code).toBe(3);
+});
+
+test('a manifest is all there is on stdout, and needs no member and no hub', async () => {
+  const args = ['register', 'hub.example.org', '--manifest', '--discovery-token-ca-cert-hash', pin];
+  const { code, stdout } = await runCli(args, { environment: { ROLLCALL_TOKEN: token } });
+  expect(code).toBe(0);
+  expect(stdout).toContain(`hub: "hub.example.org:4222"`);
+  expect(stdout).toContain(`token: "${token}"`);
+});
+
+test('the settings of a service are in its help, and all mistakes are told together', async () => {
+  const help = await runCli(['serve', 'registrar', '--help']);
+  expect(help.stdout).toContain('--bus-servers <value>');
+  expect(help.stdout).toContain('ROLLCALL_BUS_SERVERS');
+  const { code, stderr } = await runCli(['serve', 'registrar', '--check', '--member-life', 'soon']);
+  expect(stderr).toContain('busServers');
+  expect(stderr).toContain('"soon" is no duration');
+  expect(code).toBe(1);
+});
+
+test('a configuration is checked without being started: flags over variables over the file', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rollcall-serve-'));
+  try {
+    writeFileSync(
+      join(directory, 'registrar.yaml'),
+      'busServers: h:1\nbusCaFile: ca.pem\nmemberLife: soon\n',
+    );
+    const args = ['serve', 'registrar', '--config', 'registrar.yaml', '--check', '--identity-file', 'i.json'];
+    const wrong = await runCli(args, { directory });
+    expect(wrong.stderr).toContain('"soon" is no duration');
+    const right = await runCli(args, { directory, environment: { ROLLCALL_MEMBER_LIFE: '1h' } });
+    expect(right).toEqual({ code: 0, stdout: 'the configuration of registrar is valid\n', stderr: '' });
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test('a reader that goes away ends the command quietly', async () => {
+  await using cli = startCli(['serve', 'registrar', '--help']);
+  cli.child.stdout?.destroy();
+  expect(await cli.result).toMatchObject({ code: 0, stderr: '' });
+});

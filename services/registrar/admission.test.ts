@@ -1,0 +1,88 @@
+import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
+import { expect, test } from 'vitest';
+import { admissionStep } from './admission.ts';
+import { aDecision } from '../../tests/harness/events.ts';
+import { MemoryLog } from './tests/memory-log.ts';
+
+function aRecord(
+  identity: Partial<Identity> | undefined,
+  decision: Partial<Decision> | undefined,
+  access?: ClusterRecord['access'],
+): ClusterRecord {
+  const request: Identity['request'] = {
+    id: 'request-1',
+    key: 'K',
+    keyFingerprint: 'f',
+    tokenId: 't',
+    tokenName: 'n/t',
+    labels: {},
+    droppedLabels: [],
+    claimed: { labels: {} },
+    requestedAtMs: 1,
+  };
+  const known: Identity = {
+    state: 'requested',
+    clusterId: 'id-1',
+    clusterName: 'one',
+    clusterType: 'Standard',
+    mode: 'Pull',
+    request,
+  };
+  return {
+    ...new MemoryLog().cluster('id-1'),
+    identity: identity && { ...known, ...identity },
+    decision: decision && aDecision(decision),
+    access,
+  };
+}
+const gone: ClusterRecord['access'] = { state: 'deprovisioned', namespace: 'one', atMs: 1 };
+const there: ClusterRecord['access'] = { ...gone, state: 'provisioned' };
+const admitted = { state: 'admitted', admittedKey: 'K' } as const;
+
+test.each([
+  { name: 'a decision without a request', record: aRecord(undefined, { approvedKey: 'K' }), want: [] },
+  { name: 'a request without a decision', record: aRecord({}, undefined), want: [] },
+  { name: 'a held request', record: aRecord({}, { verdict: 'held' }), want: [] },
+  {
+    name: 'its key is approved',
+    record: aRecord({}, { verdict: 'approved', approvedKey: 'K' }),
+    want: ['admitted'],
+  },
+  {
+    name: 'it is admitted already',
+    record: aRecord(admitted, { verdict: 'approved', approvedKey: 'K' }),
+    want: [],
+  },
+  {
+    name: 'a new key is approved',
+    record: aRecord({ ...admitted, admittedKey: 'L' }, { approvedKey: 'K' }),
+    want: ['admitted'],
+  },
+  {
+    name: 'the owner is still in while another asks',
+    record: aRecord({ ...admitted, admittedKey: 'L' }, { approvedKey: 'L' }),
+    want: [],
+  },
+  {
+    name: 'leaving, access is still there',
+    record: aRecord(admitted, { verdict: 'leaving' }, there),
+    want: [],
+  },
+  {
+    name: 'leaving, access is gone',
+    record: aRecord(admitted, { verdict: 'leaving' }, gone),
+    want: ['left'],
+  },
+  { name: 'denied, access is gone', record: aRecord(admitted, { verdict: 'denied' }, gone), want: [] },
+  { name: 'it has left', record: aRecord({ state: 'left' }, { verdict: 'leaving' }, gone), want: [] },
+])('$name → $want', ({ record, want }) => {
+  const drafts = admissionStep({ record, nowMs: 7 });
+  expect(drafts.map(({ definition }) => definition.type)).toEqual(want);
+});
+
+test('who is admitted has its key and the hub’s time; who has left has no key', () => {
+  const [draft] = admissionStep({ record: aRecord({}, { approvedKey: 'K' }), nowMs: 7 });
+  expect(draft?.section).toMatchObject({ state: 'admitted', admittedKey: 'K', admittedAtMs: 7 });
+  const [left] = admissionStep({ record: aRecord(admitted, { verdict: 'leaving' }, gone), nowMs: 7 });
+  expect(left?.section).not.toHaveProperty('admittedKey');
+});

@@ -1,0 +1,81 @@
+import type { Identity } from '@rollcall/shared/events';
+import { expect, test, vi } from 'vitest';
+import { type CalloutClaim, judgeReturning, judgeTokenHolder } from './callout-verdict.ts';
+import { aDeclaration } from '../../tests/harness/events.ts';
+import { MemoryLog } from './tests/memory-log.ts';
+
+const claim = { nkey: 'UTOKEN', sig: 's', user: 'UAGENT', pass: 'p', name: 'id-1', nonce: 'n' };
+const noToken = {
+  ...new MemoryLog().read({ kind: 'token', id: 't' }),
+  declaration: undefined,
+  uses: undefined,
+};
+const aToken = (overrides = {}) => ({ ...noToken, declaration: aDeclaration(overrides) });
+const yes = () => true;
+
+test.each([
+  { name: 'an unknown token', token: noToken },
+  { name: 'a withdrawn token', token: aToken({ withdrawn: true }) },
+  { name: 'a token under another key', token: aToken({ publicKey: 'UOTHER' }) },
+])('$name is refused before any signature is looked at', ({ token }) => {
+  const isProven = vi.fn(yes);
+  expect(judgeTokenHolder(claim, token, isProven)).toEqual({ kind: 'refuse', reason: 'UnknownToken' });
+  expect(isProven).not.toHaveBeenCalled();
+});
+
+test.each([
+  { name: 'nobody proves the token', isProven: () => false, want: { reason: 'TokenNotProven' } },
+  {
+    name: 'the agent’s key is not its own',
+    isProven: (key: string) => key === 'UTOKEN',
+    want: { reason: 'KeyNotProven' },
+  },
+  { name: 'both are proven', isProven: yes, want: { kind: 'admit', role: 'token', agentKey: 'UAGENT' } },
+])('a known token: $name', ({ isProven, want }) => {
+  expect(judgeTokenHolder(claim, aToken(), isProven)).toMatchObject(want);
+});
+
+test('expired and spent tokens are let in to hear why they are refused', () => {
+  expect(judgeTokenHolder(claim, aToken({ expiresAtMs: 1 }), yes).kind).toBe('admit');
+});
+
+function aCluster(overrides: { admittedKey?: string; key?: string } | undefined) {
+  const cluster = new MemoryLog().cluster('id-1');
+  if (!overrides) return cluster;
+  const { admittedKey, key = 'other' } = overrides;
+  const identity = { admittedKey, request: { key } } as unknown as Identity;
+  return { ...cluster, identity };
+}
+const returning: CalloutClaim = { ...claim, nkey: 'K', user: undefined, pass: undefined };
+
+test.each([
+  { name: 'a cluster nobody knows', cluster: aCluster(undefined) },
+  { name: 'a key the cluster does not have', cluster: aCluster({ admittedKey: 'L' }) },
+])('$name is refused before any signature is looked at', ({ cluster }) => {
+  const isProven = vi.fn(yes);
+  expect(judgeReturning(returning, cluster, isProven)).toEqual({ kind: 'refuse', reason: 'UnknownKey' });
+  expect(isProven).not.toHaveBeenCalled();
+});
+
+test.each([
+  {
+    name: 'the member’s key',
+    cluster: aCluster({ admittedKey: 'K' }),
+    isProven: yes,
+    want: { kind: 'admit', role: 'returning', agentKey: 'K' },
+  },
+  {
+    name: 'the key of the newest request',
+    cluster: aCluster({ admittedKey: 'L', key: 'K' }),
+    isProven: yes,
+    want: { kind: 'admit', agentKey: 'K' },
+  },
+  {
+    name: 'a known key that is not proven',
+    cluster: aCluster({ admittedKey: 'K' }),
+    isProven: () => false,
+    want: { reason: 'KeyNotProven' },
+  },
+])('$name', ({ cluster, isProven, want }) => {
+  expect(judgeReturning(returning, cluster, isProven)).toMatchObject(want);
+});

@@ -1,0 +1,244 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
+import type { EventLog } from '@rollcall/shared/bus';
+import { type Consumption, consumeEvents, decideAndAppend } from '@rollcall/shared/decisions';
+import { RollcallError } from '@rollcall/shared/errors';
+import { approved, draft, type StoredEvent, tokenRecord, tokenUsed } from '@rollcall/shared/events';
+import type { LogFields, Logger } from '@rollcall/shared/service';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { aDecision } from '../harness/events.ts';
+import { startTestHub, type TestHub } from '../harness/test-hub.ts';
+
+let hub: TestHub;
+let approver: NatsConnection;
+let log: EventLog;
+beforeEach(async () => {
+  hub = await startTestHub();
+  approver = await hub.connectAs('approver');
+  log = await hub.openLog('approver');
+});
+afterEach(async () => {
+  await hub[Symbol.asyncDispose]();
+});
+
+/** A condition that changes only when something is seen: whoever waits looks again then. */
+function sightings<Seen>() {
+  const all: Seen[] = [];
+  let wake = Promise.withResolvers<void>();
+  return {
+    all,
+    add(seen: Seen) {
+      all.push(seen);
+      wake.resolve();
+      wake = Promise.withResolvers<void>();
+    },
+    async until(isEnough: (all: readonly Seen[]) => boolean) {
+      while (!isEnough(all)) await wake.promise;
+    },
+  };
+}
+
+function aLogger() {
+  const lines = sightings<{ fields: LogFields; message: string }>();
+  const write = (fields: LogFields, message: string) => lines.add({ fields, message });
+  const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
+  const codeOf = ({ err }: LogFields) => (err instanceof RollcallError ? err.code : undefined);
+  return {
+    logger,
+    saw: (code: string) => lines.until((all) => all.some(({ fields }) => codeOf(fields) === code)),
+    said: (text: string) => lines.until((all) => all.some(({ message }) => message === text)),
+  };
+}
+
+async function approve(id: string): Promise<void> {
+  const aggregate = { kind: 'cluster', id } as const;
+  const { head } = await log.read(aggregate);
+  const what = { reason: 'Approved', message: 'm', section: aDecision({ verdict: 'approved' }) };
+  await log.append([draft(approved, { aggregate, head }, what)], { correlation: 'test' });
+}
+
+/** What no service of ours would write, under the identity of one that may write there. */
+async function publishRaw(id: string, type: string | undefined, body: string): Promise<void> {
+  const all = headers();
+  if (type !== undefined) all.set('ce-type', type);
+  await approver.request(`rollcall.events.cluster.${id}.approved`, body, { headers: all });
+}
+
+async function deadLetters(): Promise<
+  { code: string; subject: string; deliveries: number; message: string }[]
+> {
+  const jsm = await jetstreamManager(await hub.connectAs('setup'));
+  const { state } = await jsm.streams.info('DEAD');
+  const found = [];
+  for (let seq = state.first_seq; state.messages > 0 && seq <= state.last_seq; seq++) {
+    const message = await jsm.streams.getMessage('DEAD', { seq });
+    if (message)
+      found.push(message.json<{ code: string; subject: string; deliveries: number; message: string }>());
+  }
+  return found;
+}
+
+async function pending(): Promise<number> {
+  const jsm = await jetstreamManager(await hub.connectAs('setup'));
+  const { num_ack_pending, num_pending } = await jsm.consumers.info('EVENTS', 'registrar');
+  return num_ack_pending + num_pending;
+}
+
+async function consume(
+  handle: (event: StoredEvent) => Promise<void> | void,
+  more: { logger?: Logger; onDead?: (error: RollcallError) => void } = {},
+): Promise<Consumption & { nc: NatsConnection }> {
+  const nc = await hub.connectAs('registrar');
+  const { logger = aLogger().logger, onDead = () => undefined } = more;
+  const handler = {
+    service: 'registrar',
+    logger,
+    onDead,
+    handle: async (event: StoredEvent) => handle(event),
+  } as const;
+  return { ...(await consumeEvents(nc, handler)), nc };
+}
+
+test('an event whose handler keeps failing ends in the dead letters with the reason, and the others flow', async () => {
+  const handled = sightings<string>();
+  const dead = sightings<RollcallError>();
+  const handle = ({ id }: StoredEvent) => {
+    if (id === 'bad') throw new TypeError('x is undefined');
+    handled.add(id);
+  };
+  await approve('bad');
+  await approve('good');
+  const consumption = await consume(handle, { onDead: dead.add });
+  await handled.until((all) => all.includes('good'));
+  expect(dead.all).toEqual([]);
+  await dead.until((all) => all.length === 1);
+  await approve('later');
+  await handled.until((all) => all.includes('later'));
+  await consumption.drain();
+  const [letter, ...more] = await deadLetters();
+  expect(letter).toMatchObject({ code: 'UNEXPECTED', message: 'x is undefined', deliveries: 5 });
+  expect(letter?.subject).toBe('rollcall.events.cluster.bad.approved');
+  expect(more).toEqual([]);
+  expect(await pending()).toBe(0);
+});
+
+test('garbage is buried at once, counted, and blocks neither the queue nor its cluster', async () => {
+  await publishRaw('one', undefined, '\u0000 not an event');
+  await publishRaw('one', 'dev.rollcall.cluster.approved.v1', '{"epoch":');
+  const handled = sightings<StoredEvent>();
+  const dead = sightings<RollcallError>();
+  const consumption = await consume(handled.add, { onDead: dead.add });
+  await dead.until((all) => all.length === 2);
+  expect(dead.all.map(({ code }) => code)).toEqual(['EVENT_INVALID', 'EVENT_INVALID']);
+  await approve('one');
+  await handled.until((all) => all.length === 1);
+  expect(handled.all[0]).toMatchObject({ id: 'one', previous: { sequence: 2 } });
+  await consumption.drain();
+  expect(await deadLetters()).toHaveLength(2);
+  expect(await pending()).toBe(0);
+});
+
+test('an event of a newer version is held, and the others flow', async () => {
+  await publishRaw('one', 'dev.rollcall.cluster.approved.v2', '{}');
+  const handled = sightings<string>();
+  const { logger, saw } = aLogger();
+  const consumption = await consume(({ id }) => handled.add(id), { logger });
+  await saw('EVENT_VERSION_UNKNOWN');
+  await approve('two');
+  await handled.until((all) => all.includes('two'));
+  await consumption.drain();
+  expect(await deadLetters()).toEqual([]);
+  expect(await pending()).toBe(1);
+  await expect(log.read({ kind: 'cluster', id: 'one' })).rejects.toMatchObject({
+    code: 'EVENT_VERSION_UNKNOWN',
+  });
+});
+
+test('two replicas share the work, each event handled once', async () => {
+  const ids = Array.from({ length: 60 }, (_, at) => `c-${at}`);
+  const handled = sightings<string>();
+  const busy = sightings<number>();
+  // Nobody goes on before both have something to do: if one got everything, this would never end.
+  const handle =
+    (replica: number) =>
+    async ({ id }: StoredEvent) => {
+      busy.add(replica);
+      await busy.until((all) => new Set(all).size === 2);
+      handled.add(id);
+    };
+  const replicas = await Promise.all([consume(handle(1)), consume(handle(2))]);
+  for (const id of ids) await approve(id);
+  await handled.until((all) => all.length === ids.length);
+  await Promise.all(replicas.map((replica) => replica.drain()));
+  expect(handled.all.toSorted()).toEqual(ids.toSorted());
+  expect(await pending()).toBe(0);
+});
+
+test('kill -9 of the server in between loses nothing, and the consumption goes on by itself', async () => {
+  const before = Array.from({ length: 40 }, (_, at) => `before-${at}`);
+  for (const id of before) await approve(id);
+  const handled = sightings<string>();
+  const consumption = await consume(({ id }) => handled.add(id));
+  await handled.until((all) => all.length >= 5);
+  await hub.natsServer.kill();
+  await hub.natsServer.restart();
+  log = await hub.openLog('approver');
+  await approve('after');
+  await handled.until((all) => [...before, 'after'].every((id) => all.includes(id)));
+  await consumption.drain();
+  expect(await deadLetters()).toEqual([]);
+});
+
+test('draining waits for what runs and acknowledges it', async () => {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const consumption = await consume(async () => {
+    started.resolve();
+    await finish.promise;
+  });
+  await approve('one');
+  await started.promise;
+  expect(consumption.running()).toBe(1);
+  const drained = consumption.drain();
+  finish.resolve();
+  await drained;
+  expect(consumption.running()).toBe(0);
+  await consumption.nc.flush();
+  expect(await pending()).toBe(0);
+});
+
+test('a connection that closes under a running handler ends neither the process nor the event', async () => {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const { logger, said } = aLogger();
+  const handle = async () => {
+    started.resolve();
+    await finish.promise;
+  };
+  const consumption = await consume(handle, { logger });
+  await approve('one');
+  await started.promise;
+  await consumption.nc.close();
+  finish.resolve();
+  await said('event could not be acknowledged');
+  expect(await pending()).toBe(1);
+});
+
+test('of racers on one aggregate everybody gets a turn', async () => {
+  const registrarLog = await hub.openLog('registrar');
+  const aggregate = { kind: 'token', id: 'one' } as const;
+  const use = () =>
+    decideAndAppend(
+      registrarLog,
+      {
+        gather: async () => tokenRecord(await registrarLog.read(aggregate)),
+        decide: (token) => {
+          const section = { used: (token.uses?.used ?? 0) + 1, lastUsedBy: 'x', lastUsedAtMs: 1 };
+          return [draft(tokenUsed, token, { reason: 'Used', message: 'm', section })];
+        },
+      },
+      { correlation: 'test' },
+    );
+  await Promise.all(Array.from({ length: 10 }, use));
+  expect(tokenRecord(await registrarLog.read(aggregate)).uses?.used).toBe(10);
+});

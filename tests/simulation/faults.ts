@@ -1,0 +1,73 @@
+import type { Random } from './random.ts';
+
+/** How often each fault strikes where it could, while it is switched on. */
+const rates = {
+  'crash.registrar': 0.02,
+  'crash.approver': 0.008,
+  'crash.rbac-provisioner': 0.02,
+  'crash.heartbeat': 0.02,
+  'crash.projector': 0.004,
+  'crash.trust-keeper': 0.02,
+  'pause.registrar': 0.005,
+  'pause.approver': 0.003,
+  'pause.rbac-provisioner': 0.01,
+  'pause.heartbeat': 0.005,
+  'pause.projector': 0.002,
+  'pause.trust-keeper': 0.01,
+  'bus.read-fails': 0.03,
+  'bus.append-fails': 0.05,
+  'bus.append-answer-lost': 0.08,
+  'bus.slow': 0.05,
+  'delivery.late': 0.15,
+  'delivery.twice': 0.08,
+  'delivery.ack-lost': 0.08,
+  'kube.unreachable': 0.03,
+  'kube.busy': 0.03,
+  'kube.broken': 0.03,
+  'kube.answer-lost': 0.05,
+  'kube.slow': 0.05,
+  'kube.away': 0.004,
+  'kube.watch-cut': 0.03,
+  'kube.watch-expired': 0.3,
+  'kube.watch-late': 0.1,
+  'ask.lost': 0.1,
+  'ask.twice': 0.15,
+  'ask.late': 0.1,
+  'answer.lost': 0.15,
+  'policy.timeout': 0.1,
+  'fence.missing': 0.1,
+  'trust.fails': 0.05,
+  'trust.answer-lost': 0.08,
+  'agent.restarts': 0.1,
+  'agent.reinstalled': 0.06,
+  'agent.cloned': 0.04,
+} as const;
+
+export type FaultKind = keyof typeof rates;
+export const faultKinds = Object.keys(rates) as FaultKind[];
+
+/** What may go wrong in one seed: some kinds never, some rarely, some often, so that each is also seen without the others. */
+export interface Faults {
+  strikes(kind: FaultKind): boolean;
+  /** From here on nothing goes wrong any more. */
+  stop(): void;
+}
+
+/** @param counts - how often each kind has struck, over all seeds */
+export function createFaults(random: Random, counts: Map<FaultKind, number>): Faults {
+  const none = random.chance(0.08);
+  const share = new Map(
+    faultKinds.map((kind) => [kind, none || random.chance(0.5) ? 0 : rates[kind] * random.pick([0.5, 1, 3])]),
+  );
+  let isOver = false;
+  return {
+    strikes(kind) {
+      if (isOver || !random.chance(share.get(kind) ?? 0)) return false;
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+      return true;
+    },
+    stop() {
+      isOver = true;
+    },
+  };
+}

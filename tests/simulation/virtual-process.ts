@@ -1,0 +1,103 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import nodeCrypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import timersPromises from 'node:timers/promises';
+import type { Random } from './random.ts';
+import type { Life, Scheduler, Task } from './scheduler.ts';
+import { installStandInKeys } from './stand-in-keys.ts';
+
+/** In whose name code runs: its clock, and whether what it waits for still comes. */
+const lives = new AsyncLocalStorage<Life>();
+
+export function inLife<Result>(life: Life, run: () => Result): Result {
+  return lives.run(life, run);
+}
+
+let current: { scheduler: Scheduler; random: Random } | undefined;
+
+/** From here on the clock, the timers and the random numbers of this process are those of the simulated world. */
+export function enterWorld(scheduler: Scheduler, random: Random): void {
+  current = { scheduler, random };
+}
+
+function world() {
+  if (!current) throw new Error('there is no simulated world yet');
+  return current;
+}
+
+/** What services hold of a timer. */
+class VirtualTimer {
+  readonly task: Task;
+  constructor(task: Task) {
+    this.task = task;
+  }
+  ref() {
+    return this;
+  }
+  unref() {
+    return this;
+  }
+  hasRef() {
+    return true;
+  }
+}
+
+function setVirtualTimeout(run: (...args: unknown[]) => void, delayMs = 0, ...args: unknown[]): VirtualTimer {
+  const life = lives.getStore();
+  const inside = AsyncLocalStorage.bind(() => run(...args));
+  return new VirtualTimer(world().scheduler.after(Math.max(1, delayMs), inside, life));
+}
+
+function clearVirtualTimeout(timer: unknown): void {
+  if (timer instanceof VirtualTimer) timer.task.run = undefined;
+}
+
+function delayVirtually(
+  delayMs = 1,
+  value?: unknown,
+  options: { signal?: AbortSignal } = {},
+): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const { signal } = options;
+  if (signal?.aborted) return Promise.reject(new DOMException('aborted', 'AbortError'));
+  const timer = setVirtualTimeout(() => resolve(value), delayMs);
+  signal?.addEventListener(
+    'abort',
+    () => {
+      clearVirtualTimeout(timer);
+      reject(new DOMException('aborted', 'AbortError'));
+    },
+    { once: true },
+  );
+  return promise;
+}
+
+function virtualBytes(length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  for (let at = 0; at < length; at++) bytes[at] = world().random.int(0, 255);
+  return bytes;
+}
+
+/**
+ * Replaces what makes a process differ from run to run: clock, timers, random numbers, and signatures (only because they
+ * take nine tenths of the time). For a process that does nothing else: it cannot be undone.
+ */
+export function virtualizeProcess(): void {
+  Date.now = () => Math.floor(world().scheduler.nowMs + (lives.getStore()?.skewMs ?? 0));
+  performance.now = () => world().scheduler.nowMs;
+  Math.random = () => world().random.next();
+  Object.assign(globalThis, {
+    setTimeout: setVirtualTimeout,
+    clearTimeout: clearVirtualTimeout,
+    setInterval: () => {
+      throw new Error('nothing in the simulation may repeat for ever by itself');
+    },
+  });
+  Object.assign(timersPromises, { setTimeout: delayVirtually });
+  Object.assign(nodeCrypto, {
+    randomBytes: virtualBytes,
+    randomUUID: () => virtualBytes(16).toString('hex'),
+  });
+  installStandInKeys();
+  syncBuiltinESMExports();
+}

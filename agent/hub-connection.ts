@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   AuthorizationError,
   connect,
@@ -28,13 +29,15 @@ export interface HubLink {
   /** What cannot be sent is dropped: beats come again, and asks are repeated until they are answered. */
   publish(subject: string, data: Uint8Array): void;
   subscribe(subject: string, hear: (data: Uint8Array, subject: string) => void): void;
-  /** Resolves when the server has all that was published; rejects when the connection ends before. */
+  /** Resolves when the server has all that was published, or when the connection ends before. */
   flush(): Promise<void>;
   /** Sends what is left, then closes. */
   close(): Promise<void>;
 }
 
 const connectTimeoutMs = 10_000;
+/** What is left to send is a beat and an ask; both can be lost. */
+const drainMs = 2000;
 
 /** Proves who we are over the server's nonce; nothing secret is sent. */
 function proof(credential: Credential, { ownKey, tokenKey }: DialOptions) {
@@ -103,11 +106,15 @@ function linkOver(nc: NatsConnection, role: Credential['role']): HubLink {
         callback: (error, message) => void (error === null && hear(message.data, message.subject)),
       });
     },
-    flush: () => nc.flush(),
+    // A server that dies meanwhile leaves flush and drain of nats.js without an end (seen under kill -9).
+    flush: () => Promise.race([nc.flush(), closed]),
     async close() {
       if (nc.isClosed()) return;
-      await nc.drain().catch(() => nc.close());
-      await closed;
+      const timer = new AbortController();
+      const late = delay(drainMs, undefined, { signal: timer.signal }).catch(() => undefined);
+      await Promise.race([nc.drain().catch(() => undefined), closed, late]);
+      timer.abort();
+      if (!nc.isClosed()) await nc.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 
 /** What a field of a root holds. Absent fields are an error when read: an expression asks `has(claimed.region)` first. */
-type FieldType = 'string' | 'int' | 'bool' | 'map<string, string>';
+type FieldType = 'string' | 'int' | 'bool' | 'map<string, string>' | 'map<string, int>';
 
 /**
  * What expressions can see, by root. A name that is not here does not compile. `claimed` is what the agent says and nobody
@@ -11,6 +11,7 @@ export const policyRoots = {
   request: {
     clusterId: 'string',
     clusterName: 'string',
+    clientId: 'string',
     clusterType: 'string',
     mode: 'string',
     labels: 'map<string, string>',
@@ -22,6 +23,8 @@ export const policyRoots = {
     uses: 'int',
     unlimited: 'bool',
     clusterName: 'string',
+    clientId: 'string',
+    clusterSet: 'string',
     labels: 'map<string, string>',
   },
   claimed: {
@@ -35,7 +38,16 @@ export const policyRoots = {
     labels: 'map<string, string>',
   },
   verified: { keyChanged: 'bool' },
-  time: { nowMs: 'int', hour: 'int', weekday: 'int' },
+  /** What the fleet was just before the decision; the maps have every set and every policy that is there, with 0. */
+  fleet: {
+    clusters: 'int',
+    pending: 'int',
+    approvedToday: 'int',
+    bySet: 'map<string, int>',
+    byPolicyToday: 'map<string, int>',
+  },
+  /** UTC. weekday counts from Sunday, 0; date is as in 2026-11-21. */
+  time: { nowMs: 'int', hour: 'int', minute: 'int', weekday: 'int', date: 'string' },
 } as const satisfies Record<string, Record<string, FieldType>>;
 
 /** The values of the roots; every field but the required ones may be missing. */
@@ -44,7 +56,7 @@ export type PolicyInput = {
 };
 
 /** The library bounds only parsing; running is bounded by the deadline of the worker. */
-const limits = {
+export const limits = {
   maxAstNodes: 2000,
   maxDepth: 64,
   maxListElements: 256,
@@ -80,5 +92,7 @@ export function toCelValues(json: string): Record<string, Record<string, unknown
 function celValue(type: FieldType, value: unknown): unknown {
   if (type === 'int' && typeof value === 'number') return BigInt(value);
   if (type === 'map<string, string>') return new Map(Object.entries(value as object));
+  if (type === 'map<string, int>')
+    return new Map(Object.entries(value as Record<string, number>).map(([key, count]) => [key, BigInt(count)]));
   return value;
 }

@@ -1,4 +1,5 @@
 import type { Identity, TokenDeclaration } from '@rollcall/shared/events';
+import { type FleetCounts, utcDate } from './fleet-tally.ts';
 import type { PolicyInput } from './policy-environment.ts';
 
 /** What `token.uses` is where a token may be used without end: greater than any number that a rule compares it with. */
@@ -28,20 +29,27 @@ export function isTokenValid(token: TokenDeclaration | undefined, nowMs: number)
  */
 export function policyInput(
   identity: Identity,
-  context: { token: TokenDeclaration | undefined; keyChanged: boolean; nowMs: number },
+  context: {
+    token: TokenDeclaration | undefined;
+    keyChanged: boolean;
+    /** Only gathered where a policy reads it: an expression that does is then always one of the policies asked. */
+    fleet?: FleetCounts | undefined;
+    nowMs: number;
+  },
 ): PolicyInput {
-  const { token, keyChanged, nowMs } = context;
+  const { token, keyChanged, fleet, nowMs } = context;
   const { request } = identity;
   const { claimed } = request;
   const now = new Date(nowMs);
   return {
-    request: {
+    request: present({
       clusterId: identity.clusterId,
       clusterName: identity.clusterName,
+      clientId: identity.clientId,
       clusterType: identity.clusterType,
       mode: identity.mode,
       labels: request.labels,
-    },
+    }),
     token: present({
       valid: isTokenValid(token, nowMs),
       name: token?.name,
@@ -49,6 +57,8 @@ export function policyInput(
       uses: token && (token.uses === 'unlimited' ? unlimitedUses : token.uses),
       unlimited: token?.uses === 'unlimited',
       clusterName: token?.clusterName,
+      clientId: token?.clientId,
+      clusterSet: token?.clusterSet,
       labels: token?.labels ?? {},
     }),
     claimed: present({
@@ -62,6 +72,13 @@ export function policyInput(
       labels: claimed.labels,
     }),
     verified: { keyChanged },
-    time: { nowMs, hour: now.getUTCHours(), weekday: now.getUTCDay() },
+    fleet: present({ ...fleet }),
+    time: {
+      nowMs,
+      hour: now.getUTCHours(),
+      minute: now.getUTCMinutes(),
+      weekday: now.getUTCDay(),
+      date: utcDate(nowMs),
+    },
   };
 }

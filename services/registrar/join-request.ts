@@ -4,6 +4,7 @@ import {
   draft,
   type EventDraft,
   type Identity,
+  isPredefinedUnclaimed,
   isSafeId,
   nameTaken,
   type NameRecord,
@@ -18,7 +19,7 @@ import { refuseName } from './cluster-name.ts';
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from './refusal.ts';
 import { splitLabels } from './request-labels.ts';
-import { refuseToken } from './token-check.ts';
+import { refuseToken, tokenNames } from './token-check.ts';
 
 export interface JoinAsk {
   readonly id: string;
@@ -47,6 +48,7 @@ export interface JoinVerdict {
 /** Refusals that people find on the request object; the others concern nobody but the sender. */
 const storedRefusals = new Set([
   'NAME_TAKEN',
+  'PREDEFINED_CLAIM',
   'MEMBER_TOO_OLD',
   'TOKEN_EXPIRED',
   'TOKEN_USED_UP',
@@ -116,25 +118,46 @@ function knownIdentity({ cluster: { identity } }: JoinContext): Identity | undef
   return identity && identity.state !== 'left' && identity.state !== 'refused' ? identity : undefined;
 }
 
+/** What a person laid down before the agent came; it counts more than what the agent says. */
+function predefinedOf({ cluster: { decision } }: JoinContext) {
+  return isPredefinedUnclaimed(decision) ? decision : undefined;
+}
+
 /** A cluster keeps the name it has: whoever else asks in its name cannot rename it. */
 function nameOf(ask: JoinAsk, context: JoinContext): string {
-  return knownIdentity(context)?.clusterName ?? ask.body.clusterName;
+  return (
+    knownIdentity(context)?.clusterName ?? predefinedOf(context)?.clusterName ?? ask.body.clusterName
+  );
 }
 
 function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
   const { body } = ask;
   const known = knownIdentity(context);
+  const kind = known ?? predefinedOf(context)?.predefined ?? body;
   const { admittedKey, admittedAtMs } = known ?? {};
   return {
     state: admittedKey === undefined ? 'requested' : 'admitted',
     clusterId: body.clusterId,
     ...(body.clientId === undefined ? {} : { clientId: body.clientId }),
     clusterName: nameOf(ask, context),
-    clusterType: known?.clusterType ?? body.clusterType,
-    mode: known?.mode ?? body.mode,
+    clusterType: kind.clusterType,
+    mode: kind.mode,
     request: describeRequest(ask, context),
     ...(admittedKey === undefined ? {} : { admittedKey }),
     ...(admittedAtMs === undefined ? {} : { admittedAtMs }),
+  };
+}
+
+/** Until it has a key, a predefined cluster is anybody's who knows its id; so the token must have been made for it. */
+function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefined {
+  const waiting = predefinedOf(context);
+  const declaration = context.token?.declaration;
+  if (!waiting || !declaration) return undefined;
+  const { clusterName } = waiting;
+  if (tokenNames(declaration, { clusterId: body.clusterId, clusterName })) return undefined;
+  return {
+    code: 'PREDEFINED_CLAIM',
+    message: `the cluster "${clusterName}" was defined beforehand, and the token "${declaration.name}" does not name it`,
   };
 }
 
@@ -155,9 +178,12 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
     nowMs,
   });
   if (byToken) return byToken;
+  const byClaim = refuseClaim(ask, context);
+  if (byClaim) return byClaim;
   const byName = refuseName(body.clusterName, reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
   if (byName) return byName;
-  if (name.holder !== undefined && name.holder !== body.clusterId) {
+  const asksForName = nameOf(ask, context) === body.clusterName;
+  if (asksForName && name.holder !== undefined && name.holder !== body.clusterId) {
     return { code: 'NAME_TAKEN', message: `the name "${body.clusterName}" belongs to another cluster` };
   }
   return undefined;

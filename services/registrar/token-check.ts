@@ -12,19 +12,29 @@ export interface TokenUse {
 
 type Rule = (use: TokenUse & { declaration: TokenDeclaration }) => Refusal | undefined;
 
-/** Whether a name fits a pattern with `*`. By hand: a person's pattern as a regular expression could take for ever. */
+/**
+ * Whether a name fits a pattern with `*` (any characters) and `?` (one). By hand: a person's pattern as a regular expression
+ * could take for ever. Where a character does not fit, only the last `*` takes one more: that is enough, and never explodes.
+ */
 function fits(name: string, pattern: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  const last = rest.pop();
-  if (last === undefined) return name === pattern;
-  if (!name.startsWith(first) || name.length < first.length + last.length) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
+  let inName = 0;
+  let inPattern = 0;
+  let afterStar = -1;
+  let starTakesTo = 0;
+  while (inName < name.length) {
+    const wanted = pattern[inPattern];
+    if (wanted === '*') {
+      afterStar = ++inPattern;
+      starTakesTo = inName;
+    } else if (wanted === '?' || wanted === name[inName]) {
+      inPattern++;
+      inName++;
+    } else if (afterStar >= 0) {
+      inPattern = afterStar;
+      inName = ++starTakesTo;
+    } else return false;
   }
-  return name.endsWith(last) && name.length - last.length >= at;
+  return /^\**$/.test(pattern.slice(inPattern));
 }
 
 const expired: Rule = ({ declaration: { expiresAtMs, name }, nowMs }) =>
@@ -58,6 +68,15 @@ const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses }) =>
 
 /** What a holder is told first: the end of the token, then that it is for somebody else, then that it is spent. */
 const rules: readonly Rule[] = [expired, otherName, otherClient, usedUp];
+
+/** Whether a token is for this one predefined cluster: by its client id, or by its name without wildcard (FL-4). */
+export function tokenNames(
+  { clientId, clusterName }: TokenDeclaration,
+  cluster: { clusterId: string; clusterName: string },
+): boolean {
+  if (clientId !== undefined) return clusterIdOf(clientId) === cluster.clusterId;
+  return clusterName === cluster.clusterName;
+}
 
 /**
  * Whether a token lets this cluster ask. A key that asks again about its own request has been answered before: a lost answer

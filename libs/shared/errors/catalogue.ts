@@ -136,6 +136,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Choose another name with --cluster-name, or unregister the cluster that has it.',
   },
+  PREDEFINED_CLAIM: {
+    retry: false,
+    hint: 'Use a token that names this cluster: by its client id (`--client-id`), or by its name without wildcard (`--cluster-name`).',
+  },
   NAMESPACE_TAKEN: {
     retry: false,
     hint: 'A namespace of that name exists on the hub and is not ours; rename the cluster or remove the namespace.',
@@ -143,6 +147,14 @@ export const errorCatalogue = {
   OBJECT_TAKEN: {
     retry: false,
     hint: 'An object of that name is in the namespace of the cluster and is not ours; remove it and approve again.',
+  },
+  SECRET_TAKEN: {
+    retry: false,
+    hint: 'Remove or rename the Secret that has the name of the token, then make the token again.',
+  },
+  SECRET_UNFINISHED: {
+    retry: true,
+    hint: 'The Secret of an earlier token of this name is being removed; it is made again as soon as it is gone.',
   },
   NAMESPACE_TERMINATING: {
     retry: true,

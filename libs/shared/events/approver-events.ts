@@ -32,6 +32,18 @@ export const decisionSchema = z.looseObject({
   actedOn: z.string().optional(),
   /** The ManagedCluster object whose deletion was acted on: it counts once. */
   leavingUid: z.string().optional(),
+  /**
+   * The cluster was made by a person before its agent came (`verdict` is `predefined` until a request is judged). Only a token
+   * that names it may claim it, and what the person wrote stays. Absent for all others, and for a next life after leaving.
+   */
+  predefined: z
+    .looseObject({
+      /** As given; absent where the object names the cluster id itself. */
+      clientId: z.string().optional(),
+      clusterType: z.enum(['Standard', 'Edge']),
+      mode: z.enum(['Pull', 'Push']),
+    })
+    .optional(),
   /** Keys that were taken back, newest last, each with the hub time in ms. */
   revokedKeys: z.array(z.looseObject({ key: z.string(), atMs: z.int() })).default([]),
 });
@@ -39,7 +51,10 @@ export type Decision = z.infer<typeof decisionSchema>;
 
 /** A ClusterRegistrationToken as the hub knows it. */
 export const tokenDeclarationSchema = z.looseObject({
-  publicKey: z.string(),
+  /** Absent while the hub has not made the token yet (`publicationId`). */
+  publicKey: z.string().optional(),
+  /** Of a token that the hub makes: the aggregate on which it is asked for and published (ADR 10). */
+  publicationId: z.string().optional(),
   namespace: z.string(),
   name: z.string(),
   uid: z.string(),
@@ -53,6 +68,10 @@ export const tokenDeclarationSchema = z.looseObject({
   labels: z.record(z.string(), z.string()).default({}),
   allowLabels: z.array(z.string()).default([]),
   clusterSet: z.string().optional(),
+  /** For people; nothing follows from it. */
+  description: z.string().optional(),
+  /** Why the hub does not take what the person wrote. It is then withdrawn as well, so that nobody gets in with it. */
+  problem: z.looseObject({ reason: z.string(), message: z.string() }).optional(),
   withdrawn: z.boolean().default(false),
 });
 export type TokenDeclaration = z.infer<typeof tokenDeclarationSchema>;
@@ -132,6 +151,20 @@ export const changed = defineEvent({
   type: 'changed',
   description: 'Labels, set or settings of the cluster changed. Repeated whenever they do.',
 });
+export const predefined = defineEvent({
+  ...cluster,
+  type: 'predefined',
+  description:
+    'A person made a ManagedCluster before its agent came. Comes in one batch with `name.reserved`. Repeated when its labels, set or settings change before it is claimed. Followed by requested of a token that names it, or by leaving.',
+});
+export const nameReserved = defineEvent({
+  kind: 'name',
+  writer: 'approver',
+  section: nameSchema,
+  type: 'reserved',
+  description:
+    'A predefined cluster has this name before its agent comes; nobody else can take it. Followed by released.',
+});
 export const nameReleased = defineEvent({
   kind: 'name',
   writer: 'approver',
@@ -144,7 +177,8 @@ export const tokenDeclared = defineEvent({
   writer: 'approver',
   section: tokenDeclarationSchema,
   type: 'declared',
-  description: 'A person made a ClusterRegistrationToken. Repeated when its settings change.',
+  description:
+    'A person made a ClusterRegistrationToken. Repeated when its settings change; while they cannot be taken, `problem` says why and nobody gets in. Of a token that the hub makes, it comes twice: when it is asked for, and on the aggregate of its key once that was published.',
 });
 export const tokenWithdrawn = defineEvent({
   kind: 'token',

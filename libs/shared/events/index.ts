@@ -35,6 +35,13 @@ export {
   type TokenRecord,
 } from './record.ts';
 export * from './registrar-events.ts';
-export { clusterIdOf, isSafeId } from './safe-id.ts';
+export { clusterIdOf, isSafeId, publicationIdOf } from './safe-id.ts';
+export {
+  isPredefinedUnclaimed,
+  isReservedClusterName,
+  type PredefinedObstacle,
+  predefinedId,
+  predefinedObstacle,
+} from './predefined.ts';
 export { type AggregateId, aggregateSubjects, parseEventSubject } from './subjects.ts';
 export * from './trust-events.ts';

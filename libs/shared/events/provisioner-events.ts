@@ -34,3 +34,30 @@ export const deprovisioned = defineEvent({
   type: 'deprovisioned',
   description: 'What was provisioned is gone. Follows denied, revoked or leaving.',
 });
+
+/** The provisioner's section of a token that the hub makes (`publish: true`). */
+export const publicationSchema = z.looseObject({
+  state: z.enum(['published', 'failed']),
+  /** Of the token in the Secret; absent after a failure. */
+  publicKey: z.string().optional(),
+  /** The Secret's own uid: it alone is removed later, never another one of its name. */
+  secretUid: z.string().optional(),
+  atMs: z.int(),
+  error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+});
+export type Publication = z.infer<typeof publicationSchema>;
+
+const token = { kind: 'token', writer: 'rbac-provisioner', section: publicationSchema } as const;
+
+export const tokenPublished = defineEvent({
+  ...token,
+  type: 'published',
+  description:
+    'The hub made a token and its Secret. Once for each object. Followed by declared on the aggregate of its key.',
+});
+export const tokenPublishingFailed = defineEvent({
+  ...token,
+  type: 'publishing-failed',
+  description:
+    'The Secret of a token could not be made, for a reason that trying again does not mend. Not repeated for the same reason; tried again when the token changes.',
+});

@@ -2,7 +2,7 @@ import type { Decision, PolicyDeclaration, SetDeclaration, TokenDeclaration } fr
 import type { EventWriter } from './define-event.ts';
 import type { Head, StoredEvent } from './envelope.ts';
 import type { Liveness } from './heartbeat-events.ts';
-import type { Access } from './provisioner-events.ts';
+import type { Access, Publication } from './provisioner-events.ts';
 import type { Identity, NameHolder, TokenUses } from './registrar-events.ts';
 import type { AggregateId } from './subjects.ts';
 import type { Cut } from './trust-events.ts';
@@ -72,6 +72,8 @@ export function clusterRecord(record: AggregateRecord): ClusterRecord {
 export interface TokenRecord extends AggregateRecord {
   readonly declaration: TokenDeclaration | undefined;
   readonly uses: TokenUses | undefined;
+  /** Of a token that the hub makes; stands on the aggregate `declaration.publicationId` alone. */
+  readonly publication?: Publication | undefined;
 }
 
 export function tokenRecord(record: AggregateRecord): TokenRecord {
@@ -79,6 +81,7 @@ export function tokenRecord(record: AggregateRecord): TokenRecord {
     ...record,
     declaration: record.lastOf.approver?.section as TokenDeclaration | undefined,
     uses: record.lastOf.registrar?.section as TokenUses | undefined,
+    publication: record.lastOf['rbac-provisioner']?.section as Publication | undefined,
   };
 }
 

@@ -1,0 +1,58 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import type { RollcallError } from '@rollcall/shared/errors';
+import type { AggregateRecord } from '@rollcall/shared/events';
+import { type FleetCounts, FleetTally } from './fleet-tally.ts';
+import { decidingFilters, mergedScan } from './merged-scan.ts';
+
+/** Every approval by policy appends to it while a policy reads `fleet`, so that two cannot be decided on the same counts. */
+export const fleetAggregate = { kind: 'hub', id: 'fleet' } as const;
+
+/** The counts of the fleet, and the head that an approval made from them must be appended at. */
+export interface FleetNow {
+  readonly counts: FleetCounts;
+  readonly record: AggregateRecord;
+}
+
+/** The fleet as policies see it. Nothing is read before somebody asks; the first time reads the whole history of decisions. */
+export interface FleetView {
+  now(nowMs: number): Promise<FleetNow>;
+  /** Ids of the clusters that wait for a decision. */
+  pending(): Promise<readonly string[]>;
+}
+
+export function createFleetView(
+  log: Pick<EventLog, 'read' | 'scan'>,
+  onSkip?: (error: RollcallError) => void,
+): FleetView {
+  const tally = new FleetTally();
+  const scan = mergedScan(log, { filters: decidingFilters, ...(onSkip ? { onSkip } : {}) });
+  let running: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+
+  async function addNew(): Promise<void> {
+    for await (const event of scan.next()) tally.add(event);
+  }
+
+  /** Up to the end of the stream as it is when this is called: a catch-up that has begun before may miss the newest. */
+  function catchUp(): Promise<void> {
+    waiting ??= running.catch(() => undefined).then(() => {
+      waiting = undefined;
+      running = addNew();
+      return running;
+    });
+    return waiting;
+  }
+
+  return {
+    async now(nowMs) {
+      // First the head, then the counts: what comes between is counted, and whatever comes later moves the head.
+      const record = await log.read(fleetAggregate);
+      await catchUp();
+      return { counts: tally.counts(nowMs), record };
+    },
+    async pending() {
+      await catchUp();
+      return tally.pending();
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import { policyRoots } from './policy-environment.ts';
+
+export type RootName = keyof typeof policyRoots;
+
+/** What an expression reads and does, found without evaluating it. */
+export interface ExpressionUse {
+  /** `token.valid`, `request.labels`; a root by its name alone where no field is named. */
+  readonly reads: readonly { readonly root: RootName; readonly field: string | undefined; readonly offset: number }[];
+  /** How deep `all`, `exists`, `map`, `filter` and the like stand within each other. */
+  readonly loopDepth: number;
+  /** Patterns that stand in the expression itself, as `matches` takes them. */
+  readonly patterns: readonly { readonly pattern: string; readonly offset: number }[];
+}
+
+const loops = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter', 'transformList', 'transformMap']);
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+}
+
+function isRoot(name: string): name is RootName {
+  return Object.hasOwn(policyRoots, name);
+}
+
+/** Nodes below a node, however deep its arguments are nested in lists. */
+function children(args: unknown): ASTNode[] {
+  if (isNode(args)) return [args];
+  return Array.isArray(args) ? args.flatMap(children) : [];
+}
+
+/** @throws the ParseError of the library */
+export function readExpression(environment: Environment, expression: string): ExpressionUse {
+  const reads: { root: RootName; field: string | undefined; offset: number }[] = [];
+  const patterns: { pattern: string; offset: number }[] = [];
+  let loopDepth = 0;
+
+  function visit(node: ASTNode, depth: number): void {
+    loopDepth = Math.max(loopDepth, depth);
+    if (node.op === 'id' && isRoot(node.args)) reads.push({ root: node.args, field: undefined, offset: node.start });
+    if (node.op === '.' || node.op === '.?') {
+      const [of, field] = node.args;
+      if (of.op === 'id' && isRoot(of.args)) {
+        reads.push({ root: of.args, field, offset: node.end - field.length });
+        return;
+      }
+    }
+    if (node.op === 'rcall' && node.args[0] === 'matches') {
+      const [pattern] = node.args[2];
+      if (pattern?.op === 'value' && typeof pattern.args === 'string')
+        patterns.push({ pattern: pattern.args, offset: pattern.start });
+    }
+    const inner = node.op === 'rcall' && loops.has(node.args[0]) ? depth + 1 : depth;
+    for (const child of children(node.args)) visit(child, inner);
+  }
+
+  visit(environment.parse(expression).ast, 0);
+  return { reads, loopDepth, patterns };
+}
+
+/** The roots that an expression reads; none where it does not parse. */
+export function rootsOf(environment: Environment, expression: string): ReadonlySet<RootName> {
+  try {
+    return new Set(readExpression(environment, expression).reads.map(({ root }) => root));
+  } catch {
+    return new Set();
+  }
+}

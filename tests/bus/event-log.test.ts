@@ -1,0 +1,105 @@
+import { headers, type NatsConnection } from '@nats-io/transport-node';
+import { type EventLog, openEventLog, openFactStore } from '@rollcall/shared/bus';
+import { draft, type StoredEvent, tokenDeclared } from '@rollcall/shared/events';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { aDeclaration } from '../harness/events.ts';
+import { startTestHub, type TestHub } from '../harness/test-hub.ts';
+
+let hub: TestHub;
+let nc: NatsConnection;
+let log: EventLog;
+beforeAll(async () => {
+  hub = await startTestHub();
+  nc = await hub.connectAs('approver');
+  log = await openEventLog(nc, { epoch: 1, source: '/rollcall/approver' });
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+});
+
+const token = (id: string) => ({ kind: 'token', id }) as const;
+
+async function declare(id: string, name = 'one'): Promise<void> {
+  const what = { reason: 'Declared', message: 'm', section: aDeclaration({ name }) };
+  await log.append([draft(tokenDeclared, await log.read(token(id)), what)], { correlation: 'test' });
+}
+
+/** The library does not tell how many subscriptions a connection has; the server would close it at its limit. */
+function openSubscriptions(connection: NatsConnection): number {
+  const { protocol } = connection as unknown as { protocol: { subscriptions: { size(): number } } };
+  return protocol.subscriptions.size();
+}
+
+test('reading leaves nothing behind, whether something is there or not', async () => {
+  await declare('there');
+  await log.read(token('there'));
+  const before = openSubscriptions(nc);
+  for (const id of ['there', 'nothing', 'there', 'nothing']) await log.read(token(id));
+  await log.readAll('token.*.*');
+  await log.readAll('set.*.*');
+  for await (const event of log.scan({ filter: 'token.there.*' })) expect(event.id).toBe('there');
+  expect(openSubscriptions(nc)).toBe(before);
+});
+
+test('a scan gives everything in its order, over more than one batch', async () => {
+  const ids = Array.from({ length: 12 }, (_, at) => `scan-${at}`);
+  const what = { reason: 'Declared', message: 'm', section: aDeclaration() };
+  for (let round = 0; round < 50; round++) {
+    const heads = await Promise.all(ids.map((id) => log.read(token(id))));
+    await log.append(
+      heads.map((head) => draft(tokenDeclared, head, what)),
+      { correlation: 'test' },
+    );
+  }
+  const seen: StoredEvent[] = [];
+  for await (const event of log.scan({ filter: 'token.*.*' }))
+    if (event.id.startsWith('scan-')) seen.push(event);
+  expect(seen).toHaveLength(600);
+  const sequences = seen.map(({ sequence }) => sequence);
+  expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+});
+
+test('garbage on an aggregate hides nothing of others, is skipped by a scan, and does not end its history', async () => {
+  await declare('dirty');
+  const all = headers();
+  all.set('ce-type', 'nonsense');
+  const { seq } = (await nc.request('rollcall.events.token.dirty.withdrawn', '{', { headers: all })).json<{
+    seq: number;
+  }>();
+  const record = await log.read(token('dirty'));
+  expect(record.lastOf.approver?.section).toMatchObject({ name: 'one' });
+  expect(record.head?.sequence).toBe(seq);
+  await declare('dirty', 'two');
+  const after = await log.read(token('dirty'));
+  expect(after.newest).toMatchObject({ previous: { sequence: seq }, section: { name: 'two' } });
+  const skipped: string[] = [];
+  const seen: number[] = [];
+  const scan = log.scan({ filter: 'token.dirty.*', onSkip: ({ code }) => skipped.push(code) });
+  for await (const { sequence } of scan) seen.push(sequence);
+  expect(skipped).toEqual(['EVENT_INVALID']);
+  expect(seen).toHaveLength(2);
+});
+
+test('while the server is away every call says so, and afterwards every call works again', async () => {
+  await declare('away');
+  const facts = await openFactStore(await hub.connectAs('registrar'));
+  await facts.put('id-1', { kubernetesVersion: 'v1.36.3' }, 1);
+  await hub.natsServer.kill();
+  const what = { reason: 'Declared', message: 'm', section: aDeclaration() };
+  const away = draft(tokenDeclared, { aggregate: token('new'), head: undefined }, what);
+  const calls = [
+    log.read(token('away')),
+    log.readAll('token.*.*'),
+    log.scan({})[Symbol.asyncIterator]().next(),
+    log.append([away], { correlation: 'test' }),
+    log.append([away, { ...away, aggregate: token('newer') }], { correlation: 'test' }),
+    facts.put('id-1', {}, 1),
+    facts.get('id-1'),
+  ];
+  const outcomes = await Promise.allSettled(calls);
+  for (const outcome of outcomes)
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'BUS_UNREACHABLE' } });
+  await hub.natsServer.restart();
+  const later = await hub.openLog('approver');
+  expect((await later.read(token('away'))).head).toBeDefined();
+});

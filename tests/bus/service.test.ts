@@ -1,0 +1,141 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { loadConfig } from '@rollcall/shared/config';
+import {
+  commonConfig,
+  readIdentity,
+  type RunningService,
+  runService,
+  type ServiceWork,
+} from '@rollcall/shared/service';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { startTestHub, type TestHub } from '../harness/test-hub.ts';
+
+const schema = z.strictObject(commonConfig);
+let hub: TestHub;
+const started: RunningService[] = [];
+beforeEach(async () => {
+  hub = await startTestHub();
+});
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((service) => service.stop()));
+  await hub[Symbol.asyncDispose]();
+});
+
+interface Options {
+  readonly settings?: Record<string, string>;
+  readonly work?: (nc: NatsConnection) => ServiceWork;
+}
+
+async function start({ settings = {}, work = () => ({ drain: async () => undefined }) }: Options = {}) {
+  const values = { ...hub.serviceSettings('heartbeat'), healthPort: '0', ...settings };
+  const config = loadConfig(schema, { flags: {}, environment: {}, values });
+  const service = await runService({
+    name: 'heartbeat',
+    description: 'a service in a test',
+    config,
+    identity: readIdentity(config.identityFile, {}),
+    metrics: { rollcall_test_total: 'Of a test.' },
+    work: async ({ nc, metrics }) => {
+      metrics.count('rollcall_test_total', { outcome: 'a"b' });
+      return work(nc);
+    },
+  });
+  started.push(service);
+  return service;
+}
+
+async function get(service: RunningService, path: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(`http://127.0.0.1:${service.healthPort}${path}`);
+  return { status: response.status, body: await response.text() };
+}
+
+test('a server that acknowledges before it has written is refused, unless that was asked for in so many words', async () => {
+  await hub.natsServer.restartUnsafe();
+  await expect(start()).rejects.toMatchObject({ code: 'BUS_UNSAFE' });
+  const service = await start({ settings: { allowUnsafeBus: 'true' } });
+  expect(service.notReady()).toBeUndefined();
+});
+
+test('it answers for its life, its readiness and its figures, and for nothing else', async () => {
+  let why: string | undefined = 'the callout is not connected';
+  const service = await start({ work: () => ({ notReady: () => why, drain: async () => undefined }) });
+  expect(await get(service, '/livez')).toEqual({ status: 200, body: 'ok\n' });
+  expect(await get(service, '/readyz')).toEqual({ status: 503, body: why });
+  why = undefined;
+  expect(await get(service, '/readyz')).toEqual({ status: 200, body: 'ok\n' });
+  const { body } = await get(service, '/metrics');
+  expect(body).toContain('rollcall_test_total{outcome="a\\"b"} 1');
+  expect(body.endsWith('# EOF\n')).toBe(true);
+  for (const path of ['/', '/livez/x', '/__proto__', '/constructor'])
+    expect((await get(service, path)).status).toBe(404);
+});
+
+test('it says who it is to people who ask the bus', async () => {
+  await start();
+  const ops = await hub.connectAs('ops');
+  for (const [verb, type] of [
+    ['PING', 'ping_response'],
+    ['INFO', 'info_response'],
+    ['STATS', 'stats_response'],
+  ]) {
+    const answer = await ops.request(`$SRV.${verb}.heartbeat`);
+    expect(answer.json()).toMatchObject({
+      type: `io.nats.micro.v1.${type}`,
+      name: 'heartbeat',
+      metadata: { epoch: '1' },
+    });
+  }
+});
+
+test('a lost server shows in its readiness, and it stops without it', async () => {
+  const lost = Promise.withResolvers<void>();
+  const service = await start({
+    work: (nc) => {
+      void (async () => {
+        for await (const { type } of nc.status()) if (type === 'disconnect') lost.resolve();
+      })();
+      return { drain: async () => nc.flush() };
+    },
+  });
+  await hub.natsServer.kill();
+  await lost.promise;
+  expect(await get(service, '/readyz')).toEqual({ status: 503, body: 'not connected to the bus' });
+  expect((await get(service, '/livez')).status).toBe(200);
+  await service.stop();
+  expect(service.notReady()).toBe('stopping');
+});
+
+test('a start that fails gives the connection and the port back', async () => {
+  const first = await start();
+  const busy = String(first.healthPort);
+  await expect(start({ settings: { healthPort: busy } })).rejects.toMatchObject({ code: 'PORT_BUSY' });
+  await first.stop();
+  let connection: NatsConnection | undefined;
+  const work = (nc: NatsConnection) => {
+    connection = nc;
+    throw new TypeError('a bug at start');
+  };
+  await expect(start({ settings: { healthPort: busy }, work })).rejects.toThrow('a bug at start');
+  expect(connection?.isClosed()).toBe(true);
+  await start({ settings: { healthPort: busy } });
+});
+
+test('work that cannot be drained does not keep the connection', async () => {
+  let connection: NatsConnection | undefined;
+  const service = await start({
+    work: (nc) => {
+      connection = nc;
+      return { drain: () => Promise.reject(new Error('no')) };
+    },
+  });
+  started.length = 0;
+  await expect(service.stop()).rejects.toThrow('no');
+  expect(connection?.isClosed()).toBe(true);
+});
+
+test('a CA file that is not there is named', async () => {
+  await expect(start({ settings: { busCaFile: '/nowhere/ca.pem' } })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+  });
+});

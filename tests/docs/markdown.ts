@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const repository = join(import.meta.dirname, '..', '..');
+
+export interface ShellBlock {
+  /** As it stands there, without the fences. */
+  readonly script: string;
+  /** Why it is not run, where a comment above it says so: `<!-- not run: … -->`. */
+  readonly notRun: string | undefined;
+}
+
+/** The fenced `sh` blocks of a document, in order. */
+export function shellBlocks(markdown: string): ShellBlock[] {
+  const blocks = markdown.matchAll(/(?:<!-- not run: (?<reason>[^\n]*?) -->\n)?```sh\n(?<script>[\s\S]*?)\n```/g);
+  return [...blocks].map(({ groups }) => ({ script: groups?.['script'] ?? '', notRun: groups?.['reason'] }));
+}
+
+/** Every document that people write or read, by its path in the repository; what npm installed is not ours. */
+export function documents(): string[] {
+  const isOurs = (path: string) => !/(^|\/)(node_modules|dist|\.rollcall[^/]*)\//.test(path);
+  return readdirSync(repository, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md') && isOurs(path))
+    .toSorted();
+}
+
+export function readDocument(path: string): string {
+  return readFileSync(join(repository, path), 'utf8');
+}

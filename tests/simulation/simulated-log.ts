@@ -1,0 +1,93 @@
+import type { EventLog, Facts, FactStore } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { encodeEvent, foldRecord } from '@rollcall/shared/events';
+import type { Replica } from './replica.ts';
+import type { World } from './world.ts';
+
+export const epoch = 1;
+
+function busIsAway(what: string): RollcallError {
+  return new RollcallError('BUS_UNREACHABLE', `the bus did not answer (${what})`);
+}
+
+/** A round trip over the bus. The process may end or stop before and after what the server does. */
+async function travel<Result>(world: World, replica: Replica, act: () => Result): Promise<Result> {
+  const { scheduler, random, faults } = world;
+  const slowMs = faults.strikes('bus.slow') ? random.int(50, 4000) : 0;
+  await scheduler.wait(slowMs + random.next() * 2, replica.life);
+  await replica.step();
+  const result = act();
+  await scheduler.wait(random.next() * 2, replica.life);
+  await replica.step();
+  return result;
+}
+
+/** The history as one replica sees it: over a bus that loses questions and answers. */
+export function openSimulatedLog(world: World, replica: Replica): EventLog {
+  const { stream, faults } = world;
+  const mayFail = (what: string) => {
+    if (faults.strikes('bus.read-fails')) throw busIsAway(what);
+  };
+  return {
+    async read(aggregate) {
+      const events = await travel(world, replica, () => stream.ofAggregate(aggregate));
+      mayFail('read');
+      return foldRecord(aggregate, events);
+    },
+    async readAll(filter) {
+      const events = await travel(world, replica, () => stream.newestUnder(filter));
+      mayFail('read all');
+      return events;
+    },
+    async *scan({ filter = '>', fromSequence = 1 }) {
+      const events = await travel(world, replica, () => stream.from(fromSequence, filter));
+      mayFail('scan');
+      yield* events;
+    },
+    async append(drafts, trace) {
+      const stamp = { epoch, source: `/rollcall/${replica.service}`, nowMs: Date.now(), ...trace };
+      const events = drafts.map((draft) => encodeEvent(draft, stamp));
+      if (events.length === 0) return;
+      if (faults.strikes('bus.append-fails')) {
+        await travel(world, replica, () => undefined);
+        throw busIsAway('append, nothing stored');
+      }
+      const isStored = await travel(world, replica, () => {
+        world.writing = replica;
+        return stream.append(events);
+      });
+      const subjects = events.map(({ subject }) => subject).join(', ');
+      if (!isStored) {
+        world.conflicts++;
+        world.note(replica.life.name, () => `lost the race for ${subjects}`);
+        throw new RollcallError('APPEND_CONFLICT', 'another writer was faster');
+      }
+      if (faults.strikes('bus.append-answer-lost')) {
+        world.note(replica.life.name, () => `does not hear that ${subjects} was stored`);
+        throw busIsAway('append, stored');
+      }
+    },
+  };
+}
+
+/** Stream FACTS: the newest of each cluster. */
+export class FactState {
+  readonly #facts = new Map<string, { facts: Facts; sequence: number; epoch: number }>();
+  #sequence = 0;
+  put(clusterId: string, facts: Facts): void {
+    this.#facts.set(clusterId, { facts, sequence: ++this.#sequence, epoch });
+  }
+  get(clusterId: string) {
+    return this.#facts.get(clusterId);
+  }
+}
+
+export function openSimulatedFacts(world: World, replica: Replica): FactStore {
+  return {
+    async put(clusterId, facts) {
+      await travel(world, replica, () => world.facts.put(clusterId, facts));
+      world.factsChanged(clusterId);
+    },
+    get: (clusterId) => travel(world, replica, () => world.facts.get(clusterId)),
+  };
+}

@@ -1,9 +1,11 @@
 #!/usr/bin/env node
+import { preferSmallFootprint } from './agent/small-footprint.ts';
 import { endQuietlyWithoutReader } from './output.ts';
 import { reportError } from './report-error.ts';
 
 endQuietlyWithoutReader();
 const isAgentOfPod = process.argv.slice(2).join(' ') === 'agent run';
+if (process.argv[2] === 'agent') preferSmallFootprint();
 try {
   if (isAgentOfPod) {
     // A pod's agent takes no flags and has 65 MB; reading a command line would cost 11 of them (measured).

@@ -1,4 +1,4 @@
-import type { Cause, Decision, Identity } from '@rollcall/shared/events';
+import { type Cause, type Decision, type Identity, isPredefinedUnclaimed } from '@rollcall/shared/events';
 
 /** Settings of the hub that a cluster gets where nobody asked for others. */
 export type Heartbeat = Decision['heartbeat'];
@@ -44,7 +44,9 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
   const { identity, previous, nowMs } = base;
   const { request } = identity;
   const approvedKey = previous?.approvedKey;
-  const sameLife = approvedKey !== undefined || isAboutRequest(previous, identity) ? previous : undefined;
+  const isPredefined = isPredefinedUnclaimed(previous);
+  const sameLife =
+    isPredefined || approvedKey !== undefined || isAboutRequest(previous, identity) ? previous : undefined;
   const ownerStays = approvedKey !== undefined && approvedKey !== request.key;
   const clusterName = ownerStays && previous ? previous.clusterName : identity.clusterName;
   const clusterSet = sameLife?.clusterSet ?? request.clusterSet;
@@ -54,7 +56,8 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
     key: request.key,
     clusterName,
     namespace: clusterName,
-    labels: sameLife?.labels ?? request.labels,
+    // What a person laid down beforehand counts more than what the token gives.
+    labels: isPredefined ? { ...request.labels, ...previous.labels } : (sameLife?.labels ?? request.labels),
     ...(clusterSet === undefined ? {} : { clusterSet }),
     access: sameLife?.access ?? 'None',
     namespacePolicy: sameLife?.namespacePolicy ?? 'Delete',
@@ -62,6 +65,7 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
     taints: sameLife?.taints ?? [],
     heartbeat: sameLife?.heartbeat ?? base.heartbeat,
     decidedAtMs: nowMs,
+    ...(sameLife?.predefined === undefined ? {} : { predefined: sameLife.predefined }),
     revokedKeys: previous?.revokedKeys ?? [],
     ...(previous?.actedOn === undefined ? {} : { actedOn: previous.actedOn }),
     ...(previous?.leavingUid === undefined ? {} : { leavingUid: previous.leavingUid }),

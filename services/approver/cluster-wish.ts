@@ -10,6 +10,7 @@ import {
   type Identity,
   isNewer,
   leaving,
+  predefinedId,
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, labels, leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
@@ -21,7 +22,12 @@ export type ClusterObject = StoredObject<ManagedCluster>;
 
 /** The id of the cluster that a ManagedCluster is about. */
 export function clusterIdOfObject({ metadata, spec }: ClusterObject): string | undefined {
-  return spec.clusterId ?? metadata.labels?.[labels.clusterId];
+  return predefinedId(spec) ?? metadata.labels?.[labels.clusterId];
+}
+
+/** Labels that a person may give: all but the reserved ones. */
+export function ownLabels({ metadata }: ClusterObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !isReservedLabel(key)));
 }
 
 export interface ClusterWishContext {
@@ -92,10 +98,10 @@ const accessIsRestored: WishRule = ({ record, object, ...base }) => {
 };
 
 /** Labels, heartbeat, cordon and taints as the object says; a field that is not there is no wish. */
-export function wantedSettings({ metadata, spec }: ClusterObject, previous: Decision) {
-  const own = Object.entries(metadata.labels ?? {}).filter(([key]) => !isReservedLabel(key));
+export function wantedSettings(object: ClusterObject, previous: Decision) {
+  const { spec } = object;
   return {
-    labels: Object.fromEntries(own),
+    labels: ownLabels(object),
     unschedulable: spec.unschedulable ?? previous.unschedulable,
     taints: spec.taints ?? previous.taints,
     heartbeat: {

@@ -102,6 +102,7 @@ const policy = (overrides: Partial<WantedPolicy> = {}): WantedPolicy => ({
   generation: 1,
   rules: [{ name: 'r', when: 'token.valid', effect: 'Approve' }],
   problem: undefined,
+  warnings: [],
   ...overrides,
 });
 const broken = policy({ generation: 2, rules: [], problem: { rule: 'r', line: 1, column: 2, message: 'm' } });
@@ -117,6 +118,16 @@ test('a policy that does not compile leaves the last good version in force', () 
     rules: policy().rules,
     problem: { generation: 2, column: 2 },
   });
+});
+
+test('warnings stand in the event, those of the last good version while a newer one does not compile', () => {
+  const warnings = [{ rule: 'r', reason: 'ApprovesOnClaims', message: 'm' }] as const;
+  const good = decidePolicy({ record: after(policyId), wanted: policy({ warnings }) });
+  expect(good[0]?.section).toMatchObject({ warnings });
+  const [bad] = decidePolicy({ record: after(policyId, ...good), wanted: broken });
+  expect(bad?.section).toMatchObject({ warnings, problem: { generation: 2 } });
+  const [better] = decidePolicy({ record: after(policyId, ...good), wanted: policy({ generation: 3 }) });
+  expect(better?.section).not.toHaveProperty('warnings');
 });
 
 test('a policy that never compiled has no rule in force', () => {

@@ -24,8 +24,17 @@ export interface DeclaredKind<T extends KubeObject> {
   readonly resource: Resource;
   /** Which aggregate an object is about; undefined: none. */
   idOf(object: StoredObject<T>): string | undefined;
-  /** @param objects - all that are about this aggregate; none: it is gone */
-  decide(record: AggregateRecord, objects: readonly StoredObject<T>[]): EventDraft[];
+  /** A second aggregate of this kind that is decided about together with this one. */
+  alongWith?(record: AggregateRecord): string | undefined;
+  /**
+   * @param objects - all that are about this aggregate; none: it is gone
+   * @param along - the record of `alongWith`
+   */
+  decide(
+    record: AggregateRecord,
+    objects: readonly StoredObject<T>[],
+    along?: AggregateRecord,
+  ): EventDraft[];
 }
 
 export interface DeclarationParts {
@@ -34,6 +43,12 @@ export interface DeclarationParts {
   readonly logger: Logger;
   readonly signal: AbortSignal;
   nowMs(): number;
+}
+
+export interface Declarations {
+  /** Looks again at one aggregate: another service has written on it. */
+  wake(id: string): void;
+  drain(): Promise<void>;
 }
 
 /** Wakes the look for what was declared once and has no object any more. */
@@ -49,7 +64,7 @@ const everything = '*';
 export function declareObjects<T extends KubeObject>(
   parts: DeclarationParts,
   declared: DeclaredKind<T>,
-): { drain(): Promise<void> } {
+): Declarations {
   const { log, client, logger, signal } = parts;
   const { kind, resource } = declared;
   const byId = new Map<string, Map<string, StoredObject<T>>>();
@@ -68,8 +83,13 @@ export function declareObjects<T extends KubeObject>(
     const { drafts } = await decideAndAppend(
       log,
       {
-        gather: () => log.read({ kind, id }),
-        decide: (record: AggregateRecord) => declared.decide(record, [...(byId.get(id)?.values() ?? [])]),
+        async gather() {
+          const record = await log.read({ kind, id });
+          const other = declared.alongWith?.(record);
+          return { record, along: other === undefined ? undefined : await log.read({ kind, id: other }) };
+        },
+        decide: ({ record, along }) =>
+          declared.decide(record, [...(byId.get(id)?.values() ?? [])], along),
       },
       { correlation: createEventId(parts.nowMs()) },
     );
@@ -100,6 +120,7 @@ export function declareObjects<T extends KubeObject>(
       logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch was interrupted'),
   });
   return {
+    wake: reconciler.wake,
     async drain() {
       synced.reject(new Error('stopping'));
       await whenEnded;

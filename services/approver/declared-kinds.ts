@@ -1,4 +1,4 @@
-import { policyDeclaration, tokenRecord } from '@rollcall/shared/events';
+import { policyDeclaration, publicationIdOf, tokenRecord } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
@@ -6,33 +6,33 @@ import { tokenIdOf } from '@rollcall/shared/trust';
 import type { DeclaredKind } from './declare-objects.ts';
 import { decidePolicy, rulesOf } from './policy-declaration.ts';
 import { policyProblem } from './policy-problem.ts';
+import { policyWarnings } from './policy-warning.ts';
 import { decideSet, readSet } from './set-declaration.ts';
 import { decideToken, objectThatCounts, readToken } from './token-declaration.ts';
 
-/** ClusterRegistrationTokens, by their public key. */
+/** ClusterRegistrationTokens: by their public key, or by their object while the hub makes the key. */
 export function declaredTokens(options: {
   allowEndless: boolean;
-  logger: Logger;
   nowMs(): number;
 }): DeclaredKind<ClusterRegistrationToken> {
   return {
     kind: 'token',
     resource: resources.clusterRegistrationTokens,
-    idOf: ({ spec }) => (spec.publicKey === undefined ? undefined : tokenIdOf(spec.publicKey)),
-    decide(record, objects) {
+    idOf: ({ metadata, spec }) =>
+      spec.publicKey === undefined ? publicationIdOf(metadata.uid) : tokenIdOf(spec.publicKey),
+    alongWith(record) {
+      const { publicKey } = tokenRecord(record).publication ?? {};
+      return publicKey === undefined ? undefined : tokenIdOf(publicKey);
+    },
+    decide(read, objects, along) {
+      const record = tokenRecord(read);
+      const { publicationId } = record.declaration ?? {};
+      // The aggregate of a key that the hub made is declared along with the one that asked for it, and never alone.
+      if (publicationId !== undefined && publicationId !== read.aggregate.id) return [];
       const object = objectThatCounts(objects);
-      const wanted =
-        object && readToken(object, { nowMs: options.nowMs(), allowEndless: options.allowEndless });
-      if (wanted && 'problem' in wanted) {
-        options.logger.warn(
-          { object: `${object.metadata.namespace}/${object.metadata.name}`, reason: wanted.problem },
-          'token is not taken',
-        );
-      }
-      return decideToken({
-        record: tokenRecord(record),
-        wanted: wanted && 'declaration' in wanted ? wanted.declaration : undefined,
-      });
+      const nowMs = options.nowMs();
+      const wanted = object && readToken(object, { nowMs, allowEndless: options.allowEndless });
+      return decideToken({ record, wanted, nowMs, ofKey: along && tokenRecord(along) });
     },
   };
 }
@@ -56,12 +56,13 @@ export function declaredPolicies(logger: Logger): DeclaredKind<ApprovalPolicy> {
       if (isKnown) return [];
       const rules = rulesOf(object);
       const problem = policyProblem(rules);
+      const warnings = problem ? [] : policyWarnings(rules);
       if (problem)
         logger.warn(
           { object: `policy/${name}`, reason: `${problem.line}:${problem.column} ${problem.message}` },
           'policy does not compile',
         );
-      return decidePolicy({ record, wanted: { name, uid, generation, rules, problem } });
+      return decidePolicy({ record, wanted: { name, uid, generation, rules, problem, warnings } });
     },
   };
 }

@@ -1,4 +1,10 @@
-import type { Decision, Identity, PolicyDeclaration, SetDeclaration, StoredEvent } from '@rollcall/shared/events';
+import type {
+  Decision,
+  Identity,
+  PolicyDeclaration,
+  SetDeclaration,
+  StoredEvent,
+} from '@rollcall/shared/events';
 
 /** What policies see as `fleet`. Days are UTC. */
 export interface FleetCounts {
@@ -28,7 +34,9 @@ interface Entry {
   identitySequence: number;
   decisionSequence: number;
   asks: { requestId: string; isOpen: boolean } | undefined;
-  decided: { requestId: string | undefined; isHeld: boolean; isIn: boolean; set: string | undefined } | undefined;
+  decided:
+    | { requestId: string | undefined; isHeld: boolean; isIn: boolean; set: string | undefined }
+    | undefined;
   countedRequestId: string | undefined;
 }
 
@@ -49,7 +57,8 @@ export class FleetTally {
   add(event: Counted): void {
     const { kind, id, type, section } = event;
     if (kind === 'set') keep(this.#declaredSets, (section as SetDeclaration).name, type === 'declared');
-    else if (kind === 'policy') keep(this.#policies, (section as PolicyDeclaration).name, type === 'declared');
+    else if (kind === 'policy')
+      keep(this.#policies, (section as PolicyDeclaration).name, type === 'declared');
     else if (kind === 'cluster') {
       if (event.definition.writer === 'registrar') this.#identified(id, event, section as Identity);
       else if (event.definition.writer === 'approver') this.#decided(id, event, section as Decision);

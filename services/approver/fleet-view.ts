@@ -35,11 +35,13 @@ export function createFleetView(
 
   /** Up to the end of the stream as it is when this is called: a catch-up that has begun before may miss the newest. */
   function catchUp(): Promise<void> {
-    waiting ??= running.catch(() => undefined).then(() => {
-      waiting = undefined;
-      running = addNew();
-      return running;
-    });
+    waiting ??= running
+      .catch(() => undefined)
+      .then(() => {
+        waiting = undefined;
+        running = addNew();
+        return running;
+      });
     return waiting;
   }
 

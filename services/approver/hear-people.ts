@@ -1,7 +1,13 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { clusterRecord, type ClusterRecord, type EventDraft } from '@rollcall/shared/events';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  createEventId,
+  type EventDraft,
+  nameRecord,
+} from '@rollcall/shared/events';
 import {
   createResourceCache,
   type KubeClient,
@@ -9,12 +15,17 @@ import {
   type Resource,
   resources,
 } from '@rollcall/shared/kubernetes';
-import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import {
+  type ClusterRegistrationRequest,
+  leaveFinalizer,
+  type ManagedCluster,
+} from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import type { Heartbeat } from './cluster-section.ts';
-import { clusterIdOfObject, decideClusterWish } from './cluster-wish.ts';
+import { clusterIdOfObject, type ClusterObject, decideClusterWish } from './cluster-wish.ts';
 import type { Fence } from './fence-probe.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
+import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
 import { createReconciler } from './reconciler.ts';
 import { settleRevocation } from './settle-clusters.ts';
 
@@ -31,6 +42,8 @@ export interface PeopleParts {
 export interface Listening {
   /** Looks at everything that people want again: the fence is back. */
   lookAgain(): void;
+  /** Looks again at what people made beforehand in vain: an id or a name may be free now. */
+  lookAtPredefined(): void;
   drain(): Promise<void>;
 }
 
@@ -41,9 +54,11 @@ export interface Listening {
 export function hearPeople(parts: PeopleParts): Listening {
   const { log, client, logger, signal, fence, heartbeat } = parts;
 
+  const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
+
   /** @returns whether it was a wish that something followed from */
   async function act(clusterId: string, decide: (record: ClusterRecord) => EventDraft[]): Promise<boolean> {
-    const read = async () => clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
+    const read = () => readCluster(clusterId);
     const record = await read();
     const { identity, newest } = record;
     if (!identity || (decide(record).length > 0 && !(await fenceHolds(clusterId)))) return false;
@@ -57,6 +72,39 @@ export function hearPeople(parts: PeopleParts): Listening {
     }
     await settleRevocation(log, clusterId, trace);
     return drafts.length > 0;
+  }
+
+  /**
+   * What a person laid down about a cluster before its agent came.
+   * @returns false: the agent has asked already, so that the object is one like any other
+   */
+  async function predefine(clusterId: string, object: ClusterObject): Promise<boolean> {
+    const gather = async () => {
+      const name = log.read({ kind: 'name', id: object.metadata.name }).then(nameRecord);
+      return {
+        record: await readCluster(clusterId),
+        name: await name,
+        object,
+        heartbeat,
+        nowMs: parts.nowMs(),
+      };
+    };
+    const context = await gather();
+    if (!isBeforeRequest(context.record)) return false;
+    if (decidePredefined(context).length > 0 && !(await fenceHolds(clusterId))) return true;
+    const trace = { correlation: createEventId(parts.nowMs()) };
+    const { drafts } = await decideAndAppend(log, { gather, decide: decidePredefined }, trace);
+    for (const { definition, reason, message } of drafts) {
+      logger.info({ clusterId, state: definition.type, reason }, message);
+    }
+    return true;
+  }
+
+  function lookAtPredefined(): void {
+    for (const object of clusters.list()) {
+      const isInVain = !object.metadata.finalizers?.includes(leaveFinalizer);
+      if (isInVain && isMadeByPerson(object)) clusterLooks.wake(object.metadata.name);
+    }
   }
 
   async function fenceHolds(clusterId: string): Promise<boolean> {
@@ -81,6 +129,7 @@ export function hearPeople(parts: PeopleParts): Listening {
       const object = clusters.get(name);
       const clusterId = object && clusterIdOfObject(object);
       if (!object || clusterId === undefined) return;
+      if (isMadeByPerson(object) && (await predefine(clusterId, object))) return;
       const decide = (record: ClusterRecord) =>
         decideClusterWish({ record, object, heartbeat, nowMs: parts.nowMs() });
       if (await act(clusterId, decide)) clusterLooks.wake(name);
@@ -98,13 +147,17 @@ export function hearPeople(parts: PeopleParts): Listening {
   requests.onChange(({ object }) => {
     if (object.spec.decision) requestLooks.wake(object.metadata.name);
   });
-  clusters.onChange(({ object }) => clusterLooks.wake(object.metadata.name));
+  clusters.onChange(({ kind, object }) => {
+    clusterLooks.wake(object.metadata.name);
+    if (kind === 'deleted') lookAtPredefined();
+  });
 
   return {
     lookAgain() {
       for (const { metadata, spec } of requests.list()) if (spec.decision) requestLooks.wake(metadata.name);
       for (const { metadata } of clusters.list()) clusterLooks.wake(metadata.name);
     },
+    lookAtPredefined,
     async drain() {
       await Promise.all([requests.whenEnded, clusters.whenEnded]);
       await Promise.all([requestLooks.drain(), clusterLooks.drain()]);

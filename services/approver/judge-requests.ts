@@ -1,11 +1,12 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
-import { clusterRecord, type EventDraft, held } from '@rollcall/shared/events';
+import { clusterRecord, type EventDraft, held, tokenRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import {
   type GatheredJudgement,
   gatherJudgement,
   type JudgementParts,
+  policiesRead,
   readPolicies,
   versionsOf,
 } from './policy-verdict.gather.ts';
@@ -39,19 +40,35 @@ export async function judgeRequest(parts: JudgeParts, clusterId: string, trace: 
   }
 }
 
+/** Judges held requests again where policies read what changes by itself: the time, or counts of the fleet. */
+export async function judgeAsTimePasses(parts: JudgeParts): Promise<void> {
+  const policies = await readPolicies(parts.log);
+  if (!policiesRead(policies, 'time') && !policiesRead(policies, 'fleet')) return;
+  for (const clusterId of await parts.fleet.pending()) await judgeHeldAgain(parts, clusterId);
+}
+
+/** @param tokenId - only where it asked with this token */
+async function judgeHeldAgain(parts: JudgeParts, clusterId: string, tokenId?: string): Promise<void> {
+  const record = clusterRecord(await parts.log.read({ kind: 'cluster', id: clusterId }));
+  const { decision, newest, identity } = record;
+  if (decision?.verdict !== 'held' || !identity) return;
+  if (tokenId !== undefined && identity.request.tokenId !== tokenId) return;
+  const trace = { correlation: identity.request.id, traceparent: newest?.traceparent };
+  await judgeRequest(parts, clusterId, trace);
+}
+
+/** Judges held requests of a token again; done when it is declared or withdrawn. A token that nobody has used has none. */
+export async function judgeHeldOfToken(parts: JudgeParts, tokenId: string): Promise<void> {
+  const { uses } = tokenRecord(await parts.log.read({ kind: 'token', id: tokenId }));
+  if (uses) await judgeHeldRequests(parts, tokenId);
+}
+
 /** Judges every held request again; done when a policy has changed. One after another: it must not delay new requests. */
-export async function judgeHeldRequests(parts: JudgeParts): Promise<void> {
+export async function judgeHeldRequests(parts: JudgeParts, tokenId?: string): Promise<void> {
   const seen = new Set<string>();
   for await (const event of parts.log.scan({ filter: 'cluster.*.held' })) {
     if (seen.has(event.id)) continue;
     seen.add(event.id);
-    const { decision, newest, identity } = clusterRecord(
-      await parts.log.read({ kind: 'cluster', id: event.id }),
-    );
-    if (decision?.verdict !== 'held' || !identity) continue;
-    await judgeRequest(parts, event.id, {
-      correlation: identity.request.id,
-      traceparent: newest?.traceparent,
-    });
+    await judgeHeldAgain(parts, event.id, tokenId);
   }
 }

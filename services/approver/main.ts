@@ -13,8 +13,16 @@ import type { ApproverConfig } from './config.ts';
 import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds.ts';
 import { declareObjects } from './declare-objects.ts';
 import { startFenceProbe } from './fence-probe.ts';
+import { everyMinute } from './every-minute.ts';
+import { createFleetView } from './fleet-view.ts';
 import { hearPeople } from './hear-people.ts';
-import { judgeHeldRequests, judgeRequest, type JudgeParts } from './judge-requests.ts';
+import {
+  judgeAsTimePasses,
+  judgeHeldOfToken,
+  judgeHeldRequests,
+  judgeRequest,
+  type JudgeParts,
+} from './judge-requests.ts';
 import { createPolicyEvaluator } from './policy-evaluator.ts';
 import { releaseName, settleRevocation } from './settle-clusters.ts';
 
@@ -32,7 +40,7 @@ const clientOptions = {
 };
 
 /** What wakes the approver; what follows is in the record. */
-async function handleEvent(parts: JudgeParts, event: StoredEvent): Promise<void> {
+export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promise<void> {
   const { correlation, traceparent } = event;
   const trace = { correlation, traceparent };
   switch (`${event.kind}.${event.type}`) {
@@ -43,6 +51,9 @@ async function handleEvent(parts: JudgeParts, event: StoredEvent): Promise<void>
     case 'policy.declared':
     case 'policy.withdrawn':
       return judgeHeldRequests(parts);
+    case 'token.declared':
+    case 'token.withdrawn':
+      return judgeHeldOfToken(parts, event.id);
     default:
       return settleRevocation(parts.log, event.id, trace);
   }
@@ -78,25 +89,35 @@ async function work(
   });
   const people = hearPeople({ log, client, logger, signal, fence, heartbeat, nowMs });
   const declaring = { log, client, logger, signal, nowMs };
+  const tokens = declareObjects(
+    declaring,
+    declaredTokens({ allowEndless: config.allowEndlessTokens, nowMs }),
+  );
   const declarations = [
-    declareObjects(declaring, declaredTokens({ allowEndless: config.allowEndlessTokens, logger, nowMs })),
+    tokens,
     declareObjects(declaring, declaredPolicies(logger)),
     declareObjects(declaring, declaredSets),
   ];
   const evaluator = createPolicyEvaluator({ deadlineMs });
-  const judging: JudgeParts = { log, logger, evaluator, deadlineMs, heartbeat, nowMs };
+  const fleet = createFleetView(log, (error) =>
+    logger.warn({ err: error }, 'an event was left out of the counts of the fleet'),
+  );
+  const judging: JudgeParts = { log, logger, evaluator, fleet, deadlineMs, heartbeat, nowMs };
+  const minutes = everyMinute(() => judgeAsTimePasses(judging), logger);
   const consumption = await consumeEvents(nc, {
     service: 'approver',
     logger,
     async handle(event) {
       await handleEvent(judging, event);
+      if (event.kind === 'token') tokens.wake(event.id);
+      if (event.type === 'left') people.lookAtPredefined();
       metrics.count('rollcall_approver_events_total', { type: `${event.kind}.${event.type}` });
     },
   });
   return {
     // Without Kubernetes only the picture and the keyboard are away: decisions go on, so it is no reason to be unready.
     async drain() {
-      await consumption.drain();
+      await Promise.all([consumption.drain(), minutes.stop()]);
       fence.stop();
       stop.abort();
       await Promise.all([people.drain(), ...declarations.map((each) => each.drain())]);

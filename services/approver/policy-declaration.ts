@@ -11,6 +11,7 @@ import {
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
 import type { PolicyProblem } from './policy-problem.ts';
+import type { PolicyWarning } from './policy-warning.ts';
 
 export type PolicyObject = StoredObject<ApprovalPolicy>;
 
@@ -21,6 +22,8 @@ export interface WantedPolicy {
   readonly generation: number;
   readonly rules: PolicyDeclaration['rules'];
   readonly problem: PolicyProblem | undefined;
+  /** None where there is a problem. */
+  readonly warnings: readonly PolicyWarning[];
 }
 
 /** The rules of an ApprovalPolicy as the event carries them. */
@@ -30,9 +33,13 @@ export function rulesOf(object: PolicyObject): PolicyDeclaration['rules'] {
   ) as PolicyDeclaration['rules'];
 }
 
+function warned(warnings: PolicyDeclaration['warnings'] | readonly PolicyWarning[]) {
+  return warnings && warnings.length > 0 ? { warnings: warnings.map((warning) => ({ ...warning })) } : {};
+}
+
 function nextDeclaration(wanted: WantedPolicy, before: PolicyDeclaration | undefined): PolicyDeclaration {
   const { name, uid, generation, rules, problem } = wanted;
-  if (!problem) return { name, uid, generation, rules, withdrawn: false };
+  if (!problem) return { name, uid, generation, rules, ...warned(wanted.warnings), withdrawn: false };
   // The last good version of this very object: a deleted policy does not come back through a broken one of the same name.
   const good = before && !before.withdrawn && before.uid === uid ? before : undefined;
   return {
@@ -41,6 +48,7 @@ function nextDeclaration(wanted: WantedPolicy, before: PolicyDeclaration | undef
     generation: good?.generation ?? generation,
     rules: good?.rules ?? [],
     problem: { generation, ...problem },
+    ...warned(good?.warnings),
     withdrawn: false,
   };
 }

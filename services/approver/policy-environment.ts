@@ -93,6 +93,8 @@ function celValue(type: FieldType, value: unknown): unknown {
   if (type === 'int' && typeof value === 'number') return BigInt(value);
   if (type === 'map<string, string>') return new Map(Object.entries(value as object));
   if (type === 'map<string, int>')
-    return new Map(Object.entries(value as Record<string, number>).map(([key, count]) => [key, BigInt(count)]));
+    return new Map(
+      Object.entries(value as Record<string, number>).map(([key, count]) => [key, BigInt(count)]),
+    );
   return value;
 }

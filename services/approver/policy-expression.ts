@@ -6,14 +6,27 @@ export type RootName = keyof typeof policyRoots;
 /** What an expression reads and does, found without evaluating it. */
 export interface ExpressionUse {
   /** `token.valid`, `request.labels`; a root by its name alone where no field is named. */
-  readonly reads: readonly { readonly root: RootName; readonly field: string | undefined; readonly offset: number }[];
+  readonly reads: readonly {
+    readonly root: RootName;
+    readonly field: string | undefined;
+    readonly offset: number;
+  }[];
   /** How deep `all`, `exists`, `map`, `filter` and the like stand within each other. */
   readonly loopDepth: number;
   /** Patterns that stand in the expression itself, as `matches` takes them. */
   readonly patterns: readonly { readonly pattern: string; readonly offset: number }[];
 }
 
-const loops = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter', 'transformList', 'transformMap']);
+const loops = new Set([
+  'all',
+  'exists',
+  'exists_one',
+  'existsOne',
+  'map',
+  'filter',
+  'transformList',
+  'transformMap',
+]);
 
 function isNode(value: unknown): value is ASTNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
@@ -37,7 +50,8 @@ export function readExpression(environment: Environment, expression: string): Ex
 
   function visit(node: ASTNode, depth: number): void {
     loopDepth = Math.max(loopDepth, depth);
-    if (node.op === 'id' && isRoot(node.args)) reads.push({ root: node.args, field: undefined, offset: node.start });
+    if (node.op === 'id' && isRoot(node.args))
+      reads.push({ root: node.args, field: undefined, offset: node.start });
     if (node.op === '.' || node.op === '.?') {
       const [of, field] = node.args;
       if (of.op === 'id' && isRoot(of.args)) {

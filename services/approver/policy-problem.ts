@@ -1,11 +1,13 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import type { PolicyDeclaration } from '@rollcall/shared/events';
-import { reservedPrefixes } from '@rollcall/shared/resources';
-import { createPolicyEnvironment } from './policy-environment.ts';
+import { maxPolicyRules, reservedPrefixes } from '@rollcall/shared/resources';
+import { createPolicyEnvironment, policyRoots } from './policy-environment.ts';
+import { type ExpressionUse, readExpression } from './policy-expression.ts';
+import { problemText, unknownFieldText } from './policy-problem-text.ts';
 
 export type PolicyRule = PolicyDeclaration['rules'][number];
 
-/** Where in which rule a policy is wrong; line and column count from 1, within the expression. */
+/** Where in which rule a policy is wrong, and what was expected; line and column count from 1, within the expression. */
 export interface PolicyProblem {
   readonly rule: string;
   readonly line: number;
@@ -13,8 +15,9 @@ export interface PolicyProblem {
   readonly message: string;
 }
 
-const maxRules = 100;
 const maxExpressionBytes = 4096;
+/** Two loops over 256 elements each are microseconds; each further level multiplies. */
+const maxLoopDepth = 2;
 
 function placeOf(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n');
@@ -24,6 +27,45 @@ function placeOf(text: string, offset: number): { line: number; column: number }
 /** `rollcall.dev/x` and `a.rollcall.dev/x`, but not `notrollcall.dev/x`. */
 export function isReservedLabel(key: string): boolean {
   return reservedPrefixes.some((prefix) => key.startsWith(prefix) || key.includes(`.${prefix}`));
+}
+
+function patternError(pattern: string): string | undefined {
+  try {
+    // oxlint-disable-next-line no-new -- whether it can be made is the question
+    new RegExp(pattern);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+type Found = { readonly offset: number; readonly message: string };
+
+/** What the library's type check does not say: it lets `has()` of a misspelt field pass, and any text as a pattern. */
+function useProblem({ reads, loopDepth, patterns }: ExpressionUse): Found | undefined {
+  for (const { root, field, offset } of reads) {
+    if (field !== undefined && !Object.hasOwn(policyRoots[root], field))
+      return { offset, message: unknownFieldText(root, field) };
+  }
+  for (const { pattern, offset } of patterns) {
+    const error = patternError(pattern);
+    if (error !== undefined) return { offset, message: `"${pattern}" is no pattern: ${error}` };
+  }
+  if (loopDepth > maxLoopDepth)
+    return {
+      offset: 0,
+      message: `loops stand ${loopDepth} deep within each other: expected at most ${maxLoopDepth}`,
+    };
+  return undefined;
+}
+
+/** The fields of what does not type-check are still known where it parses. */
+function useOf(environment: Environment, when: string): ExpressionUse | undefined {
+  try {
+    return readExpression(environment, when);
+  } catch {
+    return undefined;
+  }
 }
 
 function ruleProblem(environment: Environment, rule: PolicyRule): PolicyProblem | undefined {
@@ -38,25 +80,35 @@ function ruleProblem(environment: Environment, rule: PolicyRule): PolicyProblem 
   const reserved = Object.keys(rule.labels ?? {}).find(isReservedLabel);
   if (reserved !== undefined) return at(0, `the label "${reserved}" is reserved`);
   const checked = environment.check(rule.when);
+  const use = useOf(environment, rule.when);
   if (!checked.valid) {
     const { error } = checked;
-    return at(error?.range?.start ?? 0, error?.summary ?? 'the expression does not compile');
+    return at(error?.range?.start ?? 0, error ? problemText(error, use) : 'the expression does not compile');
   }
   // `dyn` is what a call without a known type gives; the evaluation then refuses everything but a bool.
   if (checked.type !== 'bool' && checked.type !== 'dyn') {
-    return at(0, `the expression gives ${checked.type ?? 'nothing'}, but a rule needs a bool`);
+    return at(0, `the expression gives ${checked.type ?? 'nothing'}: expected true or false (bool)`);
   }
-  return undefined;
+  const found = use && useProblem(use);
+  return found && at(found.offset, found.message);
+}
+
+const tooMany = (rule: PolicyRule): PolicyProblem => ({
+  rule: rule.name,
+  line: 1,
+  column: 1,
+  message: `a policy has at most ${maxPolicyRules} rules`,
+});
+
+/** All mistakes of a policy, the first of each rule; none when every rule compiles. */
+export function policyProblems(rules: readonly PolicyRule[]): PolicyProblem[] {
+  const extra = rules[maxPolicyRules];
+  if (extra) return [tooMany(extra)];
+  const environment = createPolicyEnvironment();
+  return rules.flatMap((rule) => ruleProblem(environment, rule) ?? []);
 }
 
 /** The first mistake of a policy, or undefined when every rule compiles. */
 export function policyProblem(rules: readonly PolicyRule[]): PolicyProblem | undefined {
-  const last = rules[maxRules];
-  if (last) return { rule: last.name, line: 1, column: 1, message: `a policy has at most ${maxRules} rules` };
-  const environment = createPolicyEnvironment();
-  for (const rule of rules) {
-    const problem = ruleProblem(environment, rule);
-    if (problem) return problem;
-  }
-  return undefined;
+  return policyProblems(rules)[0];
 }

@@ -9,7 +9,10 @@ import {
   tokenRecord,
 } from '@rollcall/shared/events';
 import type { Heartbeat } from './cluster-section.ts';
+import type { FleetNow, FleetView } from './fleet-view.ts';
+import { createPolicyEnvironment, type PolicyInput } from './policy-environment.ts';
 import type { PolicyEvaluator } from './policy-evaluator.ts';
+import { type RootName, rootsOf } from './policy-expression.ts';
 import { policyInput } from './policy-input.ts';
 import { isOpen, type JudgementContext, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
 import type { PolicyRule } from './policy-problem.ts';
@@ -21,6 +24,7 @@ const maxInputBytes = 131_072;
 export interface JudgementParts {
   readonly log: Pick<EventLog, 'read' | 'readAll'>;
   readonly evaluator: PolicyEvaluator;
+  readonly fleet: FleetView;
   readonly deadlineMs: number;
   readonly heartbeat: Heartbeat;
   nowMs(): number;
@@ -51,6 +55,15 @@ function versionOf(head: Head): string {
   return `${head.epoch}.${head.sequence}`;
 }
 
+const environment = createPolicyEnvironment();
+
+/** Whether any rule of any of these policies reads this root: what it needs is only then gathered. */
+export function policiesRead(policies: readonly PolicyInForce[], root: RootName): boolean {
+  return policies.some(({ declaration }) =>
+    declaration.rules.some(({ when }) => when.includes(root) && rootsOf(environment, when).has(root)),
+  );
+}
+
 /** Says whether two readings saw the same policies. */
 export function versionsOf(policies: readonly PolicyInForce[]): string {
   return policies.map(({ declaration, version }) => `${declaration.name}@${version}`).join(' ');
@@ -77,6 +90,7 @@ function toOutcome(policies: readonly PolicyInForce[], answer: WorkerAnswer): Po
 /** What a judgement was made from; `policies` tells later whether it still stands on the newest ones. */
 export interface GatheredJudgement extends JudgementContext {
   readonly policies: readonly PolicyInForce[];
+  readonly fleet?: FleetNow;
 }
 
 /** Everything a judgement needs: the record, and what the policies in force say of its request. */
@@ -91,17 +105,20 @@ export async function gatherJudgement(parts: JudgementParts, clusterId: string):
     readPolicies(log),
     log.read({ kind: 'token', id: identity.request.tokenId }).then(tokenRecord),
   ]);
+  const fleet = policiesRead(policies, 'fleet') ? await parts.fleet.now(nowMs) : undefined;
   const keyChanged = knownOtherKey(identity, decision) !== undefined;
-  const input = JSON.stringify(policyInput(identity, { token: token.declaration, keyChanged, nowMs }));
-  const outcome = await evaluate(parts, policies, input);
-  return { record, outcome, heartbeat, nowMs, policies };
+  const context = { token: token.declaration, keyChanged, fleet: fleet?.counts, nowMs };
+  const outcome = await evaluatePolicies(parts, policies, policyInput(identity, context));
+  return { record, outcome, heartbeat, nowMs, policies, ...(fleet ? { fleet } : {}) };
 }
 
-async function evaluate(
-  { evaluator, deadlineMs }: JudgementParts,
+/** What the policies say of a request, in the worker; also how the CLI judges past requests by a changed policy. */
+export async function evaluatePolicies(
+  { evaluator, deadlineMs }: Pick<JudgementParts, 'evaluator' | 'deadlineMs'>,
   policies: readonly PolicyInForce[],
-  input: string,
+  values: PolicyInput,
 ): Promise<PolicyOutcome> {
+  const input = JSON.stringify(values);
   if (Buffer.byteLength(input) > maxInputBytes) {
     const message = `the request is longer than ${maxInputBytes} bytes`;
     return { kind: 'evaluated', matches: [], failures: [{ policy: '', generation: 0, rule: '', message }] };

@@ -1,7 +1,9 @@
 import {
+  type AggregateRecord,
   approved,
   type Cause,
   type ClusterRecord,
+  counted,
   denied,
   draft,
   type EventDraft,
@@ -46,6 +48,8 @@ export interface JudgementContext {
   readonly heartbeat: Heartbeat;
   /** Hub time. */
   readonly nowMs: number;
+  /** Where policies counted the fleet: what an approval is appended to as well, so that it is the only one on these counts. */
+  readonly fleet?: { readonly record: AggregateRecord };
 }
 
 interface Question {
@@ -195,6 +199,21 @@ const noPolicies: PolicyOutcome = { kind: 'evaluated', matches: [], failures: []
 
 const definitions = { approved, held, denied } as const;
 
+/** What token and rule give. Of a predefined cluster the person's own words count more; a rule can only add to them. */
+function givenTo(
+  section: Decision,
+  request: Identity['request'],
+  gives: NonNullable<Judgement['gives']>,
+): Pick<Decision, 'labels' | 'access' | 'clusterSet'> {
+  const own = section.predefined ? section : undefined;
+  const clusterSet = own?.clusterSet ?? request.clusterSet ?? gives.clusterSet;
+  return {
+    labels: { ...request.labels, ...gives.labels, ...own?.labels },
+    access: own?.access === 'Namespace' ? own.access : (gives.access ?? 'None'),
+    ...(clusterSet === undefined ? {} : { clusterSet }),
+  };
+}
+
 /** Judges the request that stands in the record; a request that is held already is held again only for another reason. */
 export function decideRequest(context: JudgementContext): EventDraft[] {
   const { record, outcome, heartbeat, nowMs } = context;
@@ -207,11 +226,12 @@ export function decideRequest(context: JudgementContext): EventDraft[] {
   const base = { identity, previous, heartbeat, nowMs };
   const after = { approved: approvalAfter, denied: denialAfter, held: sectionAfter }[what.verdict];
   const section = after(base, what);
-  const clusterSet = identity.request.clusterSet ?? gives?.clusterSet;
-  const given = gives && {
-    labels: { ...identity.request.labels, ...gives.labels },
-    access: gives.access ?? 'None',
-    ...(clusterSet === undefined ? {} : { clusterSet }),
-  };
-  return [draft(definitions[what.verdict], record, { ...what, section: { ...section, ...given } })];
+  const given = gives && givenTo(section, identity.request, gives);
+  const decision = draft(definitions[what.verdict], record, { ...what, section: { ...section, ...given } });
+  if (!context.fleet || what.verdict !== 'approved' || what.by.policy === undefined) return [decision];
+  const inOneBatch = draft(counted, context.fleet.record, {
+    ...what,
+    section: { clusterId: identity.clusterId, requestId: identity.request.id },
+  });
+  return [decision, inOneBatch];
 }

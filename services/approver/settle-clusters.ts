@@ -38,6 +38,8 @@ export function decideNameRelease({
 }): EventDraft[] {
   const clusterId = cluster.aggregate.id;
   if (cluster.identity?.state !== 'left' || name.holder !== clusterId) return [];
+  // Defined anew by a person meanwhile: the name is reserved for it again.
+  if (cluster.decision?.verdict === 'predefined') return [];
   const section = { name: name.aggregate.id, clusterId, free: true };
   const message = `cluster "${clusterId}" has left`;
   return [

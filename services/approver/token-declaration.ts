@@ -3,6 +3,7 @@ import { parseDurationMs } from '@rollcall/shared/config';
 import {
   draft,
   type EventDraft,
+  publicationIdOf,
   type TokenDeclaration,
   tokenDeclared,
   type TokenRecord,
@@ -13,43 +14,51 @@ import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 
 export type TokenObject = StoredObject<ClusterRegistrationToken>;
 
-/** What a person wrote, or why it is not taken. */
-export type WantedToken = { readonly declaration: TokenDeclaration } | { readonly problem: string };
+/** A token that outlives whoever made it is a mistake, not a wish. */
+const longestTtlMs = 3653 * 86_400_000;
+
+/** Why a ttl is not taken, or undefined. */
+function ttlProblem(ttl: string, ttlMs: number | undefined, allowEndless: boolean): string | undefined {
+  if (ttl === '0') {
+    return allowEndless ? undefined : 'ttl "0" (for ever) is not allowed on this hub; write for example 24h';
+  }
+  if (ttlMs === undefined) return `ttl "${ttl}" is no duration; write for example 30m, 24h, 7d or 1h30m`;
+  if (ttlMs === 0) return `ttl "${ttl}" is over at once; write for example 24h`;
+  if (ttlMs > longestTtlMs) return `ttl "${ttl}" is longer than ten years; write for example 24h`;
+  return undefined;
+}
 
 /**
- * Reads a ClusterRegistrationToken.
+ * Reads a ClusterRegistrationToken. What cannot be taken is declared too, with its problem and withdrawn: the person finds it
+ * in the status, and nobody gets in.
  * @param options.allowEndless - whether this hub takes `ttl: "0"`
- * @returns undefined for a token that the hub itself is to make (`publish`), which has no key yet
  */
 export function readToken(
-  object: TokenObject,
+  { metadata, spec }: TokenObject,
   options: { nowMs: number; allowEndless: boolean },
-): WantedToken | undefined {
-  const { metadata, spec } = object;
-  if (spec.publicKey === undefined) return undefined;
-  const createdAtMs = Date.parse(metadata.creationTimestamp ?? '');
-  const isEndless = spec.ttl === '0';
+): TokenDeclaration {
   const ttlMs = parseDurationMs(spec.ttl);
-  if (isEndless && !options.allowEndless) return { problem: 'ttl 0 is not allowed on this hub' };
-  if (!isEndless && (ttlMs === undefined || Number.isNaN(createdAtMs))) {
-    return { problem: `ttl "${spec.ttl}" is no duration; write for example 30m, 24h or 1h30m` };
-  }
+  const problem = ttlProblem(spec.ttl, ttlMs, options.allowEndless);
+  const createdAtMs = Date.parse(metadata.creationTimestamp ?? '');
+  const ends = problem === undefined && ttlMs !== undefined && ttlMs > 0;
   return {
-    declaration: {
-      publicKey: spec.publicKey,
-      namespace: metadata.namespace ?? '',
-      name: metadata.name,
-      uid: metadata.uid,
-      declaredAtMs: options.nowMs,
-      ...(ttlMs === undefined || isEndless ? {} : { expiresAtMs: createdAtMs + ttlMs }),
-      uses: spec.uses,
-      ...(spec.clusterName === undefined ? {} : { clusterName: spec.clusterName }),
-      ...(spec.clientId === undefined ? {} : { clientId: spec.clientId }),
-      labels: spec.labels ?? {},
-      allowLabels: spec.allowLabels ?? [],
-      ...(spec.clusterSet === undefined ? {} : { clusterSet: spec.clusterSet }),
-      withdrawn: false,
-    },
+    ...(spec.publicKey === undefined
+      ? { publicationId: publicationIdOf(metadata.uid) }
+      : { publicKey: spec.publicKey }),
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid,
+    declaredAtMs: options.nowMs,
+    ...(ends ? { expiresAtMs: createdAtMs + ttlMs } : {}),
+    uses: spec.uses,
+    ...(spec.clusterName === undefined ? {} : { clusterName: spec.clusterName }),
+    ...(spec.clientId === undefined ? {} : { clientId: spec.clientId }),
+    labels: spec.labels ?? {},
+    allowLabels: spec.allowLabels ?? [],
+    ...(spec.clusterSet === undefined ? {} : { clusterSet: spec.clusterSet }),
+    ...(spec.description === undefined ? {} : { description: spec.description }),
+    ...(problem === undefined ? {} : { problem: { reason: 'InvalidTtl', message: problem } }),
+    withdrawn: problem !== undefined,
   };
 }
 
@@ -64,30 +73,46 @@ function sameContent(a: TokenDeclaration | undefined, b: TokenDeclaration): bool
   return a !== undefined && isDeepStrictEqual({ ...a, declaredAtMs: 0 }, { ...b, declaredAtMs: 0 });
 }
 
+const byPerson = { person: 'unknown' };
+
+function declare(record: TokenRecord, wanted: TokenDeclaration): EventDraft[] {
+  const { declaration } = record;
+  if (sameContent(declaration, wanted)) return [];
+  const token = `token "${wanted.namespace}/${wanted.name}"`;
+  const what = wanted.problem
+    ? { reason: 'TokenInvalid', message: `${token} is not taken: ${wanted.problem.message}` }
+    : { reason: 'TokenDeclared', message: `${token} was ${declaration ? 'changed' : 'made'}` };
+  return [draft(tokenDeclared, record, { by: byPerson, ...what, section: wanted })];
+}
+
+function withdraw(record: TokenRecord, nowMs: number): EventDraft[] {
+  const { declaration } = record;
+  if (!declaration || declaration.withdrawn) return [];
+  const token = `token "${declaration.namespace}/${declaration.name}"`;
+  // The projector removes it a day after its end; a person may as well, and an API server does not say who it was.
+  const isOver = declaration.expiresAtMs !== undefined && declaration.expiresAtMs <= nowMs;
+  const what = isOver
+    ? { by: { service: 'approver' }, reason: 'TokenExpired', message: `${token} had expired and is gone` }
+    : { by: byPerson, reason: 'TokenDeleted', message: `${token} was deleted` };
+  return [draft(tokenWithdrawn, record, { ...what, section: { ...declaration, withdrawn: true } })];
+}
+
 /**
  * Declares a token that is new or different, and withdraws one that is gone.
- * @param context.wanted - undefined: there is no such object, or it says nothing that the hub can take
+ * @param context.wanted - undefined: there is no such object
+ * @param context.ofKey - of a token that the hub made: the aggregate of its key, which is declared along, all or nothing. That
+ *   one alone lets anybody in, so the approver stays the only one who makes a token good (ADR 10)
  */
 export function decideToken(context: {
   record: TokenRecord;
   wanted: TokenDeclaration | undefined;
+  nowMs: number;
+  ofKey?: TokenRecord | undefined;
 }): EventDraft[] {
-  const { record, wanted } = context;
-  const { declaration } = record;
-  const by = { person: 'unknown' };
-  if (wanted) {
-    if (sameContent(declaration, wanted)) return [];
-    const message = `token "${wanted.namespace}/${wanted.name}" was ${declaration ? 'changed' : 'made'}`;
-    return [draft(tokenDeclared, record, { by, reason: 'TokenDeclared', message, section: wanted })];
-  }
-  if (!declaration || declaration.withdrawn) return [];
-  const message = `token "${declaration.namespace}/${declaration.name}" was deleted`;
-  return [
-    draft(tokenWithdrawn, record, {
-      by,
-      reason: 'TokenDeleted',
-      message,
-      section: { ...declaration, withdrawn: true },
-    }),
-  ];
+  const { record, wanted, nowMs, ofKey } = context;
+  const publicKey = record.publication?.publicKey;
+  if (!wanted) return [record, ...(ofKey ? [ofKey] : [])].flatMap((each) => withdraw(each, nowMs));
+  const drafts = declare(record, wanted);
+  if (ofKey && publicKey !== undefined) drafts.push(...declare(ofKey, { ...wanted, publicKey }));
+  return drafts;
 }

@@ -123,13 +123,13 @@ describe('a policy', () => {
     {
       name: 'does not compile, an older generation does',
       declaration: declared({ generation: 1, problem }),
-      want: 'False RuleInvalid',
+      want: 'False CompileFailed',
       message: 'rule "all", line 1, column 7: no such word; the rules of generation 1 stay in force',
     },
     {
       name: 'never compiled',
       declaration: declared({ rules: [], problem }),
-      want: 'False RuleInvalid',
+      want: 'False CompileFailed',
       message: 'rule "all", line 1, column 7: no such word; no rule is in force',
     },
     {

@@ -1,6 +1,6 @@
-import { type AggregateRecord, policyDeclaration } from '@rollcall/shared/events';
+import { type AggregateRecord, type PolicyDeclaration, policyDeclaration } from '@rollcall/shared/events';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
-import { conditionList, type Judged } from './condition-list.ts';
+import { asReason, conditionList, type Judged } from './condition-list.ts';
 
 export type PolicyStatus = NonNullable<ApprovalPolicy['status']>;
 
@@ -10,6 +10,18 @@ export function isPolicyJudged(record: AggregateRecord | undefined, current: App
   const { uid, generation } = current.metadata;
   if (!declaration || declaration.withdrawn || declaration.uid !== uid) return false;
   return (declaration.problem?.generation ?? declaration.generation) === generation;
+}
+
+/** What compiles and most likely is not meant; of the version that is in force. */
+function warningOf(warnings: NonNullable<PolicyDeclaration['warnings']>, atMs: number): Judged {
+  const [first] = warnings;
+  return {
+    type: 'Warning',
+    status: first ? 'True' : 'False',
+    reason: first ? asReason(first.reason, 'Warning') : 'NoWarning',
+    message: warnings.map(({ message }) => message).join('; '),
+    atMs,
+  };
 }
 
 /**
@@ -32,7 +44,7 @@ export function desiredPolicy(record: AggregateRecord, current: ApprovalPolicy, 
     judged = {
       type,
       status: 'False',
-      reason: 'RuleInvalid',
+      reason: 'CompileFailed',
       message: `${where}: ${problem.message}; ${stays}`,
       atMs,
     };
@@ -48,8 +60,9 @@ export function desiredPolicy(record: AggregateRecord, current: ApprovalPolicy, 
     };
   }
   const { head } = record;
+  const warning = warningOf(declaration?.warnings ?? [], atMs);
   return {
-    conditions: conditionList([judged], current.status?.conditions ?? [], generation),
+    conditions: conditionList([judged, warning], current.status?.conditions ?? [], generation),
     observedGeneration: generation,
     rules,
     ...(judged.status === 'True' ? {} : { message: judged.message }),

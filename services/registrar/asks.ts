@@ -29,6 +29,12 @@ const refusalsStoredPerMinute = 60;
 
 type AskOf<Verb extends ReceivedAsk['ask']['verb']> = Extract<ReceivedAsk['ask'], { verb: Verb }>;
 
+/** While a cluster has an owner, nobody else's facts are shown as its own. */
+function mayTellFacts({ identity, decision }: ClusterRecord, agentKey: string): boolean {
+  const owner = decision?.approvedKey ?? identity?.admittedKey;
+  return identity?.state === 'left' || owner === undefined || owner === agentKey;
+}
+
 /**
  * Hears `rollcall.ask.*.*` and answers when what was asked is an event: acknowledged means kept.
  * @returns how to stop hearing and wait for what is being answered
@@ -100,12 +106,6 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
     // A new request cannot have been decided yet when it was written; only a repetition has to look.
     const record = drafts.length > 0 ? withRequest(context.cluster, drafts[0]?.section) : context.cluster;
     return standing(record, agentKey);
-  }
-
-  /** While a cluster has an owner, nobody else's facts are shown as its own. */
-  function mayTellFacts({ identity, decision }: ClusterRecord, agentKey: string): boolean {
-    const owner = decision?.approvedKey ?? identity?.admittedKey;
-    return identity?.state === 'left' || owner === undefined || owner === agentKey;
   }
 
   function standing(record: ClusterRecord, agentKey: string): AnswerResult {

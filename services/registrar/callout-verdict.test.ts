@@ -18,7 +18,7 @@ test.each([
   { name: 'a withdrawn token', token: aToken({ withdrawn: true }) },
   { name: 'a token under another key', token: aToken({ publicKey: 'UOTHER' }) },
 ])('$name is refused before any signature is looked at', ({ token }) => {
-  const isProven = vi.fn(yes);
+  const isProven = vi.fn<(key: string, signature: string) => boolean>(yes);
   expect(judgeTokenHolder(claim, token, isProven)).toEqual({ kind: 'refuse', reason: 'UnknownToken' });
   expect(isProven).not.toHaveBeenCalled();
 });
@@ -52,7 +52,7 @@ test.each([
   { name: 'a cluster nobody knows', cluster: aCluster(undefined) },
   { name: 'a key the cluster does not have', cluster: aCluster({ admittedKey: 'L' }) },
 ])('$name is refused before any signature is looked at', ({ cluster }) => {
-  const isProven = vi.fn(yes);
+  const isProven = vi.fn<(key: string, signature: string) => boolean>(yes);
   expect(judgeReturning(returning, cluster, isProven)).toEqual({ kind: 'refuse', reason: 'UnknownKey' });
   expect(isProven).not.toHaveBeenCalled();
 });

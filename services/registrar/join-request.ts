@@ -125,9 +125,7 @@ function predefinedOf({ cluster: { decision } }: JoinContext) {
 
 /** A cluster keeps the name it has: whoever else asks in its name cannot rename it. */
 function nameOf(ask: JoinAsk, context: JoinContext): string {
-  return (
-    knownIdentity(context)?.clusterName ?? predefinedOf(context)?.clusterName ?? ask.body.clusterName
-  );
+  return knownIdentity(context)?.clusterName ?? predefinedOf(context)?.clusterName ?? ask.body.clusterName;
 }
 
 function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {

@@ -89,9 +89,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       return {
         notReady: () => (callout.isClosed() ? 'the callout is not connected' : undefined),
         async drain() {
-          await callouts.drain();
-          await asks.drain();
-          await consumption.drain();
+          await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
         },
       };
     },

@@ -38,11 +38,12 @@ function sightings<Seen>() {
   };
 }
 
+const codeOf = ({ err }: LogFields) => (err instanceof RollcallError ? err.code : undefined);
+
 function aLogger() {
   const lines = sightings<{ fields: LogFields; message: string }>();
   const write = (fields: LogFields, message: string) => lines.add({ fields, message });
   const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
-  const codeOf = ({ err }: LogFields) => (err instanceof RollcallError ? err.code : undefined);
   return {
     logger,
     saw: (code: string) => lines.until((all) => all.some(({ fields }) => codeOf(fields) === code)),
@@ -60,7 +61,7 @@ async function approve(id: string): Promise<void> {
 async function publishRaw(id: string, type: string | undefined, body: string): Promise<void> {
   const all = headers();
   if (type !== undefined) all.set('ce-type', type);
-  await approver.request(`rollcall.events.cluster.${id}.approved`, body, { headers: all });
+  await approver.request(`rollcall.events.cluster.${id}.approved`, body, { headers: all, timeout: 5000 });
 }
 
 async function deadLetters(): Promise<

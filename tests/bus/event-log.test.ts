@@ -63,7 +63,9 @@ test('garbage on an aggregate hides nothing of others, is skipped by a scan, and
   await declare('dirty');
   const all = headers();
   all.set('ce-type', 'nonsense');
-  const { seq } = (await nc.request('rollcall.events.token.dirty.withdrawn', '{', { headers: all })).json<{
+  const { seq } = (
+    await nc.request('rollcall.events.token.dirty.withdrawn', '{', { headers: all, timeout: 5000 })
+  ).json<{
     seq: number;
   }>();
   const record = await log.read(token('dirty'));

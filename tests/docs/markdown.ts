@@ -12,15 +12,18 @@ export interface ShellBlock {
 
 /** The fenced `sh` blocks of a document, in order. */
 export function shellBlocks(markdown: string): ShellBlock[] {
-  const blocks = markdown.matchAll(/(?:<!-- not run: (?<reason>[^\n]*?) -->\n)?```sh\n(?<script>[\s\S]*?)\n```/g);
+  const blocks = markdown.matchAll(
+    /(?:<!-- not run: (?<reason>[^\n]*?) -->\n)?```sh\n(?<script>[\s\S]*?)\n```/g,
+  );
   return [...blocks].map(({ groups }) => ({ script: groups?.['script'] ?? '', notRun: groups?.['reason'] }));
 }
 
+const notOurs = /(?:^|\/)(?:node_modules|dist|\.rollcall[^/]*)\//;
+
 /** Every document that people write or read, by its path in the repository; what npm installed is not ours. */
 export function documents(): string[] {
-  const isOurs = (path: string) => !/(^|\/)(node_modules|dist|\.rollcall[^/]*)\//.test(path);
   return readdirSync(repository, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.md') && isOurs(path))
+    .filter((path) => path.endsWith('.md') && !notOurs.test(path))
     .toSorted();
 }
 

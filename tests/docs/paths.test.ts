@@ -37,15 +37,10 @@ function exists(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => existsSync(join(repository, normalize(join(folder, path)))));
 }
 
-/** What npm, a person or a running hub makes. */
-const notInTheRepository = new Set(['package-lock.json', 'go.sum']);
-
 test.each(documents())('every path that %s names exists', (document) => {
   const markdown = readDocument(document);
   const folders = namedFolders(document, markdown);
-  const missing = namedPaths(markdown).filter(
-    (path) => !notInTheRepository.has(path) && !exists(path, folders),
-  );
+  const missing = namedPaths(markdown).filter((path) => !exists(path, folders));
   expect(missing).toEqual([]);
 });
 

@@ -9,6 +9,8 @@ const batchLimitCodes = new Set([10_210, 10_176]);
 /** From here on the server says that it cannot now (no leader, no space), not that we asked for something wrong. */
 const firstServerTrouble = 500;
 
+const isForbidden = (thrown: unknown) => thrown instanceof errors.PermissionViolationError;
+
 /**
  * Our words for what the bus says. An append whose answer was lost may have been stored: whoever gets BUS_UNREACHABLE reads
  * the aggregate again before it decides again.
@@ -21,7 +23,6 @@ export function asBusError(cause: unknown): unknown {
     if (cause.status < firstServerTrouble) return cause;
     return new RollcallError('BUS_UNREACHABLE', `the bus cannot do it now: ${cause.message}`, { cause });
   }
-  const isForbidden = (thrown: unknown) => thrown instanceof errors.PermissionViolationError;
   if (!(cause instanceof Error) || isForbidden(cause) || isForbidden(cause.cause)) return cause;
   const isBusAway =
     cause instanceof errors.TimeoutError ||

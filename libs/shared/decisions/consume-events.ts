@@ -124,10 +124,10 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   const start = (): Promise<ConsumerMessages> => consumer.consume({ ...pull, callback: take });
   let messages = await start();
   let isDraining = false;
+  const isOver = () => isDraining || nc.isDraining() || nc.isClosed();
 
   /** The library ends a consumption for good at errors that it takes for final; a service goes on until it is told to stop. */
   async function consumeOn(): Promise<void> {
-    const isOver = () => isDraining || nc.isDraining() || nc.isClosed();
     for (;;) {
       const why = await messages.closed();
       if (isOver()) return;

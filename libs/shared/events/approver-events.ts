@@ -102,6 +102,8 @@ export const policyDeclarationSchema = z.looseObject({
       message: z.string(),
     })
     .optional(),
+  /** What compiles and most likely is not meant: of the newest generation, or of the one in force while that has a problem. */
+  warnings: z.array(z.looseObject({ rule: z.string(), reason: z.string(), message: z.string() })).optional(),
   withdrawn: z.boolean().default(false),
 });
 export type PolicyDeclaration = z.infer<typeof policyDeclarationSchema>;
@@ -215,4 +217,15 @@ export const setWithdrawn = defineEvent({
   section: setDeclarationSchema,
   type: 'withdrawn',
   description: 'A ManagedClusterSet was deleted.',
+});
+
+/** The cluster that was let in, by which request. */
+export const countedSchema = z.looseObject({ clusterId: z.string(), requestId: z.string() });
+export const counted = defineEvent({
+  kind: 'hub',
+  writer: 'approver',
+  section: countedSchema,
+  type: 'counted',
+  description:
+    'A policy let a cluster in while policies count the fleet. Of aggregate `fleet`, in one batch with approved: two approvals cannot be decided on the same counts. Once for each such approval.',
 });

@@ -20,9 +20,7 @@ export function isPredefinedUnclaimed(
   decision: Decision | undefined,
 ): decision is Decision & { predefined: NonNullable<Decision['predefined']> } {
   return (
-    decision?.predefined !== undefined &&
-    decision.verdict !== 'leaving' &&
-    decision.approvedKey === undefined
+    decision?.predefined !== undefined && decision.verdict !== 'leaving' && decision.approvedKey === undefined
   );
 }
 
@@ -61,7 +59,10 @@ export function predefinedObstacle(of: {
     return { reason: 'IdTaken', message: `the cluster id "${id}" is that of the cluster "${knownAs}"` };
   }
   if (holder.holder !== undefined && holder.holder !== id) {
-    return { reason: 'NameTaken', message: `the name "${name}" belongs to the cluster id "${holder.holder}"` };
+    return {
+      reason: 'NameTaken',
+      message: `the name "${name}" belongs to the cluster id "${holder.holder}"`,
+    };
   }
   if (isReservedClusterName(name)) {
     const message = `"${name}" is reserved on the hub and cannot be the name of a cluster`;

@@ -94,6 +94,8 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
     );
     const abort = (): void => void request.destroy(new Error('aborted'));
     signal?.addEventListener('abort', abort, { once: true });
+    // It may have been aborted while the token was fetched, and then no listener hears of it any more.
+    if (signal?.aborted) abort();
     request.on('error', reject);
     request.on('response', (answer) => take(answer, resolve, reject));
     try {

@@ -98,6 +98,8 @@ export async function watchResource<T extends KubeObject>(
     const stream = await client.openStream(path, { signal });
     const abort = (): void => void stream.destroy();
     signal.addEventListener('abort', abort, { once: true });
+    // Between the answer's head and here it may have been aborted.
+    if (signal.aborted) abort();
     stream.setTimeout(silenceMs, abort);
     try {
       if (stream.statusCode !== 200) throw await refusal(stream, path);

@@ -24,10 +24,13 @@ const rule = z.object({
     .describe('Access of the member to the hub API that this rule gives.'),
 });
 
+/** More than a person can overlook; the expressions of all of them are compiled together. */
+export const maxPolicyRules = 64;
+
 const spec = z.object({
   rules: z
     .array(rule)
-    .max(64)
+    .max(maxPolicyRules)
     .meta({
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['name'],

@@ -4,7 +4,7 @@ import { clusterRegistrationToken } from './cluster-registration-token.ts';
 import { managedClusterSet } from './managed-cluster-set.ts';
 import { managedCluster } from './managed-cluster.ts';
 
-export type { ApprovalPolicy } from './approval-policy.ts';
+export { type ApprovalPolicy, maxPolicyRules } from './approval-policy.ts';
 export type { ClusterRegistrationRequest } from './cluster-registration-request.ts';
 export type { ClusterRegistrationToken } from './cluster-registration-token.ts';
 export type { Condition } from './condition.ts';

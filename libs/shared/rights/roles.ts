@@ -27,12 +27,22 @@ export const consumedEvents = {
     'cluster.*.left',
     'policy.*.declared',
     'policy.*.withdrawn',
+    'token.*.declared',
+    'token.*.withdrawn',
     // Its own: what ends in `revoked` must do so even if it stops in between.
     'cluster.*.approved',
     'cluster.*.denied',
     'cluster.*.leaving',
   ],
-  'rbac-provisioner': ['cluster.*.approved', 'cluster.*.denied', 'cluster.*.revoked', 'cluster.*.leaving'],
+  'rbac-provisioner': [
+    'cluster.*.approved',
+    'cluster.*.denied',
+    'cluster.*.revoked',
+    'cluster.*.leaving',
+    'token.*.declared',
+    'token.*.withdrawn',
+    'token.*.used',
+  ],
   projector: ['cluster.*.*', 'token.*.*', 'policy.*.*', 'set.*.*'],
   'trust-keeper': ['cluster.*.revoked', 'cluster.*.approved'],
 } as const;

@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
 import type { ServiceName } from '@rollcall/shared/rights';
 import { busAddress } from './bus-address.ts';
 import { checkBusSafety } from './bus-safety.ts';
@@ -84,13 +85,17 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   let health: Awaited<ReturnType<typeof serveHealth>> | undefined;
   /** Whatever fails, the connection and the port are given back; a bus that is away cannot keep a service from stopping. */
   const close = async () => {
-    const deadlineMs = bus.isConnected() ? drainDeadlineMs : awayDeadlineMs;
     try {
-      await within(deadlineMs, work?.drain());
+      await within(bus.isConnected() ? drainDeadlineMs : awayDeadlineMs, work?.drain());
+    } catch (error) {
+      // Asked again: it may have gone away in the middle.
+      if (bus.isConnected()) throw error;
+      logger.warn({ err: toRollcallError(error) }, 'stopped without the bus');
     } finally {
       health?.server.close();
       health?.server.closeAllConnections();
-      await within(deadlineMs, nc.isClosed() ? undefined : nc.drain()).finally(() => nc.close());
+      if (bus.isConnected()) await within(drainDeadlineMs, nc.drain()).catch(() => undefined);
+      await nc.close();
     }
   };
   try {

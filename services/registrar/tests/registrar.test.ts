@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { clusterRecord, nameRecord, tokenRecord } from '@rollcall/shared/events';
 import { createNkey, createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, openFactStore } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import type { RunningService } from '@rollcall/shared/service';
 import { decideAs, declareToken } from '../../../tests/harness/events.ts';
@@ -204,4 +204,54 @@ test('garbage is refused to its sender and blocks nobody', async () => {
     expect((await news).result).toMatchObject({ kind: 'refused', code });
   }
   expect((await joinWith(agent, token, aJoin(token))).result.kind).toBe('waiting');
+});
+
+test('whoever asks in the name of a cluster with an owner does not change what is shown of it', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId, { uses: 2 });
+  await using owner = await connectWithToken(hub, token);
+  await using thief = await connectWithToken(hub, token);
+  const body = aJoin(token);
+  const news = owner.nextNews();
+  await joinWith(owner, token, body);
+  await decideAs(approverLog, body.clusterId, 'approved');
+  await news;
+  const forged = { ...body, facts: { kubernetesVersion: 'v1.99.0' } };
+  for (const asked of ['first', 'again']) {
+    expect((await joinWith(thief, token, forged)).result.kind, asked).toBe('waiting');
+  }
+  const facts = await openFactStore(await hub.connectAs('registrar'));
+  expect((await facts.get(body.clusterId))?.facts).toEqual(body.facts);
+  await joinWith(owner, token, { ...body, facts: { kubernetesVersion: 'v1.37.0' } });
+  expect((await facts.get(body.clusterId))?.facts).toEqual({ kubernetesVersion: 'v1.37.0' });
+});
+
+test('facts longer than history keeps of them are no reason to refuse', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  await using agent = await connectWithToken(hub, token);
+  const facts = { kubernetesVersion: `v1.36.3+${'x'.repeat(200)}` };
+  expect((await joinWith(agent, token, aJoin(token, { facts }))).result.kind).toBe('waiting');
+});
+
+test('a verb that the hub does not know is refused in words', async () => {
+  const key = createNkey('user');
+  const credentials = hub.agentCredentials('member', 'id-1', { seed: key.seed });
+  await using member = await connectWithCredentials(hub, key, credentials);
+  const news = member.nextNews();
+  member.nc.publish(`rollcall.ask.${key.publicKey}.access`, '{}');
+  expect((await news).result).toMatchObject({ kind: 'refused', code: 'ASK_INVALID' });
+});
+
+test('an agent that floods is put off, and the others are answered', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId, { uses: 2 });
+  await using loud = await connectWithToken(hub, token);
+  await using quiet = await connectWithToken(hub, token);
+  const busy = (async () => {
+    for (;;) {
+      const { result } = await loud.nextNews();
+      if (result.kind === 'refused' && result.code === 'HUB_BUSY') return result;
+    }
+  })();
+  for (let count = 0; count < 500; count++) void joinWith(loud, token, aJoin(token));
+  expect(['waiting', 'refused']).toContain((await joinWith(quiet, token, aJoin(token))).result.kind);
+  expect((await busy).askAgainMs).toBe(5000);
 });

@@ -1,0 +1,41 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+
+/** What whoever joins or watches a hub must know of it; nothing of it is secret. */
+export interface HubInfo {
+  readonly hubId: string;
+  /** `host:port` each, as agents reach them. */
+  readonly addresses: readonly string[];
+  readonly caPem: string;
+  /** `sha256:<hex>` of the CA's public key. */
+  readonly caCertHash: string;
+}
+
+type ConfigMap = KubeObject & { data?: Record<string, string> };
+
+/**
+ * Reads ConfigMap rollcall-hub (surfaces: "Names of things").
+ * @returns undefined where the cluster is no hub
+ */
+export async function findHubInfo(client: Pick<KubeClient, 'get'>): Promise<HubInfo | undefined> {
+  const where = { name: 'rollcall-hub', namespace: 'rollcall-system' };
+  const found = await client.get<ConfigMap>(resources.configMaps, where);
+  const { hubId, addresses, caBundle, caCertHash } = found?.data ?? {};
+  if (!hubId || !addresses || !caBundle || !caCertHash) return undefined;
+  return {
+    hubId,
+    addresses: addresses.split(',').map((address) => address.trim()),
+    caPem: caBundle,
+    caCertHash,
+  };
+}
+
+/** @throws RollcallError HUB_MISSING */
+export async function readHubInfo(client: Pick<KubeClient, 'get' | 'access'>): Promise<HubInfo> {
+  const info = await findHubInfo(client);
+  if (info) return info;
+  throw new RollcallError(
+    'HUB_MISSING',
+    `${client.access.server} is no hub: it has no ConfigMap rollcall-hub in namespace rollcall-system`,
+  );
+}

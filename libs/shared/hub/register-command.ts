@@ -1,0 +1,38 @@
+import type { HubInfo } from './hub-info.ts';
+
+/** Safe in a shell as it is; everything else is quoted. */
+const plain = /^[A-Za-z0-9_@%+=:,./-]+$/;
+
+export function shellWord(text: string): string {
+  return plain.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** The name that a token is for, where it is for exactly one: a pattern is none. */
+export function oneName(clusterName: string | undefined): string | undefined {
+  return clusterName === undefined || /[*?]/.test(clusterName) ? undefined : clusterName;
+}
+
+/**
+ * What a cluster's owner pastes. Ends in `--run` until there are charts.
+ * @param options.clusterName - only where the token is for exactly one name
+ */
+export function registerCommand(
+  hub: Pick<HubInfo, 'addresses' | 'caCertHash'>,
+  options: { token: string; clusterName?: string | undefined; clientId?: string | undefined },
+): string {
+  const { clientId } = options;
+  const clusterName = oneName(options.clusterName);
+  const words = [
+    'rollcall',
+    'register',
+    hub.addresses.join(','),
+    '--token',
+    options.token,
+    '--ca-cert-hash',
+    hub.caCertHash,
+    ...(clusterName === undefined ? [] : ['--cluster-name', clusterName]),
+    ...(clientId === undefined ? [] : ['--client-id', clientId]),
+    '--run',
+  ];
+  return words.map(shellWord).join(' ');
+}

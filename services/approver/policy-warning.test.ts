@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { policyWarnings } from './policy-warning.ts';
+import { mayBeSlow } from './slow-pattern.ts';
+
+test.each([
+  { when: 'claimed.provider == "aws"', want: ['ApprovesOnClaims'] },
+  { when: 'cel.bind(says, claimed, says.nodes > 1)', want: ['ApprovesOnClaims'] },
+  { when: 'request.clusterName == "a" && claimed.nodes > 1', want: ['ApprovesOnClaims'] },
+  { when: 'token.valid && claimed.provider == "aws"', want: [] },
+  { when: '!verified.keyChanged && claimed.provider == "aws"', want: [] },
+  { when: 'true', want: [] },
+  { when: 'token.valid && request.clusterName.matches("^(a+)+$")', want: ['SlowPattern'] },
+  { when: 'claimed.region.matches("(x*)*")', want: ['ApprovesOnClaims', 'SlowPattern'] },
+])('Approve when $when → $want', ({ when, want }) => {
+  const found = policyWarnings([{ name: 'r', when, effect: 'Approve' }]);
+  expect(found.map(({ reason }) => reason)).toEqual(want);
+});
+
+test('a rule that holds or denies may go by claims', () => {
+  expect(policyWarnings([{ name: 'r', when: 'claimed.nodes > 1', effect: 'Deny' }])).toEqual([]);
+});
+
+test.each([
+  { pattern: '^edge-[0-9]+$', want: false },
+  { pattern: '^(eu|us)-[a-z]+-[0-9]{2}$', want: false },
+  { pattern: '^(a+)+$', want: true },
+  { pattern: '((a|b)*c)*', want: true },
+  { pattern: '(a{2,}){3,}', want: true },
+  { pattern: '[(a+)+]', want: false },
+  { pattern: '\\(a+\\)+', want: false },
+  { pattern: '(abc)+', want: false },
+])('$pattern may be slow: $want', ({ pattern, want }) => {
+  expect(mayBeSlow(pattern)).toBe(want);
+});

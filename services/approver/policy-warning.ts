@@ -1,0 +1,36 @@
+import { createPolicyEnvironment } from './policy-environment.ts';
+import { readExpression } from './policy-expression.ts';
+import type { PolicyRule } from './policy-problem.ts';
+import { mayBeSlow } from './slow-pattern.ts';
+
+/** Something that compiles and most likely is not what its author wants. */
+export interface PolicyWarning {
+  readonly rule: string;
+  /** CamelCase. */
+  readonly reason: 'ApprovesOnClaims' | 'SlowPattern';
+  readonly message: string;
+}
+
+/** Warnings of a policy whose rules compile. */
+export function policyWarnings(rules: readonly PolicyRule[]): PolicyWarning[] {
+  const environment = createPolicyEnvironment();
+  return rules.flatMap(({ name, when, effect }) => {
+    const warnings: PolicyWarning[] = [];
+    const { reads, patterns } = readExpression(environment, when);
+    const roots = new Set(reads.map(({ root }) => root));
+    if (effect === 'Approve' && roots.has('claimed') && !roots.has('token') && !roots.has('verified'))
+      warnings.push({
+        rule: name,
+        reason: 'ApprovesOnClaims',
+        message: `rule "${name}" approves on what the agent says of itself; ask for token.* or verified.* too`,
+      });
+    const slow = patterns.find(({ pattern }) => mayBeSlow(pattern));
+    if (slow)
+      warnings.push({
+        rule: name,
+        reason: 'SlowPattern',
+        message: `the pattern "${slow.pattern}" of rule "${name}" repeats a part that repeats; on some texts it takes so long that requests are held`,
+      });
+    return warnings;
+  });
+}

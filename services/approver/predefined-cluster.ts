@@ -1,0 +1,130 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type ClusterRecord,
+  type Decision,
+  draft,
+  type EventDraft,
+  isPredefinedUnclaimed,
+  leaving,
+  nameReleased,
+  type NameRecord,
+  nameReserved,
+  predefined,
+  predefinedObstacle,
+} from '@rollcall/shared/events';
+import { annotations, labels, leaveFinalizer } from '@rollcall/shared/resources';
+import type { Heartbeat } from './cluster-section.ts';
+import { type ClusterObject, ownLabels } from './cluster-wish.ts';
+
+export interface PredefinedContext {
+  readonly record: ClusterRecord;
+  /** Of the object's name. */
+  readonly name: NameRecord;
+  readonly object: ClusterObject;
+  /** The hub's, where the object says nothing. */
+  readonly heartbeat: Heartbeat;
+  readonly nowMs: number;
+}
+
+/**
+ * Whether a person made the object: the projector marks its own, and nobody else can set that mark (deploy/fence). It does not
+ * mark a predefined cluster that it has to make again.
+ */
+export function isMadeByPerson({ metadata }: ClusterObject): boolean {
+  return metadata.labels?.[labels.createdBy] === undefined;
+}
+
+/** Whether the cluster's agent has not asked yet, or only in vain: then the object alone says what the cluster is. */
+export function isBeforeRequest({ identity }: ClusterRecord): boolean {
+  return identity === undefined || identity.state === 'left' || identity.state === 'refused';
+}
+
+function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Decision {
+  const { metadata, spec } = object;
+  const { actedOn, leavingUid, revokedKeys = [] } = record.decision ?? {};
+  const clusterSet = metadata.labels?.[labels.clusterSet];
+  return {
+    verdict: 'predefined',
+    clusterName: metadata.name,
+    namespace: metadata.name,
+    labels: ownLabels(object),
+    ...(clusterSet === undefined ? {} : { clusterSet }),
+    access: spec.access,
+    namespacePolicy: spec.namespacePolicy,
+    unschedulable: spec.unschedulable ?? false,
+    taints: spec.taints ?? [],
+    heartbeat: {
+      intervalSeconds: spec.heartbeat?.intervalSeconds ?? heartbeat.intervalSeconds,
+      graceSeconds: spec.heartbeat?.graceSeconds ?? heartbeat.graceSeconds,
+    },
+    by: { person: 'unknown' },
+    reason: 'Predefined',
+    message: `a person made ManagedCluster "${metadata.name}"; a token that names it may claim it`,
+    decidedAtMs: nowMs,
+    ...(actedOn === undefined ? {} : { actedOn }),
+    ...(leavingUid === undefined ? {} : { leavingUid }),
+    predefined: {
+      ...(spec.clientId === undefined ? {} : { clientId: spec.clientId }),
+      clusterType: spec.clusterType,
+      mode: spec.mode,
+    },
+    revokedKeys,
+  };
+}
+
+function saysTheSame(a: Decision, b: Decision): boolean {
+  // When it was decided is not what it says.
+  return isDeepStrictEqual({ ...a, decidedAtMs: 0 }, { ...b, decidedAtMs: 0 });
+}
+
+/** Nobody ever came: there is no key, no access and no agent to take leave of, so this one event is the whole of it. */
+function endOf({ record, name, object, nowMs }: PredefinedContext, decision: Decision): EventDraft[] {
+  const { metadata } = object;
+  const by = { person: metadata.annotations?.[annotations.leaveRequestedBy] ?? 'unknown' };
+  const what = {
+    by,
+    reason: 'Leaving',
+    message: `predefined ManagedCluster "${metadata.name}" was deleted before anybody claimed it`,
+  };
+  const section = {
+    ...decision,
+    ...what,
+    verdict: 'leaving' as const,
+    decidedAtMs: nowMs,
+    leavingUid: metadata.uid,
+  };
+  const clusterId = record.aggregate.id;
+  const drafts = [draft(leaving, record, { ...what, section })];
+  if (name.holder !== clusterId) return drafts;
+  const free = { name: metadata.name, clusterId, free: true };
+  return [...drafts, draft(nameReleased, name, { ...what, section: free })];
+}
+
+/**
+ * What follows from a ManagedCluster that a person made, before an agent has asked as this cluster: it is declared with its
+ * name, all or nothing; declared again when it changes; and ended when it is deleted. Afterwards its wishes count like those
+ * of every other cluster (`cluster-wish.ts`).
+ */
+export function decidePredefined(context: PredefinedContext): EventDraft[] {
+  const { record, name, object } = context;
+  const { decision } = record;
+  const { metadata, spec } = object;
+  if (!isBeforeRequest(record)) return [];
+  const isDeclared =
+    decision?.verdict === 'predefined' &&
+    isPredefinedUnclaimed(decision) &&
+    decision.clusterName === metadata.name;
+  if (metadata.deletionTimestamp !== undefined) {
+    return isDeclared && metadata.finalizers?.includes(leaveFinalizer) ? endOf(context, decision) : [];
+  }
+  if (predefinedObstacle({ name: metadata.name, spec, cluster: record, holder: name })) return [];
+  const section = sectionOf(context);
+  if (isDeclared && saysTheSame(decision, section)) return [];
+  const { by, reason, message } = section;
+  const drafts = [draft(predefined, record, { by, reason, message, section })];
+  const clusterId = record.aggregate.id;
+  if (name.holder === clusterId) return drafts;
+  const taken = { name: metadata.name, clusterId, free: false };
+  const forWhom = `reserved for the predefined cluster "${clusterId}"`;
+  return [...drafts, draft(nameReserved, name, { by, reason: 'Reserved', message: forWhom, section: taken })];
+}

@@ -1,0 +1,204 @@
+import { beatFlags } from '@rollcall/shared/bus';
+import { decodeAnswer } from '@rollcall/shared/protocol';
+import { decodeJwt, hubIdOf, type Nkey } from '@rollcall/shared/trust';
+import { encodeAsk } from '../../agent/ask-message.ts';
+import { type Joining, nextJoining, startJoining } from '../../agent/joining.ts';
+import { nkeyFromRawSeed } from '../../libs/shared/trust/nkey.ts';
+import { hubSecrets } from './nats-account.ts';
+import { settings } from './services.ts';
+import type { World } from './world.ts';
+
+const keyPool = new Map<number, Nkey>();
+/** Keys are the same in every seed: making one takes longer than what is done with it. */
+export function poolKey(number: number): Nkey {
+  let key = keyPool.get(number);
+  if (!key) {
+    const raw = new Uint8Array(32);
+    new DataView(raw.buffer).setUint32(0, number);
+    keyPool.set(number, (key = nkeyFromRawSeed('user', raw)));
+  }
+  return key;
+}
+
+export interface MemberPlan {
+  readonly clusterId: string;
+  readonly clusterName: string;
+}
+
+const lookAgainMs = 500;
+const beatMs = 15_000;
+const refusedRetryMs = 45_000;
+let cids = 0;
+
+/** An agent of a member cluster: it decides when to ask as the real one does, and it can be restarted, copied and lost. */
+export class Agent {
+  readonly key: Nkey;
+  readonly plan: MemberPlan;
+  readonly token: Nkey | undefined;
+  isRunning = true;
+  joining: Joining;
+  /** Second in which its member credentials were issued; undefined without any. */
+  credentialsAtS: number | undefined;
+  readonly #world: World;
+  #turn = 0;
+
+  constructor(world: World, plan: MemberPlan, keys: { key: Nkey; token: Nkey | undefined }) {
+    this.#world = world;
+    this.plan = plan;
+    this.key = keys.key;
+    this.token = keys.token;
+    this.joining = startJoining({ nowMs: world.scheduler.nowMs });
+    this.#work();
+    this.#beat();
+  }
+
+  /** Starts again with what it had on its disk. */
+  restart(): void {
+    this.#world.note(this.name, () => 'restarts');
+    this.joining = startJoining({ nowMs: this.#world.scheduler.nowMs });
+    this.disconnect();
+  }
+
+  stop(why: string): void {
+    this.#world.note(this.name, () => why);
+    this.isRunning = false;
+    this.disconnect();
+  }
+
+  get name(): string {
+    return `agent ${this.plan.clusterId} ${this.key.publicKey.slice(0, 6)}`;
+  }
+
+  disconnect(): void {
+    this.#world.account.connections.delete(this.key.publicKey);
+  }
+
+  /** Whether the server takes beats from it. */
+  get isMember(): boolean {
+    const { credentialsAtS, key } = this;
+    if (credentialsAtS === undefined) return false;
+    return !this.#world.account.refuses(key.publicKey, credentialsAtS);
+  }
+
+  #work(): void {
+    const { scheduler, random } = this.#world;
+    scheduler.after(lookAgainMs + random.int(0, 500), () => {
+      if (!this.isRunning) return;
+      if (scheduler.nowMs >= this.joining.askAtMs) this.#ask();
+      this.#work();
+    });
+  }
+
+  #ask(): void {
+    const { scheduler, random } = this.#world;
+    const { clusterId, clusterName } = this.plan;
+    const { token } = this;
+    const isAdmitted = this.joining.standing === 'admitted';
+    const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs };
+    this.joining = nextJoining(this.joining, { kind: 'asked' }, context);
+    const isRenewal = isAdmitted && this.#turn++ % 2 === 0;
+    const facts = { kubernetesVersion: 'v1.33.1', nodes: { total: 3, ready: 3, schedulable: 3 } };
+    const join = { clusterId, clusterName, labels: { team: 'a', other: 'b' }, facts };
+    const message = encodeAsk(
+      isRenewal
+        ? { verb: 'renew', body: { clusterId } }
+        : {
+            verb: 'join',
+            body: { ...join, ...(token === undefined ? {} : { tokenKey: token.publicKey }) },
+          },
+      { hubId: hubIdOf(hubSecrets().answer.publicKey), ownKey: this.key, tokenKey: token },
+    );
+    this.#world.note(this.name, () => `asks to ${isRenewal ? 'renew' : `join as ${clusterName}`}`);
+    this.#send(message);
+  }
+
+  #send({ subject, data }: { subject: string; data: Uint8Array }): void {
+    const { scheduler, random, faults } = this.#world;
+    const deliver = (delayMs: number) =>
+      scheduler.after(delayMs, () => {
+        const registrar = this.#world.anyReplica('registrar');
+        if (registrar) this.#world.tell(registrar, { kind: 'ask', subject, data });
+      });
+    if (faults.strikes('ask.twice')) deliver(random.int(0, 4000));
+    if (faults.strikes('ask.late')) deliver(random.int(5000, 70_000));
+    if (!faults.strikes('ask.lost')) deliver(random.next() * 3);
+  }
+
+  hear(data: Uint8Array): void {
+    const { scheduler, random } = this.#world;
+    if (!this.isRunning) return;
+    const hubId = settings().hubId;
+    const decoded = decodeAnswer(data, {
+      agentKey: this.key.publicKey,
+      answerKeyIsTrusted: (answerKey) => hubIdOf(answerKey) === hubId,
+    });
+    if (!decoded) return;
+    const { result, atMs } = decoded.answer;
+    this.#world.note(this.name, () => `hears ${result.kind} ${'reason' in result ? result.reason : ''}${'code' in result ? `${result.code} ${result.message}` : ''}`);
+    if (result.kind === 'admitted') {
+      this.credentialsAtS = decodeJwt(result.credentials)?.iat;
+      this.#connect();
+    }
+    const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs };
+    this.joining = nextJoining(this.joining, { kind: 'answered', atHubMs: atMs, result }, context);
+  }
+
+  #connect(): void {
+    this.#world.account.connections.set(this.key.publicKey, {
+      cid: ++cids,
+      // Whoever is cut asks again.
+      end: () => {
+        this.disconnect();
+        this.joining = { ...this.joining, askAtMs: this.#world.scheduler.nowMs + 1000 };
+      },
+    });
+  }
+
+  #beat(): void {
+    const { scheduler, random } = this.#world;
+    scheduler.after(beatMs * (0.9 + random.next() * 0.2), () => {
+      if (!this.isRunning) return;
+      this.sayAlive();
+      this.#beat();
+    });
+  }
+
+  sayAlive(flags = 0): void {
+    if (this.isMember)
+      this.#world.tellAll('heartbeat', { kind: 'beat', clusterId: this.plan.clusterId, flags });
+  }
+
+  sayGoodbye(): void {
+    this.sayAlive(beatFlags.goodbye);
+  }
+}
+
+/** All agents of a seed: who runs, and how answers find them. */
+export class Agents {
+  readonly all: Agent[] = [];
+  readonly #world: World;
+  #keys = 1;
+
+  constructor(world: World) {
+    this.#world = world;
+    world.answer = (subject, data) => {
+      const { scheduler, random, faults } = world;
+      if (faults.strikes('answer.lost')) return;
+      const key = subject.split('.')[2];
+      scheduler.after(random.next() * 3, () => {
+        for (const agent of this.all) if (agent.key.publicKey === key) agent.hear(data);
+      });
+    };
+  }
+
+  install(plan: MemberPlan, token: Nkey | undefined): Agent {
+    const agent = new Agent(this.#world, plan, { key: poolKey(this.#keys++), token });
+    this.#world.note(agent.name, () => `is installed for ${plan.clusterName}, key ${agent.key.publicKey}`);
+    this.all.push(agent);
+    return agent;
+  }
+
+  running(): Agent[] {
+    return this.all.filter(({ isRunning }) => isRunning);
+  }
+}

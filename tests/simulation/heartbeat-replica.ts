@@ -1,0 +1,126 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { EventLog } from '@rollcall/shared/bus';
+import { knownCluster, readKnownClusters } from '../../services/heartbeat/known-clusters.ts';
+import { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
+import { membershipOf } from '../../services/heartbeat/membership.ts';
+import { watchRecords } from '../../services/heartbeat/record-watch.ts';
+import { readStorm, writeStorm } from '../../services/heartbeat/storm-log.ts';
+import { createTransitionWriter, type TransitionWriter } from '../../services/heartbeat/transition-writer.ts';
+import type { Replica } from './replica.ts';
+import type { World } from './world.ts';
+
+const stateAfter: Readonly<Record<string, string>> = {
+  joined: 'ready',
+  ready: 'ready',
+  suspect: 'suspect',
+  unreachable: 'unreachable',
+  stopped: 'stopped',
+};
+const tickMs = 1000;
+const pauseMs = 3000;
+const engines = new WeakMap<Replica, LivenessEngine>();
+const bytesOf = (text: string) => Buffer.from(text, 'latin1');
+
+type OnMessage = (error: null, message: { subject: string; headers: { get(name: string): string } }) => void;
+
+/** The heartbeat service: its engine, its writer and its watch are the real ones; what is heard comes from the world. */
+export async function startHeartbeat(world: World, replica: Replica, log: EventLog): Promise<void> {
+  const { scheduler, random } = world;
+  const { logger, life } = replica;
+  const clock = { monotonicMs: () => scheduler.nowMs, hubMs: () => Date.now() };
+  let writer: TransitionWriter | undefined;
+  const engine = new LivenessEngine({
+    nowMs: scheduler.nowMs,
+    suspectAfterMs: 2000,
+    storm: { share: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
+    output: {
+      wish: (wish) => writer?.write(wish),
+      live: () => undefined,
+      storm: (change, silent, known) =>
+        void writeStorm(log, { change, silent, known, nowMs: clock.hubMs() }).catch(() => undefined),
+    },
+  });
+  engines.set(replica, engine);
+  writer = createTransitionWriter({
+    engine,
+    log,
+    clock,
+    logger,
+    siblings: {
+      earsWork: async () => {
+        await scheduler.wait(random.next() * 2, life);
+        return true;
+      },
+      async youngest(ids) {
+        await scheduler.wait(200, life);
+        await replica.step();
+        return ids.map((id) => youngestElsewhere(world, replica, id));
+      },
+      stop: () => undefined,
+    },
+    written: () => undefined,
+    deaf: () => engine.listenAfresh(clock.monotonicMs()),
+  });
+  let hearEvent: OnMessage | undefined;
+  const nc = {
+    subscribe: (_subject: string, options: { callback: OnMessage }) => {
+      hearEvent = options.callback;
+      return { unsubscribe: () => undefined };
+    },
+  } as unknown as NatsConnection;
+  const watch = watchRecords(nc, {
+    log,
+    logger,
+    isNews: (clusterId, type) => {
+      const isOwnWriting = engine.isWriting(clusterId) && type in stateAfter;
+      return !isOwnWriting && (engine.stateOf(clusterId) ?? 'neverSeen') !== stateAfter[type];
+    },
+    changed(clusterId, record) {
+      const member = membershipOf(record);
+      if (member) engine.put(knownCluster(clusterId, member, clock), clock.monotonicMs());
+      else engine.remove(clusterId, clock.monotonicMs());
+    },
+  });
+  const watched = new Set('admitted left approved changed denied revoked banned leaving joined ready suspect unreachable stopped'.split(' '));
+  replica.hear = (what) => {
+    if (what.kind === 'beat') {
+      const bytes = bytesOf(what.clusterId);
+      engine.hear(bytes, 0, bytes.length, what.flags, clock.monotonicMs());
+    }
+    if (what.kind === 'event' && watched.has(what.type)) {
+      const subject = `rollcall.events.cluster.${what.clusterId}.${what.type}`;
+      hearEvent?.(null, { subject, headers: { get: () => what.eventId } });
+    }
+  };
+  for (;;) {
+    try {
+      if (await readStorm(log)) engine.holdForStorm(clock.monotonicMs());
+      for (const [id, member] of await readKnownClusters(log, logger))
+        engine.put(knownCluster(id, member, clock), clock.monotonicMs());
+      break;
+    } catch {
+      await scheduler.wait(1000, life);
+    }
+  }
+  watch.open();
+  engine.listenAfresh(clock.monotonicMs());
+  let lastMs = clock.monotonicMs();
+  const tick = () => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - lastMs > pauseMs) engine.listenAfresh(nowMs);
+    else engine.advance(nowMs);
+    lastMs = nowMs;
+    scheduler.after(tickMs, () => replica.run(async () => tick()), life);
+  };
+  tick();
+}
+
+function youngestElsewhere(world: World, replica: Replica, clusterId: string): number | undefined {
+  const ages = world
+    .replicasOf('heartbeat')
+    .filter((other) => other !== replica && other.life.pausedUntilMs <= world.scheduler.nowMs)
+    .map((other) => engines.get(other)?.lastBeatMs(clusterId))
+    .filter((lastMs) => lastMs !== undefined && lastMs > -Infinity)
+    .map((lastMs) => world.scheduler.nowMs - Number(lastMs));
+  return ages.length === 0 ? undefined : Math.min(...ages);
+}

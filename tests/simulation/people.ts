@@ -1,0 +1,203 @@
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { apiVersion } from '@rollcall/shared/resources';
+import type { Nkey } from '@rollcall/shared/trust';
+import { type Agents, type MemberPlan, poolKey } from './agents.ts';
+import type { World } from './world.ts';
+
+type Json = Record<string, unknown>;
+
+const policies: readonly Json[][] = [
+  [{ name: 'valid-token', when: 'token.valid', effect: 'Approve' }],
+  [{ name: 'valid-token', when: 'token.valid', effect: 'Approve', access: 'Namespace', labels: { given: 'yes' } }],
+  [{ name: 'blue', when: "request.clusterName.startsWith('blue')", effect: 'Approve' }],
+  [{ name: 'wait', when: "request.clusterName == 'blue'", effect: 'Hold' }],
+  [{ name: 'no', when: "request.clusterName == 'red'", effect: 'Deny' }],
+  [{ name: 'fails', when: "claimed.region == 'eu'", effect: 'Approve' }],
+  [{ name: 'broken', when: 'token.vlid', effect: 'Approve' }],
+  [
+    { name: 'ok', when: 'token.valid && !verified.keyChanged', effect: 'Approve' },
+    { name: 'no', when: "request.clusterName == 'green'", effect: 'Deny', reason: 'no green' },
+  ],
+];
+const policyNames = ['default', 'second'];
+const clusterNames = ['blue', 'red', 'green'];
+const actions = [
+  'token',
+  'token',
+  'token gone',
+  'policy',
+  'policy gone',
+  'decide',
+  'decide',
+  'decide',
+  'accepts',
+  'accepts',
+  'leave',
+  'leave',
+  'label',
+  'cordon',
+  'vanish',
+  'new member',
+] as const;
+
+/** What people do in Kubernetes, and where they run agents: at random, and always as the API server would let them. */
+export class People {
+  readonly #world: World;
+  readonly #agents: Agents;
+  readonly #tokens: Nkey[] = [];
+  #count = 0;
+
+  constructor(world: World, agents: Agents) {
+    this.#world = world;
+    this.#agents = agents;
+  }
+
+  /** The first day of a hub: mostly a policy that approves, a token or two, and some clusters. */
+  begin(): void {
+    const { random } = this.#world;
+    if (random.chance(0.8)) this.#writePolicy('default', random.chance(0.7) ? policies[0] : random.pick(policies));
+    for (let count = random.int(1, 2); count > 0; count--) this.#makeToken();
+    for (let count = random.int(1, 3); count > 0; count--) this.#newMember();
+  }
+
+  act(): void {
+    const { random, kube } = this.#world;
+    const action = random.pick(actions);
+    switch (action) {
+      case 'token':
+        return this.#makeToken();
+      case 'token gone': {
+        const [token] = kube.list('clusterregistrationtokens');
+        if (token) this.#remove(resources.clusterRegistrationTokens, token);
+        return;
+      }
+      case 'policy':
+        return this.#writePolicy(random.pick(policyNames), random.pick(policies));
+      case 'policy gone': {
+        const [policy] = kube.list('approvalpolicies');
+        if (policy) this.#remove(resources.approvalPolicies, policy);
+        return;
+      }
+      case 'decide':
+        return this.#decide();
+      case 'vanish': {
+        const plural = random.pick(['clusterregistrationrequests', 'managedclusters']);
+        const [object] = kube.list(plural);
+        if (!object) return;
+        this.#say(`loses ${plural} ${object.metadata.name} without a wish`);
+        return kube.vanish(plural, object.metadata.name);
+      }
+      case 'new member':
+        return this.#newMember();
+      default:
+        return this.#wish(action);
+    }
+  }
+
+  /** What happens to agents: they restart, get new keys, or a copy of their member comes up. */
+  strike(): void {
+    const { random, faults } = this.#world;
+    const running = this.#agents.running();
+    if (running.length === 0) return;
+    const agent = random.pick(running);
+    if (faults.strikes('agent.restarts')) agent.restart();
+    if (faults.strikes('agent.reinstalled')) {
+      if (random.chance(0.5)) agent.sayGoodbye();
+      agent.stop('is removed');
+      this.#agents.install(agent.plan, this.#anyToken());
+    }
+    if (faults.strikes('agent.cloned')) this.#agents.install(agent.plan, this.#anyToken());
+  }
+
+  #say(what: string): void {
+    this.#world.note('a person', () => what);
+  }
+
+  #anyToken(): Nkey | undefined {
+    const { random } = this.#world;
+    return this.#tokens.length === 0 ? undefined : random.pick(this.#tokens);
+  }
+
+  #newMember(): void {
+    const { random } = this.#world;
+    if (this.#agents.all.length >= 6) return;
+    const plan: MemberPlan = {
+      clusterId: `c-${random.int(1, 3)}`,
+      clusterName: random.chance(0.6) ? `n-${++this.#count}` : random.pick(clusterNames),
+    };
+    this.#agents.install(plan, this.#anyToken());
+  }
+
+  #makeToken(): void {
+    const { random, kube } = this.#world;
+    const number = 1000 + this.#tokens.length;
+    if (this.#tokens.length >= 5) return;
+    const key = poolKey(number);
+    const name = `t-${number}`;
+    const uses = random.pick([1, 1, 1, 2, 'unlimited'] as const);
+    const ttl = random.chance(0.1) ? '30s' : '24h';
+    this.#say(`makes token ${name}, uses ${uses}, ttl ${ttl}`);
+    this.#tokens.push(key);
+    kube.create(resources.clusterRegistrationTokens, {
+      apiVersion,
+      kind: 'ClusterRegistrationToken',
+      metadata: { name, namespace: 'rollcall-join' },
+      spec: {
+        publicKey: key.publicKey,
+        ttl,
+        uses,
+        ...(random.chance(0.15) ? { clusterName: 'n-*' } : {}),
+        ...(random.chance(0.3) ? { labels: { from: name }, allowLabels: ['team'] } : {}),
+      },
+    });
+  }
+
+  #writePolicy(name: string, rules: readonly Json[] | undefined): void {
+    const { kube } = this.#world;
+    this.#say(`writes policy ${name}: ${JSON.stringify(rules)}`);
+    const spec = { rules };
+    if (kube.get('approvalpolicies', name)) {
+      kube.patch(resources.approvalPolicies, { name }, { spec });
+      return;
+    }
+    kube.create(resources.approvalPolicies, { apiVersion, kind: 'ApprovalPolicy', metadata: { name }, spec });
+  }
+
+  #remove(resource: (typeof resources)[keyof typeof resources], { metadata }: KubeObject): void {
+    const { name = '', namespace } = metadata;
+    this.#say(`deletes ${resource.plural} ${name}`);
+    this.#world.kube.delete(resource, name, { namespace });
+  }
+
+  #decide(): void {
+    const { random, kube } = this.#world;
+    const requests = kube.list('clusterregistrationrequests');
+    if (requests.length === 0) return;
+    const { metadata, spec } = random.pick(requests);
+    const verdict = random.chance(0.6) ? 'Approve' : 'Deny';
+    this.#say(`decides ${verdict} about ${metadata.name}`);
+    const decision = {
+      verdict,
+      keyFingerprint: spec?.['keyFingerprint'],
+      by: 'anna',
+      reason: `${++this.#count}`,
+    };
+    kube.patch(resources.clusterRegistrationRequests, { name: metadata.name }, { spec: { decision } });
+  }
+
+  #wish(wish: 'accepts' | 'leave' | 'label' | 'cordon'): void {
+    const { random, kube } = this.#world;
+    const clusters = kube.list('managedclusters');
+    if (clusters.length === 0) return;
+    const object = random.pick(clusters);
+    const { name } = object.metadata;
+    if (wish === 'leave') return this.#remove(resources.managedClusters, object);
+    const patches = {
+      accepts: { spec: { hubAcceptsClient: random.pick([true, false, null]) } },
+      label: { metadata: { labels: { team: random.pick(['x', 'y', null]) } } },
+      cordon: { spec: { unschedulable: random.chance(0.5) } },
+    };
+    this.#say(`patches managedcluster ${name}: ${JSON.stringify(patches[wish])}`);
+    kube.patch(resources.managedClusters, { name }, patches[wish]);
+  }
+}

@@ -1,0 +1,102 @@
+import type { Logger } from '@rollcall/shared/service';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { Consumer } from './delivery.ts';
+import type { Life } from './scheduler.ts';
+import { Violation } from './violation.ts';
+import { inLife } from './virtual-process.ts';
+import type { World } from './world.ts';
+
+export const serviceNames = [
+  'registrar',
+  'approver',
+  'rbac-provisioner',
+  'heartbeat',
+  'projector',
+  'trust-keeper',
+] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+/** Ends what waits for it: there is no way on in a process that has ended. */
+const never = new Promise<never>(() => undefined);
+
+/** One process of a service, with its own clock. It may end or be stopped for a while between any two of its steps. */
+export class Replica {
+  readonly service: ServiceName;
+  readonly life: Life;
+  /** Set once it works. */
+  consumer: Consumer | undefined;
+  readonly handling = new Set<object>();
+  /** What it gives others: how the registrar is asked, how the heartbeat service hears. */
+  hear: ((what: Heard) => void) | undefined;
+  readonly #world: World;
+  readonly #stopping = new AbortController();
+
+  constructor(world: World, service: ServiceName, options: { name: string; skewMs: number }) {
+    this.#world = world;
+    this.service = service;
+    this.life = { name: options.name, isAlive: true, pausedUntilMs: 0, skewMs: options.skewMs };
+  }
+
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** A place where it may be struck. */
+  async step(): Promise<void> {
+    const { faults, random, scheduler } = this.#world;
+    const { life, service } = this;
+    if (!life.isAlive) await never;
+    if (faults.strikes(`crash.${service}`)) {
+      this.#world.crash(this);
+      await never;
+    }
+    if (faults.strikes(`pause.${service}`)) {
+      const pauseMs = random.int(2000, 70_000);
+      this.#world.note(life.name, () => `is stopped for ${Math.round(pauseMs / 1000)} s`);
+      life.pausedUntilMs = scheduler.nowMs + pauseMs;
+      await scheduler.wait(0, life);
+    }
+  }
+
+  /** Runs code of this process; what it throws is a bug, in the services or here. */
+  run(work: () => Promise<void>): void {
+    const world = this.#world;
+    inLife(this.life, work).catch((error: unknown) => {
+      world.fail(
+        error instanceof Violation
+          ? error
+          : new Violation('nothing is thrown that nobody catches', `${this.life.name}: ${stackOf(error)}`),
+      );
+    });
+  }
+
+  /** Our own errors are part of life; anything else that is logged is a bug. */
+  get logger(): Logger {
+    const world = this.#world;
+    const { name } = this.life;
+    const say = (fields: { err?: Error }, message: string) => {
+      const { err } = fields;
+      world.note(name, () => `${message}${err ? `: ${err.message}` : ''}`);
+      if (err && (!(err instanceof RollcallError) || err.code === 'UNEXPECTED'))
+        world.fail(new Violation('no unexpected error', `${name}: ${message}: ${stackOf(err)}`));
+    };
+    const quiet = () => undefined;
+    return { debug: quiet, info: quiet, warn: say, error: say, child: () => this.logger };
+  }
+
+  end(): void {
+    this.life.isAlive = false;
+  }
+}
+
+/** What comes to a process without an acknowledgement. */
+export type Heard =
+  | { readonly kind: 'ask'; readonly subject: string; readonly data: Uint8Array }
+  | { readonly kind: 'beat'; readonly clusterId: string; readonly flags: number }
+  | { readonly kind: 'event'; readonly clusterId: string; readonly type: string; readonly eventId: string }
+  | { readonly kind: 'facts'; readonly clusterId: string };
+
+function stackOf(error: unknown): string {
+  const root = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return root instanceof Error ? (root.stack ?? root.message) : String(root);
+}

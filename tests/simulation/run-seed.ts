@@ -1,0 +1,81 @@
+import { Agents } from './agents.ts';
+import { Chronicle } from './chronicle.ts';
+import type { FaultKind } from './faults.ts';
+import { People } from './people.ts';
+import { replayDifferences } from './replay.ts';
+import { whatIsNotSettled } from './settled-world.ts';
+import { Violation } from './violation.ts';
+import { enterWorld } from './virtual-process.ts';
+import { World } from './world.ts';
+
+export type Mode = 'safety' | 'liveness';
+
+export interface SeedResult {
+  readonly mode: Mode;
+  readonly violation: Violation | undefined;
+  readonly events: number;
+  readonly tasks: number;
+  readonly conflicts: number;
+  readonly history: readonly string[];
+}
+
+/** Longer than the longest wait of any of our parts: ack wait, back-off, an agent that rests after a refusal. */
+const mostSettlingMs = 400_000;
+const lookEveryMs = 10_000;
+
+/** Odd seeds: anything may go wrong until the end. Even seeds: faults stop, and everything must come to rest as it should. */
+export function modeOf(seed: number): Mode {
+  return seed % 2 === 0 ? 'liveness' : 'safety';
+}
+
+/** Lives through one seed. The same seed gives the same history. */
+export async function runSeed(
+  seed: number,
+  options: { counts: Map<FaultKind, number>; print: boolean },
+): Promise<SeedResult> {
+  const mode = modeOf(seed);
+  const chronicle = new Chronicle((violation) => world.fail(violation));
+  const world = new World({ seed, ...options, onStored: (stored) => chronicle.stored(world, stored) });
+  enterWorld(world.scheduler, world.random);
+  world.kube.onChange = (plural, object, type) => chronicle.changed(world, plural, object, type);
+  const { scheduler, random } = world;
+  const agents = new Agents(world);
+  const people = new People(world, agents);
+
+  async function runUntil(untilMs: number): Promise<void> {
+    while (!world.violation && (await scheduler.step(untilMs)));
+  }
+
+  world.start();
+  people.begin();
+  const lastActMs = scheduler.nowMs + random.pick([5000, 20_000, 60_000, 120_000]);
+  for (let acts = random.int(0, 10); acts > 0; acts--)
+    scheduler.after(random.int(200, lastActMs - scheduler.nowMs), () => people.act());
+  for (let strikes = random.int(0, 10); strikes > 0; strikes--)
+    scheduler.after(random.int(200, lastActMs - scheduler.nowMs), () => people.strike());
+  await runUntil(lastActMs);
+  if (mode === 'liveness') {
+    world.faults.stop();
+    world.kubeAwayUntilMs = 0;
+    world.note('', () => 'from here on nothing goes wrong any more');
+    const giveUpMs = scheduler.nowMs + mostSettlingMs;
+    let open: string[] = [];
+    do {
+      await runUntil(scheduler.nowMs + lookEveryMs);
+      open = world.violation ? [] : whatIsNotSettled(world, agents);
+    } while (open.length > 0 && scheduler.nowMs < giveUpMs);
+    if (open.length > 0) world.fail(new Violation('it converges', open.join('; ')));
+  }
+  if (!world.violation) {
+    const [difference] = replayDifferences(world.stream.stored.map(({ event }) => event));
+    if (difference) world.fail(new Violation('I10 replay gives the same decisions', difference));
+  }
+  return {
+    mode,
+    violation: world.violation,
+    events: world.stream.stored.length,
+    tasks: scheduler.tasks,
+    conflicts: world.conflicts,
+    history: world.history,
+  };
+}

@@ -1,0 +1,183 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { EventLog } from '@rollcall/shared/bus';
+import type { StoredEvent } from '@rollcall/shared/events';
+import type { Metrics } from '@rollcall/shared/service';
+import { handleEvent } from '../../services/approver/main.ts';
+import { declaredPolicies, declaredSets, declaredTokens } from '../../services/approver/declared-kinds.ts';
+import { declareObjects } from '../../services/approver/declare-objects.ts';
+import { createFleetView } from '../../services/approver/fleet-view.ts';
+import { hearPeople } from '../../services/approver/hear-people.ts';
+import { createProjection } from '../../services/projector/projection.ts';
+import {
+  clusterKey,
+  keyOfEvent,
+  markForeignChanges,
+  markWholeHistory,
+} from '../../services/projector/what-is-dirty.ts';
+import { bringAccessAbout } from '../../services/rbac-provisioner/bring-access-about.ts';
+import { createAdmission } from '../../services/registrar/admission.ts';
+import type { AnswerSettings } from '../../services/registrar/answer.ts';
+import { answerAsks } from '../../services/registrar/asks.ts';
+import { cutKeys } from '../../services/trust-keeper/cut-keys.ts';
+import { createClaimsKeeper } from '../../services/trust-keeper/keep-claims.ts';
+import { createRevokedKeysReader } from '../../services/trust-keeper/read-revoked-keys.ts';
+import { createConsumer } from './delivery.ts';
+import { startHeartbeat } from './heartbeat-replica.ts';
+import { hubSecrets, openSystemAccount } from './nats-account.ts';
+import { createPolicyEvaluator } from './policy-evaluator.ts';
+import type { Replica } from './replica.ts';
+import { hubIdOf } from '@rollcall/shared/trust';
+import { epoch, openSimulatedFacts, openSimulatedLog } from './simulated-log.ts';
+import { connectKube } from './simulated-kube.ts';
+import type { World } from './world.ts';
+
+export const heartbeat = { intervalSeconds: 15, graceSeconds: 45 };
+/** Short, so that renewals happen within a seed. */
+export const memberLifeMs = 90_000;
+export const longestLifeMs = 600_000;
+export const reservedNames = ['default'];
+
+export const settings = (): AnswerSettings => {
+  const { answer, keys, signers } = hubSecrets();
+  return {
+    hubId: hubIdOf(answer.publicKey),
+    answerKey: answer,
+    issuer: { agentsAccount: keys.agents, signers },
+    memberLifeMs,
+    waitingLifeMs: longestLifeMs,
+    beatIntervalMs: 15_000,
+  };
+};
+
+const metrics: Metrics = { count: () => undefined, gauge: () => undefined, value: () => 0, render: () => '' };
+
+function startRegistrar(world: World, replica: Replica, log: EventLog): void {
+  const { logger } = replica;
+  let take: ((error: null, message: { subject: string; data: Uint8Array }) => void) | undefined;
+  const nc = {
+    subscribe: (_subject: string, options: { callback: NonNullable<typeof take> }) => {
+      take = options.callback;
+    },
+    publish: (subject: string, data: Uint8Array) => world.answer(subject, data),
+  } as unknown as NatsConnection;
+  const facts = openSimulatedFacts(world, replica);
+  answerAsks(nc, { log, facts, logger, metrics, epoch, reservedNames, settings: settings() });
+  replica.hear = (what) => {
+    if (what.kind === 'ask') take?.(null, what);
+  };
+  replica.consumer = createConsumer({ handle: createAdmission(nc, log, settings()) });
+}
+
+function startApprover(world: World, replica: Replica, log: EventLog): void {
+  const { logger, signal } = replica;
+  const { faults, scheduler, random } = world;
+  const nowMs = Date.now;
+  const client = connectKube(world, replica);
+  let missingUntilMs = 0;
+  const fence = {
+    missing: () => (missingUntilMs > scheduler.nowMs ? 'the fence is missing' : undefined),
+    async check() {
+      await scheduler.wait(random.next() * 4, replica.life);
+      await replica.step();
+      if (!faults.strikes('fence.missing')) return undefined;
+      missingUntilMs = scheduler.nowMs + random.int(1000, 20_000);
+      scheduler.after(missingUntilMs - scheduler.nowMs + 1, () => replica.run(async () => people.lookAgain()), replica.life);
+      return 'the fence is missing';
+    },
+  };
+  const people = hearPeople({ log, client, logger, signal, fence, heartbeat, nowMs });
+  const declaring = { log, client, logger, signal, nowMs };
+  declareObjects(declaring, declaredTokens({ allowEndless: false, logger, nowMs }));
+  declareObjects(declaring, declaredPolicies(logger));
+  declareObjects(declaring, declaredSets);
+  const evaluator = createPolicyEvaluator(world, replica);
+  const judging = {
+    log,
+    logger,
+    evaluator,
+    fleet: createFleetView(log),
+    deadlineMs: 100,
+    heartbeat,
+    nowMs,
+  };
+  replica.consumer = createConsumer({ handle: (event) => handleEvent(judging, event) });
+}
+
+function startProvisioner(world: World, replica: Replica, log: EventLog): void {
+  const parts = { log, kube: connectKube(world, replica), reservedNames, nowMs: Date.now };
+  replica.consumer = createConsumer({
+    async handle(event) {
+      await bringAccessAbout(parts, event);
+    },
+  });
+}
+
+async function startProjector(world: World, replica: Replica, log: EventLog): Promise<void> {
+  const { logger, signal } = replica;
+  const client = connectKube(world, replica);
+  const facts = openSimulatedFacts(world, replica);
+  const config = { settleMs: 150, joinSettleMs: 1000, writesPerSecond: 200 };
+  const nc = undefined as unknown as NatsConnection;
+  const { view, dirty } = createProjection({ nc, log, logger, metrics }, { client, facts, config, signal });
+  await view.whenSynced;
+  markForeignChanges(view, dirty);
+  replica.hear = (what) => {
+    if (what.kind === 'facts') dirty.mark(clusterKey(what.clusterId), 'background');
+  };
+  for (;;) {
+    try {
+      await markWholeHistory(log, dirty, logger);
+      break;
+    } catch {
+      await world.scheduler.wait(200, replica.life);
+    }
+  }
+  replica.consumer = createConsumer({
+    ordered: false,
+    async handle(event) {
+      const key = keyOfEvent(event);
+      if (key !== undefined) await dirty.project(key);
+    },
+  });
+}
+
+function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
+  const { keys, operator } = hubSecrets();
+  const system = openSystemAccount(world, replica);
+  const clock = { longestLifeMs, nowMs: Date.now };
+  const keepClaims = createClaimsKeeper({
+    ...clock,
+    system,
+    keys,
+    signer: operator,
+    readRevokedKeys: createRevokedKeysReader(log, clock),
+  });
+  const parts = { ...clock, log, system, account: keys.agents, keepClaims };
+  replica.run(() => keepClaims().catch(() => undefined));
+  replica.consumer = createConsumer({
+    async handle(event: StoredEvent) {
+      if (event.type === 'revoked') return cutKeys(parts, event);
+      const revocations = await log.readAll(`cluster.${event.id}.revoked`);
+      if (revocations.length > 0) await keepClaims();
+    },
+  });
+}
+
+/** Wires one service as its main.ts does, over the simulated world. */
+export async function startService(world: World, replica: Replica): Promise<void> {
+  const log = openSimulatedLog(world, replica);
+  switch (replica.service) {
+    case 'registrar':
+      return startRegistrar(world, replica, log);
+    case 'approver':
+      return startApprover(world, replica, log);
+    case 'rbac-provisioner':
+      return startProvisioner(world, replica, log);
+    case 'projector':
+      return startProjector(world, replica, log);
+    case 'trust-keeper':
+      return startTrustKeeper(world, replica, log);
+    case 'heartbeat':
+      return startHeartbeat(world, replica, log);
+  }
+}

@@ -1,0 +1,132 @@
+import type { ConsumingService } from '@rollcall/shared/rights';
+import { DurableConsumer } from './delivery.ts';
+import { EventStream, type Stored } from './event-stream.ts';
+import type { FaultKind, Faults } from './faults.ts';
+import { createFaults } from './faults.ts';
+import { KubeServer } from './kube-server.ts';
+import { createRandom, type Random } from './random.ts';
+import { type Heard, Replica, type ServiceName, serviceNames } from './replica.ts';
+import { Scheduler } from './scheduler.ts';
+import { startService } from './services.ts';
+import { FactState } from './simulated-log.ts';
+import { NatsAccount } from './nats-account.ts';
+import type { Violation } from './violation.ts';
+
+/** 2026-01-01T00:00:00Z */
+const startMs = Date.UTC(2026, 0, 1);
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly counts: Map<FaultKind, number>;
+  /** Keeps the history of the seed in words. */
+  readonly print: boolean;
+  onStored(stored: Stored): void;
+}
+
+/** Everything there is in one seed. */
+export class World {
+  readonly random: Random;
+  readonly scheduler: Scheduler;
+  readonly faults: Faults;
+  readonly stream: EventStream;
+  readonly kube: KubeServer;
+  readonly facts = new FactState();
+  readonly account = new NatsAccount();
+  readonly history: string[] = [];
+  /** Whose append is being stored. */
+  writing: Replica | undefined;
+  conflicts = 0;
+  kubeAwayUntilMs = 0;
+  violation: Violation | undefined;
+  /** How an answer gets to an agent, and how a connection is ended; set by who plays the agents. */
+  answer: (subject: string, data: Uint8Array) => void = () => undefined;
+  readonly #print: boolean;
+  readonly #consumers = new Map<ServiceName, DurableConsumer>();
+  readonly #replicas: Replica[] = [];
+  #started = 0;
+
+  constructor(options: WorldOptions) {
+    this.random = createRandom(options.seed);
+    this.scheduler = new Scheduler(startMs, this.random);
+    this.faults = createFaults(this.random, options.counts);
+    this.kube = new KubeServer(this.scheduler);
+    this.#print = options.print;
+    this.stream = new EventStream((stored) => {
+      this.note(this.writing?.life.name ?? '?', () => describe(stored));
+      options.onStored(stored);
+      for (const consumer of this.#consumers.values()) consumer.stored(stored);
+      const { kind, id: clusterId, type, eventId } = stored.event;
+      if (kind === 'cluster') this.tellAll('heartbeat', { kind: 'event', clusterId, type, eventId });
+    });
+  }
+
+  /** Starts one to three replicas of each service. */
+  start(): void {
+    for (const service of serviceNames) {
+      if (service !== 'heartbeat')
+        this.#consumers.set(service, new DurableConsumer(this, service as ConsumingService));
+      const replicas = this.random.pick([1, 1, 2, 2, 3]);
+      for (let count = 0; count < replicas; count++) this.#startReplica(service);
+    }
+  }
+
+  #startReplica(service: ServiceName): void {
+    const skewMs = this.random.chance(0.7) ? 0 : this.random.int(-30_000, 30_000);
+    const replica = new Replica(this, service, { name: `${service} ${++this.#started}`, skewMs });
+    this.#replicas.push(replica);
+    replica.run(() => startService(this, replica));
+  }
+
+  crash(replica: Replica): void {
+    this.note(replica.life.name, () => 'is killed');
+    replica.end();
+    this.#replicas.splice(this.#replicas.indexOf(replica), 1);
+    this.scheduler.after(this.random.int(10, 5000), () => this.#startReplica(replica.service));
+  }
+
+  anyReplica(service: ServiceName): Replica | undefined {
+    const all = this.replicasOf(service);
+    return all.length === 0 ? undefined : this.random.pick(all);
+  }
+
+  replicasOf(service: ServiceName): Replica[] {
+    return this.#replicas.filter((replica) => replica.service === service);
+  }
+
+  /** To every replica, each a little later, without anybody checking that it came. */
+  tellAll(service: ServiceName, what: Heard): void {
+    for (const replica of this.replicasOf(service)) this.tell(replica, what);
+  }
+
+  tell(replica: Replica, what: Heard): void {
+    const say = () => replica.run(async () => replica.hear?.(what));
+    this.scheduler.after(this.random.next() * 3, say, replica.life);
+  }
+
+  factsChanged(clusterId: string): void {
+    const projector = this.anyReplica('projector');
+    if (projector) this.tell(projector, { kind: 'facts', clusterId });
+  }
+
+  get openDeliveries(): number {
+    return [...this.#consumers.values()].reduce((sum, { open }) => sum + open, 0);
+  }
+
+  fail(violation: Violation): void {
+    this.violation ??= violation;
+  }
+
+  /** A line of the history that a failing seed prints. */
+  note(who: string, what: () => string): void {
+    if (!this.#print) return;
+    const atS = ((this.scheduler.nowMs - startMs) / 1000).toFixed(3).padStart(9);
+    this.history.push(`${atS}  ${who.padEnd(18)} ${what()}`);
+  }
+}
+
+function describe({ sequence, event }: Stored): string {
+  const section = JSON.stringify(event.section, (key, value: unknown) =>
+    ['claimed', 'labels', 'taints', 'heartbeat', 'droppedLabels', 'message'].includes(key) ? undefined : value,
+  );
+  return `#${sequence} ${event.kind}.${event.id}.${event.type} (${event.reason}) ${section}`;
+}

@@ -37,6 +37,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   CLUSTER_NAME_RESERVED: 'refused',
   NAME_TAKEN: 'refused',
   NAMESPACE_TAKEN: 'refused',
+  REQUEST_OPEN: 'refused',
   MEMBER_TOO_OLD: 'refused',
   MEMBER_FORBIDDEN: 'refused',
   CLUSTER_DENIED: 'refused',

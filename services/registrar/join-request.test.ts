@@ -199,6 +199,16 @@ test('another key leaves the owner what it has', () => {
   expect(judgeOn(log, anAsk()).drafts).toEqual([]);
 });
 
+test('while a request waits, another key with a valid token cannot take its place', () => {
+  const log = withToken({ uses: 3 });
+  join(log);
+  expect(join(log, { agentKey: keyB })).toMatchObject({ drafts: [], refusal: { code: 'REQUEST_OPEN' } });
+  expect(log.cluster('id-1').identity?.request.key).toBe(keyA);
+  approve(log);
+  expect(types(join(log, { agentKey: keyB }).drafts)).toContain('requested');
+  expect(join(log, { agentKey: keyC }).refusal?.code).toBe('REQUEST_OPEN');
+});
+
 test('a token for other names does not open a known cluster under a name that it allows', () => {
   const log = withToken();
   join(log);

@@ -159,6 +159,21 @@ function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefin
   };
 }
 
+/**
+ * One open request a cluster: whoever holds another valid token and knows the id of a waiting cluster could else take its place
+ * in the queue under the eyes of the person who decides.
+ */
+function refuseSecondKey({ identity, decision }: ClusterRecord, agentKey: string): Refusal | undefined {
+  if (!identity || identity.state === 'left' || identity.state === 'refused') return undefined;
+  const { request } = identity;
+  const isOpen = decision?.requestId !== request.id || decision.verdict === 'held';
+  if (!isOpen || request.key === agentKey) return undefined;
+  return {
+    code: 'REQUEST_OPEN',
+    message: `another key (${request.keyFingerprint}) is already waiting for this cluster`,
+  };
+}
+
 function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   const { token, name, nowMs, reservedNames } = context;
   const { body } = ask;
@@ -176,7 +191,7 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
     nowMs,
   });
   if (byToken) return byToken;
-  const byClaim = refuseClaim(ask, context);
+  const byClaim = refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, ask.agentKey);
   if (byClaim) return byClaim;
   const byName = refuseName(body.clusterName, reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
   if (byName) return byName;

@@ -164,6 +164,10 @@ export const errorCatalogue = {
     retry: true,
     hint: 'The API server refused to take rights back; compare the rights of the provisioner with deploy/rbac.',
   },
+  REQUEST_OPEN: {
+    retry: true,
+    hint: 'If the other key is not yours, a person denies it (`rollcall deny`); then ask again.',
+  },
   MEMBER_TOO_OLD: { retry: false, hint: 'Upgrade the member cluster to Kubernetes 1.28 or newer.' },
   CLUSTER_DENIED: { retry: true, hint: 'A policy or a person denied this cluster; the reason says why.' },
   CLUSTER_REVOKED: {

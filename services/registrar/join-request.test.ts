@@ -240,6 +240,7 @@ test('a refusal is kept once for a key and reason, never over a known identity, 
   expect(join(log, old)).toMatchObject({ drafts: [], refusal: { code: 'MEMBER_TOO_OLD' } });
   expect(types(join(log, { ...old, agentKey: keyB }).drafts)).toEqual(['refused']);
   expect(types(join(log).drafts)).toEqual(['requested', 'used', 'taken']);
+  approve(log);
   expect(join(log, { ...old, agentKey: keyC })).toMatchObject({
     drafts: [],
     refusal: { code: 'MEMBER_TOO_OLD' },

@@ -166,7 +166,9 @@ function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefin
 function refuseSecondKey({ identity, decision }: ClusterRecord, agentKey: string): Refusal | undefined {
   if (!identity || identity.state === 'left' || identity.state === 'refused') return undefined;
   const { request } = identity;
-  const isOpen = decision?.requestId !== request.id || decision.verdict === 'held';
+  // The key too, because the id of a request is the agent's to choose.
+  const isDecided = decision?.requestId === request.id && decision.key === request.key;
+  const isOpen = !isDecided || decision.verdict === 'held';
   if (!isOpen || request.key === agentKey) return undefined;
   return {
     code: 'REQUEST_OPEN',

@@ -14,7 +14,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{libs,services,agent,cli,tools}/**/*.test.ts'],
+          include: ['{libs,services,agent,cli,tools,bench}/**/*.test.ts'],
           exclude: ['**/node_modules/**', '**/tests/**'],
         },
       },

@@ -3,6 +3,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { addHubCommands } from './hub-commands.ts';
 import { addMemberCommands } from './member-commands.ts';
 import { addPeopleCommands } from './people-commands.ts';
+import { addPolicyCommands } from './policy-commands.ts';
 import { addTokenCommands } from './token-commands.ts';
 
 const examples = `
@@ -29,5 +30,6 @@ export function commandTree(): Command {
   addTokenCommands(program);
   addMemberCommands(program);
   addPeopleCommands(program);
+  addPolicyCommands(program);
   return program;
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
@@ -26,10 +27,16 @@ function readText(flag: string, path: string): string {
   }
 }
 
+/** Whether flags or KUBECONFIG are about a hub that is not the embedded one of this directory. */
+function namesAnotherHub({ kubeconfig, context }: BusFlags): boolean {
+  const named = kubeconfig ?? process.env['KUBECONFIG'];
+  const own = stateFile('kubeconfig');
+  return context !== undefined || (!!named && (own === undefined || resolve(named) !== resolve(own)));
+}
+
 /** The embedded hub's own files: they are there when its API server is away. */
 function embeddedAccess(flags: BusFlags): BusAccess | undefined {
-  if (flags.kubeconfig !== undefined || flags.context !== undefined || process.env['KUBECONFIG'])
-    return undefined;
+  if (namesAnotherHub(flags)) return undefined;
   const [creds, hub, ports] = ['ops.creds', 'hub.json', 'ports.json'].map((name) => stateFile(name));
   if (!creds || !hub || !ports) return undefined;
   const { caPem } = JSON.parse(readFileSync(hub, 'utf8')) as { caPem: string };

@@ -56,7 +56,9 @@ function untilSignal(): Promise<string> {
 }
 
 function nextSteps(hub: EmbeddedHub): string {
-  const kubeconfig = relative(process.cwd(), join(hub.stateDir, 'kubeconfig'));
+  const path = join(hub.stateDir, 'kubeconfig');
+  const fromHere = relative(process.cwd(), path);
+  const kubeconfig = fromHere.startsWith('..') ? path : fromHere;
   return `
 The hub is running. In another terminal:
 

@@ -2,13 +2,18 @@ import {
   policyDeclared,
   setDeclared,
   type TokenDeclaration,
+  draft,
   tokenDeclared,
+  tokenPublished,
   foldRecord,
   tokenRecord,
+  type TokenRecord,
+  tokenWithdrawn,
   type EventDraft,
   type AggregateId,
 } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
+import { declaredTokens } from './declared-kinds.ts';
 import { decidePolicy, type WantedPolicy } from './policy-declaration.ts';
 import { decideSet } from './set-declaration.ts';
 import { stored } from './tests/builders.ts';
@@ -33,10 +38,12 @@ const aToken = (
   },
   spec: { publicKey: 'UABC', ttl: '24h', uses: 1, ...spec },
 });
-const declare = (token: TokenObject, allowEndless = false): TokenDeclaration => {
-  const wanted = readToken(token, { nowMs, allowEndless });
-  if (!wanted || !('declaration' in wanted)) throw new Error('not taken');
-  return wanted.declaration;
+const declare = (token: TokenObject, allowEndless = false): TokenDeclaration =>
+  readToken(token, { nowMs, allowEndless });
+/** A token that the hub is to make. */
+const toPublish = (spec: Partial<TokenObject['spec']> = {}): TokenObject => {
+  const { publicKey: _none, ...own } = aToken().spec;
+  return { ...aToken(), spec: { ...own, publish: true, ...spec } };
 };
 const after = (aggregate: AggregateId, ...drafts: EventDraft[]) =>
   foldRecord(
@@ -61,17 +68,102 @@ test.each([
 });
 
 test.each([
-  { name: 'ttl 0 where the hub does not allow it', token: aToken({ ttl: '0' }) },
-  { name: 'a ttl that is no duration', token: aToken({ ttl: '5m1h' }) },
-])('readToken does not take $name', ({ token }) => {
-  expect(readToken(token, { nowMs, allowEndless: false })).toHaveProperty('problem');
+  { name: 'ttl 0 where the hub does not allow it', ttl: '0', says: 'for ever' },
+  { name: 'a ttl that is no duration', ttl: '5m1h', says: 'is no duration' },
+  { name: 'a ttl of nothing', ttl: '0h', says: 'over at once' },
+  { name: 'a ttl below zero, which the schema refuses as well', ttl: '-5m', says: 'is no duration' },
+  { name: 'a ttl of more than ten years', ttl: '3654d', says: 'ten years' },
+  { name: 'a ttl that no number can hold', ttl: '99999999999999999999d', says: 'is no duration' },
+])('$name lets nobody in and says why', ({ ttl, says }) => {
+  const declaration = declare(aToken({ ttl }));
+  expect(declaration).toMatchObject({ withdrawn: true, problem: { reason: 'InvalidTtl' } });
+  expect(declaration.problem?.message).toContain(says);
+  expect(declaration).not.toHaveProperty('expiresAtMs');
 });
 
-test('a token that the hub is to make has no key yet', () => {
-  const { publicKey: _none, ...spec } = aToken().spec;
-  expect(
-    readToken({ ...aToken(), spec: { ...spec, publish: true } }, { nowMs, allowEndless: false }),
-  ).toBeUndefined();
+test.each([
+  { ttl: '7d', hours: 7 * 24 },
+  { ttl: '3653d', hours: 3653 * 24 },
+])('a ttl in days counts: $ttl', ({ ttl, hours }) => {
+  const declaration = declare(aToken({ ttl }));
+  expect(declaration).toMatchObject({ withdrawn: false, expiresAtMs: createdAtMs + hours * 3_600_000 });
+});
+
+test('a token that the hub is to make has no key yet, and stands under its object', () => {
+  expect(declare(toPublish())).toMatchObject({ publicationId: 'publish-u1' });
+  expect(declare(toPublish())).not.toHaveProperty('publicKey');
+});
+
+const publishedAs = { kind: 'token', id: 'publish-u1' } as const;
+const ofKeyId = { kind: 'token', id: 'ukey' } as const;
+const publication = { state: 'published' as const, publicKey: 'UKEY', secretUid: 's1', atMs: nowMs };
+
+/** The two aggregates of a token that the hub made, after what the decision says. */
+function publishedToken(): { record: TokenRecord; ofKey: TokenRecord } {
+  const asked = decideToken({
+    record: tokenRecord(after(publishedAs)),
+    wanted: declare(toPublish()),
+    nowMs,
+  });
+  const told = draft(
+    tokenPublished,
+    { aggregate: publishedAs, head: undefined },
+    { reason: 'Published', message: 'm', section: publication },
+  );
+  const record = tokenRecord(after(publishedAs, ...asked, told));
+  const ofKey = tokenRecord(after(ofKeyId));
+  const drafts = decideToken({ record, wanted: declare(toPublish()), nowMs, ofKey });
+  expect(drafts.map(({ aggregate }) => aggregate.id)).toEqual(['ukey']);
+  return { record, ofKey: tokenRecord(after(ofKeyId, ...drafts)) };
+}
+
+test('once its key is published, the approver declares it there too, and that is what lets clusters in', () => {
+  const { ofKey } = publishedToken();
+  expect(ofKey.declaration).toMatchObject({
+    publicKey: 'UKEY',
+    publicationId: 'publish-u1',
+    withdrawn: false,
+  });
+});
+
+test('a published token is changed and withdrawn on both of its aggregates at once', () => {
+  const both = publishedToken();
+  const changed = decideToken({ ...both, wanted: declare(toPublish({ uses: 5 })), nowMs });
+  expect(changed.map(({ aggregate }) => aggregate.id)).toEqual(['publish-u1', 'ukey']);
+  const gone = decideToken({ ...both, wanted: undefined, nowMs });
+  expect(gone.map(({ definition }) => definition)).toEqual([tokenWithdrawn, tokenWithdrawn]);
+});
+
+test('the aggregate of a key that the hub made is never decided about alone', () => {
+  const { ofKey } = publishedToken();
+  const kind = declaredTokens({ allowEndless: false, nowMs: () => nowMs });
+  expect(kind.decide(ofKey, [])).toEqual([]);
+  expect(kind.decide(ofKey, [aToken({ publicKey: 'UKEY', uses: 'unlimited' })])).toEqual([]);
+});
+
+test('a token with a mistake is declared once with it, and again without it', () => {
+  const aggregate = { kind: 'token', id: 'uabc' } as const;
+  const good = decideToken({ record: tokenRecord(after(aggregate)), wanted: declare(aToken()), nowMs });
+  const bad = decideToken({
+    record: tokenRecord(after(aggregate, ...good)),
+    wanted: declare(aToken({ ttl: '0' })),
+    nowMs,
+  });
+  expect(bad).toMatchObject([{ reason: 'TokenInvalid', section: { withdrawn: true } }]);
+  const record = tokenRecord(after(aggregate, ...good, ...bad));
+  expect(decideToken({ record, wanted: declare(aToken({ ttl: '0' })), nowMs })).toEqual([]);
+  expect(decideToken({ record, wanted: declare(aToken()), nowMs })).toMatchObject([
+    { reason: 'TokenDeclared', section: { withdrawn: false } },
+  ]);
+});
+
+test('an object that goes after its end is told as expired, not as deleted by somebody', () => {
+  const aggregate = { kind: 'token', id: 'uabc' } as const;
+  const made = decideToken({ record: tokenRecord(after(aggregate)), wanted: declare(aToken()), nowMs });
+  const record = tokenRecord(after(aggregate, ...made));
+  const endMs = createdAtMs + 86_400_000;
+  expect(decideToken({ record, wanted: undefined, nowMs: endMs })[0]?.reason).toBe('TokenExpired');
+  expect(decideToken({ record, wanted: undefined, nowMs: endMs - 1 })[0]?.reason).toBe('TokenDeleted');
 });
 
 test('of two objects with one key, the older one counts', () => {
@@ -83,17 +175,17 @@ test('of two objects with one key, the older one counts', () => {
 
 test('a token is declared once, again when it changes, and withdrawn once', () => {
   const aggregate = { kind: 'token', id: 'uabc' } as const;
-  const first = decideToken({ record: tokenRecord(after(aggregate)), wanted: declare(aToken()) });
+  const first = decideToken({ record: tokenRecord(after(aggregate)), wanted: declare(aToken()), nowMs });
   expect(first.map(({ definition }) => definition)).toEqual([tokenDeclared]);
   const record = tokenRecord(after(aggregate, ...first));
-  expect(decideToken({ record, wanted: { ...declare(aToken()), declaredAtMs: nowMs + 9 } })).toEqual([]);
-  expect(decideToken({ record, wanted: declare(aToken({ uses: 2 })) })).toHaveLength(1);
-  const gone = decideToken({ record, wanted: undefined });
+  expect(decideToken({ record, wanted: { ...declare(aToken()), declaredAtMs: nowMs + 9 }, nowMs })).toEqual([]);
+  expect(decideToken({ record, wanted: declare(aToken({ uses: 2 })), nowMs })).toHaveLength(1);
+  const gone = decideToken({ record, wanted: undefined, nowMs });
   expect(gone[0]?.section).toMatchObject({ withdrawn: true, name: 't' });
   const withdrawn = tokenRecord(after(aggregate, ...first, ...gone));
-  expect(decideToken({ record: withdrawn, wanted: undefined })).toEqual([]);
-  expect(decideToken({ record: withdrawn, wanted: declare(aToken()) })).toHaveLength(1);
-  expect(decideToken({ record: tokenRecord(after(aggregate)), wanted: undefined })).toEqual([]);
+  expect(decideToken({ record: withdrawn, wanted: undefined, nowMs })).toEqual([]);
+  expect(decideToken({ record: withdrawn, wanted: declare(aToken()), nowMs })).toHaveLength(1);
+  expect(decideToken({ record: tokenRecord(after(aggregate)), wanted: undefined, nowMs })).toEqual([]);
 });
 
 const policy = (overrides: Partial<WantedPolicy> = {}): WantedPolicy => ({

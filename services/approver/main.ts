@@ -54,6 +54,9 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
     case 'token.declared':
     case 'token.withdrawn':
       return judgeHeldOfToken(parts, event.id);
+    case 'token.published':
+      // Whoever watches the tokens declares it (`work`); nothing of a cluster follows from it.
+      return;
     default:
       return settleRevocation(parts.log, event.id, trace);
   }
@@ -109,7 +112,7 @@ async function work(
     logger,
     async handle(event) {
       await handleEvent(judging, event);
-      if (event.kind === 'token') tokens.wake(event.id);
+      if (event.type === 'published') tokens.wake(event.id);
       if (event.type === 'left') people.lookAtPredefined();
       metrics.count('rollcall_approver_events_total', { type: `${event.kind}.${event.type}` });
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { durationMs } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 
 export const configSchema = z.strictObject({
@@ -28,5 +29,9 @@ export const configSchema = z.strictObject({
     .max(100_000)
     .default(200)
     .describe('most writes per second to the API server, over all kinds'),
+  // Long enough to see tomorrow why an agent was refused today; the events keep it for ever.
+  expiredTokenKept: durationMs
+    .default(86_400_000)
+    .describe('how long the object of an expired token stays (24h)'),
 });
 export type ProjectorConfig = z.output<typeof configSchema>;

@@ -1,6 +1,8 @@
-import type { TokenRecord } from '@rollcall/shared/events';
+import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
+import type { TokenDeclaration, TokenRecord } from '@rollcall/shared/events';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
-import { conditionList, type Judged } from './condition-list.ts';
+import { asReason, conditionList, type Judged } from './condition-list.ts';
+import { codeAsReason } from './desired-request.ts';
 import { hubTime } from './hub-time.ts';
 
 export type TokenStatus = NonNullable<ClusterRegistrationToken['status']>;
@@ -8,28 +10,53 @@ export type TokenStatus = NonNullable<ClusterRegistrationToken['status']>;
 /** Fields that every use changes; they may lag. */
 export const tokenUseFields: readonly string[] = ['used', 'lastUsedBy'];
 
-function judge(record: TokenRecord, nowMs: number): Judged | undefined {
-  const { declaration, uses } = record;
-  if (!declaration) return undefined;
-  const { expiresAtMs, declaredAtMs } = declaration;
+/** What became of a token that the hub is to make, before its key is declared. */
+function judgePublication({ publication, declaration }: TokenRecord, atMs: number): Judged {
   const type = 'Ready';
-  if (expiresAtMs !== undefined && nowMs >= expiresAtMs) {
-    return { type, status: 'False', reason: 'Expired', message: 'create a new token', atMs: expiresAtMs };
-  }
-  if (uses && declaration.uses !== 'unlimited' && uses.used >= declaration.uses) {
+  const error = publication?.error;
+  if (error) {
+    const hint = isErrorCode(error.code) ? ` ${errorCatalogue[error.code].hint}` : '';
     return {
       type,
       status: 'False',
-      reason: 'UsedUp',
-      message: 'create a new token',
-      atMs: uses.lastUsedAtMs,
+      reason: codeAsReason(error.code),
+      message: `${error.message}.${hint}`,
+      atMs: publication.atMs,
     };
   }
+  const secret = `Secret "${declaration?.namespace}/${declaration?.name}"`;
+  return { type, status: 'Unknown', reason: 'Publishing', message: `the hub makes ${secret}`, atMs };
+}
+
+function judge(record: TokenRecord, declaration: TokenDeclaration, nowMs: number): Judged {
+  const { uses } = record;
+  const { expiresAtMs, declaredAtMs, problem, publicKey, uses: allowed } = declaration;
+  const type = 'Ready';
+  const status = 'False';
+  if (problem) {
+    const reason = asReason(problem.reason, 'Invalid');
+    return { type, status, reason, message: problem.message, atMs: declaredAtMs };
+  }
+  if (declaration.withdrawn) {
+    const atMs = record.lastOf.approver?.timeMs ?? nowMs;
+    const message = 'it was taken back; nobody gets in with it any more';
+    return { type, status, reason: 'Withdrawn', message, atMs };
+  }
+  if (expiresAtMs !== undefined && nowMs >= expiresAtMs) {
+    const message = `it expired at ${hubTime(expiresAtMs)}; create a new one (--ttl sets how long it lives)`;
+    return { type, status, reason: 'Expired', message, atMs: expiresAtMs };
+  }
+  if (uses && allowed !== 'unlimited' && uses.used >= allowed) {
+    const message = `it was used ${uses.used} of ${allowed} times; create a new one (--uses sets how many clusters it lets in)`;
+    return { type, status, reason: 'UsedUp', message, atMs: uses.lastUsedAtMs };
+  }
+  if (publicKey === undefined) return judgePublication(record, declaredAtMs);
   return { type, status: 'True', reason: 'Usable', message: 'clusters may ask with it', atMs: declaredAtMs };
 }
 
 /**
  * The status of a token.
+ * @param record - of its key; of a token that the hub is to make, the one on which it was asked for until there is a key
  * @returns undefined while the approver has not declared this very object
  */
 export function desiredToken(
@@ -38,12 +65,13 @@ export function desiredToken(
   nowMs: number,
 ): TokenStatus | undefined {
   const { declaration, uses, head } = record;
-  const judged = judge(record, nowMs);
-  if (!declaration || !judged || declaration.withdrawn || declaration.uid !== current.metadata.uid)
-    return undefined;
+  if (!declaration || declaration.uid !== current.metadata.uid) return undefined;
+  const judged = judge(record, declaration, nowMs);
   return {
     conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
-    expires: declaration.expiresAtMs === undefined ? 'never' : hubTime(declaration.expiresAtMs),
+    ...(declaration.problem
+      ? {}
+      : { expires: declaration.expiresAtMs === undefined ? 'never' : hubTime(declaration.expiresAtMs) }),
     used: uses?.used ?? 0,
     ...(uses ? { lastUsedBy: uses.lastUsedBy.slice(0, 63) } : {}),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
@@ -54,4 +82,18 @@ export function desiredToken(
 export function tokenEndsInMs(record: TokenRecord, nowMs: number): number | undefined {
   const endsAtMs = record.declaration?.expiresAtMs;
   return endsAtMs === undefined || endsAtMs <= nowMs ? undefined : endsAtMs - nowMs;
+}
+
+/**
+ * When the object of an expired token goes: in how many ms from now, 0 or less when it is time, undefined while it has no end
+ * or has not reached it. Its history stays in the events.
+ */
+export function tokenGoesInMs(
+  record: TokenRecord,
+  current: ClusterRegistrationToken,
+  at: { nowMs: number; keptForMs: number },
+): number | undefined {
+  const { expiresAtMs, uid } = record.declaration ?? {};
+  if (expiresAtMs === undefined || uid !== current.metadata.uid || at.nowMs < expiresAtMs) return undefined;
+  return expiresAtMs + at.keptForMs - at.nowMs;
 }

@@ -1,9 +1,10 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { policyDeclaration, tokenRecord } from '@rollcall/shared/events';
+import { policyDeclaration, type TokenRecord, tokenRecord } from '@rollcall/shared/events';
 import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
+import { tokenIdOf } from '@rollcall/shared/trust';
 import { desiredPolicy, isPolicyJudged } from './desired-policy.ts';
 import { desiredSet } from './desired-set.ts';
-import { desiredToken, tokenEndsInMs, tokenUseFields } from './desired-token.ts';
+import { desiredToken, tokenEndsInMs, tokenGoesInMs, tokenUseFields } from './desired-token.ts';
 import { statusPatch } from './difference.ts';
 import type { Pass } from './dirty-objects.ts';
 import type { KindView, KubeView } from './kube-view.ts';
@@ -22,6 +23,8 @@ export interface DeclaredTools {
   readonly view: KubeView;
   readonly writer: ObjectWriter;
   readonly nowMs: () => number;
+  /** How long the object of an expired token is kept. */
+  readonly expiredTokenKeptMs: number;
 }
 
 const shown: Pass = { isShown: true };
@@ -31,10 +34,20 @@ const slow = { firstAfterMs: 1000, intervalMs: 10_000 };
 /** How long the approver may take to declare a policy before its status says so. */
 const judgingMs = 2000;
 
-export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredTools): DeclaredProjection {
+export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjection {
+  const { log, view, writer, nowMs, expiredTokenKeptMs: keptForMs } = tools;
   const uses = createThrottle(slow);
   const counts = createThrottle(slow);
   const judging = createThrottle({ firstAfterMs: judgingMs, intervalMs: 0 });
+
+  /** Of a token that the hub made, what is known of its key, as soon as that is declared. */
+  async function readToken(id: string): Promise<TokenRecord> {
+    const record = tokenRecord(await log.read({ kind: 'token', id }));
+    const { publicKey } = record.publication ?? {};
+    if (publicKey === undefined) return record;
+    const ofKey = tokenRecord(await log.read({ kind: 'token', id: tokenIdOf(publicKey) }));
+    return ofKey.declaration ? ofKey : record;
+  }
 
   async function writeStatus<T extends KubeObject>(
     kind: KindView<T>,
@@ -53,12 +66,18 @@ export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredT
 
   return {
     async token(id) {
-      const record = tokenRecord(await log.read({ kind: 'token', id }));
+      const record = await readToken(id);
       const { declaration } = record;
       const object = declaration && view.tokens.get(`${declaration.namespace}/${declaration.name}`);
+      if (!object) return shown;
       const now = nowMs();
-      const status = object && desiredToken(record, object, now);
-      if (!object || !status) return shown;
+      const goesInMs = tokenGoesInMs(record, object, { nowMs: now, keptForMs });
+      if (goesInMs !== undefined && goesInMs <= 0) {
+        await writer.remove(view.tokens, object);
+        return shown;
+      }
+      const status = desiredToken(record, object, now);
+      if (!status) return shown;
       const pass = await writeStatus(view.tokens, object, {
         status,
         // The first status, and every end of a token, are shown at once.
@@ -66,7 +85,7 @@ export function createDeclaredProjection({ log, view, writer, nowMs }: DeclaredT
           fields.every((field) => tokenUseFields.includes(field)) ? uses.waitMs(id, now) : 0,
         wrote: () => uses.wrote(id, now),
       });
-      return { ...pass, againInMs: pass.againInMs ?? tokenEndsInMs(record, now) };
+      return { ...pass, againInMs: pass.againInMs ?? tokenEndsInMs(record, now) ?? goesInMs };
     },
 
     async policy(id) {

@@ -34,7 +34,7 @@ export interface Projection {
 export interface ProjectionParts {
   readonly client: KubeClient;
   readonly facts: FactStore;
-  readonly config: Pick<ProjectorConfig, 'settleMs' | 'joinSettleMs' | 'writesPerSecond'>;
+  readonly config: Pick<ProjectorConfig, 'settleMs' | 'joinSettleMs' | 'writesPerSecond' | 'expiredTokenKept'>;
   /** Ends the watches. */
   readonly signal: AbortSignal;
 }
@@ -63,7 +63,13 @@ export function createProjection(context: ServiceContext, parts: ProjectionParts
     settleMs: { undecided: config.settleMs, joining: config.joinSettleMs },
     mark: (clusterId) => dirty.mark(clusterKey(clusterId)),
   });
-  const declared = createDeclaredProjection({ log, view, writer, nowMs: Date.now });
+  const declared = createDeclaredProjection({
+    log,
+    view,
+    writer,
+    nowMs: Date.now,
+    expiredTokenKeptMs: config.expiredTokenKept,
+  });
   const passes = { cluster, token: declared.token, policy: declared.policy, set: declared.set };
   const dirty: DirtyObjects = createDirtyObjects({
     concurrency,

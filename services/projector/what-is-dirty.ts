@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import type { StoredEvent } from '@rollcall/shared/events';
+import { publicationIdOf, type StoredEvent } from '@rollcall/shared/events';
 import { labels } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { tokenIdOf } from '@rollcall/shared/trust';
@@ -57,8 +57,9 @@ export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
   });
   view.requests.onForeignChange(({ object }) => dirty.mark(clusterKey(object.spec.clusterId)));
   view.tokens.onForeignChange(({ object }) => {
-    if (object.spec.publicKey !== undefined)
-      dirty.mark(tokenKey(tokenIdOf(object.spec.publicKey)), 'background');
+    const { publicKey } = object.spec;
+    const id = publicKey === undefined ? publicationIdOf(object.metadata.uid) : tokenIdOf(publicKey);
+    dirty.mark(tokenKey(id), 'background');
   });
   view.policies.onForeignChange(({ object }) => dirty.mark(policyKey(object.metadata.name), 'background'));
   view.sets.onForeignChange(({ object }) => dirty.mark(setKey(object.metadata.name), 'background'));

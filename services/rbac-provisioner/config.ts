@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { durationMs } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 
 export const configSchema = z.strictObject({
@@ -16,5 +17,9 @@ export const configSchema = z.strictObject({
     .describe(
       'further namespace names that no cluster may have, comma-separated; default, kube-* and rollcall-* never',
     ),
+  // A published Secret outlives its token by this at most; the token itself is refused from its end on.
+  expirySweep: durationMs
+    .default(30_000)
+    .describe('how often to look for published tokens that have expired (30s)'),
 });
 export type Config = z.output<typeof configSchema>;

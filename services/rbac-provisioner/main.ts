@@ -1,8 +1,11 @@
 import { consumeEvents } from '@rollcall/shared/decisions';
+import { createEventId, type EventDraft, type StoredEvent } from '@rollcall/shared/events';
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { readIdentity, rollcallVersion, type RunningService, runService } from '@rollcall/shared/service';
 import { bringAccessAbout } from './bring-access-about.ts';
 import type { Config } from './config.ts';
+import { bringPublicationAbout } from './publish-token.ts';
+import { watchExpiries } from './watch-expiries.ts';
 
 export { configSchema } from './config.ts';
 
@@ -26,23 +29,39 @@ export async function start(config: Config): Promise<RunningService> {
     metrics: metricNames,
     async work({ nc, log, logger, metrics }) {
       const world = { log, kube, reservedNames: config.reservedNames, nowMs: Date.now };
+      function tell(drafts: readonly EventDraft[]): void {
+        for (const { definition, aggregate, reason } of drafts) {
+          const { kind, id } = aggregate;
+          const isCluster = kind === 'cluster';
+          metrics.count('rollcall_provisioner_events_total', { type: definition.type });
+          const about = isCluster ? { clusterId: id } : { object: `${kind}/${id}` };
+          const fields = { ...about, reason, state: definition.type };
+          const what = isCluster ? 'access of a cluster' : 'Secret of a token';
+          if (definition.type.endsWith('-failed')) logger.warn(fields, `${what} cannot be made`);
+          else logger.info(fields, `${what} changed`);
+        }
+      }
+      async function bringAbout(event: StoredEvent): Promise<readonly EventDraft[]> {
+        if (event.kind === 'cluster') return bringAccessAbout(world, event);
+        const { id, correlation, traceparent } = event;
+        return bringPublicationAbout(world, id, { correlation, traceparent });
+      }
       const consumption = await consumeEvents(nc, {
         service: 'rbac-provisioner',
         logger,
-        async handle(event) {
-          for (const told of await bringAccessAbout(world, event)) {
-            metrics.count('rollcall_provisioner_events_total', { type: told.definition.type });
-            const fields = { clusterId: event.id, reason: told.reason, state: told.definition.type };
-            if (told.definition.type === 'provisioning-failed')
-              logger.warn(fields, 'access of a cluster cannot be made');
-            else logger.info(fields, 'access of a cluster changed');
-          }
-        },
+        handle: async (event) => tell(await bringAbout(event)),
         onDead: () => metrics.count('rollcall_provisioner_dead_total'),
+      });
+      const expiries = watchExpiries({
+        log,
+        logger,
+        everyMs: config.expirySweep,
+        nowMs: Date.now,
+        lookAt: (id) => bringPublicationAbout(world, id, { correlation: createEventId(Date.now()) }),
       });
       return {
         async drain() {
-          await consumption.drain();
+          await Promise.all([consumption.drain(), expiries.drain()]);
           kube.close();
         },
       };

@@ -122,12 +122,9 @@ test('no other document has commands that nobody runs', () => {
   expect(others.filter((path) => shellBlocks(readDocument(path)).length > 0)).toEqual([]);
 });
 
-test.each(toRun)('$script', async ({ script }) => {
-  const {
-    prints,
-    staysRunning = false,
-    printsLater = [],
-  }: Expectation = expected[firstLine(script)] ?? { prints: [] };
+const named = toRun.map(({ script }) => ({ command: firstLine(script), script }));
+test.each(named)('$command', async ({ command, script }) => {
+  const { prints, staysRunning = false, printsLater = [] }: Expectation = expected[command] ?? { prints: [] };
   const shell = start(script);
   if (staysRunning) {
     running.push({ shell, printsLater });
@@ -141,7 +138,10 @@ test.each(toRun)('$script', async ({ script }) => {
 
 test('what follows events has shown them', async () => {
   for (const { shell, printsLater } of running) {
-    for (const pattern of printsLater) await shell.untilPrinted(pattern);
+    for (const pattern of printsLater) {
+      await shell.untilPrinted(pattern);
+      expect(shell.output()).toMatch(pattern);
+    }
   }
 });
 

@@ -112,6 +112,7 @@ export class DurableConsumer {
       if (next.kind === 'bury') {
         const what = `${replica.life.name} gives event ${stored.sequence} up: ${String(thrown)}`;
         this.#world.fail(new Violation('no event ends as a dead letter', what));
+        return;
       }
       this.#deliverAfter(next.delayMs, delivery);
     } finally {

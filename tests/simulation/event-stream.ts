@@ -35,10 +35,10 @@ const nameOf = ({ kind, id }: AggregateId) => `${kind}.${id}`;
 export class EventStream {
   readonly stored: Stored[] = [];
   readonly #newestOf = new Map<string, Map<string, Stored>>();
-  readonly #onStored: (stored: Stored) => void;
+  readonly #onAppended: (batch: readonly Stored[]) => void;
 
-  constructor(onStored: (stored: Stored) => void) {
-    this.#onStored = onStored;
+  constructor(onAppended: (batch: readonly Stored[]) => void) {
+    this.#onAppended = onAppended;
   }
 
   /** @returns false: somebody was faster, and nothing was stored */
@@ -46,7 +46,7 @@ export class EventStream {
     for (const { filter, expectedSequence } of events) {
       if (this.#lastUnder(filter) !== expectedSequence) return false;
     }
-    for (const { subject, headers, body } of events) {
+    const batch = events.map(({ subject, headers, body }) => {
       const sequence = this.stored.length + 1;
       const event = decodeEvent({ subject, sequence, header: (name) => headers[name] ?? '', data: body });
       const stored = { sequence, subject, headers, body, event };
@@ -54,8 +54,9 @@ export class EventStream {
       let newest = this.#newestOf.get(nameOf(event));
       if (!newest) this.#newestOf.set(nameOf(event), (newest = new Map()));
       newest.set(event.type, stored);
-      this.#onStored(stored);
-    }
+      return stored;
+    });
+    this.#onAppended(batch);
     return true;
   }
 

@@ -2,7 +2,7 @@ import type { Random } from './random.ts';
 
 /** How often each fault strikes where it could, while it is switched on. */
 const rates = {
-  'crash.registrar': 0.02,
+  'crash.registrar': 0.008,
   'crash.approver': 0.008,
   'crash.rbac-provisioner': 0.02,
   'crash.heartbeat': 0.02,
@@ -57,7 +57,7 @@ export interface Faults {
 export function createFaults(random: Random, counts: Map<FaultKind, number>): Faults {
   const none = random.chance(0.08);
   const share = new Map(
-    faultKinds.map((kind) => [kind, none || random.chance(0.5) ? 0 : rates[kind] * random.pick([0.5, 1, 3])]),
+    faultKinds.map((kind) => [kind, none || random.chance(0.5) ? 0 : rates[kind] * random.pick([0.3, 1, 2])]),
   );
   let isOver = false;
   return {

@@ -1,6 +1,7 @@
 import { Agents } from './agents.ts';
 import { Chronicle } from './chronicle.ts';
 import type { FaultKind } from './faults.ts';
+import { hubSecrets } from './nats-account.ts';
 import { People } from './people.ts';
 import { replayDifferences } from './replay.ts';
 import { whatIsNotSettled } from './settled-world.ts';
@@ -28,6 +29,9 @@ export function modeOf(seed: number): Mode {
   return seed % 2 === 0 ? 'liveness' : 'safety';
 }
 
+// Once, before the first seed: else that one would be another one than when it is run alone later.
+hubSecrets();
+
 /** Lives through one seed. The same seed gives the same history. */
 export async function runSeed(
   seed: number,
@@ -35,7 +39,7 @@ export async function runSeed(
 ): Promise<SeedResult> {
   const mode = modeOf(seed);
   const chronicle = new Chronicle((violation) => world.fail(violation));
-  const world = new World({ seed, ...options, onStored: (stored) => chronicle.stored(world, stored) });
+  const world = new World({ seed, ...options, onAppended: (batch) => chronicle.appended(world, batch) });
   enterWorld(world.scheduler, world.random);
   world.kube.onChange = (plural, object, type) => chronicle.changed(world, plural, object, type);
   const { scheduler, random } = world;
@@ -62,7 +66,7 @@ export async function runSeed(
     let open: string[] = [];
     do {
       await runUntil(scheduler.nowMs + lookEveryMs);
-      open = world.violation ? [] : whatIsNotSettled(world, agents);
+      open = world.violation ? [] : await whatIsNotSettled(world, agents);
     } while (open.length > 0 && scheduler.nowMs < giveUpMs);
     if (open.length > 0) world.fail(new Violation('it converges', open.join('; ')));
   }

@@ -5,7 +5,9 @@ import type { Metrics } from '@rollcall/shared/service';
 import { handleEvent } from '../../services/approver/main.ts';
 import { declaredPolicies, declaredSets, declaredTokens } from '../../services/approver/declared-kinds.ts';
 import { declareObjects } from '../../services/approver/declare-objects.ts';
+import { everyMinute } from '../../services/approver/every-minute.ts';
 import { createFleetView } from '../../services/approver/fleet-view.ts';
+import { judgeAsTimePasses } from '../../services/approver/judge-requests.ts';
 import { hearPeople } from '../../services/approver/hear-people.ts';
 import { createProjection } from '../../services/projector/projection.ts';
 import {
@@ -87,7 +89,7 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
   };
   const people = hearPeople({ log, client, logger, signal, fence, heartbeat, nowMs });
   const declaring = { log, client, logger, signal, nowMs };
-  declareObjects(declaring, declaredTokens({ allowEndless: false, logger, nowMs }));
+  const tokens = declareObjects(declaring, declaredTokens({ allowEndless: false, nowMs }));
   declareObjects(declaring, declaredPolicies(logger));
   declareObjects(declaring, declaredSets);
   const evaluator = createPolicyEvaluator(world, replica);
@@ -100,14 +102,22 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
     heartbeat,
     nowMs,
   };
-  replica.consumer = createConsumer({ handle: (event) => handleEvent(judging, event) });
+  everyMinute(() => judgeAsTimePasses(judging), logger);
+  replica.consumer = createConsumer({
+    async handle(event) {
+      await handleEvent(judging, event);
+      if (event.type === 'published') tokens.wake(event.id);
+      if (event.type === 'left') people.lookAtPredefined();
+    },
+  });
 }
 
 function startProvisioner(world: World, replica: Replica, log: EventLog): void {
   const parts = { log, kube: connectKube(world, replica), reservedNames, nowMs: Date.now };
   replica.consumer = createConsumer({
     async handle(event) {
-      await bringAccessAbout(parts, event);
+      // Nobody here has the hub make a token.
+      if (event.kind === 'cluster') await bringAccessAbout(parts, event);
     },
   });
 }

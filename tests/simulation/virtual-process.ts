@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import nodeCrypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
-import type { Random } from './random.ts';
+import { createRandom, type Random } from './random.ts';
 import type { Life, Scheduler, Task } from './scheduler.ts';
 import { installStandInKeys } from './stand-in-keys.ts';
 
@@ -19,6 +19,10 @@ let current: { scheduler: Scheduler; random: Random } | undefined;
 export function enterWorld(scheduler: Scheduler, random: Random): void {
   current = { scheduler, random };
 }
+
+/** What is made once, before the first seed. */
+const outside = createRandom(0);
+const randomNow = (): Random => current?.random ?? outside;
 
 function world() {
   if (!current) throw new Error('there is no simulated world yet');
@@ -74,7 +78,8 @@ function delayVirtually(
 
 function virtualBytes(length: number): Buffer {
   const bytes = Buffer.alloc(length);
-  for (let at = 0; at < length; at++) bytes[at] = world().random.int(0, 255);
+  const random = randomNow();
+  for (let at = 0; at < length; at++) bytes[at] = Math.floor(random.next() * 256);
   return bytes;
 }
 
@@ -83,9 +88,9 @@ function virtualBytes(length: number): Buffer {
  * take nine tenths of the time). For a process that does nothing else: it cannot be undone.
  */
 export function virtualizeProcess(): void {
-  Date.now = () => Math.floor(world().scheduler.nowMs + (lives.getStore()?.skewMs ?? 0));
-  performance.now = () => world().scheduler.nowMs;
-  Math.random = () => world().random.next();
+  Date.now = () => Math.floor((current?.scheduler.nowMs ?? 0) + (lives.getStore()?.skewMs ?? 0));
+  performance.now = () => current?.scheduler.nowMs ?? 0;
+  Math.random = () => randomNow().next();
   Object.assign(globalThis, {
     setTimeout: setVirtualTimeout,
     clearTimeout: clearVirtualTimeout,

@@ -20,7 +20,7 @@ export interface WorldOptions {
   readonly counts: Map<FaultKind, number>;
   /** Keeps the history of the seed in words. */
   readonly print: boolean;
-  onStored(stored: Stored): void;
+  onAppended(batch: readonly Stored[]): void;
 }
 
 /** Everything there is in one seed. */
@@ -51,12 +51,10 @@ export class World {
     this.faults = createFaults(this.random, options.counts);
     this.kube = new KubeServer(this.scheduler);
     this.#print = options.print;
-    this.stream = new EventStream((stored) => {
-      this.note(this.writing?.life.name ?? '?', () => describe(stored));
-      options.onStored(stored);
-      for (const consumer of this.#consumers.values()) consumer.stored(stored);
-      const { kind, id: clusterId, type, eventId } = stored.event;
-      if (kind === 'cluster') this.tellAll('heartbeat', { kind: 'event', clusterId, type, eventId });
+    this.stream = new EventStream((batch) => {
+      for (const stored of batch) this.note(this.writing?.life.name ?? '?', () => describe(stored));
+      options.onAppended(batch);
+      for (const stored of batch) this.#tell(stored);
     });
   }
 
@@ -68,6 +66,12 @@ export class World {
       const replicas = this.random.pick([1, 1, 2, 2, 3]);
       for (let count = 0; count < replicas; count++) this.#startReplica(service);
     }
+  }
+
+  #tell(stored: Stored): void {
+    for (const consumer of this.#consumers.values()) consumer.stored(stored);
+    const { kind, id: clusterId, type, eventId } = stored.event;
+    if (kind === 'cluster') this.tellAll('heartbeat', { kind: 'event', clusterId, type, eventId });
   }
 
   #startReplica(service: ServiceName): void {

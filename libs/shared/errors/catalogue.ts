@@ -5,6 +5,10 @@
 export const errorCatalogue = {
   // What a person typed
   USAGE: { retry: false, hint: 'Run the same command with --help to see what it takes.' },
+  POLICY_INVALID: {
+    retry: false,
+    hint: 'Correct what is shown; docs/policy-guide.md says what an expression can read. The hub keeps the last good version in force.',
+  },
   HUB_MISSING: {
     retry: false,
     hint: 'Check --kubeconfig and --context, or start a hub here with `rollcall up`.',

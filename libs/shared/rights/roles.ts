@@ -29,6 +29,7 @@ export const consumedEvents = {
     'policy.*.withdrawn',
     'token.*.declared',
     'token.*.withdrawn',
+    'token.*.published',
     // Its own: what ends in `revoked` must do so even if it stops in between.
     'cluster.*.approved',
     'cluster.*.denied',

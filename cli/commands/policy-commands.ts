@@ -1,0 +1,51 @@
+import { type Command, Option } from 'commander';
+import type { ExplainFlags } from '../policy/explain-policy.ts';
+import type { TryFlags } from '../policy/try-policy.ts';
+import { withHub } from './common-flags.ts';
+
+const examples = `
+Examples:
+  rollcall policy check policies.yaml                  what the hub would say of it, without a hub
+  rollcall policy explain edge-1                       each rule, what it read, what it gave, which one decided
+  rollcall policy try policies.yaml --since 30d        what would have been decided differently`;
+
+function withHistoryFlags(command: Command): Command {
+  return withHub(command)
+    .option('--creds <file>', 'bus credentials (default: .rollcall/ops.creds, else Secret rollcall-ops)')
+    .option('--server <host:port>', 'address of the hub, with --creds and --ca-file')
+    .option('--ca-file <file>', "the hub's CA certificate (PEM)")
+    .addOption(new Option('-o, --output <format>', 'how to show it').choices(['text', 'json']));
+}
+
+export function addPolicyCommands(program: Command): void {
+  const policy = program
+    .command('policy')
+    .description('check approval policies, explain decisions, try changes')
+    .addHelpText('after', examples);
+
+  policy
+    .command('check')
+    .description('say what is wrong with ApprovalPolicies in files; needs no hub')
+    .argument('<files...>', 'YAML, with one or more objects')
+    .action(async (files: string[]) => {
+      const { checkPolicies } = await import('../policy/check-policy.ts');
+      await checkPolicies(files);
+    });
+
+  withHistoryFlags(policy.command('explain'))
+    .description('say what each rule gave for a request, then and now')
+    .argument('<id|name>', 'as `rollcall get requests` shows it')
+    .action(async (target: string, flags: ExplainFlags) => {
+      const { explainRequest } = await import('../policy/explain-policy.ts');
+      await explainRequest(target, flags);
+    });
+
+  withHistoryFlags(policy.command('try'))
+    .description('judge past requests by changed policies, and say what would have been decided differently')
+    .argument('<file>', 'policies that take the place of those in force with the same names')
+    .option('--since <when>', 'requests not older than a duration (30d) or a time (RFC 3339)', '30d')
+    .action(async (file: string, flags: TryFlags) => {
+      const { tryPolicyFile } = await import('../policy/try-policy.ts');
+      await tryPolicyFile(file, flags);
+    });
+}

@@ -1,0 +1,95 @@
+import { policyProblems, policyWarnings } from '@rollcall/approver/policy';
+import { RollcallError } from '@rollcall/shared/errors';
+import { printResult, say } from '../output.ts';
+import { printable, printableLines } from '../printable.ts';
+import { type FilePolicy, type FileProblem, type PolicyFile, readPolicyFile } from './policy-file.ts';
+import { tryOut } from './trial.ts';
+
+export interface Finding extends FileProblem {
+  readonly severity: 'error' | 'warning';
+}
+
+/** What is wrong with the policies of a file, and what most likely is not meant; in the order of the file. */
+export async function findingsOf(file: PolicyFile): Promise<Finding[]> {
+  const findings: Finding[] = file.problems.map((problem) => ({ ...problem, severity: 'error' }));
+  const names = new Set<string>();
+  for (const policy of file.policies) {
+    findings.push(...(await policyFindings(policy)));
+    if (names.has(policy.name))
+      findings.push({
+        severity: 'error',
+        message: `two policies are called "${policy.name}"`,
+        ...policy.placeOf(policy.rules[0]?.name ?? '', { line: 1, column: 1 }),
+      });
+    names.add(policy.name);
+  }
+  return findings.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}
+
+async function policyFindings({ rules, placeOf }: FilePolicy): Promise<Finding[]> {
+  const at = (rule: string, message: string, place = { line: 1, column: 1 }) => {
+    const { note, ...where } = placeOf(rule, place);
+    return { ...where, message: `rule "${rule}": ${message}${note}` };
+  };
+  const problems = policyProblems(rules);
+  if (problems.length > 0)
+    return problems.map(({ rule, message, ...place }) => ({
+      ...at(rule, message, place),
+      severity: 'error',
+    }));
+  const tooSlow = await tryOut(rules);
+  const errors = [...tooSlow].map(([rule, message]) => ({ ...at(rule, message), severity: 'error' as const }));
+  const warnings = policyWarnings(rules)
+    // What was seen to be slow is not guessed as well.
+    .filter(({ rule, reason }) => reason !== 'SlowPattern' || !tooSlow.has(rule))
+    .map(({ rule, reason, message }) => ({ ...at(rule, `${message} (${reason})`), severity: 'warning' as const }));
+  return [...errors, ...warnings];
+}
+
+const longestExcerpt = 120;
+
+/** As compilers say it: place, what is wrong, the line, and a caret below the place. */
+export function findingText(path: string, lines: readonly string[], finding: Finding): string {
+  const { line, column, severity, message } = finding;
+  const source = lines[line - 1] ?? '';
+  const from = column > longestExcerpt - 20 ? column - 20 : 0;
+  const excerpt = source.slice(from, from + longestExcerpt).replaceAll('\t', ' ');
+  const head = `${path}:${line}:${column}: ${severity}: ${printable(message)}`;
+  return [head, `    ${printableLines(excerpt)}`, `    ${' '.repeat(column - 1 - from)}^`].join('\n');
+}
+
+/**
+ * Reads a file and says what is wrong with it.
+ * @returns its policies, none of which has a mistake
+ * @throws RollcallError USAGE, POLICY_INVALID
+ */
+export async function readGoodPolicies(path: string): Promise<readonly FilePolicy[]> {
+  const file = readPolicyFile(path);
+  const findings = await findingsOf(file);
+  for (const finding of findings) say(findingText(path, file.lines, finding));
+  const { length } = findings.filter(({ severity }) => severity === 'error');
+  if (length > 0)
+    throw new RollcallError('POLICY_INVALID', `"${path}" has ${length} ${length === 1 ? 'mistake' : 'mistakes'}`);
+  if (file.others.length > 0) say(`${path}: not looked at: ${[...new Set(file.others)].join(', ')}`);
+  if (file.policies.length === 0)
+    throw new RollcallError('POLICY_INVALID', `"${path}" has no ApprovalPolicy`);
+  return file.policies;
+}
+
+/**
+ * `rollcall policy check`: what the hub would say of these files, without a hub.
+ * @throws RollcallError USAGE, POLICY_INVALID
+ */
+export async function checkPolicies(paths: readonly string[]): Promise<void> {
+  let first: unknown;
+  for (const path of paths) {
+    try {
+      const policies = await readGoodPolicies(path);
+      const rules = policies.reduce((count, policy) => count + policy.rules.length, 0);
+      printResult(`${path}: policies ${policies.length}, rules ${rules}: good`);
+    } catch (thrown) {
+      first ??= thrown;
+    }
+  }
+  if (first !== undefined) throw first;
+}

@@ -1,0 +1,26 @@
+import {
+  evaluatePolicies,
+  judge,
+  type Judgement,
+  type PolicyEvaluator,
+  type PolicyInForce,
+  type PolicyOutcome,
+} from '@rollcall/approver/policy';
+import { deadlineMs } from './trial.ts';
+import type { PastRequest } from './past-requests.ts';
+
+export interface PastJudgement {
+  readonly outcome: PolicyOutcome;
+  /** Undefined: there was nothing for a policy to decide (the cluster was banned, for example). */
+  readonly judgement: Judgement | undefined;
+}
+
+/** Judges as the approver does, by the same rules in the same worker. */
+export async function judgePast(
+  evaluator: PolicyEvaluator,
+  policies: readonly PolicyInForce[],
+  { identity, previous, input }: Pick<PastRequest, 'identity' | 'previous' | 'input'>,
+): Promise<PastJudgement> {
+  const outcome = await evaluatePolicies({ evaluator, deadlineMs }, policies, input);
+  return { outcome, judgement: judge({ identity, previous, outcome }) };
+}

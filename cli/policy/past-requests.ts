@@ -1,0 +1,98 @@
+import {
+  decidingFilters,
+  FleetTally,
+  knownOtherKey,
+  mergedScan,
+  policyInput,
+  type PolicyInput,
+} from '@rollcall/approver/policy';
+import type { EventLog } from '@rollcall/shared/bus';
+import type { RollcallError } from '@rollcall/shared/errors';
+import { type Decision, type Identity, type StoredEvent, type TokenDeclaration } from '@rollcall/shared/events';
+
+/** A request as it stood when it was first decided, or as it stands at the end of the history. */
+export interface PastRequest {
+  readonly identity: Identity;
+  /** What had been decided about the cluster before. */
+  readonly previous: Decision | undefined;
+  /** What was decided; undefined: nothing yet. */
+  readonly then: StoredEvent | undefined;
+  /** Hub time of that decision, else of the request. */
+  readonly atMs: number;
+  readonly input: PolicyInput;
+}
+
+/** What is decided about a past request instead; it counts in the fleet from then on. */
+export type Instead = Pick<Decision, 'verdict' | 'clusterSet'> & { readonly policy: string | undefined };
+
+const firstDecisions = new Set(['approved', 'held', 'denied']);
+
+/** Reads the history in order and gives each request to `judge` at the moment of its first decision. */
+export async function replayRequests(options: {
+  log: Pick<EventLog, 'scan'>;
+  fromMs: number;
+  onSkip(error: RollcallError): void;
+  /** Whether policies read the counts of the fleet. */
+  readsFleet: boolean;
+  judge(past: PastRequest): Promise<Instead | undefined>;
+}): Promise<void> {
+  const { log, fromMs, onSkip, judge } = options;
+  const tally = new FleetTally();
+  const tokens = new Map<string, TokenDeclaration>();
+  const decisions = new Map<string, Decision>();
+  const open = new Map<string, Identity>();
+  /** Requests that were decided otherwise: what policies decided later on is not what would have been. */
+  const replaced = new Set<string>();
+
+  async function ask(identity: Identity, then: StoredEvent | undefined): Promise<Instead | undefined> {
+    const { request, clusterId } = identity;
+    const previous = decisions.get(clusterId);
+    const decided = then?.section as Decision | undefined;
+    const atMs = decided?.decidedAtMs ?? request.requestedAtMs;
+    const context = {
+      token: tokens.get(request.tokenId),
+      keyChanged: knownOtherKey(identity, previous) !== undefined,
+      fleet: options.readsFleet ? tally.counts(atMs) : undefined,
+      nowMs: atMs,
+    };
+    return judge({ identity, previous, then, atMs, input: policyInput(identity, context) });
+  }
+
+  async function decided(event: StoredEvent): Promise<void> {
+    const section = event.section as Decision;
+    const identity = open.get(event.id);
+    const isFirst = firstDecisions.has(event.type) && identity?.request.id === section.requestId;
+    const instead = isFirst && identity ? await ask(identity, event) : undefined;
+    if (isFirst) open.delete(event.id);
+    if (instead && section.requestId !== undefined) {
+      replaced.add(section.requestId);
+      tally.add(asDecided(event, section, instead));
+    } else if (event.by?.policy === undefined || !replaced.has(section.requestId ?? '')) tally.add(event);
+    decisions.set(event.id, section);
+  }
+
+  for await (const event of mergedScan(log, { filters: decidingFilters, onSkip }).next()) {
+    if (event.kind === 'token') tokens.set(event.id, event.section as TokenDeclaration);
+    const isDecision = event.kind === 'cluster' && event.definition.writer === 'approver';
+    if (isDecision) await decided(event);
+    else tally.add(event);
+    if (event.type === 'requested' && event.timeMs >= fromMs) open.set(event.id, event.section as Identity);
+  }
+  for (const identity of open.values()) await ask(identity, undefined);
+}
+
+/** The event as it would have been, as far as counts follow from it. */
+function asDecided(event: StoredEvent, section: Decision, { verdict, clusterSet, policy }: Instead): StoredEvent {
+  const { approvedKey: _in, clusterSet: _set, ...rest } = section;
+  return {
+    ...event,
+    type: verdict,
+    by: policy === undefined ? { service: 'approver' } : { policy },
+    section: {
+      ...rest,
+      verdict,
+      ...(verdict === 'approved' ? { approvedKey: section.key } : {}),
+      ...(clusterSet === undefined ? {} : { clusterSet }),
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import type { PolicyRule } from '@rollcall/approver/policy';
+import { RollcallError } from '@rollcall/shared/errors';
+import { apiVersion, approvalPolicy } from '@rollcall/shared/resources';
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml';
+import { type FilePlace, placeInFile } from './place-in-file.ts';
+
+/** A mistake, and where it stands in the file; line and column count from 1. */
+export interface FileProblem extends FilePlace {
+  readonly message: string;
+}
+
+/** One ApprovalPolicy of a file. */
+export interface FilePolicy {
+  readonly name: string;
+  readonly rules: readonly PolicyRule[];
+  /** Where a place within an expression stands in the file. */
+  placeOf(rule: string, place: { line: number; column: number }): FilePlace & { note: string };
+}
+
+export interface PolicyFile {
+  readonly lines: readonly string[];
+  readonly policies: readonly FilePolicy[];
+  readonly problems: readonly FileProblem[];
+  /** Kinds of the other objects in the file. */
+  readonly others: readonly string[];
+}
+
+/** More is no file of policies; the API server takes 1.5 MiB an object. */
+const maxFileBytes = 8 * 1024 * 1024;
+
+/** @throws RollcallError USAGE where the file cannot be read or is too large */
+export function readPolicyFile(path: string): PolicyFile {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new RollcallError('USAGE', `cannot read "${path}"`, { cause });
+  }
+  if (Buffer.byteLength(text) > maxFileBytes)
+    throw new RollcallError('USAGE', `"${path}" is larger than ${maxFileBytes} bytes`);
+  return parsePolicyFile(text);
+}
+
+type Path = readonly (string | number)[];
+
+export function parsePolicyFile(text: string): PolicyFile {
+  const counter = new LineCounter();
+  const problems: FileProblem[] = [];
+  const policies: FilePolicy[] = [];
+  const others: string[] = [];
+  const at = (offset: number): FilePlace => {
+    const { line, col } = counter.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const documents = parseAllDocuments(text, { lineCounter: counter });
+  for (const document of Array.isArray(documents) ? documents : []) {
+    for (const error of document.errors)
+      problems.push({ ...at(error.pos[0]), message: error.message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '' });
+    if (document.errors.length > 0 || document.contents === null) continue;
+    const content: unknown = document.toJS({ maxAliasCount: 100 });
+    const { kind } = (content ?? {}) as { kind?: unknown };
+    if (kind !== approvalPolicy.kind) {
+      if (typeof kind === 'string') others.push(kind);
+      else problems.push({ ...at(offsetOf(document, [])), message: 'there is no kind: expected ApprovalPolicy' });
+      continue;
+    }
+    const found = shapeProblems(document, content as Record<string, unknown>);
+    problems.push(...found.map(({ path, message, atKey }) => ({ ...at(offsetOf(document, path, atKey)), message })));
+    if (found.length > 0) continue;
+    const { metadata, spec } = content as { metadata: { name: string }; spec: { rules: PolicyRule[] } };
+    const { name } = metadata;
+    policies.push({
+      name,
+      rules: spec.rules,
+      placeOf(rule, place) {
+        const index = spec.rules.findIndex((one) => one.name === rule);
+        const node = nodeAt(document, ['spec', 'rules', index, 'when']);
+        return isScalar(node) ? placeInFile(text, node, place, at) : { ...at(0), note: '' };
+      },
+    });
+  }
+  return { lines: text.split(/\r?\n/), policies, problems, others };
+}
+
+interface ShapeProblem {
+  readonly path: Path;
+  readonly message: string;
+  /** The key is wrong, not its value. */
+  readonly atKey?: boolean;
+}
+
+/** What the API server refuses, or drops without a word: fields that do not exist. */
+function shapeProblems(document: Document, content: Record<string, unknown>): ShapeProblem[] {
+  const { shape } = approvalPolicy.spec;
+  const ruleShape = shape.rules.element.shape;
+  const problems = [
+    ...unknownKeys(document, [], ['apiVersion', 'kind', 'metadata', 'spec', 'status']),
+    ...unknownKeys(document, ['spec'], Object.keys(shape)),
+  ];
+  if (content['apiVersion'] !== apiVersion)
+    problems.push({ path: ['apiVersion'], message: `expected apiVersion ${apiVersion}` });
+  const name = (content['metadata'] as { name?: unknown } | undefined)?.name;
+  if (!ruleShape.name.safeParse(name).success)
+    problems.push({
+      path: ['metadata', 'name'],
+      message: 'expected metadata.name of a-z, 0-9 and -, at most 63 characters',
+    });
+  const rules = nodeAt(document, ['spec', 'rules']);
+  const seen = new Set<string>();
+  for (const index of isSeq(rules) ? rules.items.keys() : []) {
+    const path = ['spec', 'rules', index];
+    problems.push(...unknownKeys(document, path, Object.keys(ruleShape)));
+    const ruleName = document.getIn([...path, 'name']);
+    if (typeof ruleName !== 'string') continue;
+    if (seen.has(ruleName))
+      problems.push({ path: [...path, 'name'], message: `two rules are called "${ruleName}"` });
+    seen.add(ruleName);
+  }
+  const parsed = approvalPolicy.spec.safeParse(content['spec']);
+  for (const issue of parsed.error?.issues ?? []) {
+    const path = issue.path.filter((part) => typeof part !== 'symbol');
+    problems.push({ path: ['spec', ...path], message: `${['spec', ...path].join('.')}: ${issue.message}` });
+  }
+  return problems;
+}
+
+function unknownKeys(document: Document, path: Path, known: readonly string[]): ShapeProblem[] {
+  const node = nodeAt(document, path);
+  if (!isMap(node)) return [];
+  return node.items.flatMap(({ key }) => {
+    const name = isScalar(key) ? String(key.value) : '';
+    if (known.includes(name)) return [];
+    const message = `there is no field "${name}": expected one of ${known.join(', ')}`;
+    return [{ path: [...path, name], message, atKey: true }];
+  });
+}
+
+function nodeAt(document: Document, path: Path): Node | undefined {
+  const node: unknown = path.length === 0 ? document.contents : document.getIn(path, true);
+  return isMap(node) || isSeq(node) || isScalar(node) ? node : undefined;
+}
+
+/** Of the node at a path, or of the nearest one above it that is there. */
+function offsetOf(document: Document, path: Path, atKey = false): number {
+  const parent = nodeAt(document, path.slice(0, -1));
+  if (atKey && isMap(parent)) {
+    const key = parent.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key;
+    if (isScalar(key)) return key.range?.[0] ?? 0;
+  }
+  const node = nodeAt(document, path);
+  if (node) return node.range?.[0] ?? 0;
+  return path.length === 0 ? 0 : offsetOf(document, path.slice(0, -1));
+}

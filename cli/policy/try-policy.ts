@@ -1,0 +1,190 @@
+import {
+  createPolicyEvaluator,
+  type Judgement,
+  policiesRead,
+  type PolicyInForce,
+  readPolicies,
+} from '@rollcall/approver/policy';
+import type { EventLog } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { Cause, Decision } from '@rollcall/shared/events';
+import type { BusFlags } from '../events/bus-access.ts';
+import { sinceMs } from '../events/event-filter.ts';
+import { printResult, say } from '../output.ts';
+import { printableJson } from '../printable.ts';
+import { readGoodPolicies } from './check-policy.ts';
+import { judgePast } from './judge-past.ts';
+import { type Instead, type PastRequest, replayRequests } from './past-requests.ts';
+import type { FilePolicy } from './policy-file.ts';
+import { textTable } from './text-table.ts';
+import { deadlineMs } from './trial.ts';
+import { withHistory } from './with-history.ts';
+
+export interface TryFlags extends BusFlags {
+  readonly since: string;
+  readonly output?: 'text' | 'json';
+}
+
+/** What a request got, or would get. */
+export interface Verdict {
+  readonly verdict: string;
+  readonly reason: string;
+  readonly by: Cause;
+  readonly clusterSet?: string;
+  readonly access?: string;
+}
+
+export interface ChangedDecision {
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly requestId: string;
+  readonly requestedAt: string;
+  readonly then: Verdict | undefined;
+  readonly now: Verdict;
+}
+
+export interface Trial {
+  readonly since: string;
+  readonly judged: number;
+  readonly changed: readonly ChangedDecision[];
+  /** By `held → approved`. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** Each would be held; that many are enough to say so. */
+const maxTimeouts = 20;
+
+/** The policies in force, with those of the file in place of what has the same name. */
+export function withFile(inForce: readonly PolicyInForce[], file: readonly FilePolicy[]): PolicyInForce[] {
+  const names = new Set(file.map(({ name }) => name));
+  const changed = file.map(({ name, rules }): PolicyInForce => {
+    const before = inForce.find(({ declaration }) => declaration.name === name)?.declaration.generation ?? 0;
+    const declaration = { name, uid: '', generation: before + 1, rules: [...rules], withdrawn: false };
+    return { declaration, version: 'file' };
+  });
+  return [...inForce.filter(({ declaration }) => !names.has(declaration.name)), ...changed].toSorted((a, b) =>
+    a.declaration.name < b.declaration.name ? -1 : 1,
+  );
+}
+
+function verdictThen({ then }: PastRequest): Verdict | undefined {
+  if (!then) return undefined;
+  const { verdict, reason, by, clusterSet, access } = then.section as Decision;
+  return shown({ verdict, reason, by, clusterSet, access });
+}
+
+function verdictNow({ identity }: PastRequest, { verdict, reason, by, gives }: Judgement): Verdict {
+  const { clusterSet } = identity.request;
+  return shown({ verdict, reason, by, clusterSet: clusterSet ?? gives?.clusterSet, access: gives?.access });
+}
+
+/** What a cluster is given only counts where it is let in. */
+function shown(all: {
+  [Field in keyof Verdict]-?: Verdict[Field] | undefined;
+} & Pick<Verdict, 'verdict' | 'reason' | 'by'>): Verdict {
+  const { verdict, reason, by, clusterSet, access } = all;
+  return {
+    verdict,
+    reason,
+    by,
+    ...(verdict === 'approved' && clusterSet !== undefined ? { clusterSet } : {}),
+    ...(verdict === 'approved' && access === 'Namespace' ? { access } : {}),
+  };
+}
+
+function verdictText(verdict: Verdict | undefined): string {
+  if (!verdict) return 'undecided';
+  const gives = [
+    ...(verdict.clusterSet === undefined ? [] : [`set ${verdict.clusterSet}`]),
+    ...(verdict.access === undefined ? [] : [`access ${verdict.access}`]),
+  ];
+  return [verdict.verdict, ...gives].join(', ');
+}
+
+export function ruleText(by: Cause, reason: string): string {
+  return by.policy === undefined ? reason : `${by.policy}/${by.rule ?? ''}`;
+}
+
+/**
+ * Judges past requests by other policies. Writes nothing.
+ * @throws RollcallError POLICY_INVALID where the policies take too long
+ */
+export async function tryPolicies(options: {
+  log: Pick<EventLog, 'scan'>;
+  policies: readonly PolicyInForce[];
+  fromMs: number;
+  onProgress?: (judged: number) => void;
+}): Promise<Trial> {
+  const { log, policies, fromMs, onProgress } = options;
+  const evaluator = createPolicyEvaluator({ deadlineMs });
+  const changed: ChangedDecision[] = [];
+  const counts: Record<string, number> = {};
+  let judged = 0;
+  let timeouts = 0;
+
+  async function judge(past: PastRequest): Promise<Instead | undefined> {
+    const { outcome, judgement } = await judgePast(evaluator, policies, past);
+    if (!judgement) return undefined;
+    judged++;
+    if (outcome.kind === 'timeout' && ++timeouts >= maxTimeouts)
+      throw new RollcallError(
+        'POLICY_INVALID',
+        `the policies took longer than ${deadlineMs} ms for ${timeouts} of ${judged} requests, which would all be held`,
+      );
+    if (judged % 10_000 === 0) onProgress?.(judged);
+    const then = verdictThen(past);
+    const now = verdictNow(past, judgement);
+    const [before, after] = [verdictText(then), verdictText(now)];
+    if (before === after) return undefined;
+    const { clusterId, clusterName, request } = past.identity;
+    const requestedAt = new Date(request.requestedAtMs).toISOString();
+    changed.push({ clusterId, clusterName, requestId: request.id, requestedAt, then, now });
+    counts[`${before} → ${after}`] = (counts[`${before} → ${after}`] ?? 0) + 1;
+    return { verdict: judgement.verdict, clusterSet: now.clusterSet, policy: judgement.by.policy };
+  }
+
+  try {
+    await replayRequests({
+      log,
+      fromMs,
+      readsFleet: policiesRead(policies, 'fleet'),
+      onSkip: (error) => say(`left out: ${error.message}`),
+      judge,
+    });
+  } finally {
+    await evaluator.close();
+  }
+  return { since: new Date(fromMs).toISOString(), judged, changed, counts };
+}
+
+export function trialText({ since, judged, changed, counts }: Trial): string {
+  const rows = changed.map(({ clusterName, requestedAt, then, now }) => [
+    clusterName,
+    requestedAt,
+    verdictText(then),
+    verdictText(now),
+    ruleText(now.by, now.reason),
+  ]);
+  const lines = Object.entries(counts).map(([what, count]) => `${what}: ${count}`);
+  const sum = `requests judged since ${since}: ${judged}, decided differently: ${changed.length}`;
+  return [
+    ...(rows.length === 0 ? [] : [textTable(['CLUSTER', 'REQUESTED', 'THEN', 'NOW', 'RULE'], rows), '']),
+    sum,
+    ...lines,
+  ].join('\n');
+}
+
+/**
+ * `rollcall policy try`: what would have been decided differently, had the policies of this file been in force.
+ * @throws RollcallError USAGE, POLICY_INVALID, HUB_MISSING, BUS_UNREACHABLE; KubeApiError
+ */
+export async function tryPolicyFile(path: string, flags: TryFlags): Promise<void> {
+  const fromMs = sinceMs(flags.since, Date.now());
+  const file = await readGoodPolicies(path);
+  await withHistory(flags, async (log) => {
+    const policies = withFile(await readPolicies(log), file);
+    const onProgress = (judged: number) => say(`[try] ${judged} requests`);
+    const trial = await tryPolicies({ log, policies, fromMs, onProgress });
+    printResult(flags.output === 'json' ? printableJson(trial, 2) : trialText(trial));
+  });
+}

@@ -1,0 +1,141 @@
+import type { TokenDeclaration } from '@rollcall/shared/events';
+import { chartValues, type HubInfo, registerCommand } from '@rollcall/shared/hub';
+import {
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  resources,
+  type StoredObject,
+} from '@rollcall/shared/kubernetes';
+import { RollcallError } from '@rollcall/shared/errors';
+import { labels } from '@rollcall/shared/resources';
+import { createRegistrationToken } from '@rollcall/shared/trust';
+
+type Kube = Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>;
+type Asked = Pick<TokenDeclaration, 'namespace' | 'name' | 'uid' | 'clusterName' | 'clientId'>;
+
+interface Secret extends KubeObject {
+  readonly type?: string;
+  readonly stringData?: Readonly<Record<string, string>>;
+}
+
+/** Which object a Secret was made for, and the public half of what is in it: read again after a crash, never believed of others. */
+const marks = { tokenUid: 'rollcall.dev/token-uid', publicKey: 'rollcall.dev/public-key' } as const;
+
+/** The Secret of a token, whoever of us made it. */
+export interface PublishedSecret {
+  readonly uid: string;
+  readonly publicKey: string;
+}
+
+/** Why it cannot be made, where trying again would not help; `reason` is the event's. */
+export interface PublicationFailure {
+  readonly reason: 'SecretTaken' | 'Refused';
+  readonly code: 'SECRET_TAKEN' | 'KUBE_API';
+  readonly message: string;
+}
+
+function secretOf(asked: Asked, hub: HubInfo): Secret {
+  const { namespace, name, uid, clusterName, clientId } = asked;
+  const token = createRegistrationToken(hub.hubId);
+  const about = { clusterName, clientId };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      namespace,
+      labels: { [labels.createdBy]: 'rbac-provisioner' },
+      annotations: { [marks.tokenUid]: uid, [marks.publicKey]: token.key.publicKey },
+    },
+    type: 'Opaque',
+    stringData: {
+      values: chartValues(hub, { text: token.text, ...about }),
+      command: registerCommand(hub, { token: token.text, ...about }),
+    },
+  };
+}
+
+function unfinished({ namespace, name }: Asked, cause?: unknown): RollcallError {
+  const message = `the Secret "${namespace}/${name}" of an earlier token is being removed`;
+  return new RollcallError('SECRET_UNFINISHED', message, { cause });
+}
+
+/**
+ * Looks at a Secret of ours by changing nothing of it. We have no right to get Secrets, because people's lie beside ours; the
+ * fence lets us patch those that carry our label and no other.
+ * @returns undefined where there is none, `foreign` where it is not ours
+ */
+async function look(
+  kube: Kube,
+  { namespace, name }: Asked,
+): Promise<StoredObject<Secret> | 'foreign' | undefined> {
+  try {
+    return await kube.mergePatch<Secret>(resources.secrets, name, {}, { namespace });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    if (isForbidden(error)) return 'foreign';
+    throw error;
+  }
+}
+
+/** Removes this very Secret; another one of its name, and one that is not ours, stays. */
+async function removeThe(kube: Kube, { namespace, name }: Asked, uid: string): Promise<void> {
+  try {
+    await kube.delete(resources.secrets, name, { namespace, preconditions: { uid } });
+  } catch (error) {
+    if (!isConflict(error) && !isForbidden(error)) throw error;
+  }
+}
+
+async function takeOver(kube: Kube, asked: Asked): Promise<PublishedSecret | PublicationFailure> {
+  const { namespace, name, uid } = asked;
+  const found = await look(kube, asked);
+  if (found === 'foreign') {
+    const message = `the Secret "${namespace}/${name}" exists and is not the hub's; it is left alone`;
+    return { reason: 'SecretTaken', code: 'SECRET_TAKEN', message };
+  }
+  if (!found) throw unfinished(asked);
+  const { annotations = {} } = found.metadata;
+  const publicKey = annotations[marks.publicKey];
+  // A replica, or we ourselves before a crash, made it and did not come to tell.
+  if (annotations[marks.tokenUid] === uid && publicKey !== undefined) {
+    return { uid: found.metadata.uid, publicKey };
+  }
+  await removeThe(kube, asked, found.metadata.uid);
+  throw unfinished(asked);
+}
+
+/**
+ * Makes the Secret of a token, with a token in it that nobody else has ever seen. Of two that try, the Secret itself says who
+ * was first: the other one takes over what is there.
+ * @throws RollcallError SECRET_UNFINISHED, KUBE_UNREACHABLE, and KUBE_API for the server's own trouble: try again
+ */
+export async function makeSecret(
+  kube: Kube,
+  asked: Asked,
+  hub: HubInfo,
+): Promise<PublishedSecret | PublicationFailure> {
+  const secret = secretOf(asked, hub);
+  try {
+    const made = await kube.create<Secret>(resources.secrets, secret);
+    return { uid: made.metadata.uid, publicKey: secret.metadata.annotations?.[marks.publicKey] ?? '' };
+  } catch (error) {
+    if (isAlreadyExists(error)) return takeOver(kube, asked);
+    // No join namespace, by RBAC or by the fence: it stays so until a person changes something.
+    if (!isForbidden(error) && !isInvalid(error) && !isNotFound(error)) throw error;
+    return { reason: 'Refused', code: 'KUBE_API', message: (error as Error).message };
+  }
+}
+
+/** @param secretUid - as it was told; undefined: nobody told, so what carries this token's mark goes */
+export async function removeSecret(kube: Kube, asked: Asked, secretUid: string | undefined): Promise<void> {
+  if (secretUid !== undefined) return removeThe(kube, asked, secretUid);
+  const found = await look(kube, asked);
+  if (!found || found === 'foreign' || found.metadata.annotations?.[marks.tokenUid] !== asked.uid) return;
+  await removeThe(kube, asked, found.metadata.uid);
+}

@@ -1,0 +1,65 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { tokenRecord } from '@rollcall/shared/events';
+import type { Logger } from '@rollcall/shared/service';
+
+/** A Secret that could not be removed for so long is a person's business; tokens of long ago cost nothing at a start. */
+const giveUpAfterMs = 86_400_000;
+
+/**
+ * Looks at published tokens when they expire: no event tells of an end by time alone. Every replica does, because the one
+ * that made a Secret may be gone by then; removing twice is harmless.
+ * @param options.lookAt - removes the Secret of a token that has ended
+ */
+export function watchExpiries(options: {
+  log: Pick<EventLog, 'read' | 'scan'>;
+  everyMs: number;
+  logger: Logger;
+  nowMs(): number;
+  lookAt(publicationId: string): Promise<unknown>;
+}): { drain(): Promise<void> } {
+  const { log, logger } = options;
+  const open = new Set<string>();
+  let fromSequence = 1;
+
+  async function lookAtOne(id: string, nowMs: number): Promise<void> {
+    // A person may have changed the ttl since.
+    const { declaration } = tokenRecord(await log.read({ kind: 'token', id }));
+    const endsAtMs = declaration?.expiresAtMs;
+    const isPast = declaration?.withdrawn || (endsAtMs !== undefined && nowMs - endsAtMs > giveUpAfterMs);
+    if (isPast) open.delete(id);
+    else if (endsAtMs !== undefined && endsAtMs <= nowMs) {
+      await options.lookAt(id);
+      open.delete(id);
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    for await (const event of log.scan({ filter: 'token.*.published', fromSequence })) {
+      fromSequence = event.sequence + 1;
+      open.add(event.id);
+    }
+    for (const id of open) await lookAtOne(id, options.nowMs());
+  }
+
+  let timer: NodeJS.Timeout | undefined;
+  let isEnding = false;
+  let running = Promise.resolve();
+  function next(): void {
+    running = sweep()
+      .catch((thrown: unknown) =>
+        logger.warn({ err: toRollcallError(thrown) }, 'expired tokens will be looked at again'),
+      )
+      .then(() => {
+        if (!isEnding) timer = setTimeout(next, options.everyMs);
+      });
+  }
+  next();
+  return {
+    async drain() {
+      isEnding = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import {
+  type AggregateId,
+  type AggregateRecord,
+  clusterRecord,
+  type ClusterRecord,
+  foldRecord,
+  nameRecord,
+  type StoredEvent,
+  tokenRecord,
+} from '@rollcall/shared/events';
+import { clusterRules } from './cluster-rules.ts';
+import type { Stored } from './event-stream.ts';
+import type { Change, Kept } from './kube-server.ts';
+import { Violation } from './violation.ts';
+import type { World } from './world.ts';
+
+const nameOf = ({ kind, id }: AggregateId) => `${kind}.${id}`;
+
+/** What must hold after every single event and every change in Kubernetes, whatever goes wrong. Judges by the stream alone. */
+export class Chronicle {
+  readonly #fail: (violation: Violation) => void;
+  readonly #events = new Map<string, StoredEvent[]>();
+  readonly #requestsOfToken = new Map<string, number>();
+  readonly #clusterOfKey = new Map<string, string>();
+
+  constructor(fail: (violation: Violation) => void) {
+    this.#fail = fail;
+  }
+
+  appended(world: World, batch: readonly Stored[]): void {
+    for (const { event } of batch) {
+      const before = this.#record(event);
+      this.#checkChain(world, event, before);
+      if (event.kind === 'cluster') this.#checkCluster(world, event, clusterRecord(before));
+      this.#remember(event);
+    }
+    this.#checkNames();
+    this.#checkTokens();
+  }
+
+  /** Rights exist only in a namespace that an approval of this very cluster names. */
+  changed(_world: World, plural: string, { metadata }: Kept, type: Change['type']): void {
+    if (type !== 'ADDED' || plural !== 'rolebindings') return;
+    const clusterId = metadata.labels?.['rollcall.dev/cluster-id'] ?? '';
+    const events = this.#events.get(`cluster.${clusterId}`) ?? [];
+    const isApproved = events.some(
+      ({ type: of, section }) =>
+        of === 'approved' && (section as { namespace?: string }).namespace === metadata.namespace,
+    );
+    if (!isApproved) this.#broken('I4 no rights without an approval', `${clusterId} in ${metadata.namespace}`);
+  }
+
+  #broken(invariant: string, what: string): void {
+    this.#fail(new Violation(invariant, what));
+  }
+
+  #record(aggregate: AggregateId): AggregateRecord {
+    return foldRecord(aggregate, this.#events.get(nameOf(aggregate)) ?? []);
+  }
+
+  #remember(event: StoredEvent): void {
+    const events = this.#events.get(nameOf(event));
+    if (events) events.push(event);
+    else this.#events.set(nameOf(event), [event]);
+  }
+
+  #checkChain(world: World, event: StoredEvent, before: AggregateRecord): void {
+    const { sequence, previous, definition } = event;
+    const { head } = before;
+    if (previous?.sequence !== head?.sequence || previous?.digest !== head?.digest) {
+      const what = `event ${sequence} of ${nameOf(event)} follows ${previous?.sequence ?? 'nothing'}, not ${head?.sequence ?? 'nothing'}`;
+      this.#broken('I1 the chain is unbroken', what);
+    }
+    const service = world.writing?.service;
+    if (definition.writer !== service)
+      this.#broken('only the owner writes its events', `${service} wrote ${definition.type}`);
+  }
+
+  #checkCluster(world: World, event: StoredEvent, before: ClusterRecord): void {
+    const after = clusterRecord(foldRecord(event, [...Object.values(before.lastOf), event]));
+    const history = this.#events.get(nameOf(event)) ?? [];
+    for (const { invariant, broken } of clusterRules) {
+      const what = broken({ event, before, after, history, world });
+      if (what) this.#broken(invariant, `event ${event.sequence} (${event.id} ${event.type}): ${what}`);
+    }
+    const { identity } = after;
+    if (event.type === 'requested' && identity) {
+      const { tokenId } = identity.request;
+      this.#requestsOfToken.set(tokenId, (this.#requestsOfToken.get(tokenId) ?? 0) + 1);
+    }
+    if (event.type !== 'admitted' || identity?.admittedKey === undefined) return;
+    const owner = this.#clusterOfKey.get(identity.admittedKey) ?? event.id;
+    if (owner !== event.id) this.#broken('I3 one cluster for each key', `${owner} and ${event.id}`);
+    this.#clusterOfKey.set(identity.admittedKey, event.id);
+  }
+
+  #checkTokens(): void {
+    for (const [tokenId, requests] of this.#requestsOfToken) {
+      const { declaration } = tokenRecord(this.#record({ kind: 'token', id: tokenId }));
+      const { uses = 0, name } = declaration ?? {};
+      if (uses !== 'unlimited' && requests > uses)
+        this.#broken('a token lets in no more than its uses', `${name}: ${requests} requests, ${uses} use(s)`);
+    }
+  }
+
+  #checkNames(): void {
+    const clusterOf = new Map<string, string>();
+    for (const name of this.#events.keys()) {
+      if (!name.startsWith('cluster.')) continue;
+      const id = name.slice('cluster.'.length);
+      const { identity, decision } = clusterRecord(this.#record({ kind: 'cluster', id }));
+      if (identity?.state !== 'requested' && identity?.state !== 'admitted') continue;
+      for (const taken of new Set([identity.clusterName, decision?.approvedKey && decision.clusterName])) {
+        if (taken === undefined) continue;
+        const other = clusterOf.get(taken);
+        if (other !== undefined) this.#broken('a name belongs to one cluster', `${taken}: ${other} and ${id}`);
+        clusterOf.set(taken, id);
+        const { holder } = nameRecord(this.#record({ kind: 'name', id: taken }));
+        if (holder !== id)
+          this.#broken('a cluster holds its name', `${id} is called ${taken}, which belongs to ${holder ?? 'nobody'}`);
+      }
+    }
+  }
+}

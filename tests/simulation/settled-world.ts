@@ -1,0 +1,176 @@
+import { clusterRecord, type ClusterRecord, foldRecord, nameRecord, tokenRecord, policyDeclaration } from '@rollcall/shared/events';
+import type { ManagedCluster } from '@rollcall/shared/resources';
+import { createFleetView } from '../../services/approver/fleet-view.ts';
+import { gatherJudgement } from '../../services/approver/policy-verdict.gather.ts';
+import { decideRequest } from '../../services/approver/policy-verdict.ts';
+import { desiredCluster } from '../../services/projector/desired-cluster.ts';
+import { desiredRequest } from '../../services/projector/desired-request.ts';
+import { mergePatchBetween, plain, statusPatch } from '../../services/projector/difference.ts';
+import type { Agents } from './agents.ts';
+import type { Kept } from './kube-server.ts';
+import { evaluateNow } from './policy-evaluator.ts';
+import { heartbeat, longestLifeMs } from './services.ts';
+import type { World } from './world.ts';
+
+const member = 'rollcall-member';
+const clusterIdLabel = 'rollcall.dev/cluster-id';
+
+function recordOf(world: World, id: string): ClusterRecord {
+  const aggregate = { kind: 'cluster', id } as const;
+  return clusterRecord(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
+}
+
+function* openAccess(world: World, id: string, record: ClusterRecord): Generator<string> {
+  const { decision, access, identity } = record;
+  const spaces = world.kube
+    .list('namespaces')
+    .filter(({ metadata }) => metadata.labels?.[clusterIdLabel] === id && !metadata.deletionTimestamp);
+  const bound = world.kube
+    .list('rolebindings')
+    .filter(({ metadata }) => metadata.labels?.[clusterIdLabel] === id)
+    .map(({ metadata }) => metadata.namespace);
+  if (spaces.length > 1) yield `I4 ${id} has ${spaces.length} namespaces`;
+  if (decision?.approvedKey === undefined) {
+    if (bound.length > 0) yield `I4 ${id} is not let in and has rights in ${bound.join(', ')}`;
+    if (decision?.verdict === 'leaving' && identity?.state !== 'left' && decision.requestId === identity?.request.id)
+      yield `${id} leaves and has not left`;
+    return;
+  }
+  if (identity?.request.key === decision.approvedKey && identity.admittedKey !== decision.approvedKey)
+    yield `I8 ${id} is approved and not admitted`;
+  if (access?.state === 'failed') return;
+  if (access?.state !== 'provisioned') yield `I8 ${id} is approved; its access is ${access?.state ?? 'not told'}`;
+  if (bound.length !== 1 || bound[0] !== decision.namespace)
+    yield `I4 ${id} is let in and has rights in "${bound.join(', ')}", not in ${decision.namespace}`;
+  if (!world.kube.get('serviceaccounts', member, decision.namespace)) yield `I4 ${id} has no service account`;
+}
+
+function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Generator<string> {
+  const key = record.decision?.approvedKey;
+  const { identity, liveness } = record;
+  if (key === undefined || identity?.admittedKey !== key) return;
+  const isBeating = agents.running().some((agent) => agent.key.publicKey === key && agent.plan.clusterId === id);
+  const isOfKey = liveness?.key === key;
+  if (isBeating && !(isOfKey && liveness.state === 'ready'))
+    yield `I8 ${id} beats and is ${isOfKey ? liveness.state : 'never seen'}`;
+  if (!isBeating && isOfKey && (liveness.state === 'ready' || liveness.state === 'suspect'))
+    yield `${id} is silent and ${liveness.state}`;
+}
+
+async function* openDecision(world: World, id: string, record: ClusterRecord): AsyncGenerator<string> {
+  const { identity, decision } = record;
+  if (!identity || identity.state === 'left' || identity.state === 'refused') return;
+  if (decision?.requestId !== identity.request.id) return yield `the request of ${id} is not decided`;
+  if (decision.verdict !== 'held' || decision.reason === 'PolicyTimeout') return;
+  const log = {
+    read: async (aggregate: Parameters<typeof world.stream.ofAggregate>[0]) =>
+      foldRecord(aggregate, world.stream.ofAggregate(aggregate)),
+    readAll: async (filter: string) => world.stream.newestUnder(filter),
+    async *scan({ filter = '>', fromSequence = 1 }) {
+      yield* world.stream.from(fromSequence, filter);
+    },
+  };
+  const evaluator = { evaluate: async (question: Parameters<typeof evaluateNow>[0]) => evaluateNow(question), close: async () => undefined };
+  const nowMs = () => world.scheduler.nowMs;
+  const now = decideRequest(
+    await gatherJudgement({ log, evaluator, fleet: createFleetView(log), deadlineMs: 1, heartbeat, nowMs }, id),
+  );
+  if (now.some(({ definition }) => definition.type !== 'held'))
+    yield `${id} is held for ${decision.reason}; by the policies in force it is ${now[0]?.definition.type}`;
+}
+
+function* openTrust(world: World, agents: Agents, id: string, record: ClusterRecord): Generator<string> {
+  const { revokedKeys = [], approvedKey } = record.decision ?? {};
+  const { revocations } = world.account;
+  for (const { key, atMs } of revokedKeys) {
+    if (atMs + longestLifeMs < world.scheduler.nowMs) continue;
+    if (revocations[key] === undefined) yield `${key.slice(0, 6)} of ${id} is taken back and not on the list`;
+  }
+  if (approvedKey !== undefined && revocations[approvedKey] !== undefined)
+    yield `the approved key of ${id} is on the list`;
+  for (const agent of agents.running()) {
+    if (agent.plan.clusterId !== id) continue;
+    const isIn = agent.key.publicKey === approvedKey;
+    if (agent.isMember !== isIn) yield `${agent.name} ${isIn ? 'is let in and no member' : 'is a member and not let in'}`;
+  }
+}
+
+function shows(object: Kept | undefined, wanted: { labels?: object; spec: object; status: object }): string | undefined {
+  if (!object) return 'is missing';
+  if (statusPatch(object.status, wanted.status, false))
+    return `shows ${JSON.stringify(statusPatch(object.status, wanted.status)?.patch)} differently`;
+  const spec = mergePatchBetween(plain(object.spec ?? {}), plain({ ...object.spec, ...wanted.spec }));
+  return Object.keys(spec).length > 0 ? `has another spec: ${JSON.stringify(spec)}` : undefined;
+}
+
+function* openPicture(world: World, id: string, record: ClusterRecord): Generator<string> {
+  const { kube } = world;
+  const name = record.decision?.clusterName ?? record.identity?.clusterName ?? '';
+  const found = kube.get('managedclusters', name);
+  const current = found as unknown as ManagedCluster | undefined;
+  const cluster = desiredCluster(record, world.facts.get(id), current);
+  if (cluster.presence === 'present') {
+    const wrong = shows(found, { spec: cluster.shape.spec, status: cluster.status });
+    if (wrong) yield `I5 managedcluster ${name} ${wrong}`;
+  }
+  for (const other of kube.list('managedclusters')) {
+    const isStrange = other.metadata.name !== name || cluster.presence !== 'present';
+    if (other.spec?.['clusterId'] === id && isStrange)
+      yield `I5 managedcluster ${other.metadata.name} of ${id} should be gone`;
+  }
+  const request = desiredRequest(record);
+  const shown = kube.get('clusterregistrationrequests', id);
+  if (request.presence === 'gone' && shown) yield `I5 request ${id} should be gone`;
+  if (request.presence !== 'present') return;
+  const wrong = shows(shown, { spec: request.shape, status: request.status });
+  if (wrong) yield `I5 request ${id} ${wrong}`;
+}
+
+function* openNames(world: World): Generator<string> {
+  for (const name of world.stream.idsOf('name')) {
+    const aggregate = { kind: 'name', id: name } as const;
+    const { holder } = nameRecord(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
+    if (holder === undefined) continue;
+    const { identity, decision } = recordOf(world, holder);
+    const isUsed = identity?.state === 'requested' || identity?.state === 'admitted';
+    if (decision?.verdict === 'predefined' && decision.clusterName === name) continue;
+    if (!isUsed || identity.clusterName !== name)
+      yield `the name ${name} is kept for ${holder}, which is ${identity?.state} as ${identity?.clusterName}`;
+  }
+}
+
+function* openDeclarations(world: World): Generator<string> {
+  const objects = new Map(world.kube.list('clusterregistrationtokens').map((object) => [object.metadata.uid, object]));
+  for (const id of world.stream.idsOf('token')) {
+    const aggregate = { kind: 'token', id } as const;
+    const { declaration } = tokenRecord(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
+    if (!declaration) continue;
+    if (!declaration.withdrawn && !objects.has(declaration.uid)) yield `token ${declaration.name} is gone and not withdrawn`;
+    if (!declaration.withdrawn) objects.delete(declaration.uid);
+  }
+  for (const { metadata } of objects.values()) yield `token ${metadata.name} is not declared`;
+  for (const { metadata } of world.kube.list('approvalpolicies')) {
+    const aggregate = { kind: 'policy', id: metadata.name } as const;
+    const declaration = policyDeclaration(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
+    const generation = declaration?.problem?.generation ?? declaration?.generation;
+    if (declaration?.withdrawn || generation !== metadata.generation) yield `policy ${metadata.name} is not declared`;
+  }
+}
+
+/** What is still open once nothing goes wrong any more; nothing, when the world is as it should be. */
+export async function whatIsNotSettled(world: World, agents: Agents): Promise<string[]> {
+  const open: string[] = [];
+  if (world.openDeliveries > 0) open.push(`${world.openDeliveries} events are not handled`);
+  for (const id of world.stream.idsOf('cluster')) {
+    const record = recordOf(world, id);
+    for await (const what of openDecision(world, id, record)) open.push(what);
+    open.push(
+      ...openAccess(world, id, record),
+      ...openLiveness(agents, id, record),
+      ...openTrust(world, agents, id, record),
+      ...openPicture(world, id, record),
+    );
+  }
+  open.push(...openNames(world), ...openDeclarations(world));
+  return open;
+}

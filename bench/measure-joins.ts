@@ -26,8 +26,8 @@ export interface JoinParts {
   readonly hub: HubReport;
   readonly admin: KubeClient;
   readonly watch: ClusterWatch;
-  /** What Node runs as an agent. */
-  readonly program: string;
+  /** What Node runs as an agent, flags first. */
+  readonly program: readonly string[];
   /** Agents go on running; whoever ends the bench ends them. */
   readonly agents: BenchAgent[];
 }

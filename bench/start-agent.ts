@@ -32,9 +32,12 @@ export interface BenchAgent extends AsyncDisposable {
   readonly broken: Promise<never>;
 }
 
-/** Starts an agent as a process of its own, in a directory of its own. */
+/**
+ * Starts an agent as a process of its own, in a directory of its own.
+ * @param program - flags of Node, and the file that it runs
+ */
 export function startBenchAgent(
-  program: string,
+  program: readonly string[],
   directory: string,
   settings: Omit<AgentSettings, 'storeDir'>,
 ): BenchAgent {
@@ -43,7 +46,7 @@ export function startBenchAgent(
   const all: AgentSettings = { ...settings, storeDir: join(directory, 'keys') };
   writeFileSync(settingsPath, JSON.stringify(all), { mode: 0o600 });
   const startedAtMs = nowMs();
-  const child = spawn(process.execPath, [program, settingsPath], {
+  const child = spawn(process.execPath, [...program, settingsPath], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines: AgentLine[] = [];

@@ -38,11 +38,17 @@ async function policyFindings({ rules, placeOf }: FilePolicy): Promise<Finding[]
       severity: 'error',
     }));
   const tooSlow = await tryOut(rules);
-  const errors = [...tooSlow].map(([rule, message]) => ({ ...at(rule, message), severity: 'error' as const }));
+  const errors = [...tooSlow].map(([rule, message]) => ({
+    ...at(rule, message),
+    severity: 'error' as const,
+  }));
   const warnings = policyWarnings(rules)
     // What was seen to be slow is not guessed as well.
     .filter(({ rule, reason }) => reason !== 'SlowPattern' || !tooSlow.has(rule))
-    .map(({ rule, reason, message }) => ({ ...at(rule, `${message} (${reason})`), severity: 'warning' as const }));
+    .map(({ rule, reason, message }) => ({
+      ...at(rule, `${message} (${reason})`),
+      severity: 'warning' as const,
+    }));
   return [...errors, ...warnings];
 }
 
@@ -69,7 +75,10 @@ export async function readGoodPolicies(path: string): Promise<readonly FilePolic
   for (const finding of findings) say(findingText(path, file.lines, finding));
   const { length } = findings.filter(({ severity }) => severity === 'error');
   if (length > 0)
-    throw new RollcallError('POLICY_INVALID', `"${path}" has ${length} ${length === 1 ? 'mistake' : 'mistakes'}`);
+    throw new RollcallError(
+      'POLICY_INVALID',
+      `"${path}" has ${length} ${length === 1 ? 'mistake' : 'mistakes'}`,
+    );
   if (file.others.length > 0) say(`${path}: not looked at: ${[...new Set(file.others)].join(', ')}`);
   if (file.policies.length === 0)
     throw new RollcallError('POLICY_INVALID', `"${path}" has no ApprovalPolicy`);

@@ -77,7 +77,7 @@ export interface Explanation {
     readonly message: string;
     readonly at: string;
   };
-  readonly then?: Explained;
+  readonly atDecision?: Explained;
   readonly now: Explained;
 }
 
@@ -115,8 +115,7 @@ function answersOf(
       const isIt = (one: { policy: string }, named: string) => one.policy === policy && named === rule;
       const failure =
         outcome.kind === 'evaluated' ? outcome.failures.find((one) => isIt(one, one.rule)) : undefined;
-      const isTrue =
-        outcome.kind === 'evaluated' && outcome.matches.some((one) => isIt(one, one.rule.name));
+      const isTrue = outcome.kind === 'evaluated' && outcome.matches.some((one) => isIt(one, one.rule.name));
       const answer = outcome.kind === 'timeout' ? 'timeout' : failure ? 'error' : isTrue ? 'true' : 'false';
       const decides = judgement?.by.policy === policy && judgement.by.rule === rule;
       const inputs = readsOf(when, input);
@@ -171,19 +170,22 @@ export async function explain(
     return explained(evaluator, policies, { ...moment, input });
   }
 
+  const before = events.filter(({ sequence }) => sequence < (decided?.sequence ?? Infinity));
+  const previous = clusterRecord(foldRecord(aggregate, before)).decision;
   try {
-    const now = await at({ identity, previous: decision, sequence: Infinity, atMs: nowMs });
-    const about = { clusterId, clusterName, requestId: request.id, requestedAt: timeText(request.requestedAtMs) };
-    if (!decided || !decision) return { ...about, now };
-    const { previous, atMs } = {
-      previous: clusterRecord(
-        foldRecord(aggregate, events.filter(({ sequence }) => sequence < decided.sequence)),
-      ).decision,
-      atMs: decision.decidedAtMs,
+    // As if it was not decided: what is decided is not judged again, but people ask what a policy would say today.
+    const now = await at({ identity, previous, sequence: Infinity, atMs: nowMs });
+    const about = {
+      clusterId,
+      clusterName,
+      requestId: request.id,
+      requestedAt: timeText(request.requestedAtMs),
     };
-    const then = await at({ identity, previous, sequence: decided.sequence, atMs });
+    if (!decided || !decision) return { ...about, now };
+    const atMs = decision.decidedAtMs;
+    const atDecision = await at({ identity, previous, sequence: decided.sequence, atMs });
     const { verdict, by, reason, message } = decided.section as Decision;
-    return { ...about, decision: { verdict, by, reason, message, at: timeText(atMs) }, then, now };
+    return { ...about, decision: { verdict, by, reason, message, at: timeText(atMs) }, atDecision, now };
   } finally {
     await evaluator.close();
   }

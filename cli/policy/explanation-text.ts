@@ -31,7 +31,7 @@ function part(title: string, { at, rules, verdict, reason, message }: Explained)
 }
 
 /** For people: what was decided, then each rule as it was, then as it is now. The arrow marks the rule that decides. */
-export function explanationText({ decision, then, now, ...request }: Explanation): string {
+export function explanationText({ decision, atDecision, now, ...request }: Explanation): string {
   const who = `request ${request.requestId} of cluster ${request.clusterName} (${request.clusterId}), asked ${request.requestedAt}`;
   const by = decision?.by;
   const cause =
@@ -42,7 +42,7 @@ export function explanationText({ decision, then, now, ...request }: Explanation
   return [
     printable(who),
     printable(decided),
-    ...(then ? part('policies then', then) : []),
+    ...(atDecision ? part('policies then', atDecision) : []),
     ...part('policies now', now),
   ].join('\n');
 }

@@ -8,7 +8,12 @@ import {
 } from '@rollcall/approver/policy';
 import type { EventLog } from '@rollcall/shared/bus';
 import type { RollcallError } from '@rollcall/shared/errors';
-import { type Decision, type Identity, type StoredEvent, type TokenDeclaration } from '@rollcall/shared/events';
+import {
+  type Decision,
+  type Identity,
+  type StoredEvent,
+  type TokenDeclaration,
+} from '@rollcall/shared/events';
 
 /** A request as it stood when it was first decided, or as it stands at the end of the history. */
 export interface PastRequest {
@@ -16,7 +21,7 @@ export interface PastRequest {
   /** What had been decided about the cluster before. */
   readonly previous: Decision | undefined;
   /** What was decided; undefined: nothing yet. */
-  readonly then: StoredEvent | undefined;
+  readonly decision: StoredEvent | undefined;
   /** Hub time of that decision, else of the request. */
   readonly atMs: number;
   readonly input: PolicyInput;
@@ -44,21 +49,21 @@ export async function replayRequests(options: {
   /** Requests that were decided otherwise: what policies decided later on is not what would have been. */
   const replaced = new Set<string>();
 
-  async function ask(identity: Identity, then: StoredEvent | undefined): Promise<Instead | undefined> {
+  async function ask(identity: Identity, decision: StoredEvent | undefined): Promise<Instead | undefined> {
     const { request, clusterId } = identity;
     const previous = decisions.get(clusterId);
-    const decided = then?.section as Decision | undefined;
-    const atMs = decided?.decidedAtMs ?? request.requestedAtMs;
+    const section = decision?.section as Decision | undefined;
+    const atMs = section?.decidedAtMs ?? request.requestedAtMs;
     const context = {
       token: tokens.get(request.tokenId),
       keyChanged: knownOtherKey(identity, previous) !== undefined,
       fleet: options.readsFleet ? tally.counts(atMs) : undefined,
       nowMs: atMs,
     };
-    return judge({ identity, previous, then, atMs, input: policyInput(identity, context) });
+    return judge({ identity, previous, decision, atMs, input: policyInput(identity, context) });
   }
 
-  async function decided(event: StoredEvent): Promise<void> {
+  async function takeDecision(event: StoredEvent): Promise<void> {
     const section = event.section as Decision;
     const identity = open.get(event.id);
     const isFirst = firstDecisions.has(event.type) && identity?.request.id === section.requestId;
@@ -74,7 +79,7 @@ export async function replayRequests(options: {
   for await (const event of mergedScan(log, { filters: decidingFilters, onSkip }).next()) {
     if (event.kind === 'token') tokens.set(event.id, event.section as TokenDeclaration);
     const isDecision = event.kind === 'cluster' && event.definition.writer === 'approver';
-    if (isDecision) await decided(event);
+    if (isDecision) await takeDecision(event);
     else tally.add(event);
     if (event.type === 'requested' && event.timeMs >= fromMs) open.set(event.id, event.section as Identity);
   }
@@ -82,7 +87,11 @@ export async function replayRequests(options: {
 }
 
 /** The event as it would have been, as far as counts follow from it. */
-function asDecided(event: StoredEvent, section: Decision, { verdict, clusterSet, policy }: Instead): StoredEvent {
+function asDecided(
+  event: StoredEvent,
+  section: Decision,
+  { verdict, clusterSet, policy }: Instead,
+): StoredEvent {
   const { approvedKey: _in, clusterSet: _set, ...rest } = section;
   return {
     ...event,

@@ -56,17 +56,26 @@ export function parsePolicyFile(text: string): PolicyFile {
   const documents = parseAllDocuments(text, { lineCounter: counter });
   for (const document of Array.isArray(documents) ? documents : []) {
     for (const error of document.errors)
-      problems.push({ ...at(error.pos[0]), message: error.message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '' });
+      problems.push({
+        ...at(error.pos[0]),
+        message: error.message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '',
+      });
     if (document.errors.length > 0 || document.contents === null) continue;
     const content: unknown = document.toJS({ maxAliasCount: 100 });
     const { kind } = (content ?? {}) as { kind?: unknown };
     if (kind !== approvalPolicy.kind) {
       if (typeof kind === 'string') others.push(kind);
-      else problems.push({ ...at(offsetOf(document, [])), message: 'there is no kind: expected ApprovalPolicy' });
+      else
+        problems.push({
+          ...at(offsetOf(document, [])),
+          message: 'there is no kind: expected ApprovalPolicy',
+        });
       continue;
     }
     const found = shapeProblems(document, content as Record<string, unknown>);
-    problems.push(...found.map(({ path, message, atKey }) => ({ ...at(offsetOf(document, path, atKey)), message })));
+    problems.push(
+      ...found.map(({ path, message, atKey }) => ({ ...at(offsetOf(document, path, atKey)), message })),
+    );
     if (found.length > 0) continue;
     const { metadata, spec } = content as { metadata: { name: string }; spec: { rules: PolicyRule[] } };
     const { name } = metadata;

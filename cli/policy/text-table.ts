@@ -9,6 +9,11 @@ export function textTable(titles: readonly string[], rows: readonly (readonly st
     all.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
   );
   return all
-    .map((row) => row.map((cell, column) => cell.padEnd((widths[column] ?? 0) + gap)).join('').trimEnd())
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd((widths[column] ?? 0) + gap))
+        .join('')
+        .trimEnd(),
+    )
     .join('\n');
 }

@@ -14,7 +14,9 @@ export const deadlineMs = 100;
 const longNameLength = 62;
 const manyLabels = 64;
 
-const labels = Object.fromEntries(Array.from({ length: manyLabels }, (_, index) => [`label-${index}`, 'a'.repeat(63)]));
+const labels = Object.fromEntries(
+  Array.from({ length: manyLabels }, (_, index) => [`label-${index}`, 'a'.repeat(63)]),
+);
 
 /** A request that has every field, each as long as it may be. */
 function sample(clusterName: string): string {
@@ -33,7 +35,12 @@ function sample(clusterName: string): string {
 
 /** Texts that nearly match: of each letter in the pattern, as long as a name may be, and an end that no pattern takes. */
 function nearMatches(patterns: readonly { pattern: string }[]): string[] {
-  const letters = new Set(['a', '0', '-', ...patterns.flatMap(({ pattern }) => pattern.match(/[a-z0-9]/g) ?? [])]);
+  const letters = new Set([
+    'a',
+    '0',
+    '-',
+    ...patterns.flatMap(({ pattern }) => pattern.match(/[a-z0-9]/g) ?? []),
+  ]);
   return [...letters].map((letter) => `${letter.repeat(longNameLength)}!`);
 }
 

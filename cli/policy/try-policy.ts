@@ -39,8 +39,8 @@ export interface ChangedDecision {
   readonly clusterName: string;
   readonly requestId: string;
   readonly requestedAt: string;
-  readonly then: Verdict | undefined;
-  readonly now: Verdict;
+  readonly was: Verdict | undefined;
+  readonly wouldBe: Verdict;
 }
 
 export interface Trial {
@@ -67,9 +67,9 @@ export function withFile(inForce: readonly PolicyInForce[], file: readonly FileP
   );
 }
 
-function verdictThen({ then }: PastRequest): Verdict | undefined {
-  if (!then) return undefined;
-  const { verdict, reason, by, clusterSet, access } = then.section as Decision;
+function verdictThen({ decision }: PastRequest): Verdict | undefined {
+  if (!decision) return undefined;
+  const { verdict, reason, by, clusterSet, access } = decision.section as Decision;
   return shown({ verdict, reason, by, clusterSet, access });
 }
 
@@ -79,9 +79,11 @@ function verdictNow({ identity }: PastRequest, { verdict, reason, by, gives }: J
 }
 
 /** What a cluster is given only counts where it is let in. */
-function shown(all: {
-  [Field in keyof Verdict]-?: Verdict[Field] | undefined;
-} & Pick<Verdict, 'verdict' | 'reason' | 'by'>): Verdict {
+function shown(
+  all: {
+    [Field in keyof Verdict]-?: Verdict[Field] | undefined;
+  } & Pick<Verdict, 'verdict' | 'reason' | 'by'>,
+): Verdict {
   const { verdict, reason, by, clusterSet, access } = all;
   return {
     verdict,
@@ -132,15 +134,15 @@ export async function tryPolicies(options: {
         `the policies took longer than ${deadlineMs} ms for ${timeouts} of ${judged} requests, which would all be held`,
       );
     if (judged % 10_000 === 0) onProgress?.(judged);
-    const then = verdictThen(past);
-    const now = verdictNow(past, judgement);
-    const [before, after] = [verdictText(then), verdictText(now)];
+    const was = verdictThen(past);
+    const wouldBe = verdictNow(past, judgement);
+    const [before, after] = [verdictText(was), verdictText(wouldBe)];
     if (before === after) return undefined;
     const { clusterId, clusterName, request } = past.identity;
     const requestedAt = new Date(request.requestedAtMs).toISOString();
-    changed.push({ clusterId, clusterName, requestId: request.id, requestedAt, then, now });
+    changed.push({ clusterId, clusterName, requestId: request.id, requestedAt, was, wouldBe });
     counts[`${before} → ${after}`] = (counts[`${before} → ${after}`] ?? 0) + 1;
-    return { verdict: judgement.verdict, clusterSet: now.clusterSet, policy: judgement.by.policy };
+    return { verdict: judgement.verdict, clusterSet: wouldBe.clusterSet, policy: judgement.by.policy };
   }
 
   try {
@@ -158,12 +160,12 @@ export async function tryPolicies(options: {
 }
 
 export function trialText({ since, judged, changed, counts }: Trial): string {
-  const rows = changed.map(({ clusterName, requestedAt, then, now }) => [
+  const rows = changed.map(({ clusterName, requestedAt, was, wouldBe }) => [
     clusterName,
     requestedAt,
-    verdictText(then),
-    verdictText(now),
-    ruleText(now.by, now.reason),
+    verdictText(was),
+    verdictText(wouldBe),
+    ruleText(wouldBe.by, wouldBe.reason),
   ]);
   const lines = Object.entries(counts).map(([what, count]) => `${what}: ${count}`);
   const sum = `requests judged since ${since}: ${judged}, decided differently: ${changed.length}`;
@@ -172,6 +174,10 @@ export function trialText({ since, judged, changed, counts }: Trial): string {
     sum,
     ...lines,
   ].join('\n');
+}
+
+function sayProgress(judged: number): void {
+  say(`[try] ${judged} requests`);
 }
 
 /**
@@ -183,8 +189,7 @@ export async function tryPolicyFile(path: string, flags: TryFlags): Promise<void
   const file = await readGoodPolicies(path);
   await withHistory(flags, async (log) => {
     const policies = withFile(await readPolicies(log), file);
-    const onProgress = (judged: number) => say(`[try] ${judged} requests`);
-    const trial = await tryPolicies({ log, policies, fromMs, onProgress });
+    const trial = await tryPolicies({ log, policies, fromMs, onProgress: sayProgress });
     printResult(flags.output === 'json' ? printableJson(trial, 2) : trialText(trial));
   });
 }

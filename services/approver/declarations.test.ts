@@ -178,7 +178,9 @@ test('a token is declared once, again when it changes, and withdrawn once', () =
   const first = decideToken({ record: tokenRecord(after(aggregate)), wanted: declare(aToken()), nowMs });
   expect(first.map(({ definition }) => definition)).toEqual([tokenDeclared]);
   const record = tokenRecord(after(aggregate, ...first));
-  expect(decideToken({ record, wanted: { ...declare(aToken()), declaredAtMs: nowMs + 9 }, nowMs })).toEqual([]);
+  expect(decideToken({ record, wanted: { ...declare(aToken()), declaredAtMs: nowMs + 9 }, nowMs })).toEqual(
+    [],
+  );
   expect(decideToken({ record, wanted: declare(aToken({ uses: 2 })), nowMs })).toHaveLength(1);
   const gone = decideToken({ record, wanted: undefined, nowMs });
   expect(gone[0]?.section).toMatchObject({ withdrawn: true, name: 't' });

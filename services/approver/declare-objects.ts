@@ -30,11 +30,7 @@ export interface DeclaredKind<T extends KubeObject> {
    * @param objects - all that are about this aggregate; none: it is gone
    * @param along - the record of `alongWith`
    */
-  decide(
-    record: AggregateRecord,
-    objects: readonly StoredObject<T>[],
-    along?: AggregateRecord,
-  ): EventDraft[];
+  decide(record: AggregateRecord, objects: readonly StoredObject<T>[], along?: AggregateRecord): EventDraft[];
 }
 
 export interface DeclarationParts {
@@ -88,8 +84,7 @@ export function declareObjects<T extends KubeObject>(
           const other = declared.alongWith?.(record);
           return { record, along: other === undefined ? undefined : await log.read({ kind, id: other }) };
         },
-        decide: ({ record, along }) =>
-          declared.decide(record, [...(byId.get(id)?.values() ?? [])], along),
+        decide: ({ record, along }) => declared.decide(record, [...(byId.get(id)?.values() ?? [])], along),
       },
       { correlation: createEventId(parts.nowMs()) },
     );

@@ -28,13 +28,15 @@ export function clusterLabels(cluster: {
   clusterName: string;
   given: Readonly<Record<string, string>>;
   clusterSet: string | undefined;
+  /** A person made the object, or it stands for one that a person made: then it does not carry our mark. */
+  isPredefined: boolean;
 }): Record<string, string> {
   return {
     ...givenLabels(cluster.given),
     [labels.clusterId]: cluster.clusterId,
     [labels.clusterName]: cluster.clusterName,
     [labels.registeredBy]: 'agent',
-    [labels.createdBy]: 'projector',
+    ...(cluster.isPredefined ? {} : { [labels.createdBy]: 'projector' }),
     ...(cluster.clusterSet === undefined ? {} : { [labels.clusterSet]: cluster.clusterSet }),
   };
 }

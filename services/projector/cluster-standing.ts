@@ -14,7 +14,9 @@ export function currentDecision({ identity, decision }: ClusterRecord): Decision
  */
 export function hasLeft(record: ClusterRecord): boolean {
   const { identity, decision, access } = record;
-  if (identity?.state === 'left') return true;
+  if (identity?.state === 'left' && decision?.verdict !== 'predefined') return true;
+  // A predefined cluster that nobody claimed: there is nothing to wait for.
+  if (decision?.verdict === 'leaving' && decision.requestId === undefined) return true;
   const isOver = identity?.admittedKey === undefined && access?.state === 'deprovisioned';
   return isOver && decision?.verdict === 'leaving' && currentDecision(record) === undefined;
 }

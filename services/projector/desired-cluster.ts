@@ -1,6 +1,6 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Cause, ClusterRecord, Decision } from '@rollcall/shared/events';
-import { isNewer } from '@rollcall/shared/events';
+import { isNewer, isPredefinedUnclaimed } from '@rollcall/shared/events';
 import { leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
 import { judgeConditions } from './cluster-conditions.ts';
 import { clusterLabels } from './cluster-labels.ts';
@@ -71,8 +71,20 @@ function clusterStatus(
   };
 }
 
+/** What kind of cluster it is: by the request that is open or was let in, else as a person laid it down beforehand. */
+function specOf({ identity, decision }: ClusterRecord): Omit<ClusterShape['spec'], 'clusterId'> {
+  const isOpen = identity !== undefined && identity.state !== 'refused' && identity.state !== 'left';
+  const { clientId, clusterType, mode } = (isOpen ? identity : decision?.predefined) ?? identity ?? {};
+  return {
+    ...(clientId === undefined ? {} : { clientId: clientId.slice(0, 253) }),
+    clusterType: clusterType ?? 'Standard',
+    mode: mode ?? 'Pull',
+  };
+}
+
 /**
- * The ManagedCluster that a record asks for: from the first approval on, until the cluster has left.
+ * The ManagedCluster that a record asks for: from the first approval on, or as soon as a person made it beforehand, until the
+ * cluster has left.
  * @param current - what the API server has under that name, for transition times and generation
  */
 export function desiredCluster(
@@ -81,28 +93,26 @@ export function desiredCluster(
   current: ManagedCluster | undefined,
 ): Wanted<ClusterShape, ClusterStatus> {
   const { identity, decision } = record;
-  if (!identity) return { presence: 'unmentioned' };
-  const name = decision?.clusterName ?? identity.clusterName;
+  const clusterId = record.aggregate.id;
+  const name = decision?.clusterName ?? identity?.clusterName;
+  if (name === undefined) return { presence: 'unmentioned' };
   if (hasLeft(record)) return { presence: 'gone', name };
-  const isShown = current?.spec.clusterId === identity.clusterId;
-  if (!decision || !(isShown || wasLetIn(record))) return { presence: 'unmentioned' };
+  const isShown = identity !== undefined && current?.spec.clusterId === clusterId;
+  if (!decision || !(isShown || isPredefinedUnclaimed(decision) || wasLetIn(record)))
+    return { presence: 'unmentioned' };
   return {
     presence: 'present',
     name,
     shape: {
       labels: clusterLabels({
-        clusterId: identity.clusterId,
+        clusterId,
         clusterName: name,
         given: decision.labels,
         clusterSet: decision.clusterSet,
+        isPredefined: decision.predefined !== undefined,
       }),
       finalizers: [leaveFinalizer],
-      spec: {
-        clusterId: identity.clusterId,
-        ...(identity.clientId === undefined ? {} : { clientId: identity.clientId.slice(0, 253) }),
-        clusterType: identity.clusterType,
-        mode: identity.mode,
-      },
+      spec: { clusterId, ...specOf(record) },
     },
     status: clusterStatus(record, facts, current),
   };

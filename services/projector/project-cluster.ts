@@ -1,6 +1,6 @@
 import type { EventLog, FactStore } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { type ClusterRecord, clusterRecord, isNewer } from '@rollcall/shared/events';
+import { type ClusterRecord, clusterRecord, isNewer, predefinedId } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import {
   apiVersion,
@@ -112,7 +112,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
 
   /** A name that still shows another cluster becomes free once that one's own record says so. */
   function claimName(clusterId: string, current: ShownCluster | undefined): void {
-    const holder = current?.spec.clusterId;
+    const holder = current && predefinedId(current.spec);
     if (holder === undefined || holder === clusterId) return;
     tools.mark(holder);
     throw new RollcallError(

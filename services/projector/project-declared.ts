@@ -71,11 +71,6 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const object = declaration && view.tokens.get(`${declaration.namespace}/${declaration.name}`);
       if (!object) return shown;
       const now = nowMs();
-      const goesInMs = tokenGoesInMs(record, object, { nowMs: now, keptForMs });
-      if (goesInMs !== undefined && goesInMs <= 0) {
-        await writer.remove(view.tokens, object);
-        return shown;
-      }
       const status = desiredToken(record, object, now);
       if (!status) return shown;
       const pass = await writeStatus(view.tokens, object, {
@@ -85,7 +80,12 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
           fields.every((field) => tokenUseFields.includes(field)) ? uses.waitMs(id, now) : 0,
         wrote: () => uses.wrote(id, now),
       });
-      return { ...pass, againInMs: pass.againInMs ?? tokenEndsInMs(record, now) ?? goesInMs };
+      if (pass.againInMs !== undefined) return pass;
+      const goesInMs = tokenGoesInMs(record, object, { nowMs: now, keptForMs });
+      // Only now: the fence lets us delete what shows that it has expired, and nothing else of people's.
+      if (goesInMs !== undefined && goesInMs <= 0) await writer.remove(view.tokens, object);
+      else return { ...pass, againInMs: tokenEndsInMs(record, now) ?? goesInMs };
+      return shown;
     },
 
     async policy(id) {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';
-import { directoryKeyStore, runAgent } from '@rollcall/agent';
-import { rollcallVersion } from '@rollcall/shared/service/version';
+import { preferSmallFootprint } from '@rollcall/agent/small-footprint';
 
 /*
  * One agent in a process of its own: what is measured. JavaScript, because it is copied beside the compiled agent, too.
@@ -32,6 +31,10 @@ function watchConnections(hubPorts) {
 }
 
 const [settingsPath = ''] = process.argv.slice(2);
+// As `rollcall agent run` does, before anything of the agent is compiled.
+preferSmallFootprint();
+const { directoryKeyStore, runAgent } = await import('@rollcall/agent');
+const { rollcallVersion } = await import('@rollcall/shared/service/version');
 say('loaded', 'modules are loaded');
 /** @type {import('./start-agent.ts').AgentSettings} */
 const { storeDir, ...settings } = JSON.parse(readFileSync(settingsPath, 'utf8'));

@@ -9,6 +9,8 @@ export interface BenchFlags {
   /** How long nothing changes, to count what is written all the same. */
   readonly steadySeconds: number;
   readonly agentForm: AgentForm;
+  /** For the Node that runs an agent. */
+  readonly agentNodeFlags: readonly string[];
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
@@ -20,6 +22,7 @@ export const usage = `npm run bench -- [--joins 50] [--warm-up 3] [--steady-seco
   --warm-up N          joins before them that are not measured
   --steady-seconds N   how long the writes of a hub at rest are counted
   --from-source        agents run from the repository's TypeScript, not from what \`npm run build\` makes
+  --agent-node-flags='--lite-mode …'   for the Node that runs the agents
   --trace              also the timeline of the join in the middle
   --json               the result as JSON on stdout instead of the table
   --save               also keep it in bench/results/
@@ -37,6 +40,7 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     warmUpJoins: wholeNumber('--warm-up', values['warm-up'], 0),
     steadySeconds: wholeNumber('--steady-seconds', values['steady-seconds'], 1),
     agentForm: values['from-source'] ? 'source' : 'compiled',
+    agentNodeFlags: values['agent-node-flags'].split(' ').filter(Boolean),
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -52,6 +56,7 @@ function parseKnown(args: readonly string[]) {
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },
+        'agent-node-flags': { type: 'string', default: '' },
         trace: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         save: { type: 'boolean', default: false },

@@ -36,7 +36,7 @@ function sayJoin({ cluster, startedAtMs, connectedAtMs, readyAtMs }: Join): void
 async function run(flags: BenchFlags): Promise<{ result: BenchResult; timeline: string }> {
   const startedAtMs = Date.now();
   const loadBefore = loadavg()[0] ?? Number.NaN;
-  const program = agentProgram(flags.agentForm);
+  const program = [...flags.agentNodeFlags, agentProgram(flags.agentForm)];
   say('starting a hub, and an API server for the members');
   await using hub = await startBenchHub();
   const { report } = hub;
@@ -67,6 +67,7 @@ async function run(flags: BenchFlags): Promise<{ result: BenchResult; timeline: 
     const residentLater = agents.map(({ pid }) => residentBytes(pid) ?? Number.NaN);
     const result = resultOf({
       agentForm: flags.agentForm,
+      agentNodeFlags: flags.agentNodeFlags,
       startedAtMs,
       loadBefore,
       joins,

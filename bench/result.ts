@@ -24,6 +24,7 @@ export interface BenchResult {
     readonly loadAfter: number;
   };
   readonly agentForm: AgentForm;
+  readonly agentNodeFlags: readonly string[];
   readonly joins: number;
   readonly startToReadyMs: Spread;
   readonly connectToReadyMs: Spread;
@@ -48,6 +49,7 @@ export interface Spread {
 
 export interface Findings {
   readonly agentForm: AgentForm;
+  readonly agentNodeFlags: readonly string[];
   readonly startedAtMs: number;
   readonly loadBefore: number;
   readonly joins: readonly Join[];
@@ -85,6 +87,7 @@ export function resultOf(found: Findings): BenchResult {
       loadAfter: loadavg()[0] ?? Number.NaN,
     },
     agentForm: found.agentForm,
+    agentNodeFlags: found.agentNodeFlags,
     joins: joins.length,
     startToReadyMs: spreadOf(joins.map(({ startedAtMs, readyAtMs }) => readyAtMs - startedAtMs)),
     connectToReadyMs: spreadOf(joins.map(({ connectedAtMs, readyAtMs }) => readyAtMs - connectedAtMs)),

@@ -97,7 +97,7 @@ export function showResult(result: BenchResult): string {
 
 * measured elsewhere, on a 2-core machine
 writes of one join: ${result.writes.list.join(', ')}${steadyText(result)}
-${result.joins} joins, one after the other; agents ${result.agentForm === 'compiled' ? 'compiled, as images hold them' : 'run from TypeScript'}; services in one process, as \`rollcall up\`; members share a second API server
+${result.joins} joins, one after the other; agents ${result.agentForm === 'compiled' ? 'compiled, as images hold them' : 'run from TypeScript'}${result.agentNodeFlags.map((flag) => ` ${flag}`).join('')}; services in one process, as \`rollcall up\`; members share a second API server
 ${machine.cores} cores, ${machine.cpu}; Node ${machine.node}; load ${machine.loadBefore.toFixed(1)} before, ${machine.loadAfter.toFixed(1)} after
 Rollcall ${result.version}, commit ${result.commit}, ${result.date}
 `;

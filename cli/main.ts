@@ -1,9 +1,11 @@
 #!/usr/bin/env node
-import { preferSmallFootprint } from './agent/small-footprint.ts';
+import { preferSmallFootprint } from '@rollcall/agent/small-footprint';
+import { keepCompiledCode } from './compile-cache.ts';
 import { endQuietlyWithoutReader } from './output.ts';
 import { reportError } from './report-error.ts';
 
 endQuietlyWithoutReader();
+keepCompiledCode();
 const isAgentOfPod = process.argv.slice(2).join(' ') === 'agent run';
 if (process.argv[2] === 'agent') preferSmallFootprint();
 try {

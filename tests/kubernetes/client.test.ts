@@ -203,6 +203,18 @@ describe('requests', () => {
 });
 
 describe('watching', () => {
+  test('a watch that is aborted right after its first list ends', async () => {
+    for (let round = 0; round < 10; round++) {
+      const stop = new AbortController();
+      await watchResource(client, namespaces, {
+        signal: stop.signal,
+        onEvent: () => undefined,
+        onSynced: () => stop.abort(),
+      });
+      expect(stop.signal.aborted).toBe(true);
+    }
+  });
+
   test('events in order, with a real delete, and no connection left after the abort', async () => {
     const namespace = await aNamespace();
     await client.create(configMaps, aConfigMap(namespace, 'before'));

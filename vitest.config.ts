@@ -6,7 +6,7 @@ const integration = {
 };
 
 /** Real servers take seconds to start; these bounds only say when a hung test is given up. */
-const patient = { testTimeout: 120_000, hookTimeout: 300_000 };
+const patient = { testTimeout: 300_000, hookTimeout: 300_000 };
 
 export default defineConfig({
   test: {

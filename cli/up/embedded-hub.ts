@@ -8,8 +8,14 @@ import { reapStale } from './child-process-stale.ts';
 import type { ChildHandle } from './child-process.ts';
 import { loopbackPorts } from './control-plane-ports.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { untilFenceStands } from './fence-stands.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
-import { type HubServicesOptions, startHubServices } from './hub-services.ts';
+import {
+  type HubServicesOptions,
+  serviceAccountGroups,
+  serviceUser,
+  startHubServices,
+} from './hub-services.ts';
 import { type HubState, openHubState } from './hub-state.ts';
 import { type EmbeddedNats, startNatsServer } from './nats-server.ts';
 import { readState } from './private-files.ts';
@@ -40,6 +46,8 @@ export interface EmbeddedHub extends AsyncDisposable {
   readonly addresses: readonly string[];
   readonly services: readonly RunningService[];
   readonly serviceOptions: HubServicesOptions;
+  /** Resolves when the API server checks people's decisions; rejects with FENCE_MISSING. */
+  fenceStands(): Promise<void>;
   restartNats(): Promise<void>;
   /** Services first, then what they need. Idempotent. */
   stop(): Promise<void>;
@@ -147,6 +155,11 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       addresses,
       services,
       serviceOptions,
+      async fenceStands() {
+        const access = controlPlane.userAccess(serviceUser('fence-probe'), serviceAccountGroups);
+        const probe = createKubeClient(access, { fieldManager: 'rollcall-up', userAgent: 'rollcall-up' });
+        await untilFenceStands(probe).finally(() => probe.close());
+      },
       async restartNats() {
         await nats?.server.stop();
         await startNats();

@@ -15,11 +15,11 @@ import { writePrivate } from './private-files.ts';
 const noFlags = { flags: {}, environment: {} };
 
 /** The ServiceAccount user of a service, as RBAC and the fence know it. */
-function serviceUser(name: string): string {
+export function serviceUser(name: string): string {
   return `system:serviceaccount:rollcall-system:rollcall-${name}`;
 }
 
-const serviceAccountGroups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-system'];
+export const serviceAccountGroups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-system'];
 
 export interface HubServicesOptions {
   readonly stateDir: string;

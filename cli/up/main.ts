@@ -106,6 +106,9 @@ export async function up(options: UpOptions): Promise<number> {
     const early = await Promise.race([untilReady(hub, localName), signalled, broken]);
     if (early === undefined) say('ready', `cluster "${localName}" is Ready (${seconds()})`);
   }
+  if ((await Promise.race([hub.fenceStands(), signalled, broken])) === undefined) {
+    say('up', `the fence stands: the API server checks who decides (${seconds()})`);
+  }
   await showClusters(hub);
   process.stdout.write(nextSteps(hub));
   try {

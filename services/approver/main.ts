@@ -10,6 +10,7 @@ import {
   type ServiceWork,
 } from '@rollcall/shared/service';
 import type { ApproverConfig } from './config.ts';
+import { countEvaluations } from './count-evaluations.ts';
 import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds.ts';
 import { declareObjects } from './declare-objects.ts';
 import { startFenceProbe } from './fence-probe.ts';
@@ -27,12 +28,7 @@ import { createPolicyEvaluator } from './policy-evaluator.ts';
 import { releaseName, settleRevocation } from './settle-clusters.ts';
 
 export { configSchema } from './config.ts';
-
-const metricHelp = {
-  rollcall_fence_ok:
-    'Whether the API server refuses decisions of people without the right: 1, or 0 while they are held.',
-  rollcall_approver_events_total: 'Events handled, by type.',
-} as const;
+export { whyFenceIsMissing } from './fence-probe.ts';
 
 const clientOptions = {
   fieldManager: 'rollcall-approver',
@@ -47,7 +43,7 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
     case 'cluster.requested':
       return judgeRequest(parts, event.id, trace);
     case 'cluster.left':
-      return releaseName(parts.log, event.id, trace);
+      return releaseName(parts.log, event, trace);
     case 'policy.declared':
     case 'policy.withdrawn':
       return judgeHeldRequests(parts);
@@ -101,7 +97,7 @@ async function work(
     declareObjects(declaring, declaredPolicies(logger)),
     declareObjects(declaring, declaredSets),
   ];
-  const evaluator = createPolicyEvaluator({ deadlineMs });
+  const evaluator = countEvaluations(createPolicyEvaluator({ deadlineMs }), metrics);
   const fleet = createFleetView(log, (error) =>
     logger.warn({ err: error }, 'an event was left out of the counts of the fleet'),
   );
@@ -110,14 +106,22 @@ async function work(
   const consumption = await consumeEvents(nc, {
     service: 'approver',
     logger,
+    metrics,
     async handle(event) {
       await handleEvent(judging, event);
       if (event.type === 'published') tokens.wake(event.id);
       if (event.type === 'left') people.lookAtPredefined();
-      metrics.count('rollcall_approver_events_total', { type: `${event.kind}.${event.type}` });
     },
   });
   return {
+    stats: () => ({
+      fenceOk: metrics.value('rollcall_fence_ok'),
+      approved: metrics.value('rollcall_events_written_total', { type: 'cluster.approved' }),
+      held: metrics.value('rollcall_events_written_total', { type: 'cluster.held' }),
+      denied: metrics.value('rollcall_events_written_total', { type: 'cluster.denied' }),
+      policyTimeouts: metrics.value('rollcall_policy_evaluations_total', { outcome: 'timeout' }),
+      deadLetters: metrics.value('rollcall_dead_letters_total'),
+    }),
     // Without Kubernetes only the picture and the keyboard are away: decisions go on, so it is no reason to be unready.
     async drain() {
       await Promise.all([consumption.drain(), minutes.stop()]);
@@ -138,7 +142,6 @@ export function start(config: ApproverConfig): Promise<RunningService> {
     description: 'decides which clusters may join',
     config,
     identity: readIdentity(config.identityFile, {}),
-    metrics: metricHelp,
     work: (context) => work(context, config),
   });
 }

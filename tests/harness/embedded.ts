@@ -72,6 +72,7 @@ export async function startTestEmbeddedHub(
 ): Promise<TestEmbeddedHub> {
   const base = mkdtempSync(join(tmpdir(), 'rollcall-up-'));
   const up = await startEmbeddedHub({ stateDir: join(base, 'state'), port: 0, ...options });
+  await up.fenceStands();
   const nc = await connectAsOps(up.stateDir, up.natsAddress);
   const log = await openEventLog(nc, { epoch: up.hub.epoch, source: '/rollcall/test' });
   const agents: RunningAgent[] = [];

@@ -1,0 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { whyFenceIsMissing } from '@rollcall/approver';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+
+/** The API server takes up to ten seconds after its start to learn the kinds that its admission policies are about (measured). */
+const withinMs = 60_000;
+const pollMs = 200;
+
+/**
+ * Waits until the API server refuses what the fence must refuse; until then people's decisions would be held, or refused as
+ * "kind not found".
+ * @param probe - a client of rollcall-fence-probe
+ * @throws RollcallError FENCE_MISSING with the reason
+ */
+export async function untilFenceStands(probe: KubeClient): Promise<void> {
+  let why: string | undefined;
+  for (const deadlineMs = performance.now() + withinMs; performance.now() < deadlineMs; await delay(pollMs)) {
+    why = await whyFenceIsMissing(probe);
+    if (why === undefined) return;
+  }
+  throw new RollcallError('FENCE_MISSING', why ?? 'the fence was not probed');
+}

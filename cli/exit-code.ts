@@ -36,6 +36,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   CLUSTER_NAME_INVALID: 'refused',
   CLUSTER_NAME_RESERVED: 'refused',
   NAME_TAKEN: 'refused',
+  PREDEFINED_CLAIM: 'refused',
   NAMESPACE_TAKEN: 'refused',
   REQUEST_OPEN: 'refused',
   MEMBER_TOO_OLD: 'refused',

@@ -1,12 +1,17 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { RollcallError } from '@rollcall/shared/errors';
 import {
   createKubeClient,
   type KubeAccess,
   type KubeClient,
   loadKubeAccess,
 } from '@rollcall/shared/kubernetes';
+import { inClusterAccess } from '@rollcall/shared/kubernetes/in-cluster';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { say } from './output.ts';
-import { stateFile } from './state-directory.ts';
+import { stateDirectory, stateFile } from './state-directory.ts';
 
 export interface HubFlags {
   readonly kubeconfig?: string;
@@ -17,14 +22,27 @@ export interface HubFlags {
 
 /**
  * Which API server is the hub's: the flags; KUBECONFIG; the embedded hub of this directory; kubectl's own default.
- * @throws RollcallError KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
+ * @throws RollcallError KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN, HUB_MISSING
  */
 export function hubAccess(flags: HubFlags): KubeAccess {
   const embedded = process.env['KUBECONFIG'] ? undefined : stateFile('kubeconfig');
-  return loadKubeAccess({
-    path: flags.kubeconfig ?? embedded,
-    context: flags.context ?? flags.karmadaContext,
-  });
+  const path = flags.kubeconfig ?? embedded;
+  if (path === undefined && isNoKubeconfigAnywhere()) {
+    throw new RollcallError(
+      'HUB_MISSING',
+      `there is no hub in "${stateDirectory()}", and no kubeconfig says where one is`,
+    );
+  }
+  return loadKubeAccess({ path, context: flags.context ?? flags.karmadaContext });
+}
+
+/** Nobody named a kubeconfig, kubectl has none, and this is no pod: what is missing is a hub. */
+function isNoKubeconfigAnywhere(): boolean {
+  return (
+    !process.env['KUBECONFIG'] &&
+    !existsSync(join(homedir(), '.kube', 'config')) &&
+    inClusterAccess() === undefined
+  );
 }
 
 /** A client for the hub, as the person of the kubeconfig. The caller closes it. */

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { addHubCommands } from './hub-commands.ts';
 import { addMemberCommands } from './member-commands.ts';
+import { addOperationsCommands } from './operations-commands.ts';
 import { addPeopleCommands } from './people-commands.ts';
 import { addPolicyCommands } from './policy-commands.ts';
 import { addTokenCommands } from './token-commands.ts';
@@ -30,6 +31,7 @@ export function commandTree(): Command {
   addTokenCommands(program);
   addMemberCommands(program);
   addPeopleCommands(program);
+  addOperationsCommands(program);
   addPolicyCommands(program);
   return program;
 }

@@ -8,6 +8,15 @@ export function withHub(command: Command): Command {
     .addOption(new Option('--karmada-context <name>').hideHelp());
 }
 
+/** The same, and flags of every command that reads the bus. */
+export function withBus(command: Command): Command {
+  return withHub(command)
+    .option('--creds <file>', 'bus credentials (default: .rollcall/ops.creds, else Secret rollcall-ops)')
+    .option('--server <host:port>', 'address of the hub, with --creds and --ca-file (default: NATS_URL)')
+    .option('--ca-file <file>', "the hub's CA certificate (PEM)")
+    .option('--nats-context <name>', 'context of the `nats` command (default: NATS_CONTEXT)');
+}
+
 /** Flags of every command that talks to a member's API server. */
 export function withMember(command: Command): Command {
   return command
@@ -18,6 +27,11 @@ export function withMember(command: Command): Command {
     .option('--member-context <name>', 'context of the member in it')
     .addOption(new Option('--cluster-kubeconfig <file>').hideHelp())
     .addOption(new Option('--cluster-context <name>').hideHelp());
+}
+
+/** How things are shown, the same words everywhere. */
+export function outputOption(...formats: readonly [string, ...string[]]): Option {
+  return new Option('-o, --output <format>', 'how to show it').choices(formats).default(formats[0]);
 }
 
 /** For flags that may be given several times. */

@@ -4,7 +4,7 @@ import type { DecideFlags } from '../decide/decide-request.ts';
 import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../output.ts';
-import { collect, withHub } from './common-flags.ts';
+import { collect, outputOption, withBus, withHub } from './common-flags.ts';
 
 const eventExamples = `
 Examples:
@@ -15,15 +15,12 @@ Examples:
 
 export function addPeopleCommands(program: Command): void {
   withHub(program.command('get'))
-    .description('show clusters, requests or tokens')
-    .argument('<kind>', 'clusters, requests or tokens; short names work too')
+    .description('show clusters, requests, tokens, policies or sets')
+    .argument('<kind>', 'clusters, requests, tokens, policies or sets; short names work too')
     .argument('[names...]')
     .option('-n, --namespace <name>', 'of this namespace only (tokens)')
-    .addOption(
-      new Option('-o, --output <format>', 'how to show them')
-        .choices(['table', 'wide', 'json', 'yaml', 'name'])
-        .default('table'),
-    )
+    .option('-w, --watch', 'go on with what changes')
+    .addOption(outputOption('table', 'wide', 'json', 'yaml', 'name'))
     .action(async (kind: string, names: string[], flags: GetFlags) => {
       const { get } = await import('../get/get.ts');
       await get(kind, names, flags);
@@ -44,15 +41,12 @@ export function addPeopleCommands(program: Command): void {
       });
   }
 
-  withHub(program.command('events'))
+  withBus(program.command('events'))
     .description('show what happened, and follow what happens')
     .option('--cluster <id|name>', 'of this cluster only')
     .option('--type <type>', 'of this type only, such as approved or token.used; repeatable', collect)
     .option('--since <when>', 'not older than a duration (1h) or a time (RFC 3339)')
     .option('-f, --follow', 'go on with what happens from now on')
-    .option('--creds <file>', 'bus credentials (default: .rollcall/ops.creds, else Secret rollcall-ops)')
-    .option('--server <host:port>', 'address of the hub, with --creds and --ca-file')
-    .option('--ca-file <file>', "the hub's CA certificate (PEM)")
     .addOption(new Option('-o, --output <format>', 'json: one CloudEvent a line').choices(['text', 'json']))
     .addHelpText('after', eventExamples)
     .action(async (flags: EventsFlags) => {

@@ -1,25 +1,27 @@
-import { stringify } from 'yaml';
+import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, Resource } from '@rollcall/shared/kubernetes';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
-import { printableJson, printableLines } from '../printable.ts';
+import { withProgress } from '../progress.ts';
 import { resourceOfName } from './kind-names.ts';
+import { objectText, type ObjectFormat, type ShownObject, withoutManagers } from './object-text.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
 export interface GetFlags extends HubFlags {
   readonly namespace?: string;
-  readonly output: 'table' | 'wide' | 'json' | 'yaml' | 'name';
+  readonly output: 'table' | 'wide' | ObjectFormat;
+  readonly watch?: boolean;
 }
 
-const asTable = 'application/json;as=Table;g=meta.k8s.io;v=v1,application/json';
+export const asTable = 'application/json;as=Table;g=meta.k8s.io;v=v1,application/json';
 const pageSize = 500;
 
-interface Page {
-  readonly metadata?: { readonly continue?: string };
+export interface Page {
+  readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string };
 }
 interface ObjectList extends Page {
-  readonly items: readonly { readonly metadata: { readonly name: string } }[];
+  readonly items: readonly ShownObject[];
 }
 
 /** Tokens are in namespaces and are shown of all of them unless one is named. */
@@ -34,12 +36,17 @@ async function read<T>(client: KubeClient, path: string, accept: string): Promis
   return JSON.parse(body) as T;
 }
 
-async function readPages<T extends Page>(client: KubeClient, path: string, accept: string): Promise<T[]> {
+/** @param selector - a further query parameter, such as `fieldSelector=…` */
+export async function readPages<T extends Page>(
+  client: KubeClient,
+  path: string,
+  { accept, selector = '' }: { accept: string; selector?: string },
+): Promise<T[]> {
   const pages: T[] = [];
   let next = '';
   do {
     const more = next === '' ? '' : `&continue=${encodeURIComponent(next)}`;
-    const page = await read<T>(client, `${path}?limit=${pageSize}${more}`, accept);
+    const page = await read<T>(client, `${path}?limit=${pageSize}${selector}${more}`, accept);
     pages.push(page);
     next = page.metadata?.continue ?? '';
   } while (next !== '');
@@ -52,19 +59,26 @@ async function readPages<T extends Page>(client: KubeClient, path: string, accep
  */
 export async function get(kind: string, names: readonly string[], flags: GetFlags): Promise<void> {
   const resource = resourceOfName(kind);
+  if (flags.watch && names.length > 1) {
+    throw new RollcallError('USAGE', '--watch takes one name or none');
+  }
   const client = openHub(flags);
   try {
     const namespace =
       flags.namespace ?? (resource.namespaced && names.length > 0 ? 'rollcall-join' : undefined);
     const path = pathOf(resource, namespace);
-    if (flags.output === 'table' || flags.output === 'wide') {
-      const tables = await readTables(client, path, names);
+    const withNamespace = resource.namespaced && namespace === undefined;
+    if (flags.watch) {
+      const { watchKind } = await import('./watch-kind.ts');
+      await watchKind(client, { resource, path, name: names[0], output: flags.output, withNamespace });
+    } else if (flags.output === 'table' || flags.output === 'wide') {
+      const tables = await withProgress('reading', readTables(client, path, names));
       const table = { columnDefinitions: [], ...tables[0], rows: tables.flatMap(({ rows }) => rows) };
-      const withNamespace = resource.namespaced && namespace === undefined;
       if (table.rows.length === 0) say('No resources found.');
       else printResult(renderTable(table, { wide: flags.output === 'wide', withNamespace }));
     } else {
-      printObjects(await readObjects(client, path, names), { resource, names, output: flags.output });
+      const objects = await withProgress('reading', readObjects(client, path, names));
+      printObjects(objects, { resource, names, output: flags.output });
     }
   } finally {
     client.close();
@@ -76,7 +90,7 @@ async function readTables(
   path: string,
   names: readonly string[],
 ): Promise<ServerTable[]> {
-  if (names.length === 0) return readPages<ServerTable & Page>(client, path, asTable);
+  if (names.length === 0) return readPages<ServerTable & Page>(client, path, { accept: asTable });
   const paths = names.map((name) => `${path}/${encodeURIComponent(name)}`);
   return Promise.all(paths.map((one) => read<ServerTable>(client, one, asTable)));
 }
@@ -85,25 +99,27 @@ async function readObjects(
   client: KubeClient,
   path: string,
   names: readonly string[],
-): Promise<ObjectList['items']> {
+): Promise<readonly ShownObject[]> {
   if (names.length === 0) {
-    return (await readPages<ObjectList>(client, path, 'application/json')).flatMap(({ items }) => items);
+    const pages = await readPages<ObjectList>(client, path, { accept: 'application/json' });
+    return pages.flatMap(({ items }) => items);
   }
   const paths = names.map((name) => `${path}/${encodeURIComponent(name)}`);
-  return Promise.all(paths.map((one) => read<ObjectList['items'][number]>(client, one, 'application/json')));
+  return Promise.all(paths.map((one) => read<ShownObject>(client, one, 'application/json')));
 }
 
 function printObjects(
-  objects: ObjectList['items'],
-  how: { resource: Resource; names: readonly string[]; output: 'json' | 'yaml' | 'name' },
+  objects: readonly ShownObject[],
+  how: { resource: Resource; names: readonly string[]; output: ObjectFormat },
 ): void {
   const { resource, names, output } = how;
   if (output === 'name') {
-    for (const { metadata } of objects)
-      printResult(`${resource.kind.toLowerCase()}.${resource.group}/${metadata.name}`);
+    for (const object of objects) printResult(objectText(object, resource, 'name'));
+    if (objects.length === 0) say('No resources found.');
     return;
   }
   // One name gives the object itself, as with kubectl; everything else a list.
-  const whole = names.length === 1 ? objects[0] : { apiVersion: 'v1', kind: 'List', items: objects };
-  printResult(output === 'yaml' ? printableLines(stringify(whole).trimEnd()) : printableJson(whole, 2));
+  const items = objects.map(withoutManagers);
+  const whole = names.length === 1 ? items[0] : { apiVersion: 'v1', kind: 'List', items };
+  printResult(objectText(whole, resource, output));
 }

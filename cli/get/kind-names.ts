@@ -22,6 +22,14 @@ const kinds: readonly { readonly resource: Resource; readonly names: readonly st
     resource: resources.clusterRegistrationTokens,
     names: ['tokens', 'token', 'clusterregistrationtokens', 'clusterregistrationtoken', 'clsrt', 'rct'],
   },
+  {
+    resource: resources.approvalPolicies,
+    names: ['policies', 'policy', 'approvalpolicies', 'approvalpolicy', 'apol', 'rcp'],
+  },
+  {
+    resource: resources.managedClusterSets,
+    names: ['sets', 'set', 'managedclustersets', 'managedclusterset', 'mclset', 'rcs'],
+  },
 ];
 
 /** @throws RollcallError USAGE naming what there is */

@@ -81,9 +81,12 @@ export interface Explanation {
   readonly now: Explained;
 }
 
+function onSkip(error: RollcallError): void {
+  say(`left out: ${error.message}`);
+}
+
 async function collect(log: Pick<EventLog, 'scan'>, filter: string): Promise<StoredEvent[]> {
   const events: StoredEvent[] = [];
-  const onSkip = (error: RollcallError) => say(`left out: ${error.message}`);
   for await (const event of log.scan({ filter, onSkip })) events.push(event);
   return events;
 }

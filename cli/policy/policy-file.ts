@@ -61,7 +61,11 @@ export function parsePolicyFile(text: string): PolicyFile {
         message: error.message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '',
       });
     if (document.errors.length > 0 || document.contents === null) continue;
-    const content: unknown = document.toJS({ maxAliasCount: 100 });
+    const content = contentOf(document);
+    if (content instanceof Error) {
+      problems.push({ ...at(offsetOf(document, [])), message: content.message });
+      continue;
+    }
     const { kind } = (content ?? {}) as { kind?: unknown };
     if (kind !== approvalPolicy.kind) {
       if (typeof kind === 'string') others.push(kind);
@@ -90,6 +94,15 @@ export function parsePolicyFile(text: string): PolicyFile {
     });
   }
   return { lines: text.split(/\r?\n/), policies, problems, others };
+}
+
+/** Aliases that multiply are the only thing that a document without errors can fail on. */
+function contentOf(document: Document): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 interface ShapeProblem {

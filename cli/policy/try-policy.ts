@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   createPolicyEvaluator,
   type Judgement,
@@ -60,7 +61,9 @@ export function withFile(inForce: readonly PolicyInForce[], file: readonly FileP
   const changed = file.map(({ name, rules }): PolicyInForce => {
     const before = inForce.find(({ declaration }) => declaration.name === name)?.declaration.generation ?? 0;
     const declaration = { name, uid: '', generation: before + 1, rules: [...rules], withdrawn: false };
-    return { declaration, version: 'file' };
+    // The worker compiles a version once: other rules must be another one.
+    const version = createHash('sha256').update(JSON.stringify(rules)).digest('hex');
+    return { declaration, version };
   });
   return [...inForce.filter(({ declaration }) => !names.has(declaration.name)), ...changed].toSorted((a, b) =>
     a.declaration.name < b.declaration.name ? -1 : 1,

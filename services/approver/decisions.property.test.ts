@@ -85,6 +85,7 @@ function play(history: History, next: Step, at: number): readonly EventDraft[] {
         by: 'anna',
         reason: undefined,
         digest: `d${at}`,
+        shown: { epoch: 1, sequence: 1_000_000 },
       } as const;
       return history.apply(decidePersonDecision({ ...base, wish }));
     }

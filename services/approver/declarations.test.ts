@@ -48,7 +48,7 @@ const toPublish = (spec: Partial<TokenObject['spec']> = {}): TokenObject => {
 const after = (aggregate: AggregateId, ...drafts: EventDraft[]) =>
   foldRecord(
     aggregate,
-    drafts.map((draft, index) => stored(draft, index + 1)),
+    drafts.map((each, index) => stored(each, index + 1)),
   );
 
 test.each([

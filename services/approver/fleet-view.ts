@@ -18,6 +18,10 @@ export interface FleetView {
   now(nowMs: number): Promise<FleetNow>;
   /** Ids of the clusters that wait for a decision. */
   pending(): Promise<readonly string[]>;
+  /** Told at each judgement whether policies read the counts. */
+  setCounting(isCounting: boolean): void;
+  /** While they do, one judgement after another: all at once would only conflict with each other. */
+  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 export function createFleetView(
@@ -28,6 +32,8 @@ export function createFleetView(
   const scan = mergedScan(log, { filters: decidingFilters, ...(onSkip ? { onSkip } : {}) });
   let running: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
+  let isCounting = false;
+  let turn: Promise<unknown> = Promise.resolve();
 
   async function addNew(): Promise<void> {
     for await (const event of scan.next()) tally.add(event);
@@ -55,6 +61,15 @@ export function createFleetView(
     async pending() {
       await catchUp();
       return tally.pending();
+    },
+    setCounting(is) {
+      isCounting = is;
+    },
+    inTurn(work) {
+      if (!isCounting) return work();
+      const mine = turn.then(work);
+      turn = mine.catch(() => undefined);
+      return mine;
     },
   };
 }

@@ -20,13 +20,15 @@ export interface JudgeParts extends JudgementParts {
 /** Judges the current request of a cluster by the policies in force, and writes the decision. */
 export async function judgeRequest(parts: JudgeParts, clusterId: string, trace: Trace): Promise<void> {
   for (;;) {
-    const { context, drafts } = await decideAndAppend(
-      parts.log,
-      {
-        gather: () => gatherJudgement(parts, clusterId),
-        decide: (gathered: GatheredJudgement): EventDraft[] => decideRequest(gathered),
-      },
-      trace,
+    const { context, drafts } = await parts.fleet.inTurn(() =>
+      decideAndAppend(
+        parts.log,
+        {
+          gather: () => gatherJudgement(parts, clusterId),
+          decide: (gathered: GatheredJudgement): EventDraft[] => decideRequest(gathered),
+        },
+        trace,
+      ),
     );
     const [decision] = drafts;
     if (!decision) return;

@@ -11,6 +11,8 @@ const wish = (overrides: Partial<PersonDecision> = {}): PersonDecision => ({
   by: 'anna',
   reason: undefined,
   digest: 'd1',
+  // A picture that shows everything there is.
+  shown: { epoch: 1, sequence: 1_000_000 },
   ...overrides,
 });
 const deny = wish({ verdict: 'Deny', digest: 'd2' });
@@ -37,6 +39,18 @@ test.each([
     before: deniedBefore,
     wish: wish({ digest: 'd0' }),
     want: undefined,
+  },
+  {
+    name: 'a decision from a picture before the last one that was acted on',
+    before: deniedBefore,
+    wish: wish({ shown: { epoch: 1, sequence: 0 } }),
+    want: undefined,
+  },
+  {
+    name: 'a decision from a picture before the last word of a policy',
+    before: heldBefore,
+    wish: wish({ shown: { epoch: 1, sequence: 0 } }),
+    want: 'approved',
   },
   {
     name: 'a cluster that leaves',

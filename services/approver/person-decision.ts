@@ -7,6 +7,8 @@ import {
   draft,
   type EventDraft,
   type Identity,
+  isNewer,
+  type StoredEvent,
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
@@ -21,6 +23,8 @@ export interface PersonDecision {
   readonly reason: string | undefined;
   /** Of the decision and the object it stands in: the same words in a later object are another decision. */
   readonly digest: string;
+  /** The event that the object showed when the decision stood in it. */
+  readonly shown: { readonly epoch: number; readonly sequence: number } | undefined;
 }
 
 /**
@@ -30,13 +34,14 @@ export interface PersonDecision {
 export function readPersonDecision({
   metadata,
   spec,
+  status,
 }: StoredObject<ClusterRegistrationRequest>): PersonDecision | undefined {
   const { decision } = spec;
   if (!decision?.keyFingerprint || !decision.by) return undefined;
   const { verdict, by, reason } = decision;
   const words = JSON.stringify([metadata.uid, verdict, decision.keyFingerprint, by, reason ?? '']);
   const digest = `sha256:${createHash('sha256').update(words).digest('hex')}`;
-  return { verdict, keyFingerprint: decision.keyFingerprint, by, reason, digest };
+  return { verdict, keyFingerprint: decision.keyFingerprint, by, reason, digest, shown: status?.observed };
 }
 
 export interface PersonDecisionContext {
@@ -50,6 +55,8 @@ interface Question {
   readonly identity: Identity;
   readonly previous: Decision | undefined;
   readonly wish: PersonDecision;
+  /** The approver's newest event. */
+  readonly last: StoredEvent | undefined;
 }
 /** Why a decision changes nothing, each by its own rule. */
 type Objection = (question: Question) => boolean;
@@ -58,6 +65,12 @@ type Objection = (question: Question) => boolean;
 const isAboutAnotherKey: Objection = ({ identity, wish }) =>
   wish.keyFingerprint !== keyFingerprint(identity.request.key);
 const wasActedOn: Objection = ({ previous, wish }) => previous?.actedOn === wish.digest;
+/**
+ * Only the newest decision is known to have been acted on. A picture from before it (a late watch) may still show one that a
+ * person has taken back since; once the picture shows our last word, whatever stands in it came later.
+ */
+const isFromBefore: Objection = ({ previous, wish, last }) =>
+  previous?.actedOn !== undefined && last !== undefined && (!wish.shown || isNewer(last, wish.shown));
 const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || identity.state === 'refused';
 /** Whoever leaves asks again before anybody can let it in again. */
 const isLeaving: Objection = ({ identity, previous }) =>
@@ -70,6 +83,7 @@ const isSoAlready: Objection = ({ identity, previous, wish }) =>
 export const objections: readonly Objection[] = [
   isAboutAnotherKey,
   wasActedOn,
+  isFromBefore,
   hasNoRequest,
   isLeaving,
   isBanned,
@@ -80,7 +94,11 @@ export const objections: readonly Objection[] = [
 export function decidePersonDecision(context: PersonDecisionContext): EventDraft[] {
   const { record, wish, heartbeat, nowMs } = context;
   const { identity, decision: previous } = record;
-  if (!identity || objections.some((objects) => objects({ identity, previous, wish }))) return [];
+  if (
+    !identity ||
+    objections.some((objects) => objects({ identity, previous, wish, last: record.lastOf.approver }))
+  )
+    return [];
   const by = { person: wish.by };
   const base = { identity, previous, heartbeat, nowMs };
   const says = wish.reason ? `: ${wish.reason}` : '';

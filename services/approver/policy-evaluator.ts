@@ -1,5 +1,11 @@
 import { Worker } from 'node:worker_threads';
-import type { WorkerAnswer, WorkerQuestion } from './policy-worker.ts';
+import type {
+  WireAnswer,
+  WireQuestion,
+  WorkerAnswer,
+  WorkerPolicy,
+  WorkerQuestion,
+} from './policy-worker.ts';
 
 export type Evaluation =
   | { readonly kind: 'evaluated'; readonly answer: WorkerAnswer }
@@ -20,6 +26,23 @@ const workerUrl = new URL(import.meta.url.replace(/policy-evaluator(\.[jt]s)$/, 
 interface WarmWorker {
   readonly worker: Worker;
   readonly ready: Promise<void>;
+  /** Which policies it has. */
+  versions: string | undefined;
+}
+
+function versionsOf(policies: readonly WorkerPolicy[]): string {
+  return policies.map(({ name, version }) => `${name}@${version}`).join(' ');
+}
+
+/** Gives the rules their names back. */
+function named(policies: readonly WorkerPolicy[], { matches, failures }: WireAnswer): WorkerAnswer {
+  if (matches.length === 0 && failures.length === 0) return { matches: [], failures: [] };
+  const all = policies.flatMap(({ name, rules }) => rules.map((rule) => ({ policy: name, rule: rule.name })));
+  const of = (at: number) => all.slice(at, at + 1);
+  return {
+    matches: matches.flatMap(of),
+    failures: failures.flatMap(({ at, message }) => of(at).map((rule) => ({ ...rule, message }))),
+  };
 }
 
 function startWorker(): WarmWorker {
@@ -32,7 +55,7 @@ function startWorker(): WarmWorker {
   worker.once('exit', () => reject(new Error('the policy worker ended before it was ready')));
   // Whoever waits for it sees the error; a worker that nobody has asked yet must not end the process.
   promise.catch(() => undefined);
-  return { worker, ready: promise };
+  return { worker, ready: promise, versions: undefined };
 }
 
 /**
@@ -50,7 +73,8 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): PolicyEv
   }
 
   async function ask(question: WorkerQuestion, deadlineMs: number): Promise<Evaluation> {
-    const { worker, ready } = (current ??= startWorker());
+    const warm = (current ??= startWorker());
+    const { worker, ready } = warm;
     try {
       await ready;
     } catch (error) {
@@ -58,14 +82,19 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): PolicyEv
       throw error;
     }
     const { promise, resolve } = Promise.withResolvers<Evaluation>();
-    const onMessage = (answer: WorkerAnswer) => resolve({ kind: 'evaluated', answer });
+    const onMessage = (answer: WireAnswer) =>
+      resolve({ kind: 'evaluated', answer: named(question.policies, answer) });
     // Out of memory is a bomb like an endless expression: the same answer.
     const onEnd = () => resolve({ kind: 'timeout' });
     worker.once('message', onMessage).once('error', onEnd).once('exit', onEnd);
+    const versions = versionsOf(question.policies);
+    const isKnown = warm.versions === versions;
+    const wire: WireQuestion = { policies: isKnown ? undefined : question.policies, input: question.input };
+    warm.versions = versions;
     // If this process itself was late, the answer may be here already: messages come before immediates.
     const timer = setTimeout(() => setImmediate(onEnd), deadlineMs);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    worker.postMessage(question);
+    worker.postMessage(wire);
     const evaluation = await promise;
     clearTimeout(timer);
     worker.off('message', onMessage).off('error', onEnd).off('exit', onEnd);

@@ -15,7 +15,6 @@ import type { PolicyEvaluator } from './policy-evaluator.ts';
 import { type RootName, rootsOf } from './policy-expression.ts';
 import { policyInput } from './policy-input.ts';
 import { isOpen, type JudgementContext, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
-import type { PolicyRule } from './policy-problem.ts';
 import type { WorkerAnswer } from './policy-worker.ts';
 
 /** Agents cannot send more than 64 KiB; this bounds what tokens and records add. */
@@ -70,14 +69,10 @@ export function versionsOf(policies: readonly PolicyInForce[]): string {
 }
 
 function toOutcome(policies: readonly PolicyInForce[], answer: WorkerAnswer): PolicyOutcome {
-  const found = new Map<string, { generation: number; rules: Map<string, PolicyRule> }>();
-  for (const { declaration } of policies) {
-    const rules = new Map(declaration.rules.map((rule) => [rule.name, rule]));
-    found.set(declaration.name, { generation: declaration.generation, rules });
-  }
+  const found = new Map(policies.map(({ declaration }) => [declaration.name, declaration]));
   const matches = answer.matches.flatMap(({ policy, rule }) => {
     const known = found.get(policy);
-    const declared = known?.rules.get(rule);
+    const declared = known?.rules.find(({ name }) => name === rule);
     return known && declared ? [{ policy, generation: known.generation, rule: declared }] : [];
   });
   const failures = answer.failures.map((failure) => ({
@@ -105,7 +100,9 @@ export async function gatherJudgement(parts: JudgementParts, clusterId: string):
     readPolicies(log),
     log.read({ kind: 'token', id: identity.request.tokenId }).then(tokenRecord),
   ]);
-  const fleet = policiesRead(policies, 'fleet') ? await parts.fleet.now(nowMs) : undefined;
+  const isCounting = policiesRead(policies, 'fleet');
+  parts.fleet.setCounting(isCounting);
+  const fleet = isCounting ? await parts.fleet.now(nowMs) : undefined;
   const keyChanged = knownOtherKey(identity, decision) !== undefined;
   const context = { token: token.declaration, keyChanged, fleet: fleet?.counts, nowMs };
   const outcome = await evaluatePolicies(parts, policies, policyInput(identity, context));

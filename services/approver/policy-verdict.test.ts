@@ -1,5 +1,6 @@
-import { approved, type Decision, denied, held, leaving } from '@rollcall/shared/events';
+import { approved, counted, type Decision, denied, held, leaving } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
+import { fleetAggregate } from './fleet-view.ts';
 import type { PolicyRule } from './policy-problem.ts';
 import { decideRequest, isOpen, judge, type PolicyOutcome } from './policy-verdict.ts';
 import { aDecision, anIdentity, aRecord, aRequest, heartbeat, nowMs } from './tests/builders.ts';
@@ -204,4 +205,19 @@ test('only an open request is worth asking the policies', () => {
     true,
   );
   expect(isOpen(aRecord(anIdentity(), { definition: approved, section: aDecision() }))).toBe(false);
+});
+
+test('an approval by policy on counts of the fleet is appended to them, so that it is the only one', () => {
+  const fleet = { record: { aggregate: fleetAggregate, head: undefined, newest: undefined, lastOf: {} } };
+  const context = { record: aRecord(anIdentity()), heartbeat, nowMs, fleet };
+  const [, also] = decideRequest({ ...context, outcome: approve });
+  expect(also).toMatchObject({
+    definition: counted,
+    aggregate: fleetAggregate,
+    section: { clusterId: 'c-1', requestId: 'R1' },
+  });
+  expect(decideRequest({ ...context, outcome: matching() })).toHaveLength(1);
+  expect(decideRequest({ ...context, outcome: matching(rule('Deny')) })).toHaveLength(1);
+  const { fleet: _not, ...uncounted } = context;
+  expect(decideRequest({ ...uncounted, outcome: approve })).toHaveLength(1);
 });

@@ -18,8 +18,18 @@ export interface WorkerAnswer {
   readonly matches: readonly { readonly policy: string; readonly rule: string }[];
   readonly failures: readonly { readonly policy: string; readonly rule: string; readonly message: string }[];
 }
+/** A question on its way: the policies only when they are others than the last ones, which are most of what is sent. */
+export interface WireQuestion {
+  readonly policies: readonly WorkerPolicy[] | undefined;
+  readonly input: string;
+}
+/** An answer on its way: rules by their place in the list of all rules of all policies. */
+export interface WireAnswer {
+  readonly matches: readonly number[];
+  readonly failures: readonly { readonly at: number; readonly message: string }[];
+}
 
-type Program = { readonly name: string; readonly run: ParseResult | Error };
+type Program = ParseResult | Error;
 const environment = createPolicyEnvironment();
 const compiled = new Map<string, { version: string; programs: Program[] }>();
 
@@ -38,7 +48,7 @@ function compile(when: string): ParseResult | Error {
 function programsOf(policy: WorkerPolicy): Program[] {
   const known = compiled.get(policy.name);
   if (known?.version === policy.version) return known.programs;
-  const programs = policy.rules.map(({ name, when }) => ({ name, run: compile(when) }));
+  const programs = policy.rules.map(({ when }) => compile(when));
   compiled.set(policy.name, { version: policy.version, programs });
   return programs;
 }
@@ -47,27 +57,26 @@ function firstLine(error: Error): string {
   return (error.message.split('\n')[0] ?? '').slice(0, 200);
 }
 
-function answer({ policies, input }: WorkerQuestion): WorkerAnswer {
+let programs: readonly Program[] = [];
+
+function answer({ policies, input }: WireQuestion): WireAnswer {
+  if (policies) programs = policies.flatMap(programsOf);
   const values = toCelValues(input);
-  const matches: { policy: string; rule: string }[] = [];
-  const failures: { policy: string; rule: string; message: string }[] = [];
-  for (const policy of policies) {
-    for (const { name, run } of programsOf(policy)) {
-      const at = { policy: policy.name, rule: name };
-      try {
-        if (run instanceof Error) throw run;
-        const result: unknown = run(values);
-        if (result === true) matches.push(at);
-        else if (result !== false)
-          failures.push({ ...at, message: `gave ${typeof result} instead of a bool` });
-      } catch (thrown) {
-        failures.push({ ...at, message: firstLine(asError(thrown)) });
-      }
+  const matches: number[] = [];
+  const failures: { at: number; message: string }[] = [];
+  for (const [at, run] of programs.entries()) {
+    try {
+      if (run instanceof Error) throw run;
+      const result: unknown = run(values);
+      if (result === true) matches.push(at);
+      else if (result !== false) failures.push({ at, message: `gave ${typeof result} instead of a bool` });
+    } catch (thrown) {
+      failures.push({ at, message: firstLine(asError(thrown)) });
     }
   }
   return { matches, failures };
 }
 
 // oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin
-parentPort?.on('message', (question: WorkerQuestion) => parentPort?.postMessage(answer(question)));
+parentPort?.on('message', (question: WireQuestion) => parentPort?.postMessage(answer(question)));
 parentPort?.postMessage('ready');

@@ -49,6 +49,18 @@ const gone = aRecord(anIdentity({ state: 'left' }));
 test.each([
   { name: 'a cluster that left', cluster: gone, held: nameHeldBy(clusterId), want: 1 },
   { name: 'a cluster that came back', cluster: aRecord(anIdentity()), held: nameHeldBy(clusterId), want: 0 },
+  {
+    name: 'a cluster that left and asked again in vain',
+    cluster: aRecord(anIdentity({ state: 'refused' })),
+    held: nameHeldBy(clusterId),
+    want: 1,
+  },
+  {
+    name: 'a cluster that came back by another name',
+    cluster: aRecord(anIdentity({ clusterName: 'beta' })),
+    held: nameHeldBy(clusterId),
+    want: 1,
+  },
   { name: 'a name that another cluster has', cluster: gone, held: nameHeldBy('c-2'), want: 0 },
   { name: 'a name that is free', cluster: gone, held: nameHeldBy(clusterId, nameReleased), want: 0 },
   {

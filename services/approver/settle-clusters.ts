@@ -5,10 +5,12 @@ import {
   type ClusterRecord,
   draft,
   type EventDraft,
+  identitySchema,
   nameRecord,
   type NameRecord,
   nameReleased,
   revoked,
+  type StoredEvent,
 } from '@rollcall/shared/events';
 
 const endInRevoked = new Set(['approved', 'denied', 'leaving']);
@@ -28,7 +30,13 @@ export function decideRevocation({ aggregate, head, lastOf, decision }: ClusterR
   return [draft(revoked, { aggregate, head }, { by: decision.by, reason, message, section: decision })];
 }
 
-/** A name is free again once the cluster that had it has left and has not come back. */
+/** Whether the cluster is called that now. One that has left is not, and one that asked again in vain, or by another name. */
+function isCalled({ identity }: ClusterRecord, name: string): boolean {
+  const isThere = identity?.state === 'requested' || identity?.state === 'admitted';
+  return isThere && identity.clusterName === name;
+}
+
+/** A name is free again once the cluster that had it has left and has not come back by that name. */
 export function decideNameRelease({
   name,
   cluster,
@@ -37,9 +45,10 @@ export function decideNameRelease({
   cluster: ClusterRecord;
 }): EventDraft[] {
   const clusterId = cluster.aggregate.id;
-  if (cluster.identity?.state !== 'left' || name.holder !== clusterId) return [];
+  if (!cluster.identity || name.holder !== clusterId || isCalled(cluster, name.aggregate.id)) return [];
   // Defined anew by a person meanwhile: the name is reserved for it again.
-  if (cluster.decision?.verdict === 'predefined') return [];
+  const { decision } = cluster;
+  if (decision?.verdict === 'predefined' && decision.clusterName === name.aggregate.id) return [];
   const section = { name: name.aggregate.id, clusterId, free: true };
   const message = `cluster "${clusterId}" has left`;
   return [
@@ -54,11 +63,13 @@ export async function settleRevocation(log: EventLog, clusterId: string, trace: 
   await decideAndAppend(log, { gather: () => readCluster(log, clusterId), decide: decideRevocation }, trace);
 }
 
-export async function releaseName(log: EventLog, clusterId: string, trace: Trace): Promise<void> {
+/** @param left - names the cluster as it was; by now it may have asked again by another name */
+export async function releaseName(log: EventLog, left: StoredEvent, trace: Trace): Promise<void> {
+  const { clusterName } = identitySchema.parse(left.section);
   const gather = async () => {
-    const cluster = await readCluster(log, clusterId);
-    const id = cluster.identity?.clusterName ?? clusterId;
-    return { cluster, name: nameRecord(await log.read({ kind: 'name', id })) };
+    // First the name: whoever takes it again after the cluster was read makes this append lose.
+    const name = nameRecord(await log.read({ kind: 'name', id: clusterName }));
+    return { name, cluster: await readCluster(log, left.id) };
   };
   await decideAndAppend(log, { gather, decide: decideNameRelease }, trace);
 }

@@ -101,7 +101,7 @@ function withdraw(record: TokenRecord, nowMs: number): EventDraft[] {
  * Declares a token that is new or different, and withdraws one that is gone.
  * @param context.wanted - undefined: there is no such object
  * @param context.ofKey - of a token that the hub made: the aggregate of its key, which is declared along, all or nothing. That
- *   one alone lets anybody in, so the approver stays the only one who makes a token good (ADR 10)
+ *   one alone lets anybody in, so the approver stays the only one who makes a token good (ADR 11)
  */
 export function decideToken(context: {
   record: TokenRecord;

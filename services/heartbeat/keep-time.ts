@@ -17,11 +17,9 @@ export function keepTime(options: {
   clock: HubClock;
   logger: Logger;
   isListening(): boolean;
-  everySecond(): void;
 }): () => void {
   const { engine, clock, logger } = options;
   let lastMs = clock.monotonicMs();
-  let reportedMs = lastMs;
   const timer = setInterval(() => {
     const nowMs = clock.monotonicMs();
     const gapMs = nowMs - lastMs;
@@ -35,9 +33,6 @@ export function keepTime(options: {
     } else if (options.isListening()) {
       engine.advance(nowMs);
     }
-    if (nowMs - reportedMs < 1000) return;
-    reportedMs = nowMs;
-    options.everySecond();
   }, tickMs);
   return () => clearInterval(timer);
 }

@@ -49,7 +49,8 @@ export function decideLiveness(record: ClusterRecord, finding: LivenessFinding):
     state,
     cause,
     key: member.key,
-    joinedAtMs: before?.joinedAtMs ?? nowMs,
+    // The registrar's clock may be ahead; a joining before the admission would count for an earlier one.
+    joinedAtMs: before?.joinedAtMs ?? Math.max(nowMs, member.admittedAtMs),
     sinceMs: nowMs,
     lastBeatAtMs,
   };

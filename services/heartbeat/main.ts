@@ -1,4 +1,5 @@
 import { toRollcallError } from '@rollcall/shared/errors';
+import type { ClusterRecord } from '@rollcall/shared/events';
 import {
   readIdentity,
   type RunningService,
@@ -22,18 +23,6 @@ import { createTransitionWriter, type TransitionWriter } from './transition-writ
 
 export { configSchema } from './config.ts';
 
-const metricNames = {
-  rollcall_liveness_clusters: 'Clusters by liveness state.',
-  rollcall_beats_total: 'Beats of members.',
-  rollcall_beats_unknown_total: 'Beats of ids that are no members.',
-  rollcall_beats_malformed_total: 'Messages on beat subjects that are no beats.',
-  rollcall_connection_notices_total: 'Notices of the NATS server about connections of members, by kind.',
-  rollcall_liveness_transitions_total: 'Transitions written by this replica, by new state.',
-  rollcall_liveness_deaf_total:
-    'How often own messages did not come back, so that nobody was declared silent.',
-  rollcall_storm: '1 while transitions are held because a large part of the fleet went silent together.',
-} as const;
-
 /** The state that an event of ours leaves a cluster in. */
 const stateAfter: Readonly<Record<string, string>> = {
   joined: 'ready',
@@ -50,7 +39,6 @@ export async function start(config: HeartbeatConfig): Promise<RunningService> {
     description: 'hears beats; writes who is alive',
     config,
     identity: readIdentity(config.identityFile, {}),
-    metrics: metricNames,
     work: (context) => work(context, config),
   });
 }
@@ -89,6 +77,12 @@ async function work(
       },
     },
   });
+  function observeRegistration({ identity, decision }: ClusterRecord): void {
+    if (!identity || !decision) return;
+    const by = decision.by.policy === undefined ? 'person' : 'policy';
+    const seconds = Math.max(0, clock.hubMs() - identity.request.requestedAtMs) / 1000;
+    metrics.observe('rollcall_registration_duration_seconds', seconds, { by });
+  }
   const listenAfresh = () => engine.listenAfresh(clock.monotonicMs());
 
   const siblings = joinSiblings(nc, (clusterId) => {
@@ -103,8 +97,8 @@ async function work(
     siblings,
     clock,
     logger,
-    written(wish) {
-      metrics.count('rollcall_liveness_transitions_total', { to: wish.state });
+    written(wish, joinedFrom) {
+      if (joinedFrom) observeRegistration(joinedFrom);
       live(wish.clusterId, wish.state, wish.cause);
     },
     deaf() {
@@ -183,16 +177,21 @@ async function work(
     clock,
     logger,
     isListening: () => isConnected,
-    everySecond() {
-      for (const state of livenessStates)
-        metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state });
-      metrics.gauge('rollcall_beats_total', receiver.counts.taken);
-      metrics.gauge('rollcall_beats_unknown_total', receiver.counts.unknown);
-      metrics.gauge('rollcall_beats_malformed_total', receiver.counts.malformed);
-      metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);
-    },
+  });
+  metrics.beforeScrape(() => {
+    for (const state of livenessStates)
+      metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state });
+    metrics.total('rollcall_beats_total', receiver.counts.taken);
+    metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown);
+    metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed);
+    metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);
   });
   return {
+    stats: () => ({
+      ...Object.fromEntries(livenessStates.map((state) => [state, engine.countOf(state)])),
+      beats: receiver.counts.taken,
+      storm: engine.inStorm ? 1 : 0,
+    }),
     notReady: () => (isConnected ? undefined : 'not connected to the bus'),
     async drain() {
       stopTime();

@@ -11,6 +11,8 @@ export interface MemberSections {
 
 export interface Membership {
   readonly key: string;
+  /** Hub time of the admission, by the registrar's clock. */
+  readonly admittedAtMs: number;
   readonly intervalMs: number;
   readonly graceMs: number;
   /** Of this admission; undefined until its first beat. */
@@ -38,6 +40,7 @@ export function membershipOf({ identity, decision, liveness }: MemberSections): 
   const isOfThisAdmission = liveness?.key === key && liveness.joinedAtMs >= admittedAtMs;
   return {
     key,
+    admittedAtMs,
     intervalMs: decision.heartbeat.intervalSeconds * 1000,
     graceMs: decision.heartbeat.graceSeconds * 1000,
     liveness: isOfThisAdmission ? liveness : undefined,

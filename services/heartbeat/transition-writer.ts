@@ -1,8 +1,9 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { type ClusterRecord, clusterRecord, createEventId } from '@rollcall/shared/events';
+import { type ClusterRecord, clusterRecord, createEventId, joined } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
+import { inSpan } from '@rollcall/shared/tracing';
 import { type HubClock, toHubTime } from './hub-clock.ts';
 import { decideLiveness } from './liveness-event.ts';
 import { knownCluster } from './known-clusters.ts';
@@ -30,7 +31,8 @@ interface WriterOptions {
   readonly siblings: Siblings;
   readonly clock: HubClock;
   readonly logger: Logger;
-  written(wish: TransitionWish): void;
+  /** @param joinedFrom - of a first beat: the record before it */
+  written(wish: TransitionWish, joinedFrom?: ClusterRecord): void;
   deaf(): void;
 }
 
@@ -56,20 +58,37 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     running.add(tracked);
   }
 
+  async function readCluster(clusterId: string): Promise<ClusterRecord> {
+    return clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
+  }
+
   async function writeOne(wish: TransitionWish): Promise<void> {
-    const aggregate = { kind: 'cluster', id: wish.clusterId } as const;
-    const gather = async (): Promise<ClusterRecord> => clusterRecord(await log.read(aggregate));
-    let first: ClusterRecord | undefined = await gather();
-    // Joining ends the trace of the agent's request; later transitions begin one of their own.
-    const cause = wish.state === 'ready' && !membershipOf(first)?.liveness ? first.newest : undefined;
-    const trace = cause
-      ? { correlation: cause.correlation, traceparent: cause.traceparent }
-      : { correlation: createEventId(clock.hubMs()) };
+    const record = await readCluster(wish.clusterId);
+    const isJoining = wish.state === 'ready' && !membershipOf(record)?.liveness;
+    // Joining ends the trace of the agent's request, which the admission carries; later transitions begin one of their own.
+    const admission = isJoining ? record.lastOf.registrar : undefined;
+    if (!admission) return append(wish, record, { correlation: createEventId(clock.hubMs()) });
+    const { correlation } = admission;
+    const step = {
+      name: 'heartbeat joined',
+      kind: 'internal',
+      traceparent: admission.traceparent,
+      attributes: {
+        'rollcall.service': 'heartbeat',
+        'rollcall.event.id': wish.clusterId,
+        'rollcall.correlation': correlation,
+      },
+    } as const;
+    return inSpan(step, (traceparent) => append(wish, record, { correlation, traceparent }));
+  }
+
+  async function append(wish: TransitionWish, before: ClusterRecord, trace: Trace): Promise<void> {
+    let first: ClusterRecord | undefined = before;
     const { context, drafts } = await decideAndAppend(
       log,
       {
         async gather() {
-          const record = first ?? (await gather());
+          const record = first ?? (await readCluster(wish.clusterId));
           first = undefined;
           return record;
         },
@@ -86,7 +105,8 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     );
     const nowMs = clock.monotonicMs();
     if (drafts.length > 0) {
-      options.written(wish);
+      const isJoining = drafts.some(({ definition }) => definition === joined);
+      options.written(wish, isJoining ? context : undefined);
       engine.settle(wish.clusterId, { state: wish.state, sinceMs: wish.decidedAtMs }, nowMs);
       return;
     }

@@ -1,7 +1,7 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Cause, ClusterRecord, Decision } from '@rollcall/shared/events';
 import { isNewer, isPredefinedUnclaimed } from '@rollcall/shared/events';
-import { leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
+import { type ClusterRegistrationRequest, leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
 import { judgeConditions } from './cluster-conditions.ts';
 import { clusterLabels } from './cluster-labels.ts';
 import { hasLeft, livenessOf, wasLetIn } from './cluster-standing.ts';
@@ -122,7 +122,10 @@ export function desiredCluster(
  * Whether the decision is newer than what the object shows. Only then labels and spec are written over: a person may just
  * have changed them with kubectl, and the approver has not read it yet.
  */
-export function isDecisionUnshown(record: ClusterRecord, current: ManagedCluster): boolean {
+export function isDecisionUnshown(
+  record: ClusterRecord,
+  current: Pick<ManagedCluster | ClusterRegistrationRequest, 'status'>,
+): boolean {
   const decided = record.lastOf.approver;
   const shown = current.status?.observed;
   return shown === undefined || (decided !== undefined && isNewer(decided, shown));

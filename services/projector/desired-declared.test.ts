@@ -5,6 +5,7 @@ import {
   policyDeclared,
   type TokenDeclaration,
   tokenDeclared,
+  tokenPublishingFailed,
   tokenRecord,
   tokenUsed,
   type TokenUses,
@@ -13,7 +14,7 @@ import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from
 import { anEvent, startMs } from './cluster-record.builder.ts';
 import { desiredPolicy } from './desired-policy.ts';
 import { desiredSet } from './desired-set.ts';
-import { desiredToken, tokenEndsInMs } from './desired-token.ts';
+import { desiredToken, tokenEndsInMs, tokenGoesInMs } from './desired-token.ts';
 
 const metadata = { name: 'one', namespace: 'rollcall-join', uid: 'uid-1', generation: 2 };
 
@@ -77,7 +78,21 @@ describe('a token', () => {
       declared: declaration({ withdrawn: true }),
       uses: undefined,
       nowMs: startMs,
-      want: 'nothing',
+      want: 'False Withdrawn',
+    },
+    {
+      name: 'with a mistake',
+      declared: declaration({ withdrawn: true, problem: { reason: 'InvalidTtl', message: 'ttl "0" …' } }),
+      uses: undefined,
+      nowMs: startMs,
+      want: 'False InvalidTtl',
+    },
+    {
+      name: 'asked for, to be made by the hub',
+      declared: declaration({ publicKey: undefined, publicationId: 'one' }),
+      uses: undefined,
+      nowMs: startMs,
+      want: 'Unknown Publishing',
     },
     {
       name: 'another object of the same name',
@@ -97,6 +112,38 @@ describe('a token', () => {
     expect(tokenEndsInMs(aToken(declaration()), endsAtMs - 5)).toBe(5);
     expect(desiredToken(aToken(endless), object, startMs)?.expires).toBe('never');
     expect(tokenEndsInMs(aToken(endless), startMs)).toBeUndefined();
+  });
+
+  test('a refused token names what would have helped', () => {
+    const expired = desiredToken(aToken(declaration()), object, endsAtMs);
+    const spent = desiredToken(aToken(declaration(), used(2)), object, startMs);
+    expect(expired?.conditions?.[0]?.message).toContain('--ttl');
+    expect(spent?.conditions?.[0]?.message).toContain('--uses');
+  });
+
+  test('a Secret that could not be made says why and what to do', () => {
+    const failed = {
+      state: 'failed',
+      atMs: startMs,
+      error: { code: 'SECRET_TAKEN', message: 'the Secret "a/b" exists' },
+    } as const;
+    const record = tokenRecord(
+      foldRecord({ kind: 'token', id: 'one' }, [
+        anEvent(tokenDeclared, declaration({ publicKey: undefined, publicationId: 'one' }), 1),
+        anEvent(tokenPublishingFailed, failed, 2),
+      ]),
+    );
+    const [condition] = desiredToken(record, object, startMs)?.conditions ?? [];
+    expect(condition).toMatchObject({ status: 'False', reason: 'SecretTaken' });
+    expect(condition?.message).toMatch(/^the Secret "a\/b" exists\. Remove/);
+  });
+
+  test.each([
+    { name: 'before its end', nowMs: endsAtMs - 1, want: undefined },
+    { name: 'at its end', nowMs: endsAtMs, want: 1000 },
+    { name: 'at the end of its keeping', nowMs: endsAtMs + 1000, want: 0 },
+  ])('an expired object goes, $name: in $want ms', ({ nowMs, want }) => {
+    expect(tokenGoesInMs(aToken(declaration()), object, { nowMs, keptForMs: 1000 })).toBe(want);
   });
 });
 
@@ -151,6 +198,28 @@ describe('a policy', () => {
     expect(`${condition?.status} ${condition?.reason}`).toBe(want);
     expect(status.message).toBe(message);
     expect(status.observedGeneration).toBe(2);
+  });
+});
+
+test('a policy shows what compiles and most likely is not meant', () => {
+  const object: ApprovalPolicy = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata,
+    spec: { rules: [] },
+  };
+  const statusOf = (warnings?: PolicyDeclaration['warnings']) => {
+    const section = { name: 'one', uid: 'uid-1', generation: 2, rules: [], withdrawn: false, warnings };
+    const record = foldRecord({ kind: 'policy', id: 'one' }, [anEvent(policyDeclared, section, 1)]);
+    return desiredPolicy(record, object, startMs).conditions?.[1];
+  };
+  expect(statusOf()).toMatchObject({ type: 'Warning', status: 'False', reason: 'NoWarning' });
+  const claims = { rule: 'a', reason: 'ApprovesOnClaims', message: 'first' };
+  expect(statusOf([claims, { rule: 'b', reason: 'SlowPattern', message: 'second' }])).toMatchObject({
+    type: 'Warning',
+    status: 'True',
+    reason: 'ApprovesOnClaims',
+    message: 'first; second',
   });
 });
 

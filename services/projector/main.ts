@@ -13,19 +13,17 @@ import {
 } from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
 import { createProjection, type Projection, retryInMs } from './projection.ts';
-import { clusterKey, keyOfEvent, markForeignChanges, markWholeHistory, setKey } from './what-is-dirty.ts';
+import { isUnclaimedObject } from './project-predefined.ts';
+import {
+  clusterKey,
+  keyOfEvent,
+  markForeignChanges,
+  markWholeHistory,
+  predefinedKey,
+  setKey,
+} from './what-is-dirty.ts';
 
 export { configSchema } from './config.ts';
-
-const metrics = {
-  rollcall_projector_writes_total: 'writes to the API server, by kind and what was written',
-  rollcall_projector_lag_seconds: 'time from the newest event to its picture, at the last status written',
-  rollcall_projector_dirty: 'objects whose picture may be old, those that wait on purpose included',
-  rollcall_projector_older_refused_total:
-    'statuses that the API server refused because it shows a later event',
-  rollcall_projector_behind_witness:
-    'clusters of which the API server shows a later event than the stream has',
-} as const;
 
 /** Facts are state: a hint that gets lost only means that they are shown with the next event. One replica hears each. */
 function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
@@ -39,13 +37,17 @@ function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
 
 /** Everything is compared once, and then what happens is followed. */
 async function follow(context: ServiceContext, { view, dirty }: Projection): Promise<Consumption> {
-  const { nc, log, logger } = context;
+  const { nc, log, logger, metrics } = context;
   const count = await markWholeHistory(log, dirty, logger);
   for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
+  for (const object of view.clusters.list()) {
+    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'background');
+  }
   logger.info({ count }, 'comparing everything');
   return consumeEvents(nc, {
     service: 'projector',
     logger,
+    metrics,
     // Bursts of one object are one write, so its events must not wait for one another.
     ordered: false,
     handle: async (event) => {
@@ -85,7 +87,17 @@ async function work(
   }
   // Nothing else is thrown: it ends by the signal.
   const begun = begin().catch(() => undefined);
+  const { metrics } = context;
   return {
+    stats: () => ({
+      dirty: metrics.value('rollcall_projector_dirty'),
+      lagSeconds: metrics.value('rollcall_projector_lag_seconds'),
+      waitingRequests: projection.waiting.count(),
+      oldestWaitingSeconds: projection.waiting.oldestAgeSeconds(Date.now()),
+      kubernetesWrites: metrics.value('rollcall_kubernetes_writes_total'),
+      budgetWaiting: projection.budget.waiting(),
+      deadLetters: metrics.value('rollcall_dead_letters_total'),
+    }),
     notReady: () => (consumption ? undefined : problem),
     async drain() {
       ending.abort(new Error('stopping'));
@@ -116,7 +128,6 @@ export function start(config: ProjectorConfig): Promise<RunningService> {
     description: 'shows in Kubernetes what the events say',
     config,
     identity,
-    metrics,
     work: (context) => work(context, client, config),
   });
 }

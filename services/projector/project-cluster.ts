@@ -1,16 +1,18 @@
 import type { EventLog, FactStore } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { type ClusterRecord, clusterRecord, isNewer, predefinedId } from '@rollcall/shared/events';
+import { type ClusterRecord, clusterRecord, isNewer, predefinedId, type StoredEvent } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import {
   apiVersion,
   clusterRegistrationRequest,
   type ClusterRegistrationRequest,
+  labels,
   leaveFinalizer,
   managedCluster,
   type ManagedCluster,
 } from '@rollcall/shared/resources';
 import type { Logger, Metrics } from '@rollcall/shared/service';
+import { inSpan, traceIdOf } from '@rollcall/shared/tracing';
 import { phaseOf } from './cluster-standing.ts';
 import {
   type ClusterFacts,
@@ -24,6 +26,7 @@ import type { Pass } from './dirty-objects.ts';
 import type { KubeView } from './kube-view.ts';
 import { factFields } from './shown-facts.ts';
 import type { Throttle } from './throttle.ts';
+import type { WaitingRequests } from './waiting-requests.ts';
 import type { ObjectWriter } from './write-object.ts';
 
 export interface ClusterTools {
@@ -34,6 +37,7 @@ export interface ClusterTools {
   readonly factThrottle: Throttle;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly waiting: Pick<WaitingRequests, 'note'>;
   readonly nowMs: () => number;
   readonly settleMs: Readonly<Record<'undecided' | 'joining', number>>;
   /** Has another cluster looked at. */
@@ -59,12 +63,12 @@ function finalizersPatch(object: ShownCluster, finalizers: readonly string[]): J
 
 /** What differs in metadata and spec, as far as it is ours to write now. */
 function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: ClusterShape): JsonObject {
-  const { finalizers = [], labels = {}, deletionTimestamp } = current.metadata;
+  const { finalizers = [], labels: shown = {}, deletionTimestamp } = current.metadata;
   const given = isDecisionUnshown(record, current);
   const wantedSpec = given ? shape.spec : { clusterId: shape.spec.clusterId };
   const wantedLabels = given ? shape.labels : {};
   // Labels that the record does not name are left: a person may just have set them.
-  const labelPatch = mergePatchBetween(labels, { ...labels, ...wantedLabels });
+  const labelPatch = mergePatchBetween(shown, { ...shown, ...wantedLabels });
   const specPatch = mergePatchBetween(plain(current.spec), plain({ ...current.spec, ...wantedSpec }));
   // After the deletionTimestamp the API server takes no new finalizer.
   const lacksFinalizer = !deletionTimestamp && shape.finalizers.some((one) => !finalizers.includes(one));
@@ -89,10 +93,26 @@ function requestShapePatch(current: ShownRequest, shape: RequestShape): JsonObje
   return Object.keys(spec).length > 0 ? { spec } : {};
 }
 
+/** The names under which the API server shows each cluster: more than one, if it left and came back by another name. */
+function indexNames({ clusters }: KubeView): ReadonlyMap<string, ReadonlySet<string>> {
+  const namesOf = new Map<string, Set<string>>();
+  clusters.cache.onChange(({ kind, object: { metadata, spec } }) => {
+    // What a person made beforehand is not ours to take away.
+    if (spec.clusterId === undefined || metadata.labels?.[labels.createdBy] !== 'projector') return;
+    const names = namesOf.get(spec.clusterId) ?? new Set<string>();
+    if (kind === 'deleted') names.delete(metadata.name);
+    else names.add(metadata.name);
+    if (names.size > 0) namesOf.set(spec.clusterId, names);
+    else namesOf.delete(spec.clusterId);
+  });
+  return namesOf;
+}
+
 /** Makes a cluster's two objects show what its record and facts say. */
 export function createClusterProjection(tools: ClusterTools): (clusterId: string) => Promise<Pass> {
   const { view, writer, nowMs } = tools;
   const settling = new Map<string, { phase: string; sinceMs: number }>();
+  const namesOf = indexNames(view);
   const behind = new Set<string>();
 
   /** How long the picture may still wait for the next event; a phase that comes to an end starts the next one's time. */
@@ -123,7 +143,8 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
 
   async function letGo(name: string, clusterId: string): Promise<void> {
     const current = view.clusters.get(name);
-    if (!current || current.spec.clusterId !== clusterId) return;
+    // A person may have made it anew meanwhile: that one carries no mark of ours, and is none of this cluster's past.
+    if (current?.metadata.labels?.[labels.clusterId] !== clusterId) return;
     const { finalizers = [], deletionTimestamp } = current.metadata;
     let last: ShownCluster | undefined = current;
     // Before the delete, so that the approver never takes our own delete for a person's wish.
@@ -156,12 +177,46 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     return made;
   }
 
-  function noteShown(record: ClusterRecord, object: string): void {
-    const { newest, aggregate } = record;
-    if (!newest) return;
-    tools.metrics.gauge('rollcall_projector_lag_seconds', Math.max(0, nowMs() - newest.timeMs) / 1000);
-    const { sequence: seq, correlation } = newest;
-    tools.logger.debug({ clusterId: aggregate.id, object, seq, correlation }, 'status shown');
+  function noteShown({ aggregate }: ClusterRecord, newest: StoredEvent, object: string): void {
+    const lagSeconds = Math.max(0, nowMs() - newest.timeMs) / 1000;
+    tools.metrics.gauge('rollcall_projector_lag_seconds', lagSeconds);
+    tools.metrics.observe('rollcall_projection_duration_seconds', lagSeconds);
+    const { sequence: seq, correlation, traceparent } = newest;
+    const traceId = traceIdOf(traceparent) ?? '';
+    tools.logger.debug({ clusterId: aggregate.id, object, seq, correlation, traceId }, 'status shown');
+  }
+
+  /**
+   * Writes a status as the last step of the trace that its newest event belongs to. A status that shows no new event, but
+   * facts or a repaired field, is no step of anything, and its event may be old: it says nothing of the lag.
+   */
+  async function showStatus(
+    record: ClusterRecord,
+    current: ShownCluster | ShownRequest,
+    write: () => Promise<boolean>,
+  ): Promise<boolean> {
+    const { newest, head, aggregate } = record;
+    const shown = current.status?.observed;
+    const isNews = head !== undefined && (!shown || isNewer(head, shown));
+    if (!newest || !isNews) return write();
+    const object = `${current.kind}/${current.metadata.name}`;
+    const step = {
+      name: 'projector status',
+      kind: 'internal',
+      traceparent: newest.traceparent,
+      attributes: {
+        'rollcall.service': 'projector',
+        'rollcall.object': object,
+        'rollcall.event.id': aggregate.id,
+        'rollcall.event.sequence': newest.sequence,
+        'rollcall.correlation': newest.correlation,
+      },
+    } as const;
+    return inSpan(step, async () => {
+      const isTaken = await write();
+      if (isTaken) noteShown(record, newest, object);
+      return isTaken;
+    });
   }
 
   async function showCluster(
@@ -172,6 +227,8 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const clusterId = record.aggregate.id;
     const name = record.decision?.clusterName ?? record.identity?.clusterName ?? '';
     const wanted = desiredCluster(record, facts, view.clusters.get(name));
+    // A cluster keeps its name until it leaves: under another one it is shown as it was before it left.
+    for (const former of namesOf.get(clusterId) ?? []) if (former !== name) await letGo(former, clusterId);
     if (wanted.presence === 'gone') await letGo(wanted.name, clusterId);
     if (wanted.presence !== 'present') return { isShown: true };
     let current = await ensureCluster(record, name, wanted.shape);
@@ -190,10 +247,12 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const waitMs =
       !isUnshown && isDetail(difference.fields) ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
-    const isTaken = await writer.patchStatus(view.clusters, current, difference.patch);
+    const target = current;
+    const isTaken = await showStatus(record, target, () =>
+      writer.patchStatus(view.clusters, target, difference.patch),
+    );
     if (!isTaken) return { isShown: false, againInMs: 0 };
     tools.factThrottle.wrote(clusterId, nowMs());
-    noteShown(record, `managedclusters/${name}`);
     return { isShown: true };
   }
 
@@ -218,12 +277,15 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
         spec: wanted.shape,
       });
     }
-    const difference = current && statusPatch(current.status, wanted.status);
+    // The approver takes a decision of a person only from a picture that shows its own last word.
+    const isUnshown = current !== undefined && isDecisionUnshown(record, current);
+    const difference = current && statusPatch(current.status, wanted.status, isUnshown);
     if (!difference) return { isShown: current !== undefined, ...(current ? {} : { againInMs: 0 }) };
-    if (!(await writer.patchStatus(view.requests, current as ShownRequest, difference.patch)))
-      return { isShown: false, againInMs: 0 };
-    noteShown(record, `clusterregistrationrequests/${wanted.name}`);
-    return { isShown: true };
+    const target = current as ShownRequest;
+    const isTaken = await showStatus(record, target, () =>
+      writer.patchStatus(view.requests, target, difference.patch),
+    );
+    return isTaken ? { isShown: true } : { isShown: false, againInMs: 0 };
   }
 
   /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (decision 1). */
@@ -254,6 +316,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
       tools.facts.get(clusterId),
     ]);
     const record = clusterRecord(aggregate);
+    tools.waiting.note(record);
     const isBehind = isBehindWitness(record);
     if (!isBehind) behind.delete(clusterId);
     const waiting = isBehind ? waitForWitness(clusterId, record) : undefined;

@@ -7,7 +7,9 @@ import { createDirtyObjects, type DirtyObjects } from './dirty-objects.ts';
 import { type KubeView, watchOurKinds } from './kube-view.ts';
 import { createClusterProjection } from './project-cluster.ts';
 import { createDeclaredProjection } from './project-declared.ts';
+import { createPredefinedProjection } from './project-predefined.ts';
 import { createThrottle } from './throttle.ts';
+import { createWaitingRequests, type WaitingRequests } from './waiting-requests.ts';
 import { clusterKey } from './what-is-dirty.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 import { createObjectWriter } from './write-object.ts';
@@ -29,12 +31,16 @@ export interface Projection {
   readonly view: KubeView;
   readonly dirty: DirtyObjects;
   readonly budget: WriteBudget;
+  readonly waiting: WaitingRequests;
 }
 
 export interface ProjectionParts {
   readonly client: KubeClient;
   readonly facts: FactStore;
-  readonly config: Pick<ProjectorConfig, 'settleMs' | 'joinSettleMs' | 'writesPerSecond' | 'expiredTokenKept'>;
+  readonly config: Pick<
+    ProjectorConfig,
+    'settleMs' | 'joinSettleMs' | 'writesPerSecond' | 'expiredTokenKept'
+  >;
   /** Ends the watches. */
   readonly signal: AbortSignal;
 }
@@ -44,6 +50,12 @@ export function createProjection(context: ServiceContext, parts: ProjectionParts
   const { log, logger, metrics: figures } = context;
   const { client, facts, config, signal } = parts;
   const budget = createWriteBudget(config.writesPerSecond);
+  const waiting = createWaitingRequests();
+  figures.gauge('rollcall_projector_budget_writes_per_second', config.writesPerSecond);
+  figures.beforeScrape(() => {
+    figures.gauge('rollcall_projector_budget_waiting', budget.waiting());
+    waiting.report(figures, Date.now());
+  });
   const writer = createObjectWriter(client, { budget, metrics: figures });
   const view: KubeView = watchOurKinds(client, {
     signal,
@@ -58,6 +70,7 @@ export function createProjection(context: ServiceContext, parts: ProjectionParts
     writer,
     logger,
     metrics: figures,
+    waiting,
     factThrottle: createThrottle({ firstAfterMs: 1000, intervalMs: factIntervalMs }),
     nowMs: Date.now,
     settleMs: { undecided: config.settleMs, joining: config.joinSettleMs },
@@ -70,7 +83,14 @@ export function createProjection(context: ServiceContext, parts: ProjectionParts
     nowMs: Date.now,
     expiredTokenKeptMs: config.expiredTokenKept,
   });
-  const passes = { cluster, token: declared.token, policy: declared.policy, set: declared.set };
+  const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now });
+  const passes = {
+    cluster,
+    predefined,
+    token: declared.token,
+    policy: declared.policy,
+    set: declared.set,
+  };
   const dirty: DirtyObjects = createDirtyObjects({
     concurrency,
     retryInMs,
@@ -82,5 +102,5 @@ export function createProjection(context: ServiceContext, parts: ProjectionParts
     onError: (key, error, delayMs) =>
       logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
   });
-  return { view, dirty, budget };
+  return { view, dirty, budget, waiting };
 }

@@ -1,15 +1,18 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { publicationIdOf, type StoredEvent } from '@rollcall/shared/events';
+import { predefinedId, publicationIdOf, type StoredEvent } from '@rollcall/shared/events';
 import { labels } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import type { DirtyObjects } from './dirty-objects.ts';
 import type { KubeView } from './kube-view.ts';
+import { isUnclaimedObject } from './project-predefined.ts';
 
 /** Keys of what is projected together: a cluster's two objects, a token, a policy, a set. */
 export const clusterKey = (clusterId: string) => `cluster/${clusterId}`;
 const tokenKey = (id: string) => `token/${id}`;
 const policyKey = (id: string) => `policy/${id}`;
+/** A ManagedCluster by its name, that a person made beforehand. */
+export const predefinedKey = (name: string) => `predefined/${name}`;
 export const setKey = (name: string) => `set/${name}`;
 
 /** What an event touches; undefined for kinds that nothing is shown of. */
@@ -52,8 +55,9 @@ export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
   // Counting listens to the cache: own writes change the count as well.
   view.clusters.cache.onChange(markSets);
   view.clusters.onForeignChange(({ object }) => {
-    const clusterId = object.spec.clusterId ?? object.metadata.labels?.[labels.clusterId];
+    const clusterId = predefinedId(object.spec) ?? object.metadata.labels?.[labels.clusterId];
     if (clusterId !== undefined) dirty.mark(clusterKey(clusterId));
+    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name));
   });
   view.requests.onForeignChange(({ object }) => dirty.mark(clusterKey(object.spec.clusterId)));
   view.tokens.onForeignChange(({ object }) => {

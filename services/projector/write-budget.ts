@@ -2,6 +2,8 @@
 export interface WriteBudget {
   /** Resolves when one write may go. */
   take(): Promise<void>;
+  /** How many wait. */
+  waiting(): number;
   /** Lets everybody through who waits; nothing is limited any more. */
   close(): void;
 }
@@ -29,6 +31,7 @@ export function createWriteBudget(
         waiting.set(timer, resolve);
       });
     },
+    waiting: () => waiting.size,
     close() {
       isClosed = true;
       for (const [timer, resolve] of waiting) {

@@ -49,9 +49,15 @@ export function createObjectWriter(
 ): ObjectWriter {
   async function counted<T>(view: KindView<never>, what: What, write: () => Promise<T>): Promise<T> {
     await tools.budget.take();
-    const done = await write();
-    tools.metrics.count('rollcall_projector_writes_total', { kind: view.resource.kind, what });
-    return done;
+    const startedMs = performance.now();
+    try {
+      const done = await write();
+      tools.metrics.count('rollcall_kubernetes_writes_total', { kind: view.resource.kind, what });
+      return done;
+    } finally {
+      const seconds = (performance.now() - startedMs) / 1000;
+      tools.metrics.observe('rollcall_kubernetes_write_duration_seconds', seconds);
+    }
   }
 
   async function lookAgain<T extends KubeObject>(

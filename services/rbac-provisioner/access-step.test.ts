@@ -82,7 +82,7 @@ test.each([
   },
   {
     name: 'held behind an approval',
-    decision: verdict('held', stranger),
+    decision: verdict('held', { ...stranger, approvedKey: 'K1' }),
     had: access('provisioned'),
     want: undefined,
   },
@@ -97,10 +97,23 @@ test.each([
   { name: 'denied and done', decision: verdict('denied'), had: access('deprovisioned'), want: undefined },
   {
     name: 'a stranger denied',
-    decision: verdict('denied', stranger),
+    decision: verdict('denied', { ...stranger, approvedKey: 'K1' }),
     had: access('provisioned'),
     want: undefined,
   },
+  {
+    name: 'held behind an approval that was not carried out',
+    decision: verdict('held', { ...stranger, approvedKey: 'K1' }),
+    had: undefined,
+    want: 'provision',
+  },
+  {
+    name: 'held behind a denial that was not carried out',
+    decision: verdict('held', stranger),
+    had: access('provisioned'),
+    want: 'deprovision',
+  },
+  { name: 'held, never let in', decision: verdict('held'), had: undefined, want: undefined },
   {
     name: 'a stranger denied after the owner was revoked',
     decision: verdict('denied', { ...stranger, revokedKeys: [{ key: 'K1', atMs: 1 }] }),

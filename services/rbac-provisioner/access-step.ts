@@ -15,15 +15,20 @@ function deniesAStranger({ identity, decision }: Sections): boolean {
 }
 
 /**
- * What the approver's last decision asks for in Kubernetes, whether or not it is there already.
- * @returns undefined when it asks for nothing: held and predefined leave things as they are
+ * What the approver's last decision asks for in Kubernetes, whether or not it is there already. A verdict about a stranger's
+ * key (held, or denied) leaves the owner what it has; but what an earlier verdict asked for may not be done yet, so it is asked
+ * for again: access while a key is in, and none while none is.
+ * @returns undefined when it asks for nothing: predefined leaves things as they are
  */
 export function wantedAccess(record: Sections): AccessStep | undefined {
+  const ofOwner = record.decision?.approvedKey === undefined ? 'deprovision' : 'provision';
   switch (record.decision?.verdict) {
     case 'approved':
       return 'provision';
+    case 'held':
+      return ofOwner;
     case 'denied':
-      return deniesAStranger(record) ? undefined : 'deprovision';
+      return deniesAStranger(record) ? ofOwner : 'deprovision';
     case 'revoked':
     case 'banned':
     case 'leaving':
@@ -31,6 +36,12 @@ export function wantedAccess(record: Sections): AccessStep | undefined {
     default:
       return undefined;
   }
+}
+
+/** The request that access is made for: the approved one. The record no longer names it once a stranger's request is decided. */
+export function accessRequestId({ decision, access }: Sections): string | undefined {
+  const isAboutStranger = decision?.verdict === 'held' || decision?.verdict === 'denied';
+  return isAboutStranger && decision.approvedKey !== undefined ? access?.requestId : decision?.requestId;
 }
 
 /**
@@ -41,17 +52,19 @@ export function accessStep(record: Sections): AccessStep | undefined {
   const { decision, access } = record;
   const wanted = wantedAccess(record);
   if (!decision || !wanted) return undefined;
-  const isForThisRequest = access?.requestId === decision.requestId;
+  const isForThisRequest = access?.requestId === accessRequestId(record);
   if (wanted === 'provision') {
     const isThere = access?.state === 'provisioned' && access.namespace === decision.namespace;
     return isThere && isForThisRequest ? undefined : 'provision';
   }
   // Leaving always ends in `deprovisioned`, even where nothing was made: `left` waits for it.
   if (decision.verdict === 'leaving') {
+    // A predefined cluster that nobody claimed: nothing was ever made, and nobody waits.
+    if (decision.requestId === undefined) return undefined;
     const isGone = access?.state === 'deprovisioned' && access.verdict === 'leaving';
     return isGone && isForThisRequest ? undefined : 'deprovision';
   }
-  // Most denials are of clusters that were never let in.
-  if (decision.verdict === 'denied' && access === undefined) return undefined;
+  // Most of those who are denied or held were never let in.
+  if ((decision.verdict === 'denied' || decision.verdict === 'held') && access === undefined) return undefined;
   return access?.state === 'deprovisioned' ? undefined : 'deprovision';
 }

@@ -8,7 +8,7 @@ import {
 } from '@rollcall/shared/events';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { accessEvents, type AccessResult } from './access-event.ts';
-import { accessStep, type AccessStep, wantedAccess } from './access-step.ts';
+import { accessRequestId, accessStep, type AccessStep, wantedAccess } from './access-step.ts';
 import { deprovision } from './deprovision.ts';
 import { memberOf } from './member-objects.ts';
 import { provision } from './provision.ts';
@@ -27,7 +27,8 @@ async function carryOut(
 ): Promise<AccessResult | undefined> {
   const { decision, access, aggregate } = record;
   if (!decision) return undefined;
-  const { requestId, verdict } = decision;
+  const { verdict } = decision;
+  const requestId = accessRequestId(record);
   if (step === 'provision') {
     const { reservedNames } = world;
     const failure = await provision(world.kube, memberOf(aggregate.id, decision), { reservedNames });
@@ -51,7 +52,7 @@ function isFor(
     step === 'provision' &&
     madeAt?.lastOf['rbac-provisioner']?.sequence === record.lastOf['rbac-provisioner']?.sequence &&
     result.step === step &&
-    result.requestId === record.decision?.requestId &&
+    result.requestId === accessRequestId(record) &&
     result.namespace === record.decision?.namespace
   );
 }

@@ -4,20 +4,16 @@ import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { readIdentity, rollcallVersion, type RunningService, runService } from '@rollcall/shared/service';
 import { bringAccessAbout } from './bring-access-about.ts';
 import type { Config } from './config.ts';
+import { countWrites } from './count-writes.ts';
 import { bringPublicationAbout } from './publish-token.ts';
 import { watchExpiries } from './watch-expiries.ts';
 
 export { configSchema } from './config.ts';
 
-const metricNames = {
-  rollcall_provisioner_events_total: 'Outcomes told, by type',
-  rollcall_provisioner_dead_total: 'Events that ended in the dead letters',
-} as const;
-
 export async function start(config: Config): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
-  const kube = createKubeClient(access, {
+  const client = createKubeClient(access, {
     fieldManager: 'rollcall-rbac-provisioner',
     userAgent: `rollcall-rbac-provisioner/${rollcallVersion}`,
   });
@@ -26,14 +22,13 @@ export async function start(config: Config): Promise<RunningService> {
     description: 'makes namespaces and rights of members, and takes them back',
     config,
     identity,
-    metrics: metricNames,
     async work({ nc, log, logger, metrics }) {
+      const kube = countWrites(client, metrics);
       const world = { log, kube, reservedNames: config.reservedNames, nowMs: Date.now };
       function tell(drafts: readonly EventDraft[]): void {
         for (const { definition, aggregate, reason } of drafts) {
           const { kind, id } = aggregate;
           const isCluster = kind === 'cluster';
-          metrics.count('rollcall_provisioner_events_total', { type: definition.type });
           const about = isCluster ? { clusterId: id } : { object: `${kind}/${id}` };
           const fields = { ...about, reason, state: definition.type };
           const what = isCluster ? 'access of a cluster' : 'Secret of a token';
@@ -49,8 +44,8 @@ export async function start(config: Config): Promise<RunningService> {
       const consumption = await consumeEvents(nc, {
         service: 'rbac-provisioner',
         logger,
+        metrics,
         handle: async (event) => tell(await bringAbout(event)),
-        onDead: () => metrics.count('rollcall_provisioner_dead_total'),
       });
       const expiries = watchExpiries({
         log,
@@ -60,9 +55,16 @@ export async function start(config: Config): Promise<RunningService> {
         lookAt: (id) => bringPublicationAbout(world, id, { correlation: createEventId(Date.now()) }),
       });
       return {
+        stats: () => ({
+          provisioned: metrics.value('rollcall_events_written_total', { type: 'cluster.provisioned' }),
+          deprovisioned: metrics.value('rollcall_events_written_total', { type: 'cluster.deprovisioned' }),
+          failed: metrics.value('rollcall_events_written_total', { type: 'cluster.provisioning-failed' }),
+          kubernetesWrites: metrics.value('rollcall_kubernetes_writes_total'),
+          deadLetters: metrics.value('rollcall_dead_letters_total'),
+        }),
         async drain() {
           await Promise.all([consumption.drain(), expiries.drain()]);
-          kube.close();
+          client.close();
         },
       };
     },

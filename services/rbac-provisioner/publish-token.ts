@@ -84,7 +84,7 @@ async function carryOut(
 }
 
 /**
- * Makes the Secret of a token fit its record, and tells what was done (ADR 10).
+ * Makes the Secret of a token fit its record, and tells what was done (ADR 11).
  *
  *     read the record → make or remove the Secret → append, if the record is still that one
  *                  ▲                                     │ conflict

@@ -45,14 +45,16 @@ export function watchExpiries(options: {
   let timer: NodeJS.Timeout | undefined;
   let isEnding = false;
   let running = Promise.resolve();
+  async function sweepAndGoOn(): Promise<void> {
+    try {
+      await sweep();
+    } catch (thrown) {
+      logger.warn({ err: toRollcallError(thrown) }, 'expired tokens will be looked at again');
+    }
+    if (!isEnding) timer = setTimeout(next, options.everyMs);
+  }
   function next(): void {
-    running = sweep()
-      .catch((thrown: unknown) =>
-        logger.warn({ err: toRollcallError(thrown) }, 'expired tokens will be looked at again'),
-      )
-      .then(() => {
-        if (!isEnding) timer = setTimeout(next, options.everyMs);
-      });
+    running = sweepAndGoOn();
   }
   next();
   return {

@@ -10,6 +10,7 @@ import {
   left,
   type StoredEvent,
 } from '@rollcall/shared/events';
+import type { Metrics } from '@rollcall/shared/service';
 import { type AnswerSettings, sendAnswer, standingResult } from './answer.ts';
 import { standingOf } from './standing.ts';
 
@@ -26,7 +27,8 @@ export function admissionStep({ record, nowMs }: AdmissionContext): EventDraft[]
   const { identity, decision, access } = record;
   if (!identity || !decision || identity.state === 'left') return [];
   const { approvedKey } = decision;
-  if (approvedKey !== undefined && approvedKey === identity.request.key) {
+  // Also while another key asks: its request may have overtaken this.
+  if (approvedKey !== undefined) {
     if (identity.state === 'admitted' && identity.admittedKey === approvedKey) return [];
     const section = {
       ...identity,
@@ -52,22 +54,35 @@ export function admissionStep({ record, nowMs }: AdmissionContext): EventDraft[]
 }
 
 /** Tells the agent at once what was decided about it; if it is not listening, it asks and hears the same. */
-export function createAdmission(nc: NatsConnection, log: EventLog, settings: AnswerSettings) {
+export function createAdmission(
+  nc: NatsConnection,
+  log: EventLog,
+  { settings, metrics }: { settings: AnswerSettings; metrics: Metrics },
+) {
+  function observeAdmission({ identity, decision }: ClusterRecord, nowMs: number): void {
+    if (!identity || !decision) return;
+    const by = decision.by.policy === undefined ? 'person' : 'policy';
+    const seconds = Math.max(0, nowMs - identity.request.requestedAtMs) / 1000;
+    metrics.observe('rollcall_admission_duration_seconds', seconds, { by });
+  }
+
   return async function admit(event: StoredEvent): Promise<void> {
     const { correlation, traceparent } = event;
     const { context, drafts } = await decideAndAppend(
       log,
       {
-        gather: async () => ({
-          record: clusterRecord(await log.read({ kind: 'cluster', id: event.id })),
-          nowMs: Date.now(),
-        }),
+        gather: async () => {
+          // Before reading: credentials must be older than whatever takes their key back after that.
+          const nowMs = Date.now();
+          return { record: clusterRecord(await log.read({ kind: 'cluster', id: event.id })), nowMs };
+        },
         decide: admissionStep,
       },
       { correlation, traceparent },
     );
     const { record, nowMs } = context;
     const { identity } = record;
+    if (drafts.some(({ definition }) => definition === admitted)) observeAdmission(record, nowMs);
     if (!identity || drafts.some(({ definition }) => definition === left)) return;
     const agentKey = identity.request.key;
     const result = standingResult(

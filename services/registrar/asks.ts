@@ -5,6 +5,7 @@ import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord, nameRecord, tokenRecord } from '@rollcall/shared/events';
 import { type AnswerResult, decodeAsk, type ReceivedAsk } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
+import { inSpan } from '@rollcall/shared/tracing';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
 import { type AnswerSettings, refusalResult, sendAnswer, standingResult } from './answer.ts';
 import { judgeJoin, type JoinContext, refuseShape } from './join-request.ts';
@@ -105,11 +106,14 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
     }
     // A new request cannot have been decided yet when it was written; only a repetition has to look.
     const record = drafts.length > 0 ? withRequest(context.cluster, drafts[0]?.section) : context.cluster;
-    return standing(record, agentKey);
+    return standing(record, agentKey, context.nowMs);
   }
 
-  function standing(record: ClusterRecord, agentKey: string): AnswerResult {
-    const about = { record, agentKey, nowMs: Date.now(), random: Math.random() };
+  /**
+   * @param nowMs - from before the record was read: credentials must be older than whatever takes their key back after that
+   */
+  function standing(record: ClusterRecord, agentKey: string, nowMs: number): AnswerResult {
+    const about = { record, agentKey, nowMs, random: Math.random() };
     return standingResult(standingOf(record, agentKey), about, settings);
   }
 
@@ -122,13 +126,14 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
   }
 
   async function renew(agentKey: string, ask: AskOf<'renew'>): Promise<AnswerResult> {
-    metrics.count('rollcall_renewals_total');
-    return standing(await knownCluster(ask.body.clusterId, agentKey), agentKey);
+    const nowMs = Date.now();
+    return standing(await knownCluster(ask.body.clusterId, agentKey), agentKey, nowMs);
   }
 
   async function takeFacts(agentKey: string, ask: AskOf<'facts'>): Promise<AnswerResult> {
+    const nowMs = Date.now();
     const record = await knownCluster(ask.body.clusterId, agentKey);
-    if (record.decision?.approvedKey !== agentKey) return standing(record, agentKey);
+    if (record.decision?.approvedKey !== agentKey) return standing(record, agentKey, nowMs);
     await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
     return { kind: 'done' };
   }
@@ -143,7 +148,9 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
     }
     switch (ask.verb) {
       case 'join':
-        return join(received, ask, { correlation: ask.id, traceparent: ask.traceparent });
+        return inSpan(stepOf(received), (traceparent) =>
+          join(received, ask, { correlation: ask.id, traceparent }),
+        );
       case 'renew':
         return renew(agentKey, ask);
       case 'facts':
@@ -160,10 +167,13 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
       return;
     }
     const { agentKey, ask } = received;
+    const startedMs = performance.now();
     let result: AnswerResult;
+    let hasFailed = false;
     try {
       result = await resultOf(received);
     } catch (thrown) {
+      hasFailed = true;
       const error = toRollcallError(thrown);
       logger.warn(
         { err: error, verb: ask.verb, correlation: ask.id },
@@ -174,15 +184,18 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
         message: error.code === 'UNEXPECTED' ? 'the hub could not answer' : error.message,
       });
     }
-    sendAnswer(nc, settings, { agentKey, verb: ask.verb, inReplyTo: ask.id, nowMs: Date.now(), result });
+    const { verb } = ask;
+    sendAnswer(nc, settings, { agentKey, verb, inReplyTo: ask.id, nowMs: Date.now(), result });
+    metrics.count('rollcall_asks_total', { verb, outcome: hasFailed ? 'failed' : result.kind });
+    metrics.observe('rollcall_ask_duration_seconds', (performance.now() - startedMs) / 1000, { verb });
   }
 
   /** The server enforces the sender's key in the subject, so even garbage can be answered to whoever sent it. */
   function refuseUnread(message: Msg, error: RollcallError): void {
-    const outcome = error.code === 'HUB_BUSY' ? 'rollcall_asks_busy_total' : 'rollcall_asks_malformed_total';
-    metrics.count(outcome);
     logger.debug({ code: error.code, subject: message.subject }, 'an ask was refused unread');
     const [, , agentKey = '', verb = ''] = message.subject.split('.');
+    const outcome = error.code === 'HUB_BUSY' ? 'busy' : 'malformed';
+    metrics.count('rollcall_asks_total', { verb, outcome });
     if (!isPublicNkey(agentKey, 'user') || verb === '') return;
     const result = refusalResult({ code: error.code, message: error.message.slice(0, 500) });
     sendAnswer(nc, settings, { agentKey, verb, inReplyTo: '', nowMs: Date.now(), result });
@@ -225,6 +238,15 @@ export function answerAsks(nc: NatsConnection, services: AskServices): { drain()
       await Promise.allSettled(open);
     },
   };
+}
+
+function stepOf({ ask }: ReceivedAsk) {
+  return {
+    name: `registrar ask ${ask.verb}`,
+    kind: 'server',
+    traceparent: ask.traceparent,
+    attributes: { 'rollcall.service': 'registrar', 'rollcall.correlation': ask.id },
+  } as const;
 }
 
 /** The record as it is after our own append, without reading it again. */

@@ -137,9 +137,12 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
   }
 
   async function answer(message: Msg): Promise<void> {
+    const startedMs = performance.now();
     try {
       await decide(message);
+      metrics.observe('rollcall_callout_duration_seconds', (performance.now() - startedMs) / 1000);
     } catch (thrown) {
+      metrics.count('rollcall_callouts_total', { outcome: 'failed' });
       logger.warn({ err: toRollcallError(thrown) }, 'callout not answered');
     }
   }

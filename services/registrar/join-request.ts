@@ -75,9 +75,10 @@ export function refuseShape(body: JoinBody): Refusal | undefined {
 }
 
 /** The same key asks about the same request again: nothing new happens, and the answer is the one it would have had. */
-function isRepetition({ identity }: ClusterRecord, ask: JoinAsk): boolean {
+function isRepetition({ identity, decision }: ClusterRecord, ask: JoinAsk): boolean {
   if (!identity || identity.state === 'left' || identity.state === 'refused') return false;
-  return identity.request.key === ask.agentKey || identity.admittedKey === ask.agentKey;
+  // Another key may have asked between the approval and the admission.
+  return [identity.request.key, identity.admittedKey, decision?.approvedKey].includes(ask.agentKey);
 }
 
 /** Facts may be longer than what history keeps of them (`claimsSchema`). */
@@ -250,7 +251,10 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
       }),
     );
   }
-  if (name.aggregate.id === clusterName && name.holder === undefined) {
+  // Who comes back takes its name again: a release that is on its way then loses the race.
+  const comesBack =
+    name.holder === clusterId && cluster.identity !== undefined && knownIdentity(context) === undefined;
+  if (name.aggregate.id === clusterName && (name.holder === undefined || comesBack)) {
     drafts.push(
       draft(nameTaken, name, {
         reason: 'Taken',

@@ -27,15 +27,6 @@ const secrets = {
   callout: busUserSchema.extend({ account: z.string(), accountSeed: z.string(), xkeySeed: z.string() }),
 };
 
-const metrics = {
-  rollcall_requests_total: 'Requests to join, by outcome.',
-  rollcall_renewals_total: 'Renewals of credentials that were asked for.',
-  rollcall_callouts_total: 'Connections without credentials, by what they were let in as, or refused.',
-  rollcall_asks_malformed_total: 'Messages of agents that were no valid ask.',
-  rollcall_asks_busy_total: 'Messages of agents that were put off, because too many were open.',
-  rollcall_dead_letters_total: 'Events that could not be handled.',
-};
-
 /** Starts the registrar: it lets agents in to ask, takes their requests, and admits those the approver approved. */
 export async function start(config: RegistrarConfig): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, secrets);
@@ -56,14 +47,13 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     description: 'takes what agents ask, and answers it',
     config,
     identity,
-    metrics,
-    async work({ nc, log, logger, metrics: counted }) {
+    async work({ nc, log, logger, metrics }) {
       const facts = await openFactStore(nc);
       const asks = answerAsks(nc, {
         log,
         facts,
         logger,
-        metrics: counted,
+        metrics,
         epoch: identity.epoch,
         reservedNames: config.reservedNames,
         settings,
@@ -71,8 +61,8 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       const consumption = await consumeEvents(nc, {
         service: 'registrar',
         logger,
-        handle: createAdmission(nc, log, settings),
-        onDead: () => counted.count('rollcall_dead_letters_total'),
+        metrics,
+        handle: createAdmission(nc, log, { settings, metrics }),
       });
       const callout = await connectBus(busAddress(config), identity.callout, 'callout');
       // However this process ends its first connection, the second one does not outlive it.
@@ -80,7 +70,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       const callouts = answerCallouts(callout, {
         log,
         logger,
-        metrics: counted,
+        metrics,
         accountKey: nkeyFromSeed(identity.callout.accountSeed),
         xkey: xkeyFromSeed(identity.callout.xkeySeed),
         agentsAccount: identity.agentsAccount,
@@ -88,6 +78,12 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       });
       return {
         notReady: () => (callout.isClosed() ? 'the callout is not connected' : undefined),
+        stats: () => ({
+          requests: metrics.value('rollcall_requests_total', { outcome: 'requested' }),
+          asks: metrics.value('rollcall_asks_total'),
+          callouts: metrics.value('rollcall_callouts_total'),
+          deadLetters: metrics.value('rollcall_dead_letters_total'),
+        }),
         async drain() {
           await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
         },

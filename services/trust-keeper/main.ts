@@ -14,16 +14,6 @@ import { createSystemAccount } from './system-account.ts';
 
 export { configSchema } from './config.ts';
 
-const metricNames = {
-  rollcall_trust_pushes_total: 'Account claims pushed to the servers',
-  rollcall_trust_revocations: 'Keys on the revocation list',
-  rollcall_trust_revocations_dropped: 'Keys that the list had no room for: they are in again',
-  rollcall_trust_kicks_total: 'Rounds of ending connections that the server let be',
-  rollcall_trust_refused_total:
-    'Times that claims were not signed because more than revocations would change',
-  rollcall_trust_dead_total: 'Events that ended in the dead letters',
-} as const;
-
 const identityShape = {
   sys: busUserSchema,
   operatorSigningSeed: z.string(),
@@ -41,7 +31,6 @@ export async function start(config: Config): Promise<RunningService> {
     description: 'turns revocations into account claims',
     config,
     identity,
-    metrics: metricNames,
     async work({ nc, log, logger, metrics }) {
       const system = createSystemAccount(sys);
       const keepList = createClaimsKeeper({
@@ -85,15 +74,19 @@ export async function start(config: Config): Promise<RunningService> {
       const consumption = await consumeEvents(nc, {
         service: 'trust-keeper',
         logger,
+        metrics,
         async handle(event) {
           if (event.type === 'revoked') return cutKeys(world, event);
           // An approval can only take off the list what a revocation of this cluster has put there; most have none.
           const revocations = await log.readAll(`cluster.${event.id}.revoked`);
           if (revocations.length > 0) await keepClaims();
         },
-        onDead: () => metrics.count('rollcall_trust_dead_total'),
       });
       return {
+        stats: () => ({
+          revokedKeys: metrics.value('rollcall_trust_revocations'),
+          deadLetters: metrics.value('rollcall_dead_letters_total'),
+        }),
         notReady: () => (sys.isClosed() ? 'not connected to the system account' : problem?.message),
         async drain() {
           await consumption.drain();

@@ -9,6 +9,7 @@ import {
 } from '@rollcall/shared/service';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { readOpenMetrics } from '../harness/open-metrics.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
 const schema = z.strictObject(commonConfig);
@@ -35,9 +36,8 @@ async function start({ settings = {}, work = () => ({ drain: async () => undefin
     description: 'a service in a test',
     config,
     identity: readIdentity(config.identityFile, {}),
-    metrics: { rollcall_test_total: 'Of a test.' },
     work: async ({ nc, metrics }) => {
-      metrics.count('rollcall_test_total', { outcome: 'a"b' });
+      metrics.count('rollcall_connection_notices_total', { kind: 'connected' });
       return work(nc);
     },
   });
@@ -45,8 +45,12 @@ async function start({ settings = {}, work = () => ({ drain: async () => undefin
   return service;
 }
 
+async function fetchFrom(service: RunningService, path: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${service.healthPort}${path}`);
+}
+
 async function get(service: RunningService, path: string): Promise<{ status: number; body: string }> {
-  const response = await fetch(`http://127.0.0.1:${service.healthPort}${path}`);
+  const response = await fetchFrom(service, path);
   return { status: response.status, body: await response.text() };
 }
 
@@ -64,15 +68,22 @@ test('it answers for its life, its readiness and its figures, and for nothing el
   expect(await get(service, '/readyz')).toEqual({ status: 503, body: why });
   why = undefined;
   expect(await get(service, '/readyz')).toEqual({ status: 200, body: 'ok\n' });
-  const { body } = await get(service, '/metrics');
-  expect(body).toContain('rollcall_test_total{outcome="a\\"b"} 1');
-  expect(body.endsWith('# EOF\n')).toBe(true);
+  const scraped = await fetchFrom(service, '/metrics');
+  expect(scraped.headers.get('content-type')).toBe(
+    'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  );
+  const families = readOpenMetrics(await scraped.text());
+  const valueOf = (name: string) => families.get(name)?.samples[0]?.value;
+  expect(valueOf('rollcall_connection_notices')).toBe(1);
+  expect(valueOf('rollcall_ready')).toBe(1);
+  expect(valueOf('rollcall_bus_connected')).toBe(1);
+  expect(valueOf('process_resident_memory_bytes')).toBeGreaterThan(1e6);
   for (const path of ['/', '/livez/x', '/__proto__', '/constructor'])
     expect((await get(service, path)).status).toBe(404);
 });
 
-test('it says who it is to people who ask the bus', async () => {
-  await start();
+test('it says who it is, and its figures, to people who ask the bus', async () => {
+  await start({ work: () => ({ stats: () => ({ beats: 7 }), drain: async () => undefined }) });
   const ops = await hub.connectAs('ops');
   for (const [verb, type] of [
     ['PING', 'ping_response'],
@@ -84,6 +95,7 @@ test('it says who it is to people who ask the bus', async () => {
       type: `io.nats.micro.v1.${type}`,
       name: 'heartbeat',
       metadata: { epoch: '1' },
+      ...(verb === 'STATS' ? { data: { ready: 1, beats: 7 } } : {}),
     });
   }
 });

@@ -82,7 +82,8 @@ export class Agent {
 
   #work(): void {
     const { scheduler, random } = this.#world;
-    scheduler.after(lookAgainMs + random.int(0, 500), () => {
+    const askInMs = Math.min(this.joining.askAtMs - scheduler.nowMs, 5000);
+    scheduler.after(Math.max(askInMs, lookAgainMs) + random.int(0, 500), () => {
       if (!this.isRunning) return;
       if (scheduler.nowMs >= this.joining.askAtMs) this.#ask();
       this.#work();

@@ -52,8 +52,8 @@ export class DurableConsumer {
   }
 
   /** What is not acknowledged yet. */
-  get open(): number {
-    return this.#open.size;
+  get open(): string[] {
+    return [...this.#open].map(({ stored, count }) => `${this.#service} has not handled event ${stored.sequence} (delivered ${count} times)`);
   }
 
   stored(stored: Stored): void {
@@ -76,7 +76,7 @@ export class DurableConsumer {
       const replica = this.#world.anyReplica(this.#service);
       // Nobody fetches now; the message stays in the stream.
       if (!replica?.consumer) return this.#deliverAfter(500, delivery, isExtra);
-      delivery.count++;
+      if (!isExtra) delivery.count++;
       replica.run(() => this.#handle(replica, replica.consumer as Consumer, delivery));
       if (!isExtra) this.#watch(replica, delivery, delivery.count);
     });

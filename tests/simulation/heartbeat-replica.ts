@@ -16,8 +16,8 @@ const stateAfter: Readonly<Record<string, string>> = {
   unreachable: 'unreachable',
   stopped: 'stopped',
 };
-const tickMs = 1000;
-const pauseMs = 3000;
+const tickMs = 2000;
+const pauseMs = 5000;
 const engines = new WeakMap<Replica, LivenessEngine>();
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 

@@ -21,6 +21,7 @@ let events = 0, tasks = 0, conflicts = 0;
 const byInv = new Map<string, number[]>();
 for (let seed = from; seed < from + seeds; seed++) {
   const result = await runSeed(seed, { counts, print: values.print });
+  if (process.env.P) console.log(seed, result.mode, result.events, result.tasks, Math.round(realNow() - t0));
   events += result.events; tasks += result.tasks; conflicts += result.conflicts;
   if (values.print) console.log(result.history.join('\n'));
   if (result.violation) {

@@ -22,7 +22,7 @@ export interface SeedResult {
 
 /** Longer than the longest wait of any of our parts: ack wait, back-off, an agent that rests after a refusal. */
 const mostSettlingMs = 400_000;
-const lookEveryMs = 10_000;
+const lookEveryMs = 5000;
 
 /** Odd seeds: anything may go wrong until the end. Even seeds: faults stop, and everything must come to rest as it should. */
 export function modeOf(seed: number): Mode {
@@ -52,7 +52,7 @@ export async function runSeed(
 
   world.start();
   people.begin();
-  const lastActMs = scheduler.nowMs + random.pick([5000, 20_000, 60_000, 120_000]);
+  const lastActMs = scheduler.nowMs + random.pick([3000, 8000, 20_000, 60_000]);
   for (let acts = random.int(0, 10); acts > 0; acts--)
     scheduler.after(random.int(200, lastActMs - scheduler.nowMs), () => people.act());
   for (let strikes = random.int(0, 10); strikes > 0; strikes--)

@@ -37,6 +37,7 @@ export class Scheduler {
   }
 
   after(delayMs: number, run: () => void, life?: Life): Task {
+    if (Number.isNaN(delayMs)) throw new RangeError('a delay that is no number');
     const atMs = this.nowMs + Math.max(0, delayMs);
     const task: Task = { atMs, order: this.#random.next(), life, run };
     this.#push(task);

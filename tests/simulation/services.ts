@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
-import type { Metrics } from '@rollcall/shared/service';
+import type { MetricsRegistry } from '@rollcall/shared/service';
 import { handleEvent } from '../../services/approver/main.ts';
 import { declaredPolicies, declaredSets, declaredTokens } from '../../services/approver/declared-kinds.ts';
 import { declareObjects } from '../../services/approver/declare-objects.ts';
@@ -9,6 +9,7 @@ import { everyMinute } from '../../services/approver/every-minute.ts';
 import { createFleetView } from '../../services/approver/fleet-view.ts';
 import { judgeAsTimePasses } from '../../services/approver/judge-requests.ts';
 import { hearPeople } from '../../services/approver/hear-people.ts';
+import { configSchema as projectorConfig } from '../../services/projector/config.ts';
 import { createProjection } from '../../services/projector/projection.ts';
 import {
   clusterKey,
@@ -51,7 +52,16 @@ export const settings = (): AnswerSettings => {
   };
 };
 
-const metrics: Metrics = { count: () => undefined, gauge: () => undefined, value: () => 0, render: () => '' };
+const nothing = () => undefined;
+const metrics: MetricsRegistry = {
+  count: nothing,
+  total: nothing,
+  gauge: nothing,
+  observe: nothing,
+  beforeScrape: nothing,
+  value: () => 0,
+  render: () => '',
+};
 
 function startRegistrar(world: World, replica: Replica, log: EventLog): void {
   const { logger } = replica;
@@ -67,7 +77,7 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
   replica.hear = (what) => {
     if (what.kind === 'ask') take?.(null, what);
   };
-  replica.consumer = createConsumer({ handle: createAdmission(nc, log, settings()) });
+  replica.consumer = createConsumer({ handle: createAdmission(nc, log, { settings: settings(), metrics }) });
 }
 
 function startApprover(world: World, replica: Replica, log: EventLog): void {
@@ -126,7 +136,7 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   const { logger, signal } = replica;
   const client = connectKube(world, replica);
   const facts = openSimulatedFacts(world, replica);
-  const config = { settleMs: 150, joinSettleMs: 1000, writesPerSecond: 200 };
+  const config = projectorConfig.parse({ busServers: 'nats://127.0.0.1', busCaFile: '-', identityFile: '-' });
   const nc = undefined as unknown as NatsConnection;
   const { view, dirty } = createProjection({ nc, log, logger, metrics }, { client, facts, config, signal });
   await view.whenSynced;

@@ -36,7 +36,7 @@ function* openAccess(world: World, id: string, record: ClusterRecord): Generator
       yield `${id} leaves and has not left`;
     return;
   }
-  if (identity?.request.key === decision.approvedKey && identity.admittedKey !== decision.approvedKey)
+  if (identity?.admittedKey !== decision.approvedKey)
     yield `I8 ${id} is approved and not admitted`;
   if (access?.state === 'failed') return;
   if (access?.state !== 'provisioned') yield `I8 ${id} is approved; its access is ${access?.state ?? 'not told'}`;
@@ -159,8 +159,7 @@ function* openDeclarations(world: World): Generator<string> {
 
 /** What is still open once nothing goes wrong any more; nothing, when the world is as it should be. */
 export async function whatIsNotSettled(world: World, agents: Agents): Promise<string[]> {
-  const open: string[] = [];
-  if (world.openDeliveries > 0) open.push(`${world.openDeliveries} events are not handled`);
+  const open: string[] = world.openDeliveries;
   for (const id of world.stream.idsOf('cluster')) {
     const record = recordOf(world, id);
     for await (const what of openDecision(world, id, record)) open.push(what);

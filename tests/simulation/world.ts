@@ -75,7 +75,7 @@ export class World {
   }
 
   #startReplica(service: ServiceName): void {
-    const skewMs = this.random.chance(0.7) ? 0 : this.random.int(-30_000, 30_000);
+    const skewMs = this.random.chance(0.7) ? 0 : this.random.int(-2000, 2000);
     const replica = new Replica(this, service, { name: `${service} ${++this.#started}`, skewMs });
     this.#replicas.push(replica);
     replica.run(() => startService(this, replica));
@@ -112,8 +112,8 @@ export class World {
     if (projector) this.tell(projector, { kind: 'facts', clusterId });
   }
 
-  get openDeliveries(): number {
-    return [...this.#consumers.values()].reduce((sum, { open }) => sum + open, 0);
+  get openDeliveries(): string[] {
+    return [...this.#consumers.values()].flatMap(({ open }) => open);
   }
 
   fail(violation: Violation): void {
@@ -122,6 +122,7 @@ export class World {
 
   /** A line of the history that a failing seed prints. */
   note(who: string, what: () => string): void {
+    if (process.env.LIVE) console.log(this.scheduler.nowMs - startMs, who, what().slice(0,150));
     if (!this.#print) return;
     const atS = ((this.scheduler.nowMs - startMs) / 1000).toFixed(3).padStart(9);
     this.history.push(`${atS}  ${who.padEnd(18)} ${what()}`);

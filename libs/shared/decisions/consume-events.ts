@@ -4,7 +4,8 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
 import type { ConsumingService } from '@rollcall/shared/rights';
-import type { Logger } from '@rollcall/shared/service';
+import type { Logger, Metrics } from '@rollcall/shared/service';
+import { inSpan } from '@rollcall/shared/tracing';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { afterFailure } from './after-failure.ts';
 
@@ -21,6 +22,8 @@ const consumeAgainAfterMs = 1000;
 export interface ConsumeOptions {
   readonly service: ConsumingService;
   readonly logger: Logger;
+  /** Of a service; a test may do without. */
+  readonly metrics?: Metrics;
   /** Level-based: it looks at the record, so that redelivery and reordering change nothing. Returns or throws. */
   handle(event: StoredEvent): Promise<void>;
   /** false: events of one aggregate are handled at the same time, for a handler that puts bursts together by itself. */
@@ -55,6 +58,11 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   const queue = createKeyedQueue();
   const running = new Set<Promise<void>>();
 
+  function countDelivery(message: JsMsg, outcome: 'done' | 'again' | 'dead'): void {
+    const [, , kind = '', , type = ''] = message.subject.split('.');
+    options.metrics?.count('rollcall_events_handled_total', { type: `${kind}.${type}`, outcome });
+  }
+
   async function bury(message: JsMsg, error: RollcallError): Promise<void> {
     // First the copy, then the end: after term() the message can no longer be found by its delivery.
     await js.publish(
@@ -74,6 +82,8 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
       { err: error, seq: message.seq, subject: message.subject },
       'event moved to the dead letters',
     );
+    countDelivery(message, 'dead');
+    options.metrics?.count('rollcall_dead_letters_total', { code: error.code });
     options.onDead?.(error);
   }
 
@@ -83,6 +93,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     if (next.kind === 'again') {
       logger.warn({ err: error, seq: message.seq, delayMs: next.delayMs }, 'event will be handled again');
       message.nak(next.delayMs);
+      countDelivery(message, 'again');
       return;
     }
     try {
@@ -95,8 +106,26 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
 
   async function handleMessage(message: JsMsg): Promise<void> {
     const event = decodeMessage(message);
-    if (options.ordered === false) await options.handle(event);
-    else await queue(`${event.kind}.${event.id}`, () => options.handle(event));
+    if (options.ordered === false) await handleTraced(event);
+    else await queue(`${event.kind}.${event.id}`, () => handleTraced(event));
+  }
+
+  /** Whatever the handler publishes carries the trace on, as the child of this step. */
+  function handleTraced(event: StoredEvent): Promise<void> {
+    const { kind, id, type, sequence, correlation } = event;
+    const step = {
+      name: `${service} ${kind}.${type}`,
+      kind: 'consumer',
+      traceparent: event.traceparent,
+      attributes: {
+        'rollcall.service': service,
+        'rollcall.event.type': `${kind}.${type}`,
+        'rollcall.event.id': id,
+        'rollcall.event.sequence': sequence,
+        'rollcall.correlation': correlation,
+      },
+    } as const;
+    return inSpan(step, (traceparent) => options.handle({ ...event, traceparent }));
   }
 
   /** Never rejects: on a closed connection even saying so is impossible, and the event is delivered again by itself. */
@@ -104,11 +133,17 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     const working = setInterval(() => {
       if (!nc.isClosed()) message.working();
     }, workingIntervalMs);
+    const startedMs = performance.now();
     try {
       await handleMessage(message).then(
-        () => message.ack(),
+        () => {
+          message.ack();
+          countDelivery(message, 'done');
+        },
         (thrown: unknown) => afterThrow(message, thrown),
       );
+      const seconds = (performance.now() - startedMs) / 1000;
+      options.metrics?.observe('rollcall_event_handling_duration_seconds', seconds);
     } catch (thrown) {
       logger.warn({ err: toRollcallError(thrown), seq: message.seq }, 'event could not be acknowledged');
     } finally {

@@ -53,7 +53,7 @@ export type Decision = z.infer<typeof decisionSchema>;
 export const tokenDeclarationSchema = z.looseObject({
   /** Absent while the hub has not made the token yet (`publicationId`). */
   publicKey: z.string().optional(),
-  /** Of a token that the hub makes: the aggregate on which it is asked for and published (ADR 10). */
+  /** Of a token that the hub makes: the aggregate on which it is asked for and published (ADR 11). */
   publicationId: z.string().optional(),
   namespace: z.string(),
   name: z.string(),

@@ -137,7 +137,7 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
     },
     async raw(path, perRequest = {}) {
       const answer = await transport.send({ timeoutMs, ...perRequest, method: 'GET', path });
-      return { status: answer.status, body: answer.body };
+      return { status: answer.status, body: answer.body, date: answer.headers.date };
     },
     async hasApiGroup(group, perRequest = {}) {
       const path = `/apis/${encodeURIComponent(group)}`;

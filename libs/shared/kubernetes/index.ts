@@ -19,6 +19,7 @@ export {
   isInvalid,
   isNotFound,
 } from './kube-api-error.ts';
+export { readJsonLines } from './json-lines.ts';
 export { loadKubeAccess } from './kubeconfig.ts';
 export {
   objectKey,

@@ -25,9 +25,9 @@ export class KubeApiError extends RollcallError {
     this.details = answer.details;
   }
 
-  /** The server's own trouble passes; a refusal stays until somebody changes something. */
+  /** The server's own trouble passes, and so does a lost race after a new look; a refusal stays until somebody changes something. */
   override get retry(): boolean {
-    return this.status === 429 || this.status >= 500;
+    return this.status === 429 || this.status >= 500 || isConflict(this);
   }
 }
 

@@ -92,12 +92,18 @@ export interface KubeClient {
     body: object,
     options?: RequestOptions & { dryRun?: boolean },
   ): Promise<T>;
-  /** Any path, such as /readyz?verbose or /version: the answer as it is, whatever its code. `accept`: tables, for example. */
-  raw(path: string, options?: RequestOptions & { accept?: string }): Promise<{ status: number; body: string }>;
+  /**
+   * Any path, such as /readyz?verbose or /version: the answer as it is, whatever its code. `accept`: tables, for example.
+   * `date`: the server's clock, as its header says it.
+   */
+  raw(
+    path: string,
+    options?: RequestOptions & { accept?: string },
+  ): Promise<{ status: number; body: string; date?: string | undefined }>;
   /** Whether the server has this API group (of another product, or ours before its CRDs are there). */
   hasApiGroup(group: string, options?: RequestOptions): Promise<boolean>;
   /** An answer without an end, for watches. The caller destroys it. */
-  openStream(path: string, options?: RequestOptions): Promise<IncomingMessage>;
+  openStream(path: string, options?: RequestOptions & { accept?: string }): Promise<IncomingMessage>;
   /** Closes idle connections; open ones end with their requests. */
   close(): void;
 }

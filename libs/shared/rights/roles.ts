@@ -51,6 +51,13 @@ export type ConsumingService = keyof typeof consumedEvents;
 
 /** Reading the streams without a consumer of one's own: whoever may create consumers may have messages pushed elsewhere. */
 const readEvents = ['$JS.API.STREAM.INFO.EVENTS', '$JS.API.DIRECT.GET.EVENTS', '$JS.API.DIRECT.GET.EVENTS.>'];
+/** How large the other streams are, and what could not be handled: for people. */
+const readStreams = [
+  '$JS.API.STREAM.INFO.FACTS',
+  '$JS.API.STREAM.INFO.DEAD',
+  '$JS.API.DIRECT.GET.DEAD',
+  '$JS.API.DIRECT.GET.DEAD.>',
+];
 const readFacts = ['$JS.API.DIRECT.GET.FACTS', '$JS.API.DIRECT.GET.FACTS.>'];
 
 function mayWrite(writer: EventWriter): string[] {
@@ -163,7 +170,7 @@ export const otherRoles = {
   ops: {
     account: 'HUB',
     description: 'people who watch: read-only',
-    publish: [...readEvents, ...readFacts, '$SRV.>'],
+    publish: [...readEvents, ...readFacts, ...readStreams, '$SRV.>'],
     subscribe: ['_INBOX_ops.>', 'rollcall.events.>', 'rollcall.live.*'],
   },
   setup: {

@@ -2,12 +2,35 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { RollcallError } from '@rollcall/shared/errors';
+import { openMetricsContentType } from './open-metrics.ts';
 
 export interface HealthOptions {
   readonly port: number;
   /** Why the service is not ready, or undefined when it is. */
   notReady(): string | undefined;
+  /** In OpenMetrics text. */
   metrics(): string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type?: string;
+  readonly body: string;
+}
+
+function answerTo(path: string, options: HealthOptions): Answer {
+  switch (path) {
+    case '/livez':
+      return { status: 200, body: 'ok\n' };
+    case '/readyz': {
+      const why = options.notReady();
+      return { status: why === undefined ? 200 : 503, body: why ?? 'ok\n' };
+    }
+    case '/metrics':
+      return { status: 200, type: openMetricsContentType, body: options.metrics() };
+    default:
+      return { status: 404, body: 'not found; try /livez, /readyz or /metrics\n' };
+  }
 }
 
 /**
@@ -16,14 +39,8 @@ export interface HealthOptions {
  */
 export async function serveHealth(options: HealthOptions): Promise<{ server: Server; port: number }> {
   const server = createServer((request, response) => {
-    const why = request.url === '/readyz' ? options.notReady() : undefined;
-    const body = { '/livez': 'ok\n', '/readyz': why ?? 'ok\n', '/metrics': options.metrics() }[
-      request.url ?? ''
-    ];
-    response.writeHead(body === undefined ? 404 : why === undefined ? 200 : 503, {
-      'content-type': 'text/plain',
-    });
-    response.end(body ?? 'not found; try /livez, /readyz or /metrics\n');
+    const { status, type = 'text/plain', body } = answerTo(request.url ?? '', options);
+    response.writeHead(status, { 'content-type': type }).end(body);
   });
   server.listen(options.port, '127.0.0.1');
   try {

@@ -21,6 +21,7 @@ export interface LogFields {
   readonly path?: string;
   readonly state?: string;
   readonly correlation?: string;
+  readonly traceId?: string;
 }
 
 type Write = (fields: LogFields, message: string) => void;

@@ -1,34 +1,98 @@
-/** Counters and gauges of one service in the OpenMetrics text format. Never a cluster's name as a label. */
+import type { ServiceName } from '@rollcall/shared/rights';
+import {
+  type LabelsOf,
+  metricCatalogue,
+  type MetricDefinition,
+  type MetricName,
+} from './metric-catalogue.ts';
+import { type Family, openMetricsText, type Series } from './open-metrics.ts';
+
+/** What a service counts with. Names, labels and their values stand in `metric-catalogue.ts`. */
 export interface Metrics {
-  count(name: string, labels?: Readonly<Record<string, string>>): void;
-  gauge(name: string, value: number, labels?: Readonly<Record<string, string>>): void;
-  value(name: string, labels?: Readonly<Record<string, string>>): number;
+  count<Name extends MetricName<'counter'>>(name: Name, ...labels: LabelsOf<Name>): void;
+  /** A counter that is counted elsewhere, by its total. */
+  total<Name extends MetricName<'counter'>>(name: Name, value: number, ...labels: LabelsOf<Name>): void;
+  gauge<Name extends MetricName<'gauge' | 'info'>>(
+    name: Name,
+    value: number,
+    ...labels: LabelsOf<Name>
+  ): void;
+  /** @param value - in the unit of the metric's name */
+  observe<Name extends MetricName<'histogram'>>(name: Name, value: number, ...labels: LabelsOf<Name>): void;
+  /** Has figures that change by themselves (an age, memory) brought up to date for each scrape. */
+  beforeScrape(bringUpToDate: () => void): void;
+}
+
+export interface MetricsRegistry extends Metrics {
+  /** Of a counter or a gauge, as last said: the sum over the labels that are not given; 0 before the first. */
+  value(name: MetricName<'counter' | 'gauge'>, labels?: Readonly<Record<string, string>>): number;
+  /** In OpenMetrics 1.0 text. */
   render(): string;
 }
 
-/** @param help - every metric there is, with what it says; an unlisted name is refused, so that none goes undocumented */
-export function createMetrics<const Names extends Readonly<Record<string, string>>>(help: Names): Metrics {
-  const values = new Map<string, number>();
-  const keyOf = (name: string, labels: Readonly<Record<string, string>> = {}) => {
-    if (!Object.hasOwn(help, name)) throw new TypeError(`metric ${name} is not in the list`);
-    const text = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
-    return text.length > 0 ? `${name}{${text.join(',')}}` : name;
-  };
+interface KeptFamily extends Family {
+  readonly series: Map<string, Series>;
+}
+
+function seriesOf(family: KeptFamily, labels: Readonly<Record<string, string>> = {}): Series {
+  const values = Object.entries(family.definition.labels ?? {}).map(([label, known]) => {
+    const value = labels[label] ?? '';
+    return known.includes(value) ? value : 'other';
+  });
+  const key = values.join('|');
+  let series = family.series.get(key);
+  if (!series) {
+    const { labels: declared = {}, buckets } = family.definition;
+    const named = Object.keys(declared).map((label, index) => [label, values[index] ?? ''] as const);
+    series = { labels: named, value: 0, count: 0, buckets: buckets ? Array(buckets.length).fill(0) : [] };
+    family.series.set(key, series);
+  }
+  return series;
+}
+
+/**
+ * The metrics of one service.
+ * @throws TypeError (a bug) from every use of a metric that the catalogue does not give to this service
+ */
+export function createMetrics(service: ServiceName): MetricsRegistry {
+  const families = new Map<string, KeptFamily>();
+  const figures: (() => void)[] = [];
+  for (const [name, definition] of Object.entries<MetricDefinition>(metricCatalogue)) {
+    if (!definition.services.includes(service)) continue;
+    const family: KeptFamily = { name, definition, series: new Map() };
+    families.set(name, family);
+    // What has no labels is there from the start: an alert can see it rise from 0.
+    if (definition.labels === undefined && definition.type !== 'gauge') seriesOf(family);
+  }
+
+  function familyOf(name: string): KeptFamily {
+    const family = families.get(name);
+    if (!family) throw new TypeError(`metric ${name} is not one of ${service}`);
+    return family;
+  }
+
   return {
-    count: (name, labels) => {
-      const key = keyOf(name, labels);
-      values.set(key, (values.get(key) ?? 0) + 1);
+    count: (name, ...[labels]) => void seriesOf(familyOf(name), labels).value++,
+    total: (name, value, ...[labels]) => void (seriesOf(familyOf(name), labels).value = value),
+    gauge: (name, value, ...[labels]) => void (seriesOf(familyOf(name), labels).value = value),
+    observe(name, value, ...[labels]) {
+      const family = familyOf(name);
+      const series = seriesOf(family, labels);
+      const at = family.definition.buckets?.findIndex((bound) => value <= bound) ?? -1;
+      if (at >= 0) series.buckets[at] = (series.buckets[at] ?? 0) + 1;
+      series.count++;
+      series.value += value;
     },
-    gauge: (name, value, labels) => void values.set(keyOf(name, labels), value),
-    value: (name, labels) => values.get(keyOf(name, labels)) ?? 0,
+    beforeScrape: (bringUpToDate) => void figures.push(bringUpToDate),
+    value(name, wanted = {}) {
+      const matches = ({ labels }: Series) =>
+        labels.every(([label, value]) => wanted[label] === undefined || wanted[label] === value);
+      const all = [...familyOf(name).series.values()].filter(matches);
+      return all.reduce((sum, { value }) => sum + value, 0);
+    },
     render() {
-      let text = '';
-      for (const [name, what] of Object.entries(help)) {
-        text += `# HELP ${name} ${what}\n# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}\n`;
-        for (const [key, value] of values)
-          if (key === name || key.startsWith(`${name}{`)) text += `${key} ${value}\n`;
-      }
-      return `${text}# EOF\n`;
+      for (const bringUpToDate of figures) bringUpToDate();
+      return openMetricsText(families.values());
     },
   };
 }

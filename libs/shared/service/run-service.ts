@@ -5,10 +5,12 @@ import type { ServiceName } from '@rollcall/shared/rights';
 import { busAddress } from './bus-address.ts';
 import { checkBusSafety } from './bus-safety.ts';
 import { watchBus } from './bus-watch.ts';
+import { countAppends } from './count-appends.ts';
 import { serveHealth } from './health.ts';
 import { createLogger, type Logger } from './log.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import { createMetrics, type MetricsRegistry } from './metrics.ts';
 import { answerMicro } from './micro.ts';
+import { measureProcess } from './process-metrics.ts';
 import { rollcallVersion } from './version.ts';
 import { within } from './within.ts';
 
@@ -22,13 +24,15 @@ export interface ServiceContext {
   readonly nc: NatsConnection;
   readonly log: EventLog;
   readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly metrics: MetricsRegistry;
 }
 
 /** What a service gives back once it works. */
 export interface ServiceWork {
   /** Why it is not ready now, or undefined. */
   notReady?(): string | undefined;
+  /** Its few most telling figures, for `$SRV.STATS`: names in camelCase, with units; never one a cluster. */
+  stats?(): Readonly<Record<string, number>>;
   /** Takes no more work, finishes what runs, and returns. */
   drain(): Promise<void>;
 }
@@ -48,8 +52,6 @@ export interface ServiceOptions {
     readonly epoch: number;
     readonly bus: { readonly jwt: string; readonly seed: string };
   };
-  /** Every metric of the service, with what it says. */
-  readonly metrics: Readonly<Record<string, string>>;
   work(context: ServiceContext): Promise<ServiceWork>;
 }
 
@@ -72,9 +74,10 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     level: config.logLevel,
     ...(config.logFile === undefined ? {} : { file: config.logFile }),
   });
-  const metrics = createMetrics(options.metrics);
+  const metrics = createMetrics(name);
+  metrics.gauge('rollcall_build', 1, { service: name, version: rollcallVersion });
   const nc = await connectBus(busAddress(config), identity.bus, name);
-  const bus = watchBus(nc, logger);
+  const bus = watchBus(nc, logger, metrics);
   let work: ServiceWork | undefined;
   let stopping: Promise<void> | undefined;
   const notReady = () => {
@@ -82,6 +85,9 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     if (!bus.isConnected()) return 'not connected to the bus';
     return work ? work.notReady?.() : 'starting';
   };
+  const readyNow = () => (notReady() === undefined ? 1 : 0);
+  metrics.beforeScrape(() => metrics.gauge('rollcall_ready', readyNow()));
+  let stopMeasuring: (() => void) | undefined;
   let health: Awaited<ReturnType<typeof serveHealth>> | undefined;
   /** Whatever fails, the connection and the port are given back; a bus that is away cannot keep a service from stopping. */
   const close = async () => {
@@ -92,6 +98,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
       if (bus.isConnected()) throw error;
       logger.warn({ err: toRollcallError(error) }, 'stopped without the bus');
     } finally {
+      stopMeasuring?.();
       health?.server.close();
       health?.server.closeAllConnections();
       if (bus.isConnected()) await within(drainDeadlineMs, nc.drain()).catch(() => undefined);
@@ -100,17 +107,20 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   };
   try {
     if (config.healthPort !== undefined) {
+      stopMeasuring = measureProcess(metrics);
       health = await serveHealth({ port: config.healthPort, notReady, metrics: () => metrics.render() });
     }
     if (!config.allowUnsafeBus) await checkBusSafety(nc);
-    const log = await openEventLog(nc, { epoch: identity.epoch, source: `/rollcall/${name}` });
+    const stream = await openEventLog(nc, { epoch: identity.epoch, source: `/rollcall/${name}` });
+    // The projector writes no event, and so has nothing to count.
+    const log = name === 'projector' ? stream : countAppends(stream, metrics);
     work = await options.work({ nc, log, logger, metrics });
     answerMicro(nc, {
       name,
       version: rollcallVersion,
       description: options.description,
       metadata: { epoch: String(identity.epoch) },
-      stats: () => ({ ready: notReady() === undefined ? 1 : 0 }),
+      stats: () => ({ ready: readyNow(), rssBytes: process.memoryUsage.rss(), ...work?.stats?.() }),
     });
   } catch (error) {
     await close().catch(() => undefined);

@@ -339,10 +339,7 @@ test('the API server refuses an older picture, and that is no failure', async ()
   const watching = new AbortController();
   const view = watchOurKinds(client, { signal: watching.signal, onSynced: ignore, onError: ignore });
   await view.whenSynced;
-  const metrics = createMetrics({
-    rollcall_projector_older_refused_total: 'refused',
-    rollcall_projector_writes_total: 'written',
-  });
+  const metrics = createMetrics('projector');
   const writer = createObjectWriter(client, { budget: createWriteBudget(100), metrics });
   const object = view.clusters.get(cluster.name);
   const older = { liveness: 'older', observed: { epoch: 1, sequence: 1, digest: 'sha256:x' } };

@@ -49,7 +49,11 @@ export async function startWorld(): Promise<ProvisionerWorld> {
     async startProvisioner(user = serviceUser('rbac-provisioner')) {
       const kubeconfig = plane.kubeconfigFor(user);
       const running = await start(
-        configSchema.parse({ ...hub.serviceSettings('rbac-provisioner'), kubeconfig }),
+        configSchema.parse({
+          ...hub.serviceSettings('rbac-provisioner'),
+          kubeconfig,
+          expirySweep: '1s',
+        }),
       );
       return { [Symbol.asyncDispose]: () => running.stop() };
     },

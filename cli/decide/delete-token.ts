@@ -1,0 +1,70 @@
+import { createInterface } from 'node:readline/promises';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
+import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
+import { printResult, say } from '../output.ts';
+
+export interface DeleteTokenFlags extends HubFlags {
+  readonly namespace: string;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+type Token = StoredObject<ClusterRegistrationToken & { metadata: object }>;
+
+/** What is lost with the token, and what is not. */
+export function whatItMeans(token: Pick<ClusterRegistrationToken, 'spec' | 'status'>): string {
+  const { uses = 1 } = token.spec ?? {};
+  const used = token.status?.used ?? 0;
+  return `nobody can ask to join with it any more (used ${used} of ${uses}); clusters that asked with it stay as they are, members and waiting ones alike`;
+}
+
+/** @throws RollcallError USAGE where nobody can be asked */
+async function confirmed(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new RollcallError('USAGE', 'there is no terminal to ask at; give --yes if this is meant');
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+async function readToken(client: KubeClient, name: string, namespace: string): Promise<Token> {
+  const resource = resources.clusterRegistrationTokens;
+  const token = await client.get<ClusterRegistrationToken & { metadata: object }>(resource, { name, namespace });
+  if (token) return token;
+  throw new RollcallError('NOT_FOUND', `namespace "${namespace}" has no token "${name}"`);
+}
+
+/**
+ * Takes registration tokens back, after saying what that means.
+ * @throws RollcallError NOT_FOUND, before any of them is deleted; USAGE; KubeApiError
+ */
+export async function deleteTokens(names: readonly string[], flags: DeleteTokenFlags): Promise<void> {
+  const client = openHub(flags);
+  const { namespace, dryRun = false } = flags;
+  try {
+    sayHub(client);
+    const tokens = await Promise.all(names.map((name) => readToken(client, name, namespace)));
+    for (const token of tokens) say(`token ${namespace}/${token.metadata.name}: ${whatItMeans(token)}`);
+    if (!flags.yes && !dryRun && !(await confirmed(`Delete ${names.length === 1 ? 'it' : `these ${names.length}`}?`))) {
+      throw new RollcallError('NOT_CONFIRMED', 'nothing was deleted');
+    }
+    for (const { metadata } of tokens) {
+      // Of the very object that was shown: another one may have got its name meanwhile.
+      await client.delete(resources.clusterRegistrationTokens, metadata.name, {
+        namespace,
+        dryRun,
+        preconditions: { uid: metadata.uid },
+      });
+      if (dryRun) say(`you may delete token ${namespace}/${metadata.name} (dry run)`);
+      else printResult(`token ${namespace}/${metadata.name} is deleted`);
+    }
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,43 @@
+import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
+import type { ClusterDescription } from './cluster-description.ts';
+
+function hintOf(code: string | undefined): string[] {
+  return code !== undefined && isErrorCode(code) ? [errorCatalogue[code].hint] : [];
+}
+
+const look = (name: string) => `\`rollcall events --cluster ${name} --follow\` shows what happens.`;
+
+/** What to do, by where the cluster stands; every line is a whole sentence. */
+export function nextSteps(description: ClusterDescription): string[] {
+  const { clusterName: name, standing, request, namespace, clientId } = description;
+  const broken = namespace?.problem === undefined ? [] : hintOf(namespace.problem.split(':', 1)[0]);
+  const steps: Readonly<Record<string, readonly string[]>> = {
+    waiting: ['The approver has not judged this request yet: `rollcall status` says whether it works.'],
+    pending: ['The approver has not judged this request yet: `rollcall status` says whether it works.'],
+    refused: [...hintOf(request?.refusal?.code), 'Correct it at the member; its agent asks again.'],
+    held: [
+      `\`rollcall policy explain ${name}\` says why no policy let it in.`,
+      `Compare the key ${request?.keyFingerprint ?? ''} with what the agent prints; then \`rollcall approve ${name}\` or \`rollcall deny ${name}\`.`,
+    ],
+    denied: [`If that is not what you want: \`rollcall approve ${name}\`.`],
+    revoked: [`The cluster may ask again with a new key; \`rollcall approve ${name}\` lets it in again.`],
+    banned: ['A banned cluster cannot ask; a person with the right to revoke takes the ban back.'],
+    leaving: ['The hub is taking its access away.', look(name)],
+    left: ['A new token lets it ask again: `rollcall token create`.'],
+    predefined: [
+      `Nobody has claimed it yet: \`rollcall token create ${clientId === undefined ? `--cluster-name ${name}` : `--client-id ${clientId}`} --print-register-command\`.`,
+    ],
+    approved: [
+      'It is let in, and its agent has not beaten yet: look at the log of the agent.',
+      'In the member: `rollcall doctor --member-kubeconfig FILE` says whether the agent can reach the hub.',
+    ],
+    suspect: [`Its connection is gone; Unreachable follows after the grace. ${look(name)}`],
+    unreachable: [
+      'Look in the member whether the agent runs: `kubectl -n rollcall-agent get pods`.',
+      'In the member: `rollcall doctor --member-kubeconfig FILE` says whether the agent can reach the hub.',
+    ],
+    stopped: ['The agent said goodbye: start it again in the member.'],
+    ready: ['Nothing: the cluster is alive.'],
+  };
+  return [...broken, ...(steps[standing] ?? [look(name)])];
+}

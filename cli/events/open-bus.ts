@@ -1,0 +1,20 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { busAccess, type BusAccess, type BusFlags } from './bus-access.ts';
+
+/** A connection as the read-only user of the hub. */
+export interface OpenBus extends BusAccess {
+  readonly nc: NatsConnection;
+  readonly log: EventLog;
+}
+
+/**
+ * Connects to read; nothing can be written with these credentials. The caller closes `nc`.
+ * @throws RollcallError USAGE, HUB_MISSING, NOT_FOUND, BUS_UNREACHABLE; KubeApiError
+ */
+export async function openBus(flags: BusFlags): Promise<OpenBus> {
+  const access = await busAccess(flags);
+  const nc = await connectBus(access.address, access.credentials, 'ops');
+  // It only reads, so its epoch is in nothing.
+  return { ...access, nc, log: await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' }) };
+}

@@ -1,0 +1,1 @@
+export { inSpan, traceIdOf } from './in-span.ts';

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { trace } from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import type { StoredEvent } from '@rollcall/shared/events';
+import { traceIdOf } from '@rollcall/shared/tracing';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+
+let hub: TestEmbeddedHub;
+beforeAll(async () => {
+  hub = await startTestEmbeddedHub();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+afterEach(() => trace.disable());
+
+const ofOneJoin = ['requested', 'approved', 'provisioned', 'admitted', 'joined'];
+
+/** One cluster joins. @returns its events up to the first beat */
+async function join(name: string): Promise<StoredEvent[]> {
+  const token = await hub.createToken();
+  await hub.startAgent({ name, token: token.text });
+  await hub.untilReady(name);
+  // The namespace may be ready a moment after the cluster is.
+  const events = await until('everything has happened', async () => {
+    const found = await hub.log.readAll(`cluster.${name}.*`);
+    return found.length >= ofOneJoin.length && found;
+  });
+  expect(events.map(({ type }) => type).toSorted()).toEqual(ofOneJoin.toSorted());
+  return events;
+}
+
+test('every event of a join carries the trace and the correlation of the request, with no exporter', async () => {
+  const events = await join(`traced-${randomUUID().slice(0, 8)}`);
+  const [first] = events;
+  expect(first?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  expect(new Set(events.map(({ traceparent }) => traceparent))).toEqual(new Set([first?.traceparent]));
+  expect(new Set(events.map(({ correlation }) => correlation))).toEqual(new Set([first?.correlation]));
+});
+
+test('with an exporter the whole join is one trace, from the request to the status in Kubernetes', async () => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  trace.setGlobalTracerProvider(provider);
+  const name = `spanned-${randomUUID().slice(0, 8)}`;
+  const events = await join(name);
+  const traceId = traceIdOf(events[0]?.traceparent);
+  expect(new Set(events.map(({ traceparent }) => traceIdOf(traceparent)))).toEqual(new Set([traceId]));
+  expect(new Set(events.map(({ correlation }) => correlation)).size).toBe(1);
+
+  const wanted = [
+    'registrar ask join',
+    'approver cluster.requested',
+    'rbac-provisioner cluster.approved',
+    'registrar cluster.approved',
+    'heartbeat joined',
+    'projector cluster.joined',
+    'projector status',
+  ];
+  const spans = await until('the last step has ended', async () => {
+    const own = exporter.getFinishedSpans().filter((span) => span.spanContext().traceId === traceId);
+    return wanted.every((step) => own.some((span) => span.name === step)) && own;
+  });
+  // Each event names the step that wrote it, and each step the event that set it off: so the steps hang together.
+  const written = new Map(events.map((event) => [event.type, event.traceparent?.split('-')[2]]));
+  const spanOf = (step: string) => spans.find((span) => span.name === step) as ReadableSpan;
+  const idOf = (step: string) => spanOf(step).spanContext().spanId;
+  expect(Object.fromEntries(written)).toEqual({
+    requested: idOf('registrar ask join'),
+    approved: idOf('approver cluster.requested'),
+    provisioned: idOf('rbac-provisioner cluster.approved'),
+    admitted: idOf('registrar cluster.approved'),
+    joined: idOf('heartbeat joined'),
+  });
+  expect(spanOf('approver cluster.requested').parentSpanContext?.spanId).toBe(idOf('registrar ask join'));
+  expect(spanOf('heartbeat joined').parentSpanContext?.spanId).toBe(idOf('registrar cluster.approved'));
+  expect(spanOf('projector cluster.joined').parentSpanContext?.spanId).toBe(idOf('heartbeat joined'));
+  const ids = new Set(spans.map((span) => span.spanContext().spanId));
+  const roots = spans.filter((span) => !ids.has(span.parentSpanContext?.spanId ?? ''));
+  expect(roots.every((span) => span.name === 'registrar ask join')).toBe(true);
+  // Whoever collects the traces sees ids, types and object names; no key, token or credential.
+  const attributes = new Set(spans.flatMap((span) => Object.keys(span.attributes)));
+  expect([...attributes].toSorted()).toEqual([
+    'rollcall.correlation',
+    'rollcall.event.id',
+    'rollcall.event.sequence',
+    'rollcall.event.type',
+    'rollcall.object',
+    'rollcall.service',
+  ]);
+});

@@ -8,6 +8,7 @@ import { reapStale } from './child-process-stale.ts';
 import type { ChildHandle } from './child-process.ts';
 import { loopbackPorts } from './control-plane-ports.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { checkDiskSpace } from './disk-space.ts';
 import { untilFenceStands } from './fence-stands.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
 import {
@@ -87,6 +88,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
   }
 
   try {
+    checkDiskSpace(stateDir);
     const reaped = [...(await reapStale(stateDir)), ...(await reapStale(join(stateDir, 'kubernetes')))];
     if (reaped.length > 0) onProgress(`ended what an earlier run left behind: ${reaped.join(', ')}`);
     const hub = openHubState(stateDir, Date.now());

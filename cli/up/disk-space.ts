@@ -4,6 +4,10 @@ import { RollcallError } from '@rollcall/shared/errors';
 /** etcd reserves 128 MB for its log before it answers, and ends with a stack trace when it cannot; the rest is for events. */
 const neededBytes = 256 * 1024 * 1024;
 
+function inMib(bytes: number): number {
+  return Math.floor(bytes / 1024 / 1024);
+}
+
 function freeBytesOf(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;
@@ -15,7 +19,6 @@ function freeBytesOf(directory: string): number {
  */
 export function checkDiskSpace(directory: string, freeBytes = freeBytesOf(directory)): void {
   if (freeBytes >= neededBytes) return;
-  const inMib = (bytes: number) => Math.floor(bytes / 1024 / 1024);
   throw new RollcallError(
     'DISK_FULL',
     `${inMib(freeBytes)} MiB are free for "${directory}"; a hub needs ${inMib(neededBytes)} MiB to start`,

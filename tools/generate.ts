@@ -3,6 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crdFiles } from './generate-crds.ts';
 import { eventDocs } from './generate-event-docs.ts';
+import { metricDocs } from './generate-metric-docs.ts';
 
 /**
  * Writes every file of the repository that is derived from a zod schema. `--check` writes nothing and exits 1, naming the files
@@ -17,7 +18,7 @@ export interface Generated {
   files: ReadonlyMap<string, string>;
 }
 
-const generators: readonly (() => Generated)[] = [crdFiles, eventDocs];
+const generators: readonly (() => Generated)[] = [crdFiles, eventDocs, metricDocs];
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
 

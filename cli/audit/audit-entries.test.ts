@@ -33,7 +33,14 @@ const history = [
   anEvent({}),
   anEvent({ type: 'ready', sequence: 3, section: {} }),
   anEvent({ type: 'revoked', sequence: 4, by: { policy: 'p' }, section: {}, timeMs: 2000 }),
-  anEvent({ kind: 'token', id: 't1', type: 'declared', sequence: 5, by: undefined, section: { namespace: 'rollcall-join', name: 'first' } }),
+  anEvent({
+    kind: 'token',
+    id: 't1',
+    type: 'declared',
+    sequence: 5,
+    by: undefined,
+    section: { namespace: 'rollcall-join', name: 'first' },
+  }),
 ];
 
 test.each<{ name: string; filter: AuditFilter; want: number[] }>([

@@ -79,7 +79,8 @@ function remember(event: StoredEvent, { names, tokens }: Remembered): void {
   const key = `${event.kind}.${event.id}`;
   const own = text(section.name);
   const namespace = text(section.namespace);
-  const name = text(section.clusterName) ?? (event.kind === 'token' && own && namespace ? `${namespace}/${own}` : own);
+  const name =
+    text(section.clusterName) ?? (event.kind === 'token' && own && namespace ? `${namespace}/${own}` : own);
   if (name !== undefined) names.set(key, name);
   const token = text(section.request?.tokenName);
   if (token !== undefined) tokens.set(key, token);

@@ -2,7 +2,7 @@ import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { sinceMs } from '../events/event-filter.ts';
 import { causeText } from '../events/event-line.ts';
-import { type OpenBus, openBus } from '../events/open-bus.ts';
+import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
 import { renderTable } from '../get/table.ts';
 import { printResult, say } from '../output.ts';
 import { printableJson } from '../printable.ts';
@@ -20,9 +20,8 @@ export interface AuditFlags extends BusFlags {
 async function read({ log }: OpenBus, filter: AuditFilter): Promise<AuditEntry[]> {
   const memory = newMemory();
   const entries: AuditEntry[] = [];
-  const onSkip = (error: Error) => say(`left out: ${error.message}`);
   // Everything before `fromMs` is read too: it says names and tokens.
-  for await (const event of log.scan({ onSkip })) {
+  for await (const event of log.scan({ onSkip: sayLeftOut })) {
     const entry = auditEntry(event, memory, filter);
     if (entry) entries.push(entry);
   }
@@ -59,7 +58,8 @@ export async function audit(flags: AuditFlags): Promise<void> {
   const fromMs = flags.since === undefined ? undefined : sinceMs(flags.since, Date.now());
   const bus = await withProgress('connecting', openBus(flags));
   try {
-    const clusterId = flags.cluster === undefined ? undefined : await clusterIdOfTarget(bus.log, flags.cluster);
+    const clusterId =
+      flags.cluster === undefined ? undefined : await clusterIdOfTarget(bus.log, flags.cluster);
     const filter = { clusterId, token: flags.token, person: flags.person, fromMs };
     const entries = await withProgress('reading the history', read(bus, filter));
     if (flags.output === 'json') for (const entry of entries) printResult(printableJson(entry));

@@ -1,17 +1,74 @@
-import { type Command } from 'commander';
+import type { Command } from 'commander';
+import type { AuditFlags } from '../audit/audit.ts';
+import type { CordonFlags } from '../decide/cordon-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
-import { outputOption, withBus } from './common-flags.ts';
+import type { DeadFlags } from '../status/list-dead.ts';
+import type { StatusFlags } from '../status/show-status.ts';
+import { outputOption, withBus, withHub } from './common-flags.ts';
 
-/** What operations look at and do: describe, cordon, audit, status, doctor, top … */
+const auditExamples = `
+Examples:
+  rollcall audit --since 30d                    every decision of trust of the last month
+  rollcall audit --cluster edge-1               who let it in, and by which token
+  rollcall audit --token rollcall-join/rollout -o wide
+  rollcall audit --person alice -o json`;
+
+/** What people look at and do with clusters that are there: describe, cordon, audit, status … */
 export function addOperationsCommands(program: Command): void {
   withBus(program.command('describe'))
     .description('say who a cluster is, who let it in and why, whether it is alive, and what to do')
     .argument('<kind>', 'cluster; a request that is no cluster yet is found by it as well')
-    .argument('<name|id>', 'as `rollcall get clusters` or `get requests` shows it')
+    .argument('<name|id>', 'as `rollcall get clusters` or `rollcall get requests` shows it')
     .option('--all', 'the whole timeline')
     .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (kind: string, target: string, flags: DescribeFlags) => {
       const { describeCluster } = await import('../describe/describe-cluster.ts');
       await describeCluster(kind, target, flags);
+    });
+
+  for (const verb of ['cordon', 'uncordon'] as const) {
+    withHub(program.command(verb))
+      .description(
+        verb === 'cordon'
+          ? 'mark a cluster so that other tools place nothing new there'
+          : 'take that mark away again',
+      )
+      .argument('<name>', 'of the cluster')
+      .option('--dry-run', 'ask the hub whether you may, and change nothing')
+      .action(async (name: string, flags: CordonFlags) => {
+        const { cordonCluster } = await import('../decide/cordon-cluster.ts');
+        await cordonCluster(verb, name, flags);
+      });
+  }
+
+  withBus(program.command('audit'))
+    .description('show who was trusted or put out, by whom, and why')
+    .option('--cluster <id|name>', 'of this cluster only')
+    .option('--token <name>', 'of this token and the clusters that came by it: its name, or namespace/name')
+    .option('--person <user>', 'what this person decided')
+    .option('--since <when>', 'not older than a duration (30d) or a time (RFC 3339)')
+    .addOption(outputOption('table', 'wide', 'json'))
+    .addHelpText('after', auditExamples)
+    .action(async (flags: AuditFlags) => {
+      const { audit } = await import('../audit/audit.ts');
+      await audit(flags);
+    });
+
+  withBus(program.command('status'))
+    .description('show the hub at a glance; exit 1 when something is not as it should be')
+    .addOption(outputOption('text', 'json', 'yaml'))
+    .action(async (flags: StatusFlags) => {
+      const { showStatus } = await import('../status/show-status.ts');
+      await showStatus(flags);
+    });
+
+  const dead = program.command('dead').description('events that a service could not handle');
+  withBus(dead.command('list'))
+    .alias('ls')
+    .description('show them, oldest first')
+    .addOption(outputOption('table', 'wide', 'json'))
+    .action(async (flags: DeadFlags) => {
+      const { listDead } = await import('../status/list-dead.ts');
+      await listDead(flags);
     });
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { CreateTokenFlags } from '../token/create-token.ts';
+import type { DeleteTokenFlags } from '../decide/delete-token.ts';
 import type { GetFlags } from '../get/get.ts';
 import { withHub } from './common-flags.ts';
 
@@ -39,5 +40,17 @@ export function addTokenCommands(program: Command): void {
     .action(async (flags: GetFlags) => {
       const { get } = await import('../get/get.ts');
       await get('tokens', [], flags);
+    });
+
+  withHub(token.command('delete'))
+    .alias('rm')
+    .description('take tokens back: nobody can ask to join with them any more')
+    .argument('<names...>', 'as `rollcall token list` shows them')
+    .option('-n, --namespace <name>', 'where they are kept', 'rollcall-join')
+    .option('-y, --yes', 'do not ask')
+    .option('--dry-run', 'ask the hub whether you may, and delete nothing')
+    .action(async (names: string[], flags: DeleteTokenFlags) => {
+      const { deleteTokens } = await import('../decide/delete-token.ts');
+      await deleteTokens(names, flags);
     });
 }

@@ -22,14 +22,21 @@ export async function cordonCluster(
   const unschedulable = verb === 'cordon';
   try {
     sayHub(client);
-    const cluster = await client.get<ManagedCluster & { metadata: object }>(resources.managedClusters, { name });
+    const cluster = await client.get<ManagedCluster & { metadata: object }>(resources.managedClusters, {
+      name,
+    });
     if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
     if ((cluster.spec?.unschedulable ?? false) === unschedulable) {
       printResult(`cluster "${name}" is ${verb}ed already`);
       return;
     }
     const dryRun = flags.dryRun ?? false;
-    await client.mergePatch(resources.managedClusters, name, { spec: { unschedulable } }, { dryRun, strict: true });
+    await client.mergePatch(
+      resources.managedClusters,
+      name,
+      { spec: { unschedulable } },
+      { dryRun, strict: true },
+    );
     if (dryRun) say('you may do this (dry run; nothing was changed)');
     else printResult(`cluster "${name}" is ${verb}ed`);
   } finally {

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
+import { exitCodes } from '../exit-code.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 
@@ -35,7 +36,10 @@ async function confirmed(question: string): Promise<boolean> {
 
 async function readToken(client: KubeClient, name: string, namespace: string): Promise<Token> {
   const resource = resources.clusterRegistrationTokens;
-  const token = await client.get<ClusterRegistrationToken & { metadata: object }>(resource, { name, namespace });
+  const token = await client.get<ClusterRegistrationToken & { metadata: object }>(resource, {
+    name,
+    namespace,
+  });
   if (token) return token;
   throw new RollcallError('NOT_FOUND', `namespace "${namespace}" has no token "${name}"`);
 }
@@ -51,8 +55,14 @@ export async function deleteTokens(names: readonly string[], flags: DeleteTokenF
     sayHub(client);
     const tokens = await Promise.all(names.map((name) => readToken(client, name, namespace)));
     for (const token of tokens) say(`token ${namespace}/${token.metadata.name}: ${whatItMeans(token)}`);
-    if (!flags.yes && !dryRun && !(await confirmed(`Delete ${names.length === 1 ? 'it' : `these ${names.length}`}?`))) {
-      throw new RollcallError('NOT_CONFIRMED', 'nothing was deleted');
+    if (
+      !flags.yes &&
+      !dryRun &&
+      !(await confirmed(`Delete ${names.length === 1 ? 'it' : `these ${names.length}`}?`))
+    ) {
+      say('nothing was deleted');
+      process.exitCode = exitCodes.failed;
+      return;
     }
     for (const { metadata } of tokens) {
       // Of the very object that was shown: another one may have got its name meanwhile.

@@ -6,10 +6,10 @@ import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
-import { type OpenBus, openBus } from '../events/open-bus.ts';
+import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
 import { resourceOfName } from '../get/kind-names.ts';
 import { openHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
+import { printResult } from '../output.ts';
 import { printableJson, printableLines } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { type ClusterSources, describeSources } from './cluster-description.ts';
@@ -59,8 +59,8 @@ async function requestByName(
 
 async function readEvents({ log }: OpenBus, clusterId: string): Promise<StoredEvent[]> {
   const events: StoredEvent[] = [];
-  const onSkip = (error: Error) => say(`left out: ${error.message}`);
-  for await (const event of log.scan({ filter: `cluster.${clusterId}.*`, onSkip })) events.push(event);
+  for await (const event of log.scan({ filter: `cluster.${clusterId}.*`, onSkip: sayLeftOut }))
+    events.push(event);
   return events;
 }
 

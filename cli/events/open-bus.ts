@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { say } from '../output.ts';
 import { busAccess, type BusAccess, type BusFlags } from './bus-access.ts';
 
 /** A connection as the read-only user of the hub. */
@@ -17,4 +18,9 @@ export async function openBus(flags: BusFlags): Promise<OpenBus> {
   const nc = await connectBus(access.address, access.credentials, 'ops');
   // It only reads, so its epoch is in nothing.
   return { ...access, nc, log: await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' }) };
+}
+
+/** A newer version wrote it, or it is damaged: the rest is shown all the same. */
+export function sayLeftOut(error: Error): void {
+  say(`left out: ${error.message}`);
 }

@@ -1,12 +1,15 @@
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
-import { connectBus, type EventLog, followEvents, openEventLog } from '@rollcall/shared/bus';
+import { type EventLog, followEvents } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
-import { busAccess, type BusFlags } from './bus-access.ts';
+import { hasColour as terminalHasColour } from '../terminal.ts';
+import type { BusFlags } from './bus-access.ts';
 import { cloudEventJson, liveEventJson } from './cloud-event.ts';
 import { type ClusterNames, clusterIdOfTarget, createClusterNames } from './cluster-names.ts';
 import { type EventFilter, eventFilter } from './event-filter.ts';
+import { openBus, sayLeftOut } from './open-bus.ts';
 import { eventLine, liveLine, type LiveMessage } from './event-line.ts';
 
 export interface EventsFlags extends BusFlags {
@@ -23,7 +26,7 @@ interface Printer {
 }
 
 function createPrinter(output: EventsFlags['output'], names: ClusterNames): Printer {
-  const hasColour = process.stdout.isTTY && !process.env['NO_COLOR'];
+  const hasColour = terminalHasColour();
   if (output === 'json') {
     return {
       event: async (event) => printResult(cloudEventJson(event)),
@@ -60,30 +63,29 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
     eventFilter({ clusterId, types: flags.type, since: flags.since, nowMs });
   // Before anything is connected: mistakes in flags are said at once.
   filterOf();
-  const { address, credentials } = await busAccess(flags);
-  const nc = await connectBus(address, credentials, 'ops');
+  const { nc, log } = await withProgress('connecting', openBus(flags));
   try {
-    // It only reads, so its epoch is in nothing.
-    const log = await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' });
     const clusterId = flags.cluster === undefined ? undefined : await clusterIdOfTarget(log, flags.cluster);
     const printer = createPrinter(flags.output, createClusterNames(log));
     const filter = filterOf(clusterId);
     if (flags.follow) await follow(nc, log, { filter, printer, clusterId });
-    else await showPast(log, filter, printer);
+    else if ((await withProgress('reading the history', showPast(log, filter, printer))) === 0) {
+      say('No events found.');
+    }
   } finally {
     await nc.close();
   }
 }
 
-/** A newer version wrote it, or it is damaged: the rest is shown all the same. */
-function onSkip(error: Error): void {
-  say(`left out: ${error.message}`);
-}
-
-async function showPast(log: EventLog, filter: EventFilter, printer: Printer): Promise<void> {
-  for await (const event of log.scan({ filter: filter.subject, onSkip })) {
-    if (filter.matches(event)) await printer.event(event);
+/** @returns how many there were */
+async function showPast(log: EventLog, filter: EventFilter, printer: Printer): Promise<number> {
+  let count = 0;
+  for await (const event of log.scan({ filter: filter.subject, onSkip: sayLeftOut })) {
+    if (!filter.matches(event)) continue;
+    count++;
+    await printer.event(event);
   }
+  return count;
 }
 
 async function follow(

@@ -109,6 +109,8 @@ test('deleted before anybody claimed it, it is gone and its name is free', () =>
   const [record, name] = [clusterAfter(...first, ...gone), nameAfter(...first, ...gone)];
   expect(name.holder).toBeUndefined();
   expect(decide(deleted, record, name)).toEqual([]);
+  // A late watch may show it as it was before.
+  expect(decide(anObject(), record, name)).toEqual([]);
   expect(types(decide(anObject({ uid: 'u2' }), record, name))).toEqual([predefined, nameReserved]);
 });
 

@@ -117,6 +117,8 @@ export function decidePredefined(context: PredefinedContext): EventDraft[] {
   if (metadata.deletionTimestamp !== undefined) {
     return isDeclared && metadata.finalizers?.includes(leaveFinalizer) ? endOf(context, decision) : [];
   }
+  // A late watch can still show an object whose deletion was acted on.
+  if (decision?.leavingUid === metadata.uid) return [];
   // The projector has marked it as the picture of a record: of one that has ended since, or of another id. No new wish.
   if (!isDeclared && metadata.labels?.[labels.clusterId] !== undefined) return [];
   if (predefinedObstacle({ name: metadata.name, spec, cluster: record, holder: name })) return [];

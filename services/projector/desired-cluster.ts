@@ -1,7 +1,11 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Cause, ClusterRecord, Decision } from '@rollcall/shared/events';
 import { isNewer, isPredefinedUnclaimed } from '@rollcall/shared/events';
-import { type ClusterRegistrationRequest, leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
+import {
+  type ClusterRegistrationRequest,
+  leaveFinalizer,
+  type ManagedCluster,
+} from '@rollcall/shared/resources';
 import { judgeConditions } from './cluster-conditions.ts';
 import { clusterLabels } from './cluster-labels.ts';
 import { hasLeft, livenessOf, wasLetIn } from './cluster-standing.ts';

@@ -1,6 +1,12 @@
 import type { EventLog, FactStore } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { type ClusterRecord, clusterRecord, isNewer, predefinedId, type StoredEvent } from '@rollcall/shared/events';
+import {
+  type ClusterRecord,
+  clusterRecord,
+  isNewer,
+  predefinedId,
+  type StoredEvent,
+} from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import {
   apiVersion,

@@ -174,3 +174,8 @@ test('whatever is decided, what was done and told is not asked for again', () =>
     }),
   );
 });
+
+test('a predefined cluster that leaves before anybody claimed it has nothing to take away', () => {
+  const { requestId: _none, ...decision } = verdict('leaving');
+  expect(accessStep({ identity: undefined, decision, access: undefined })).toBeUndefined();
+});

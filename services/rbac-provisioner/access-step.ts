@@ -65,6 +65,7 @@ export function accessStep(record: Sections): AccessStep | undefined {
     return isGone && isForThisRequest ? undefined : 'deprovision';
   }
   // Most of those who are denied or held were never let in.
-  if ((decision.verdict === 'denied' || decision.verdict === 'held') && access === undefined) return undefined;
+  if ((decision.verdict === 'denied' || decision.verdict === 'held') && access === undefined)
+    return undefined;
   return access?.state === 'deprovisioned' ? undefined : 'deprovision';
 }

@@ -71,11 +71,12 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
   let last: AccessResult | undefined;
   let madeAt: ClusterRecord | undefined;
 
-  /** What was made here, or by a replica that died before it told, is in no record. */
+  /** What was made or taken away here, or by a replica that died before it told, is in no record. */
   function untold(record: ClusterRecord): AccessStep | undefined {
     const wanted = wantedAccess(record);
-    const mayBeThere = last ? last.step !== wanted : event.type === 'approved' && wanted === 'deprovision';
-    return mayBeThere ? wanted : undefined;
+    const asked = event.type === 'approved' ? 'provision' : 'deprovision';
+    const mayBeContrary = (last?.step ?? asked) !== wanted;
+    return mayBeContrary ? wanted : undefined;
   }
 
   const { drafts } = await decideAndAppend(

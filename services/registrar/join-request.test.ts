@@ -224,9 +224,10 @@ test('a cluster that has left needs a new use, also with its old key', () => {
   approve(log);
   leave(log);
   expect(log.cluster('id-1').identity?.state).toBe('left');
-  expect(judgeOn(log, anAsk()).refusal?.code).toBe('TOKEN_USED_UP');
+  expect(judgeOn(log, anAsk())).toEqual({ drafts: [] });
+  expect(judgeOn(log, anAsk({ id: 'ask-2' })).refusal?.code).toBe('TOKEN_USED_UP');
   declare(log, { publicKey: tokens[1] });
-  expect(types(join(log, { tokenKey: tokens[1] }).drafts)).toEqual([
+  expect(types(join(log, { id: 'ask-2', tokenKey: tokens[1] }).drafts)).toEqual([
     'requested',
     'used',
     // Again: a release that is on its way must lose.
@@ -288,13 +289,13 @@ test('no history of joins, races, decisions and leavings breaks what must hold',
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const log = withToken();
       declare(log, { publicKey: tokens[1], uses: 3 });
-      for (const { what, racer, clusterId, ...ask } of steps) {
+      for (const [at, { what, racer, clusterId, ...ask }] of steps.entries()) {
         if (what === 'approve') approve(log, clusterId);
         else if (what === 'leave') leave(log, clusterId);
         else {
           // Both are judged on what both have read; only one of them can be kept where they meet.
           const racing = [clusterId, ...(racer === undefined ? [] : [racer])];
-          for (const { drafts } of racing.map((id) => judgeOn(log, anAsk({ ...ask, clusterId: id }))))
+          for (const { drafts } of racing.map((id) => judgeOn(log, anAsk({ ...ask, id: `ask-${at}`, clusterId: id }))))
             log.append(drafts);
         }
       }

@@ -3,10 +3,10 @@ import type { Random } from './random.ts';
 /** How often each fault strikes where it could, while it is switched on. */
 const rates = {
   'crash.registrar': 0.008,
-  'crash.approver': 0.008,
+  'crash.approver': 0.003,
   'crash.rbac-provisioner': 0.02,
   'crash.heartbeat': 0.02,
-  'crash.projector': 0.004,
+  'crash.projector': 0.002,
   'crash.trust-keeper': 0.02,
   'pause.registrar': 0.005,
   'pause.approver': 0.003,
@@ -28,7 +28,7 @@ const rates = {
   'kube.slow': 0.05,
   'kube.away': 0.004,
   'kube.watch-cut': 0.03,
-  'kube.watch-expired': 0.3,
+  'kube.watch-expired': 0.1,
   'kube.watch-late': 0.1,
   'ask.lost': 0.1,
   'ask.twice': 0.15,

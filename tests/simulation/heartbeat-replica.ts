@@ -1,9 +1,10 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { EventLog } from '@rollcall/shared/bus';
+import { encodeBeat, type EventLog } from '@rollcall/shared/bus';
 import { knownCluster, readKnownClusters } from '../../services/heartbeat/known-clusters.ts';
 import { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
 import { membershipOf } from '../../services/heartbeat/membership.ts';
 import { watchRecords } from '../../services/heartbeat/record-watch.ts';
+import { type BeatReceiver, receiveBeats } from '../../services/heartbeat/receive-beats.ts';
 import { readStorm, writeStorm } from '../../services/heartbeat/storm-log.ts';
 import { createTransitionWriter, type TransitionWriter } from '../../services/heartbeat/transition-writer.ts';
 import type { Replica } from './replica.ts';
@@ -18,10 +19,13 @@ const stateAfter: Readonly<Record<string, string>> = {
 };
 const tickMs = 2000;
 const pauseMs = 5000;
+const noData: Uint8Array = new Uint8Array();
 const engines = new WeakMap<Replica, LivenessEngine>();
-const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 
-type OnMessage = (error: null, message: { subject: string; headers: { get(name: string): string } }) => void;
+type OnMessage = (
+  error: null,
+  message: { subject: string; data: Uint8Array; headers: { get(name: string): string } },
+) => void;
 
 /** The heartbeat service: its engine, its writer and its watch are the real ones; what is heard comes from the world. */
 export async function startHeartbeat(world: World, replica: Replica, log: EventLog): Promise<void> {
@@ -29,6 +33,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
   const { logger, life } = replica;
   const clock = { monotonicMs: () => scheduler.nowMs, hubMs: () => Date.now() };
   let writer: TransitionWriter | undefined;
+  let beats: BeatReceiver | undefined;
   const engine = new LivenessEngine({
     nowMs: scheduler.nowMs,
     suspectAfterMs: 2000,
@@ -61,10 +66,10 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     written: () => undefined,
     deaf: () => engine.listenAfresh(clock.monotonicMs()),
   });
-  let hearEvent: OnMessage | undefined;
+  const heard: { beat?: OnMessage; event?: OnMessage } = {};
   const nc = {
-    subscribe: (_subject: string, options: { callback: OnMessage }) => {
-      hearEvent = options.callback;
+    subscribe: (subject: string, { callback }: { callback: OnMessage }) => {
+      heard[subject.startsWith('rollcall.beat') ? 'beat' : 'event'] = callback;
       return { unsubscribe: () => undefined };
     },
   } as unknown as NatsConnection;
@@ -77,19 +82,26 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     },
     changed(clusterId, record) {
       const member = membershipOf(record);
+      const wasKnown = engine.stateOf(clusterId) !== undefined;
       if (member) engine.put(knownCluster(clusterId, member, clock), clock.monotonicMs());
       else engine.remove(clusterId, clock.monotonicMs());
+      if (member && !wasKnown) beats?.hearAgain(clusterId);
     },
   });
   const watched = new Set('admitted left approved changed denied revoked banned leaving joined ready suspect unreachable stopped'.split(' '));
+  const message = (subject: string, data = noData, eventId = '') => ({
+    subject,
+    data,
+    headers: { get: () => eventId },
+  });
   replica.hear = (what) => {
     if (what.kind === 'beat') {
-      const bytes = bytesOf(what.clusterId);
-      engine.hear(bytes, 0, bytes.length, what.flags, clock.monotonicMs());
+      const beat = encodeBeat({ flags: what.flags, agentTimeMs: scheduler.nowMs });
+      heard.beat?.(null, message(`rollcall.beat.${what.clusterId}`, beat));
     }
     if (what.kind === 'event' && watched.has(what.type)) {
       const subject = `rollcall.events.cluster.${what.clusterId}.${what.type}`;
-      hearEvent?.(null, { subject, headers: { get: () => what.eventId } });
+      heard.event?.(null, message(subject, noData, what.eventId));
     }
   };
   for (;;) {
@@ -103,6 +115,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     }
   }
   watch.open();
+  beats = receiveBeats(nc, { engine, log, clock, logger });
   engine.listenAfresh(clock.monotonicMs());
   let lastMs = clock.monotonicMs();
   const tick = () => {

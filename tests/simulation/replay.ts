@@ -1,4 +1,192 @@
-import type { StoredEvent } from '@rollcall/shared/events';
-export function replayDifferences(_events: readonly StoredEvent[]): string[] {
-  return [];
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Access,
+  type AggregateId,
+  clusterRecord,
+  type ClusterRecord,
+  type Decision,
+  type EventDraft,
+  foldRecord,
+  type Identity,
+  type Liveness,
+  nameRecord,
+  type PolicyDeclaration,
+  type StoredEvent,
+  tokenRecord,
+} from '@rollcall/shared/events';
+import { keyFingerprint } from '@rollcall/shared/trust';
+import { decidePersonDecision } from '../../services/approver/person-decision.ts';
+import { decideRequest, type PolicyOutcome } from '../../services/approver/policy-verdict.ts';
+import { decideNameRelease, decideRevocation } from '../../services/approver/settle-clusters.ts';
+import type { LivenessState } from '../../services/heartbeat/liveness-transition.ts';
+import { decideLiveness } from '../../services/heartbeat/liveness-event.ts';
+import { accessEvents } from '../../services/rbac-provisioner/access-event.ts';
+import { admissionStep } from '../../services/registrar/admission.ts';
+import { judgeJoin } from '../../services/registrar/join-request.ts';
+
+type Again = (event: StoredEvent, history: History) => readonly EventDraft[] | undefined;
+
+/** The stream as it was before an event. */
+class History {
+  readonly #before = new Map<string, StoredEvent[]>();
+  add(event: StoredEvent): void {
+    const name = `${event.kind}.${event.id}`;
+    const events = this.#before.get(name);
+    if (events) events.push(event);
+    else this.#before.set(name, [event]);
+  }
+  record(aggregate: AggregateId) {
+    return foldRecord(aggregate, this.#before.get(`${aggregate.kind}.${aggregate.id}`) ?? []);
+  }
+  cluster(id: string): ClusterRecord {
+    return clusterRecord(this.record({ kind: 'cluster', id }));
+  }
+  eventsOf(aggregate: AggregateId): readonly StoredEvent[] {
+    return this.#before.get(`${aggregate.kind}.${aggregate.id}`) ?? [];
+  }
+}
+
+/** What a policy said stands in the event, so that nothing is evaluated again (design, decision 3). */
+function outcomeOf(event: StoredEvent, decision: Decision, history: History): PolicyOutcome {
+  const { policy, generation, rule } = decision.by;
+  if (decision.reason === 'PolicyTimeout') {
+    return { kind: 'timeout', deadlineMs: Number(/longer than (\d+) ms/.exec(event.message)?.[1] ?? 0) };
+  }
+  if (policy === undefined || rule === undefined || generation === undefined)
+    return { kind: 'evaluated', matches: [], failures: [] };
+  if (decision.reason === 'PolicyError') {
+    const message = /failed: (.*); a person with create/s.exec(event.message)?.[1] ?? '';
+    return { kind: 'evaluated', matches: [], failures: [{ policy, generation, rule, message }] };
+  }
+  const declared = history
+    .eventsOf({ kind: 'policy', id: policy })
+    .map(({ section }) => section as PolicyDeclaration)
+    .findLast((one) => one.generation === generation && one.rules.some(({ name }) => name === rule));
+  const found = declared?.rules.find(({ name }) => name === rule);
+  return { kind: 'evaluated', matches: found ? [{ policy, generation, rule: found }] : [], failures: [] };
+}
+
+const judged: Again = (event, history) => {
+  const record = history.cluster(event.id);
+  const decision = event.section as Decision;
+  const { heartbeat, decidedAtMs: nowMs } = decision;
+  if (event.by?.person === undefined) {
+    return decideRequest({ record, outcome: outcomeOf(event, decision, history), heartbeat, nowMs });
+  }
+  // A wish of a ManagedCluster follows from an object that no event carries.
+  if (event.reason !== 'PersonApproved' && event.reason !== 'PersonDenied') return undefined;
+  const said = event.message.split(': ').slice(1).join(': ');
+  const wish = {
+    verdict: event.type === 'approved' ? 'Approve' : 'Deny',
+    keyFingerprint: keyFingerprint(decision.key ?? ''),
+    by: event.by.person,
+    reason: said === '' ? undefined : said,
+    digest: decision.actedOn ?? '',
+    shown: record.lastOf.approver,
+  } as const;
+  return decidePersonDecision({ record, wish, heartbeat, nowMs });
+};
+
+const asked: Again = (event, history) => {
+  const identity = event.section as Identity;
+  const { request, clusterId, clusterName, clusterType, mode } = identity;
+  const { nodesTotal, labels, ...claimed } = request.claimed;
+  const token = tokenRecord(history.record({ kind: 'token', id: request.tokenId }));
+  const facts = {
+    ...claimed,
+    ...(nodesTotal === undefined ? {} : { nodes: { total: nodesTotal, ready: 0, schedulable: 0 } }),
+  };
+  const body = {
+    clusterId,
+    ...(identity.clientId === undefined ? {} : { clientId: identity.clientId }),
+    clusterName,
+    clusterType,
+    mode,
+    tokenKey: token.declaration?.publicKey ?? '',
+    labels,
+    facts: facts as Parameters<typeof judgeJoin>[0]['body']['facts'],
+  };
+  const verdict = judgeJoin(
+    { id: request.id, agentKey: request.key, tokenProven: true, body },
+    {
+      cluster: history.cluster(clusterId),
+      token,
+      name: nameRecord(history.record({ kind: 'name', id: clusterName })),
+      reservedNames: [],
+      nowMs: request.requestedAtMs,
+      mayStoreRefusal: true,
+    },
+  );
+  return verdict.drafts.slice(0, 1);
+};
+
+const lived: Again = (event, history) => {
+  const record = history.cluster(event.id);
+  const { state, cause, sinceMs, lastBeatAtMs, joinedAtMs } = event.section as Liveness;
+  const from: LivenessState = event.type === 'joined' ? 'neverSeen' : (record.liveness?.state ?? 'neverSeen');
+  const finding = { from, state, cause, nowMs: sinceMs, lastBeatAtMs };
+  // The clock of the registrar may have been ahead of it.
+  return joinedAtMs > sinceMs && event.type !== 'joined' ? undefined : decideLiveness(record, finding);
+};
+
+const accessed: Again = (event, history) => {
+  const { namespace, requestId, atMs, error } = event.section as Access;
+  const failure =
+    error === undefined ? undefined : { reason: event.reason as 'Refused', code: 'KUBE_API' as const, message: error.message };
+  const result =
+    event.type === 'deprovisioned'
+      ? ({ step: 'deprovision', namespace, requestId } as const)
+      : ({ step: 'provision', namespace, requestId, failure } as const);
+  return accessEvents({ record: history.cluster(event.id), nowMs: atMs, result });
+};
+
+const deciders: Readonly<Record<string, Again>> = {
+  'cluster.requested': asked,
+  'cluster.admitted': (event, history) =>
+    admissionStep({
+      record: history.cluster(event.id),
+      nowMs: (event.section as Identity).admittedAtMs ?? 0,
+    }),
+  'cluster.left': (event, history) => admissionStep({ record: history.cluster(event.id), nowMs: event.timeMs }),
+  'cluster.approved': judged,
+  'cluster.held': judged,
+  'cluster.denied': judged,
+  'cluster.revoked': (event, history) => decideRevocation(history.cluster(event.id)),
+  'cluster.provisioned': accessed,
+  'cluster.deprovisioned': accessed,
+  'cluster.joined': lived,
+  'cluster.ready': lived,
+  'cluster.suspect': lived,
+  'cluster.unreachable': lived,
+  'cluster.stopped': lived,
+  'name.released': (event, history) => {
+    const name = nameRecord(history.record(event));
+    return decideNameRelease({ name, cluster: history.cluster(name.holder ?? '') });
+  },
+};
+
+const asStored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+/**
+ * Runs today's decisions over a recorded stream: each event is decided once more from what stood before it.
+ * @returns where another outcome would follow now, in words; events that follow from more than the stream are passed over
+ */
+export function replayDifferences(events: readonly StoredEvent[]): string[] {
+  const history = new History();
+  const differences: string[] = [];
+  for (const event of events) {
+    const drafts = deciders[`${event.kind}.${event.type}`]?.(event, history);
+    if (drafts) {
+      const again = drafts.map(({ definition, reason, section }) => ({ type: definition.type, reason, section }));
+      const then = [{ type: event.type, reason: event.reason, section: event.section }];
+      if (!isDeepStrictEqual(asStored(again), asStored(then))) {
+        const now = JSON.stringify(again);
+        differences.push(
+          `event ${event.sequence} (${event.id} ${event.type}) was ${JSON.stringify(then)}, now it is ${now}`,
+        );
+      }
+    }
+    history.add(event);
+  }
+  return differences;
 }

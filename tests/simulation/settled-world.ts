@@ -32,7 +32,7 @@ function* openAccess(world: World, id: string, record: ClusterRecord): Generator
   if (spaces.length > 1) yield `I4 ${id} has ${spaces.length} namespaces`;
   if (decision?.approvedKey === undefined) {
     if (bound.length > 0) yield `I4 ${id} is not let in and has rights in ${bound.join(', ')}`;
-    if (decision?.verdict === 'leaving' && identity?.state !== 'left' && decision.requestId === identity?.request.id)
+    if (decision?.verdict === 'leaving' && identity?.state !== 'left' && identity?.state !== 'refused' && decision.requestId === identity?.request.id)
       yield `${id} leaves and has not left`;
     return;
   }

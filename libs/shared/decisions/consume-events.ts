@@ -83,7 +83,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
       'event moved to the dead letters',
     );
     countDelivery(message, 'dead');
-    options.metrics?.count('rollcall_dead_letters_total', { code: error.code });
+    options.metrics?.count('rollcall_dead_letters_total');
     options.onDead?.(error);
   }
 

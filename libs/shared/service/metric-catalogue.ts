@@ -118,9 +118,8 @@ export const metricCatalogue = {
   },
   rollcall_dead_letters_total: {
     type: 'counter',
-    help: 'Events that could not be handled and were moved to the dead letters, by error code.',
+    help: 'Events that could not be handled and were moved to the dead letters; each says there why.',
     services: consuming,
-    labels: { code: errorCodes },
   },
 
   rollcall_asks_total: {

@@ -50,6 +50,17 @@ function seriesOf(family: KeptFamily, labels: Readonly<Record<string, string>> =
   return series;
 }
 
+/** Series of one metric; those with a label that has many values appear as they are counted. */
+const shownFromTheStart = 32;
+
+function combinationsOf(labels: MetricDefinition['labels'] = {}): Record<string, string>[] {
+  let all: Record<string, string>[] = [{}];
+  for (const [label, values] of Object.entries(labels)) {
+    all = all.flatMap((one) => values.map((value) => ({ ...one, [label]: value })));
+  }
+  return all;
+}
+
 /**
  * The metrics of one service.
  * @throws TypeError (a bug) from every use of a metric that the catalogue does not give to this service
@@ -61,8 +72,10 @@ export function createMetrics(service: ServiceName): MetricsRegistry {
     if (!definition.services.includes(service)) continue;
     const family: KeptFamily = { name, definition, series: new Map() };
     families.set(name, family);
-    // What has no labels is there from the start: an alert can see it rise from 0.
-    if (definition.labels === undefined && definition.type !== 'gauge') seriesOf(family);
+    // An alert can see a counter rise only from a 0 that was there before.
+    if (definition.type === 'gauge' || definition.type === 'info') continue;
+    const combinations = combinationsOf(definition.labels);
+    if (combinations.length <= shownFromTheStart) for (const labels of combinations) seriesOf(family, labels);
   }
 
   function familyOf(name: string): KeptFamily {

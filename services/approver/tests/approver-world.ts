@@ -42,6 +42,8 @@ export interface ApproverWorld extends AsyncDisposable {
   ): Promise<{ id: string; key: string }>;
   /** Shows the request in Kubernetes, as the projector does. */
   showRequest(name: string, key: string): Promise<void>;
+  /** Shows in the request's status what has happened up to now, as the projector does: a person decides on what they see. */
+  showStatus(name: string): Promise<void>;
   /** Shows the cluster in Kubernetes, as the projector does. */
   showCluster(name: string): Promise<void>;
   /** Says as the registrar that the cluster had its name, and that it has left. */
@@ -160,6 +162,15 @@ export async function startWorld(): Promise<ApproverWorld> {
         spec,
       };
       await projector.create<KubeObject>(resources.clusterRegistrationRequests, object);
+    },
+    async showStatus(name) {
+      const { aggregate, head } = await cluster(name);
+      await projector.mergePatch(
+        resources.clusterRegistrationRequests,
+        aggregate.id,
+        { status: { observed: head } },
+        { subresource: 'status' },
+      );
     },
     async showCluster(name) {
       const metadata = { name, finalizers: ['rollcall.dev/leave'] };

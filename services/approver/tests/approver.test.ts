@@ -135,6 +135,7 @@ test('a person approves and denies in their own name; a denial after approval en
   await decide('held', 'Approve', key);
   const yes = await world.clusterIs('held', ({ decision }) => decision?.verdict === 'approved');
   expect(yes.lastOf.approver).toMatchObject({ by: { person }, reason: 'PersonApproved' });
+  await world.showStatus('held');
   await decide('held', 'Deny', key);
   const no = await world.clusterIs('held', ({ lastOf }) => lastOf.approver?.type === 'revoked');
   expect(no.decision).toMatchObject({ verdict: 'denied', by: { person }, revokedKeys: [{ key }] });
@@ -206,6 +207,7 @@ test('without the fence a decision of a person waits, and with it is heard', asy
   await expect.poll(() => whyFenceIsMissing(probe), { timeout: 30_000 }).toBeDefined();
   const { key } = await world.request('held', { id: 'R9' });
   await world.clusterIs('held', ({ decision }) => decision?.requestId === 'R9');
+  await world.showStatus('held');
   await decide('held', 'Approve', key);
   await expect
     .poll(() => readFileSync(world.hub.serviceSettings('approver')['logFile'] ?? '', 'utf8'), {

@@ -1,0 +1,147 @@
+import type { StreamSize } from '@rollcall/shared/bus';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import type { OpenBus } from '../events/open-bus.ts';
+import { askServices, figureOf, type ServiceAnswer, serviceNames } from './ask-services.ts';
+import { fenceFindings } from './fence-state.ts';
+import { type StreamName, streamSizes } from './stream-sizes.ts';
+
+export interface ServiceLine {
+  readonly name: string;
+  readonly replicas: number;
+  readonly ready: number;
+  readonly versions: readonly string[];
+}
+
+/** A hub at a glance. What could not be asked is undefined, and `problems` says why. */
+export interface HubStatus {
+  readonly version: string;
+  readonly kubernetes: { readonly server: string; readonly version?: string | undefined };
+  readonly nats: { readonly server?: string; readonly version?: string };
+  readonly services: readonly ServiceLine[];
+  readonly clusters: Readonly<Record<string, number>> | undefined;
+  readonly storm: boolean | undefined;
+  readonly waitingRequests: number | undefined;
+  readonly oldestWaitingSeconds: number | undefined;
+  readonly fence: 'in place' | 'missing' | undefined;
+  readonly streams: Partial<Readonly<Record<StreamName, StreamSize>>>;
+  readonly deadLetters: number | undefined;
+  readonly projectorLagSeconds: number | undefined;
+  /** Everything that is not as it should be; empty: exit 0. */
+  readonly problems: readonly string[];
+}
+
+/** Above this, people see an old picture; a burst of joins stays below. */
+const tolerableLagSeconds = 10;
+
+const clusterStates = ['ready', 'suspect', 'unreachable', 'stopped', 'neverSeen'] as const;
+
+function servicesOf(answers: readonly ServiceAnswer[]): ServiceLine[] {
+  return serviceNames.map((name) => {
+    const replicas = answers.filter((answer) => answer.name === name);
+    return {
+      name,
+      replicas: replicas.length,
+      ready: replicas.filter(({ figures }) => figures['ready'] === 1).length,
+      versions: [...new Set(replicas.map(({ version }) => version))].toSorted(),
+    };
+  });
+}
+
+/** What is wrong with a service, as a sentence. */
+function serviceProblems({ name, replicas, ready, versions }: ServiceLine): string[] {
+  if (replicas === 0) return [`${name} does not answer`];
+  return [
+    ...(ready === 0 ? [`${name} is not ready`] : []),
+    ...versions
+      .filter((version) => version !== rollcallVersion)
+      .map((version) => `${name} runs version ${version}, this command is ${rollcallVersion}`),
+  ];
+}
+
+/** What the bus gave, or why it gave nothing. */
+export interface BusSide {
+  readonly answers: readonly ServiceAnswer[];
+  readonly streams: HubStatus['streams'];
+  readonly server: string | undefined;
+  readonly version: string | undefined;
+  readonly error?: string;
+}
+export interface KubernetesSide {
+  readonly server: string;
+  readonly version: string | undefined;
+  readonly fence: readonly string[] | undefined;
+  readonly fenceError?: string;
+  readonly error?: string;
+}
+
+export async function readBusSide({ nc }: OpenBus): Promise<BusSide> {
+  const [answers, streams] = await Promise.all([askServices(nc), streamSizes(nc)]);
+  return { answers, streams, server: nc.getServer(), version: nc.info?.version };
+}
+
+export async function readKubernetesSide(client: KubeClient): Promise<KubernetesSide> {
+  const { server } = client.access;
+  try {
+    const { body } = await client.raw('/version');
+    const version = (JSON.parse(body) as { gitVersion?: string }).gitVersion;
+    try {
+      return { server, version, fence: await fenceFindings(client) };
+    } catch (thrown) {
+      return { server, version, fence: undefined, fenceError: toRollcallError(thrown).message };
+    }
+  } catch (thrown) {
+    return { server, version: undefined, fence: undefined, error: toRollcallError(thrown).message };
+  }
+}
+
+/** Judges both sides together. Pure. */
+export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
+  const { answers, streams } = bus;
+  const services = bus.error === undefined ? servicesOf(answers) : [];
+  const known = clusterStates.flatMap((state) => {
+    const count = figureOf(answers, 'heartbeat', state);
+    return count === undefined ? [] : [[state, count] as const];
+  });
+  const fenceOk = figureOf(answers, 'approver', 'fenceOk');
+  const isFenceMissing = (kubernetes.fence ?? []).length > 0 || fenceOk === 0;
+  const isFenceKnown = kubernetes.fence !== undefined || fenceOk !== undefined;
+  const projectorLagSeconds = figureOf(answers, 'projector', 'lagSeconds');
+  const storm = figureOf(answers, 'heartbeat', 'storm');
+  const deadLetters = streams.DEAD?.messages;
+  const problems = [
+    ...(bus.error === undefined ? [] : [`the bus: ${bus.error}`]),
+    ...(kubernetes.error === undefined ? [] : [`the API server: ${kubernetes.error}`]),
+    ...services.flatMap(serviceProblems),
+    ...(kubernetes.fence ?? []),
+    ...(fenceOk === 0
+      ? ['the approver holds decisions of people: its probe of the fence was not refused as it must be']
+      : []),
+    ...(storm === 1 ? ['a large part of the fleet is silent together; transitions are held'] : []),
+    ...(deadLetters !== undefined && deadLetters > 0
+      ? [`${deadLetters} dead letters: \`rollcall dead list\` shows them`]
+      : []),
+    ...(projectorLagSeconds !== undefined && projectorLagSeconds > tolerableLagSeconds
+      ? [`what Kubernetes shows is ${projectorLagSeconds.toFixed(1)} s behind`]
+      : []),
+  ];
+  return {
+    version: rollcallVersion,
+    kubernetes: { server: kubernetes.server, version: kubernetes.version },
+    nats: {
+      ...(bus.server === undefined ? {} : { server: bus.server }),
+      ...(bus.version === undefined ? {} : { version: bus.version }),
+    },
+    services,
+    clusters: known.length === 0 ? undefined : Object.fromEntries(known),
+    storm: storm === undefined ? undefined : storm === 1,
+    waitingRequests: figureOf(answers, 'projector', 'waitingRequests'),
+    oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),
+    fence: isFenceKnown ? (isFenceMissing ? 'missing' : 'in place') : undefined,
+    streams,
+    deadLetters,
+    projectorLagSeconds,
+    problems,
+  };
+}

@@ -1,0 +1,66 @@
+import { formatDuration } from '@rollcall/shared/config';
+import { renderTable } from '../get/table.ts';
+import type { HubStatus } from './hub-status.ts';
+import { bytesText, streamNames } from './stream-sizes.ts';
+
+const width = 18;
+const unknown = 'not known';
+
+const line = (name: string, value: string) => `${`${name}:`.padEnd(width)}${value}`;
+
+/** `3 ready, 1 unreachable`, without the states that no cluster is in. */
+export function countsText(counts: Readonly<Record<string, number>> | undefined): string {
+  if (counts === undefined) return unknown;
+  const some = Object.entries(counts).filter(([, count]) => count > 0);
+  return some.length === 0 ? 'none' : some.map(([state, count]) => `${count} ${state}`).join(', ');
+}
+
+export function waitingText(count: number | undefined, oldestSeconds: number | undefined): string {
+  if (count === undefined) return unknown;
+  if (count === 0) return 'none';
+  const oldest =
+    oldestSeconds === undefined ? '' : `, the oldest for ${formatDuration(oldestSeconds * 1000)}`;
+  return `${count}${oldest}`;
+}
+
+function streamsText({ streams }: HubStatus): string {
+  const parts = streamNames.flatMap((name) => {
+    const size = streams[name];
+    return size ? [`${name} ${size.messages} (${bytesText(size.bytes)})`] : [];
+  });
+  return parts.length === 0 ? unknown : parts.join(', ');
+}
+
+/** The status as people read it: services, fleet, then what is not as it should be. */
+export function statusText(status: HubStatus): string {
+  const { services, kubernetes, nats } = status;
+  const rows = services.map(({ name, replicas, ready, versions }) => ({
+    cells: [name, `${ready}/${replicas}`, versions.join(',')],
+    object: { metadata: { name } },
+  }));
+  const columnDefinitions = [{ name: 'Service' }, { name: 'Ready' }, { name: 'Version' }];
+  return [
+    line('Kubernetes', `${kubernetes.server} ${kubernetes.version ?? '(away)'}`),
+    line('NATS', `${nats.server ?? ''} ${nats.version ?? '(away)'}`.trim()),
+    line('Clusters', countsText(status.clusters)),
+    line('Waiting requests', waitingText(status.waitingRequests, status.oldestWaitingSeconds)),
+    line('Fence', status.fence ?? unknown),
+    line('Streams', streamsText(status)),
+    line('Dead letters', status.deadLetters === undefined ? unknown : String(status.deadLetters)),
+    line(
+      'Projector lag',
+      status.projectorLagSeconds === undefined ? unknown : `${status.projectorLagSeconds.toFixed(3)} s`,
+    ),
+    ...(rows.length === 0
+      ? []
+      : ['', renderTable({ columnDefinitions, rows }, { wide: false, withNamespace: false })]),
+    '',
+    ...(status.problems.length === 0
+      ? ['Everything is as it should be.']
+      : [
+          'Not as it should be:',
+          ...status.problems.map((problem) => `  - ${problem}`),
+          'See also: rollcall doctor',
+        ]),
+  ].join('\n');
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+export interface Mutant {
+  /** Path in the repository. */
+  readonly file: string;
+  readonly find: string;
+  readonly put: string;
+  /** Within how many seeds the simulation must find it. */
+  readonly within: number;
+}
+
+/** Defences of the services, each taken away in one place. A simulation that does not notice it proves nothing. */
+export const mutants = {
+  'append-without-expectation': {
+    file: 'tests/simulation/event-stream.ts',
+    find: 'if (this.#lastUnder(filter) !== expectedSequence) return false;',
+    put: 'void [filter, expectedSequence];',
+    within: 100,
+  },
+  'batch-in-parts': {
+    file: 'services/registrar/join-request.ts',
+    find: "  if (token) {\n    drafts.push(\n      draft(tokenUsed, token, {",
+    put: "  if (token && false) {\n    drafts.push(\n      draft(tokenUsed, token, {",
+    within: 300,
+  },
+  'uses-ignored': {
+    file: 'services/registrar/token-check.ts',
+    find: "allowed === 'unlimited' || (uses?.used ?? 0) < allowed",
+    put: "allowed === 'unlimited' || (uses?.used ?? 0) < Infinity",
+    within: 200,
+  },
+  'name-not-taken-again': {
+    file: 'services/registrar/join-request.ts',
+    find: '(name.holder === undefined || comesBack)',
+    put: '(name.holder === undefined && !comesBack)',
+    within: 20_000,
+  },
+  'provisioner-does-not-undo': {
+    file: 'services/rbac-provisioner/bring-access-about.ts',
+    find: 'return mayBeContrary ? wanted : undefined;',
+    put: 'return mayBeContrary ? undefined : undefined;',
+    within: 3000,
+  },
+  'held-says-nothing-about-access': {
+    file: 'services/rbac-provisioner/access-step.ts',
+    find: "    case 'held':\n      return ofOwner;",
+    put: "    case 'held':\n      return undefined;",
+    within: 3000,
+  },
+  'no-revoked-event': {
+    file: 'services/approver/settle-clusters.ts',
+    find: 'if (!isTaken) return [];',
+    put: 'if (!isTaken || isTaken) return [];',
+    within: 300,
+  },
+  'a-person-counts-twice': {
+    file: 'services/approver/person-decision.ts',
+    find: '  wasActedOn,\n  isFromBefore,',
+    put: '',
+    within: 3000,
+  },
+  'held-is-not-judged-again': {
+    file: 'services/approver/main.ts',
+    find: 'return judgeHeldRequests(parts);',
+    put: 'return;',
+    within: 1000,
+  },
+  'credentials-younger-than-the-record': {
+    file: 'services/registrar/asks.ts',
+    find: 'const about = { record, agentKey, nowMs, random: Math.random() };',
+    put: 'const about = { record, agentKey, nowMs: nowMs + 60_000, random: Math.random() };',
+    within: 1000,
+  },
+  'joined-by-another-clock': {
+    file: 'services/heartbeat/liveness-event.ts',
+    find: 'Math.max(nowMs, member.admittedAtMs)',
+    put: 'nowMs',
+    within: 3000,
+  },
+} as const satisfies Record<string, Mutant>;
+
+export type MutantName = keyof typeof mutants;
+
+/** Loads one source file changed. Before anything imports it; for a process of its own. */
+export function takeDefenceAway(name: string): void {
+  const mutant: Mutant | undefined = Object.hasOwn(mutants, name) ? mutants[name as MutantName] : undefined;
+  if (!mutant) throw new RangeError(`there is no mutant "${name}": ${Object.keys(mutants).join(', ')}`);
+  const { file, find, put } = mutant;
+  const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+  if (source.split(find).length !== 2) throw new Error(`${file} does not have this once any more: ${find}`);
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      if (!url.startsWith('file:') || !fileURLToPath(url).endsWith(`/${file}`)) return loaded;
+      return { ...loaded, source: source.replace(find, () => put) };
+    },
+  });
+}

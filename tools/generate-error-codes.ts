@@ -1,0 +1,29 @@
+import { errorCatalogue } from '@rollcall/shared/errors';
+import type { Generated } from './generate.ts';
+
+/** A pipe would end the cell of a table. */
+const cell = (text: string) => text.replaceAll('|', String.raw`\|`);
+
+function rows(): string {
+  return Object.entries(errorCatalogue)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([code, { hint, retry }]) => `| \`${code}\` | ${retry ? 'yes' : 'no'} | ${cell(hint)} |`)
+    .join('\n');
+}
+
+/** Every code that a person can meet, in docs/error-codes.md. */
+export function errorCodesDoc(): Generated {
+  const text = `# Error codes
+
+This page is made from \`libs/shared/errors/catalogue.ts\` by \`npm run generate\`; a test fails when it is stale.
+
+A code stands in the output of the command line (\`error: … (CODE)\`), in logs (\`code\`), in events, and in the status of a request. It is stable; the
+message around it is not. "Again" says whether the same call can succeed later without anybody changing anything: an agent then
+keeps trying by itself. [Troubleshooting](troubleshooting.md) starts from what you see instead.
+
+| code | again | what to do |
+| --- | --- | --- |
+${rows()}
+`;
+  return { folder: 'docs', extension: 'error-codes.md', files: new Map([['error-codes.md', text]]) };
+}

@@ -295,7 +295,9 @@ test('no history of joins, races, decisions and leavings breaks what must hold',
         else {
           // Both are judged on what both have read; only one of them can be kept where they meet.
           const racing = [clusterId, ...(racer === undefined ? [] : [racer])];
-          for (const { drafts } of racing.map((id) => judgeOn(log, anAsk({ ...ask, id: `ask-${at}`, clusterId: id }))))
+          for (const { drafts } of racing.map((id) =>
+            judgeOn(log, anAsk({ ...ask, id: `ask-${at}`, clusterId: id })),
+          ))
             log.append(drafts);
         }
       }
@@ -329,7 +331,9 @@ test('no history of joins, races, decisions and leavings breaks what must hold',
       expect(holders.size).toBeLessThanOrEqual(2);
       for (const name of ['one', 'two']) {
         const owners = log.events.filter(({ kind, id }) => kind === 'name' && id === name);
-        expect(new Set(owners.map(({ section }) => (section as NameHolder).clusterId)).size).toBeLessThanOrEqual(1);
+        expect(
+          new Set(owners.map(({ section }) => (section as NameHolder).clusterId)).size,
+        ).toBeLessThanOrEqual(1);
       }
     }),
   );

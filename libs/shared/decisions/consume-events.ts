@@ -63,6 +63,11 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     options.metrics?.count('rollcall_events_handled_total', { type: `${kind}.${type}`, outcome });
   }
 
+  function acknowledge(message: JsMsg): void {
+    message.ack();
+    countDelivery(message, 'done');
+  }
+
   async function bury(message: JsMsg, error: RollcallError): Promise<void> {
     // First the copy, then the end: after term() the message can no longer be found by its delivery.
     await js.publish(
@@ -128,6 +133,17 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     return inSpan(step, (traceparent) => options.handle({ ...event, traceparent }));
   }
 
+  async function handleAndAcknowledge(message: JsMsg): Promise<void> {
+    try {
+      await handleMessage(message);
+    } catch (thrown) {
+      await afterThrow(message, thrown);
+      return;
+    }
+    message.ack();
+    countDelivery(message, 'done');
+  }
+
   /** Never rejects: on a closed connection even saying so is impossible, and the event is delivered again by itself. */
   async function settle(message: JsMsg): Promise<void> {
     const working = setInterval(() => {
@@ -136,10 +152,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     const startedMs = performance.now();
     try {
       await handleMessage(message).then(
-        () => {
-          message.ack();
-          countDelivery(message, 'done');
-        },
+        () => acknowledge(message),
         (thrown: unknown) => afterThrow(message, thrown),
       );
       const seconds = (performance.now() - startedMs) / 1000;

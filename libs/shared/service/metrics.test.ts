@@ -103,25 +103,29 @@ test.each(definitions)('%s has a proper name, a sentence of help, and bounded la
   }
 });
 
+const histogram = '# TYPE a histogram\n';
+
 test.each([
-  ['no end', 'a 1\n'],
-  ['no type', 'a 1\n# EOF\n'],
-  ['a counter without _total', '# TYPE a counter\na 1\n# EOF\n'],
-  ['an empty line', '# TYPE a gauge\n\na 1\n# EOF\n'],
-  ['two pieces', '# TYPE a gauge\na 1\n# TYPE b gauge\n# TYPE a gauge\n# EOF\n'],
-  ['a unit that is not in the name', '# TYPE a gauge\n# UNIT a seconds\n# EOF\n'],
-  ['a foreign escape', '# TYPE a gauge\na{b="\\t"} 1\n# EOF\n'],
-  ['a series twice', '# TYPE a gauge\na{b="c"} 1\na{b="c"} 2\n# EOF\n'],
-  ['no number', '# TYPE a gauge\na one\n# EOF\n'],
+  ['no end', 'a 1\n', 'does not end with # EOF'],
+  ['no type', 'a 1\n# EOF\n', 'no sample of any family'],
+  ['a counter without _total', '# TYPE a counter\na 1\n# EOF\n', 'no sample of a'],
+  ['an empty line', '# TYPE a gauge\n\na 1\n# EOF\n', 'no sample of a'],
+  ['two pieces', '# TYPE a gauge\na 1\n# TYPE b gauge\n# TYPE a gauge\n# EOF\n', 'not in one piece'],
+  ['a foreign unit', '# TYPE a gauge\n# UNIT a seconds\n# EOF\n', 'does not end with its unit'],
+  ['a foreign escape', '# TYPE a gauge\na{b="\\t"} 1\n# EOF\n', 'bad labels'],
+  ['a series twice', '# TYPE a gauge\na{b="c"} 1\na{b="c"} 2\n# EOF\n', 'twice'],
+  ['no number', '# TYPE a gauge\na one\n# EOF\n', 'not a number'],
   [
     'falling buckets',
-    '# TYPE a histogram\na_bucket{le="1.0"} 2\na_bucket{le="+Inf"} 1\na_count 1\na_sum 1\n# EOF\n',
+    `${histogram}a_bucket{le="1.0"} 2\na_bucket{le="+Inf"} 1\na_count 1\na_sum 1\n# EOF\n`,
+    'do not rise',
   ],
-  ['no +Inf', '# TYPE a histogram\na_bucket{le="1.0"} 1\na_count 1\na_sum 1\n# EOF\n'],
+  ['no +Inf', `${histogram}a_bucket{le="1.0"} 1\na_count 1\na_sum 1\n# EOF\n`, 'no +Inf'],
   [
     'a bound that is not canonical',
-    '# TYPE a histogram\na_bucket{le="1"} 1\na_bucket{le="+Inf"} 1\na_count 1\na_sum 1\n# EOF\n',
+    `${histogram}a_bucket{le="1"} 1\na_bucket{le="+Inf"} 1\na_count 1\na_sum 1\n# EOF\n`,
+    'not canonical',
   ],
-])('the strict reader refuses %s', (_, text) => {
-  expect(() => readOpenMetrics(text)).toThrow();
+])('the strict reader refuses %s', (_, text, message) => {
+  expect(() => readOpenMetrics(text)).toThrow(message);
 });

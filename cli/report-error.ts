@@ -8,5 +8,6 @@ export function reportError(thrown: unknown): number {
   say(`error: ${error.message}`);
   if (error.code === 'UNEXPECTED' && thrown instanceof Error && thrown.stack) say(thrown.stack);
   say(`hint: ${error.hint}`);
+  say(`code: ${error.code}`);
   return exitCodeOf(error);
 }

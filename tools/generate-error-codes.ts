@@ -17,9 +17,8 @@ export function errorCodesDoc(): Generated {
 
 This page is made from \`libs/shared/errors/catalogue.ts\` by \`npm run generate\`; a test fails when it is stale.
 
-A code stands in the output of the command line (\`error: … (CODE)\`), in logs (\`code\`), in events, and in the status of a request. It is stable; the
-message around it is not. "Again" says whether the same call can succeed later without anybody changing anything: an agent then
-keeps trying by itself. [Troubleshooting](troubleshooting.md) starts from what you see instead.
+A command that fails ends with a line \`code: …\`; logs, refusals and answers to agents have the code too. Codes are stable, messages are not.
+"Again" says whether the same call can succeed later without anybody changing anything: an agent then keeps trying by itself. [Troubleshooting](troubleshooting.md) starts from what you see instead.
 
 | code | again | what to do |
 | --- | --- | --- |

@@ -2,8 +2,10 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crdFiles } from './generate-crds.ts';
+import { errorCodesDoc } from './generate-error-codes.ts';
 import { eventDocs } from './generate-event-docs.ts';
 import { metricDocs } from './generate-metric-docs.ts';
+import { resourceDocs } from './generate-resource-docs.ts';
 
 /**
  * Writes every file of the repository that is derived from a zod schema. `--check` writes nothing and exits 1, naming the files
@@ -18,7 +20,13 @@ export interface Generated {
   files: ReadonlyMap<string, string>;
 }
 
-const generators: readonly (() => Generated)[] = [crdFiles, eventDocs, metricDocs];
+const generators: readonly (() => Generated)[] = [
+  crdFiles,
+  eventDocs,
+  metricDocs,
+  errorCodesDoc,
+  resourceDocs,
+];
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
 

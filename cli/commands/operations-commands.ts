@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import type { AuditFlags } from '../audit/audit.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
+import type { DoctorFlags } from '../doctor/doctor.ts';
 import type { DeadFlags } from '../status/list-dead.ts';
 import type { StatusFlags } from '../status/show-status.ts';
-import { outputOption, withBus, withHub } from './common-flags.ts';
+import { collect, outputOption, withBus, withHub, withMember } from './common-flags.ts';
 
 const auditExamples = `
 Examples:
@@ -12,6 +13,12 @@ Examples:
   rollcall audit --cluster edge-1               who let it in, and by which token
   rollcall audit --token rollcall-join/rollout -o wide
   rollcall audit --person alice -o json`;
+
+const doctorExamples = `
+Examples:
+  rollcall doctor                                       the hub: addresses, clocks, certificates, rights, fence, services …
+  rollcall doctor --member-kubeconfig edge.kubeconfig   a member, as its agent would see it
+  rollcall doctor --agent-state-dir .rollcall-agent/HUB/CLUSTER --hub hub.example.org:4222`;
 
 /** What people look at and do with clusters that are there: describe, cordon, audit, status … */
 export function addOperationsCommands(program: Command): void {
@@ -60,6 +67,17 @@ export function addOperationsCommands(program: Command): void {
     .action(async (flags: StatusFlags) => {
       const { showStatus } = await import('../status/show-status.ts');
       await showStatus(flags);
+    });
+
+  withMember(withBus(program.command('doctor')))
+    .description('find out why something does not work, and say what to do; exit 1 when something is found')
+    .option('--agent-state-dir <directory>', 'look at the keys and credentials of an agent')
+    .option('--hub <host:port>', 'and whether this address of its hub answers; repeatable', collect)
+    .addOption(outputOption('text', 'json'))
+    .addHelpText('after', doctorExamples)
+    .action(async (flags: DoctorFlags) => {
+      const { doctor } = await import('../doctor/doctor.ts');
+      await doctor(flags);
     });
 
   const dead = program.command('dead').description('events that a service could not handle');

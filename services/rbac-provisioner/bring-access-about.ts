@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
+import { toRollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
   type ClusterRecord,
@@ -57,6 +59,10 @@ function isFor(
   );
 }
 
+/** About a minute and a half on average; then the event is delivered again. */
+const mostAttempts = 40;
+const longestDelayMs = 5000;
+
 /**
  * Makes Kubernetes fit the record that the event woke us for, and tells what was done.
  *
@@ -70,31 +76,43 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
   const aggregate = { kind: event.kind, id: event.id };
   let last: AccessResult | undefined;
   let madeAt: ClusterRecord | undefined;
+  let tried: AccessStep | undefined;
 
   /** What was made or taken away here, or by a replica that died before it told, is in no record. */
   function untold(record: ClusterRecord): AccessStep | undefined {
     const wanted = wantedAccess(record);
     const asked = event.type === 'approved' ? 'provision' : 'deprovision';
-    const mayBeContrary = (last?.step ?? asked) !== wanted;
+    const mayBeContrary = (tried ?? asked) !== wanted;
     return mayBeContrary ? wanted : undefined;
   }
 
-  const { drafts } = await decideAndAppend(
-    world.log,
-    {
-      async gather() {
-        const record = clusterRecord(await world.log.read(aggregate));
-        const step = accessStep(record) ?? untold(record);
-        if (step && !(last && isFor(last, record, { step, madeAt }))) {
-          last = await carryOut(world, record, step);
-          madeAt = record;
-        }
-        const isStillMeant = step !== undefined || wantedAccess(record) === undefined;
-        return { record, nowMs: world.nowMs(), result: isStillMeant ? last : undefined };
+  const bring = () =>
+    decideAndAppend(
+      world.log,
+      {
+        async gather() {
+          const record = clusterRecord(await world.log.read(aggregate));
+          const step = accessStep(record) ?? untold(record);
+          if (step && !(last && isFor(last, record, { step, madeAt }))) {
+            tried = step;
+            last = await carryOut(world, record, step);
+            madeAt = record;
+          }
+          const isStillMeant = step !== undefined || wantedAccess(record) === undefined;
+          return { record, nowMs: world.nowMs(), result: isStillMeant ? last : undefined };
+        },
+        decide: accessEvents,
       },
-      decide: accessEvents,
-    },
-    { correlation: event.correlation, traceparent: event.traceparent },
-  );
-  return drafts;
+      { correlation: event.correlation, traceparent: event.traceparent },
+    );
+  // A process that was stopped may have acted on an old record, and its event may be acknowledged elsewhere by now: what it
+  // did must be put right here.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return (await bring()).drafts;
+    } catch (error) {
+      if (tried === undefined || attempt === mostAttempts || !toRollcallError(error).retry) throw error;
+      await delay(Math.random() * Math.min(100 * 2 ** attempt, longestDelayMs));
+    }
+  }
 }

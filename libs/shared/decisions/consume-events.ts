@@ -140,8 +140,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
       await afterThrow(message, thrown);
       return;
     }
-    message.ack();
-    countDelivery(message, 'done');
+    acknowledge(message);
   }
 
   /** Never rejects: on a closed connection even saying so is impossible, and the event is delivered again by itself. */
@@ -151,10 +150,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     }, workingIntervalMs);
     const startedMs = performance.now();
     try {
-      await handleMessage(message).then(
-        () => acknowledge(message),
-        (thrown: unknown) => afterThrow(message, thrown),
-      );
+      await handleAndAcknowledge(message);
       const seconds = (performance.now() - startedMs) / 1000;
       options.metrics?.observe('rollcall_event_handling_duration_seconds', seconds);
     } catch (thrown) {

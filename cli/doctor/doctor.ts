@@ -1,0 +1,94 @@
+import { styleText } from 'node:util';
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { BusFlags } from '../events/bus-access.ts';
+import { type OpenBus, openBus } from '../events/open-bus.ts';
+import { exitCodes } from '../exit-code.ts';
+import { openHub } from '../hub-access.ts';
+import type { MemberFlags } from '../member-access.ts';
+import { printResult } from '../output.ts';
+import { printable, printableJson } from '../printable.ts';
+import { withProgress } from '../progress.ts';
+import { readKubernetesSide } from '../status/hub-status.ts';
+import { hasColour } from '../terminal.ts';
+import { examineAddress } from './examine-address.ts';
+import { examineBus } from './examine-bus.ts';
+import { examineKubernetes } from './examine-kubernetes.ts';
+import { examineAgentState, examineMember } from './examine-member.ts';
+import { examineState } from './examine-state.ts';
+import { examine, type Finding, findingOf, ok } from './finding.ts';
+
+export interface DoctorFlags extends BusFlags, MemberFlags {
+  readonly agentStateDir?: string;
+  readonly hub?: readonly string[];
+  readonly output: 'text' | 'json';
+}
+
+/** The side of the member, where a flag names it; the hub need not be at hand there. */
+function memberSide(flags: DoctorFlags): Promise<readonly Finding[]>[] {
+  const { agentStateDir, hub = [] } = flags;
+  const namesMember = [
+    flags.memberKubeconfig,
+    flags.memberContext,
+    flags.clusterKubeconfig,
+    flags.clusterContext,
+  ];
+  return [
+    ...(namesMember.some((flag) => flag !== undefined) ? [examineMember(flags)] : []),
+    ...(agentStateDir === undefined ? [] : [examineAgentState(agentStateDir, hub)]),
+  ];
+}
+
+async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
+  const state = await examineState();
+  let client: ReturnType<typeof openHub>;
+  try {
+    client = openHub(flags);
+  } catch (thrown) {
+    return [...state, findingOf('kubeconfig', toRollcallError(thrown))];
+  }
+  let bus: OpenBus | undefined;
+  try {
+    const kubernetes = examineKubernetes(client);
+    const connection = await examine('nats', async () => {
+      bus = await openBus(flags);
+      return ok('nats', `connected to ${bus.nc.getServer()}`);
+    });
+    const { address } = bus ?? {};
+    const [ofKubernetes, addresses, ofBus] = await Promise.all([
+      kubernetes,
+      Promise.all((address?.servers ?? []).map((server) => examineAddress(server, address?.caPem ?? ''))),
+      bus ? examineBus(bus, await readKubernetesSide(client)) : [],
+    ]);
+    return [...state, ...ofKubernetes, ...connection, ...addresses.flat(), ...ofBus];
+  } finally {
+    client.close();
+    await bus?.nc.close();
+  }
+}
+
+const colours = { ok: 'green', skipped: 'dim', finding: 'red' } as const;
+
+function lineOf(one: Finding, isColoured: boolean): string {
+  const word = one.outcome.padEnd(7);
+  const shown = isColoured ? styleText(colours[one.outcome], word, { validateStream: false }) : word;
+  const line = `${shown}  ${printable(one.check)}: ${printable(one.message)}`;
+  return one.outcome === 'finding' ? `${line}\n         → ${printable(one.next)}` : line;
+}
+
+/**
+ * `rollcall doctor`: looks at everything that can keep a cluster from joining, and says for each finding what to do. Exit 1
+ * where there is one.
+ */
+export async function doctor(flags: DoctorFlags): Promise<void> {
+  const member = memberSide(flags);
+  const looking = member.length > 0 ? Promise.all(member) : Promise.all([examineHub(flags)]);
+  const findings = (await withProgress('looking', looking)).flat();
+  const count = findings.filter(({ outcome }) => outcome === 'finding').length;
+  if (flags.output === 'json') printResult(printableJson(findings, 2));
+  else {
+    const isColoured = hasColour();
+    for (const one of findings) printResult(lineOf(one, isColoured));
+    printResult(`\n${findings.length} checks, ${count === 0 ? 'nothing found' : `${count} findings`}.`);
+  }
+  if (count > 0) process.exitCode = exitCodes.failed;
+}

@@ -1,0 +1,199 @@
+import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import { findHubInfo } from '@rollcall/shared/hub';
+import { userName } from '../decide/user-name.ts';
+import { fenceFindings } from '../status/fence-state.ts';
+import { examine, finding, type Finding, ok, skipped } from './finding.ts';
+import { judgeClock, measureClock } from './judge-clock.ts';
+
+const oldest = { major: 1, minor: 30 } as const;
+
+async function version(client: KubeClient): Promise<Finding> {
+  const { body } = await client.raw('/version');
+  const { gitVersion = '' } = JSON.parse(body) as { gitVersion?: string };
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  const isNewEnough = Number(major) > oldest.major || Number(minor) >= oldest.minor;
+  return isNewEnough
+    ? ok('kubernetes', `${client.access.server} runs ${gitVersion}`)
+    : finding(
+        'kubernetes',
+        `${client.access.server} runs ${gitVersion || 'an unknown version'}`,
+        `Upgrade the hub's Kubernetes to ${oldest.major}.${oldest.minor} or newer.`,
+      );
+}
+
+/** The Date header has whole seconds. */
+const dateRoundsToMs = 1000;
+
+async function clock(client: KubeClient): Promise<Finding> {
+  const measured = await measureClock(async () => {
+    const atMs = Date.parse((await client.raw('/version')).date ?? '');
+    return Number.isNaN(atMs) ? undefined : atMs;
+  }, dateRoundsToMs);
+  return measured
+    ? judgeClock('API server', measured)
+    : skipped('clock API server', 'it does not say its time');
+}
+
+const ourKinds = [
+  resources.managedClusters,
+  resources.clusterRegistrationRequests,
+  resources.clusterRegistrationTokens,
+  resources.approvalPolicies,
+  resources.managedClusterSets,
+];
+
+async function kinds(client: KubeClient): Promise<Finding> {
+  const { status, body } = await client.raw('/apis/rollcall.dev/v1alpha1');
+  const served =
+    status === 200 ? ((JSON.parse(body) as { resources?: readonly { name: string }[] }).resources ?? []) : [];
+  const missing = ourKinds.filter(({ plural }) => !served.some(({ name }) => name === plural));
+  return missing.length === 0
+    ? ok('kinds', `all ${ourKinds.length} kinds of rollcall.dev/v1alpha1 are served`)
+    : finding(
+        'kinds',
+        `not served: ${missing.map(({ plural }) => plural).join(', ')}`,
+        'Apply deploy/crds, or check that --kubeconfig and --context name the hub.',
+      );
+}
+
+async function fence(client: KubeClient): Promise<Finding> {
+  const problems = await fenceFindings(client).catch((error: unknown) => {
+    if (error instanceof Error) return error;
+    throw error;
+  });
+  if (problems instanceof Error) return skipped('fence', `you may not look: ${problems.message}`);
+  return problems.length === 0
+    ? ok('fence', 'every admission policy is there and denies')
+    : finding(
+        'fence',
+        problems.join('; '),
+        'Apply deploy/fence again; until then decisions of people are held.',
+      );
+}
+
+type Review = KubeObject<object, { readonly allowed?: boolean }>;
+
+async function mayI(
+  client: KubeClient,
+  what: { verb: string; resource: Resource; subresource?: string; namespace?: string; name?: string },
+): Promise<boolean> {
+  const { verb, resource, ...more } = what;
+  const resourceAttributes = { verb, group: resource.group, resource: resource.plural, ...more };
+  const review = await client.create<Review>(resources.selfSubjectAccessReviews, {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    metadata: {},
+    spec: { resourceAttributes },
+  });
+  return review.status?.allowed ?? false;
+}
+
+const { managedClusters, managedClusterSets, clusterRegistrationTokens, approvalPolicies, secrets } =
+  resources;
+
+/** What each right lets a person do, in the words of the CLI. */
+const rights = [
+  { name: 'see clusters', verb: 'list', resource: managedClusters },
+  { name: 'approve and deny', verb: 'create', resource: managedClusters, subresource: 'accept' },
+  { name: 'revoke and ban', verb: 'create', resource: managedClusters, subresource: 'revoke' },
+  { name: 'replace keys', verb: 'create', resource: managedClusters, subresource: 'replacekey' },
+  { name: 'force deletions', verb: 'create', resource: managedClusters, subresource: 'forcedelete' },
+  { name: 'join sets', verb: 'create', resource: managedClusterSets, subresource: 'join' },
+  { name: 'make tokens', verb: 'create', resource: clusterRegistrationTokens, namespace: 'rollcall-join' },
+  { name: 'write policies', verb: 'create', resource: approvalPolicies },
+  {
+    name: 'read the history',
+    verb: 'get',
+    resource: secrets,
+    namespace: 'rollcall-system',
+    name: 'rollcall-ops',
+  },
+] as const;
+
+async function myRights(client: KubeClient): Promise<Finding> {
+  const user = (await userName(client)) ?? 'unknown';
+  const answers = await Promise.all(
+    rights.map(async ({ name: right, ...what }) => {
+      const target = right === 'read the history' ? { ...what, name: 'rollcall-ops' } : what;
+      return { right, allowed: await mayI(client, target) };
+    }),
+  );
+  const names = (allowed: boolean) =>
+    answers
+      .filter((answer) => answer.allowed === allowed)
+      .map(({ right }) => right)
+      .join(', ') || 'nothing';
+  const message = `"${user}" may ${names(true)}; may not ${names(false)}`;
+  return answers[0]?.allowed
+    ? ok('rights', message)
+    : finding(
+        'rights',
+        message,
+        'Have ClusterRole rollcall-viewer, rollcall-approver or rollcall-admin bound to you.',
+      );
+}
+
+const shownNames = 5;
+
+function some(names: readonly string[]): string {
+  const more = names.length - shownNames;
+  return names.slice(0, shownNames).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+async function waiting(client: KubeClient): Promise<Finding> {
+  const all = await client.list<ClusterRegistrationRequest & { metadata: object }>(
+    resources.clusterRegistrationRequests,
+  );
+  const held = all.filter(({ status }) => status?.result === 'Held');
+  const names = held.map(({ spec, metadata }) => spec?.clusterName ?? metadata.name);
+  return held.length === 0
+    ? ok('requests', 'none is held')
+    : finding(
+        'requests',
+        `${held.length} held for a person: ${some(names)}`,
+        `\`rollcall policy explain ${names[0]}\` says why; then \`rollcall approve\` or \`rollcall deny\`.`,
+      );
+}
+
+async function clusters(client: KubeClient): Promise<Finding> {
+  const all = await client.list<ManagedCluster & { metadata: object }>(resources.managedClusters);
+  const notReady = all.flatMap(({ metadata, status }) => {
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+    return ready?.status === 'True' ? [] : [`${metadata.name} (${ready?.reason ?? 'unknown'})`];
+  });
+  return notReady.length === 0
+    ? ok('clusters', `${all.length} clusters, all ready`)
+    : finding(
+        'clusters',
+        `${notReady.length} of ${all.length} not ready: ${some(notReady)}`,
+        '`rollcall describe cluster NAME` says why, and what to do.',
+      );
+}
+
+async function hubInfo(client: KubeClient): Promise<Finding> {
+  const info = await findHubInfo(client);
+  return info
+    ? ok('hub', `hub ${info.hubId}, told to agents as ${info.addresses.join(', ')}`)
+    : finding(
+        'hub',
+        `${client.access.server} has no ConfigMap rollcall-hub in rollcall-system`,
+        'Check --kubeconfig and --context, or start a hub here with `rollcall up`.',
+      );
+}
+
+/** The hub's API server: reached, new enough, our kinds, the fence, what this person may, what waits. */
+export async function examineKubernetes(client: KubeClient): Promise<readonly Finding[]> {
+  const first = await examine('kubernetes', () => version(client));
+  if (first.some(({ outcome }) => outcome === 'finding')) return first;
+  const rest = await Promise.all([
+    examine('clock API server', () => clock(client)),
+    examine('kinds', () => kinds(client)),
+    examine('hub', () => hubInfo(client)),
+    examine('fence', () => fence(client)),
+    examine('rights', () => myRights(client)),
+    examine('requests', () => waiting(client)),
+    examine('clusters', () => clusters(client)),
+  ]);
+  return [...first, ...rest.flat()];
+}

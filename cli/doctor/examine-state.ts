@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { stateDirectory } from '../state-directory.ts';
+import { bytesText } from '../status/stream-sizes.ts';
+import { stateHolder } from '../up/state-lock.ts';
+import { examine, finding, type Finding, ok, skipped } from './finding.ts';
+
+/** The hub stops taking requests at 85 % of its disk; a person should know before. */
+const fullFrom = 0.8;
+/** etcd and JetStream write in chunks of some hundred megabytes. */
+const leastFreeBytes = 512 * 1024 * 1024;
+
+/** Who is not its owner can read it: files that hold keys. */
+function openToOthers(directory: string): string[] {
+  const places = [
+    '.',
+    'ops.creds',
+    'identities',
+    'offline',
+    'kubeconfig',
+    'kubeconfigs',
+    join('nats', 'ca-key.pem'),
+  ];
+  const files = places.flatMap((place) => {
+    const path = join(directory, place);
+    if (!existsSync(path)) return [];
+    const isList = place !== '.' && statSync(path).isDirectory();
+    return [path, ...(isList ? readdirSync(path).map((name) => join(path, name)) : [])];
+  });
+  // A closed directory closes everything in it.
+  if ((statSync(directory).mode & 0o077) === 0) return [];
+  return files.filter((path) => (statSync(path).mode & 0o077) !== 0);
+}
+
+export function judgeDisk(directory: string, disk: { freeBytes: number; totalBytes: number }): Finding {
+  const { freeBytes, totalBytes } = disk;
+  const message = `${bytesText(freeBytes)} of ${bytesText(totalBytes)} are free for "${directory}"`;
+  const isFull = freeBytes < leastFreeBytes || freeBytes < totalBytes * (1 - fullFrom);
+  return isFull
+    ? finding('disk', message, 'Make space: from 85 % on, the hub refuses new requests.')
+    : ok('disk', message);
+}
+
+/** The embedded hub of this directory, if there is one: its files, its process, its disk. */
+export async function examineState(): Promise<readonly Finding[]> {
+  const directory = stateDirectory();
+  if (!existsSync(directory)) {
+    return [skipped('state', `there is no "${directory}" here: no hub of \`rollcall up\``)];
+  }
+  const [state, running, disk] = await Promise.all([
+    examine('state', () => {
+      const open = openToOthers(directory);
+      return open.length === 0
+        ? ok('state', `"${directory}" is closed to others`)
+        : finding(
+            'state',
+            `others can read ${open.map((path) => `"${path}"`).join(', ')}`,
+            `Close it: \`chmod -R go-rwx ${directory}\`.`,
+          );
+    }),
+    examine('process', () => {
+      const holder = stateHolder(directory);
+      return holder === undefined
+        ? finding('process', `no \`rollcall up\` runs in "${directory}"`, 'Start it with `rollcall up`.')
+        : ok('process', `\`rollcall up\` runs as process ${holder}`);
+    }),
+    examine('disk', () => {
+      const { bavail, blocks, bsize } = statfsSync(directory);
+      return judgeDisk(directory, { freeBytes: bavail * bsize, totalBytes: blocks * bsize });
+    }),
+  ]);
+  return [...state, ...running, ...disk];
+}

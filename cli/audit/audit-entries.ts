@@ -79,8 +79,8 @@ function remember(event: StoredEvent, { names, tokens }: Remembered): void {
   const key = `${event.kind}.${event.id}`;
   const own = text(section.name);
   const namespace = text(section.namespace);
-  const name =
-    text(section.clusterName) ?? (event.kind === 'token' && own && namespace ? `${namespace}/${own}` : own);
+  // A token may say for which cluster it is; that is not its own name.
+  const name = event.kind === 'token' ? own && `${namespace}/${own}` : (text(section.clusterName) ?? own);
   if (name !== undefined) names.set(key, name);
   const token = text(section.request?.tokenName);
   if (token !== undefined) tokens.set(key, token);

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
+import { addCompletionCommands } from './completion-commands.ts';
 import { addHubCommands } from './hub-commands.ts';
 import { addMemberCommands } from './member-commands.ts';
 import { addOperationsCommands } from './operations-commands.ts';
@@ -33,5 +34,6 @@ export function commandTree(): Command {
   addPeopleCommands(program);
   addOperationsCommands(program);
   addPolicyCommands(program);
+  addCompletionCommands(program);
   return program;
 }

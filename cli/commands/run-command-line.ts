@@ -4,6 +4,12 @@ import { commandTree } from './command-tree.ts';
 
 /** Runs what the command line asks for; whatever the command throws is the caller's to report. */
 export async function runCommandLine(): Promise<void> {
+  const [verb, ...words] = process.argv.slice(2);
+  if (verb === '__complete') {
+    // Half of a command line is no command line: commander must not see it.
+    const { printCompletions } = await import('../completion/complete.ts');
+    return printCompletions(commandTree(), words);
+  }
   try {
     await commandTree().parseAsync();
   } catch (thrown) {

@@ -1,7 +1,9 @@
 import { styleText } from 'node:util';
 import { toRollcallError } from '@rollcall/shared/errors';
-import type { BusFlags } from '../events/bus-access.ts';
-import { type OpenBus, openBus } from '../events/open-bus.ts';
+import { findHubInfo } from '@rollcall/shared/hub';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { busAccess, type BusFlags } from '../events/bus-access.ts';
+import { openBus } from '../events/open-bus.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
 import type { MemberFlags } from '../member-access.ts';
@@ -38,31 +40,46 @@ function memberSide(flags: DoctorFlags): Promise<readonly Finding[]>[] {
   ];
 }
 
+/** The addresses that we use and those that agents are told: an agent may be told one that does not answer. */
+async function examineAddresses(flags: DoctorFlags, client: KubeClient): Promise<readonly Finding[]> {
+  const told = findHubInfo(client).catch(() => undefined);
+  return examine('nats', async () => {
+    const { address } = await busAccess(flags);
+    const servers = new Set([...address.servers, ...((await told)?.addresses ?? [])]);
+    const looking = [...servers].map((server) => examineAddress(server, address.caPem));
+    return (await Promise.all(looking)).flat();
+  });
+}
+
+async function examineConnection(flags: DoctorFlags, client: KubeClient): Promise<readonly Finding[]> {
+  return examine('nats', async () => {
+    const bus = await openBus(flags);
+    try {
+      const connected = ok('nats', `connected to ${bus.nc.getServer()}`);
+      return [connected, ...(await examineBus(bus, await readKubernetesSide(client)))];
+    } finally {
+      await bus.nc.close();
+    }
+  });
+}
+
 async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
   const state = await examineState();
-  let client: ReturnType<typeof openHub>;
+  let client: KubeClient;
   try {
     client = openHub(flags);
   } catch (thrown) {
     return [...state, findingOf('kubeconfig', toRollcallError(thrown))];
   }
-  let bus: OpenBus | undefined;
   try {
-    const kubernetes = examineKubernetes(client);
-    const connection = await examine('nats', async () => {
-      bus = await openBus(flags);
-      return ok('nats', `connected to ${bus.nc.getServer()}`);
-    });
-    const { address } = bus ?? {};
-    const [ofKubernetes, addresses, ofBus] = await Promise.all([
-      kubernetes,
-      Promise.all((address?.servers ?? []).map((server) => examineAddress(server, address?.caPem ?? ''))),
-      bus ? examineBus(bus, await readKubernetesSide(client)) : [],
+    const rest = await Promise.all([
+      examineKubernetes(client),
+      examineAddresses(flags, client),
+      examineConnection(flags, client),
     ]);
-    return [...state, ...ofKubernetes, ...connection, ...addresses.flat(), ...ofBus];
+    return [...state, ...rest.flat()];
   } finally {
     client.close();
-    await bus?.nc.close();
   }
 }
 
@@ -81,8 +98,8 @@ function lineOf(one: Finding, isColoured: boolean): string {
  */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const member = memberSide(flags);
-  const looking = member.length > 0 ? Promise.all(member) : Promise.all([examineHub(flags)]);
-  const findings = (await withProgress('looking', looking)).flat();
+  const looking = member.length > 0 ? member : [examineHub(flags)];
+  const findings = (await withProgress('looking', Promise.all(looking))).flat();
   const count = findings.filter(({ outcome }) => outcome === 'finding').length;
   if (flags.output === 'json') printResult(printableJson(findings, 2));
   else {

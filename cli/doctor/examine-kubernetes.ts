@@ -94,16 +94,16 @@ const { managedClusters, managedClusterSets, clusterRegistrationTokens, approval
 
 /** What each right lets a person do, in the words of the CLI. */
 const rights = [
-  { name: 'see clusters', verb: 'list', resource: managedClusters },
-  { name: 'approve and deny', verb: 'create', resource: managedClusters, subresource: 'accept' },
-  { name: 'revoke and ban', verb: 'create', resource: managedClusters, subresource: 'revoke' },
-  { name: 'replace keys', verb: 'create', resource: managedClusters, subresource: 'replacekey' },
-  { name: 'force deletions', verb: 'create', resource: managedClusters, subresource: 'forcedelete' },
-  { name: 'join sets', verb: 'create', resource: managedClusterSets, subresource: 'join' },
-  { name: 'make tokens', verb: 'create', resource: clusterRegistrationTokens, namespace: 'rollcall-join' },
-  { name: 'write policies', verb: 'create', resource: approvalPolicies },
+  { lets: 'see clusters', verb: 'list', resource: managedClusters },
+  { lets: 'approve and deny', verb: 'create', resource: managedClusters, subresource: 'accept' },
+  { lets: 'revoke and ban', verb: 'create', resource: managedClusters, subresource: 'revoke' },
+  { lets: 'replace keys', verb: 'create', resource: managedClusters, subresource: 'replacekey' },
+  { lets: 'force deletions', verb: 'create', resource: managedClusters, subresource: 'forcedelete' },
+  { lets: 'join sets', verb: 'create', resource: managedClusterSets, subresource: 'join' },
+  { lets: 'make tokens', verb: 'create', resource: clusterRegistrationTokens, namespace: 'rollcall-join' },
+  { lets: 'write policies', verb: 'create', resource: approvalPolicies },
   {
-    name: 'read the history',
+    lets: 'read the history',
     verb: 'get',
     resource: secrets,
     namespace: 'rollcall-system',
@@ -114,18 +114,13 @@ const rights = [
 async function myRights(client: KubeClient): Promise<Finding> {
   const user = (await userName(client)) ?? 'unknown';
   const answers = await Promise.all(
-    rights.map(async ({ name: right, ...what }) => {
-      const target = right === 'read the history' ? { ...what, name: 'rollcall-ops' } : what;
-      return { right, allowed: await mayI(client, target) };
-    }),
+    rights.map(async ({ lets, ...what }) => ({ lets, isAllowed: await mayI(client, what) })),
   );
-  const names = (allowed: boolean) =>
-    answers
-      .filter((answer) => answer.allowed === allowed)
-      .map(({ right }) => right)
-      .join(', ') || 'nothing';
-  const message = `"${user}" may ${names(true)}; may not ${names(false)}`;
-  return answers[0]?.allowed
+  const listed = (isAllowed: boolean) =>
+    answers.flatMap((answer) => (answer.isAllowed === isAllowed ? [answer.lets] : [])).join(', ');
+  const [may, mayNot] = [listed(true), listed(false)];
+  const message = `"${user}" may ${may || 'nothing'}${mayNot === '' ? '' : `; not: ${mayNot}`}`;
+  return answers[0]?.isAllowed
     ? ok('rights', message)
     : finding(
         'rights',

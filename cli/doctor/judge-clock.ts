@@ -23,8 +23,9 @@ export async function measureClock(
   return { differenceMs: serverMs + roundsToMs / 2 - sentAtMs - half, uncertaintyMs: half + roundsToMs / 2 };
 }
 
+const seconds = (ms: number) => (Math.abs(ms) / 1000).toFixed(1);
+
 export function judgeClock(whose: string, { differenceMs, uncertaintyMs }: MeasuredClock): Finding {
-  const seconds = (ms: number) => (Math.abs(ms) / 1000).toFixed(1);
   const check = `clock ${whose}`;
   const isSame = Math.abs(differenceMs) <= uncertaintyMs;
   const text = isSame

@@ -77,12 +77,13 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
   let last: AccessResult | undefined;
   let madeAt: ClusterRecord | undefined;
   let tried: AccessStep | undefined;
+  let isHalfDone = false;
 
   /** What was made or taken away here, or by a replica that died before it told, is in no record. */
   function untold(record: ClusterRecord): AccessStep | undefined {
     const wanted = wantedAccess(record);
     const asked = event.type === 'approved' ? 'provision' : 'deprovision';
-    const mayBeContrary = (tried ?? asked) !== wanted;
+    const mayBeContrary = isHalfDone || (tried ?? asked) !== wanted;
     return mayBeContrary ? wanted : undefined;
   }
 
@@ -95,7 +96,9 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
           const step = accessStep(record) ?? untold(record);
           if (step && !(last && isFor(last, record, { step, madeAt }))) {
             tried = step;
+            isHalfDone = true;
             last = await carryOut(world, record, step);
+            isHalfDone = false;
             madeAt = record;
           }
           const isStillMeant = step !== undefined || wantedAccess(record) === undefined;

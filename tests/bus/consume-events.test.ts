@@ -86,13 +86,14 @@ async function pending(): Promise<number> {
 
 async function consume(
   handle: (event: StoredEvent) => Promise<void> | void,
-  more: { logger?: Logger; onDead?: (error: RollcallError) => void } = {},
+  more: { logger?: Logger; metrics?: Metrics; onDead?: (error: RollcallError) => void } = {},
 ): Promise<Consumption & { nc: NatsConnection }> {
   const nc = await hub.connectAs('registrar');
-  const { logger = aLogger().logger, onDead = () => undefined } = more;
+  const { logger = aLogger().logger, onDead = () => undefined, metrics } = more;
   const handler = {
     service: 'registrar',
     logger,
+    ...(metrics ? { metrics } : {}),
     onDead,
     handle: async (event: StoredEvent) => handle(event),
   } as const;
@@ -108,7 +109,8 @@ test('an event whose handler keeps failing ends in the dead letters with the rea
   };
   await approve('bad');
   await approve('good');
-  const consumption = await consume(handle, { onDead: dead.add });
+  const metrics = createMetrics('registrar');
+  const consumption = await consume(handle, { onDead: dead.add, metrics });
   await handled.until((all) => all.includes('good'));
   expect(dead.all).toEqual([]);
   await dead.until((all) => all.length === 1);
@@ -116,6 +118,10 @@ test('an event whose handler keeps failing ends in the dead letters with the rea
   await handled.until((all) => all.includes('later'));
   await consumption.drain();
   const [letter, ...more] = await deadLetters();
+  const deliveries = (outcome: string) =>
+    metrics.value('rollcall_events_handled_total', { type: 'cluster.approved', outcome });
+  expect([deliveries('done'), deliveries('again'), deliveries('dead')]).toEqual([2, 4, 1]);
+  expect(metrics.value('rollcall_dead_letters_total')).toBe(1);
   expect(letter).toMatchObject({ code: 'UNEXPECTED', message: 'x is undefined', deliveries: 5 });
   expect(letter?.subject).toBe('rollcall.events.cluster.bad.approved');
   expect(more).toEqual([]);

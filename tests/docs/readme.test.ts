@@ -1,27 +1,15 @@
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findBinary } from '../../cli/up/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane.ts';
-import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
-import { documents, readDocument, repository, shellBlocks } from './markdown.ts';
-import { type RunningShell, runShell, startShell } from './shell.ts';
+import { readDocument, shellBlocks } from './markdown.ts';
+import { type Expectation, firstLine, follow, notRunBlocks, type Reader, startReader } from './reader.ts';
+import type { RunningShell } from './shell.ts';
 
 /**
  * Runs the README as a reader would: each block in order, in one directory, with a second cluster beside. What a block must
  * print stands here, by its first command; a block that is new in the README fails until it stands here too.
  */
-interface Expectation {
-  /** Every one must be in the output. */
-  readonly prints: readonly RegExp[];
-  /** Goes on until Ctrl-C; the next block begins when all of it has been printed. */
-  readonly staysRunning?: boolean;
-  /** What it must have printed after the blocks that follow. */
-  readonly printsLater?: readonly RegExp[];
-}
-
 const expected: Readonly<Record<string, Expectation>> = {
   'npm start': { prints: [/local +True +True/, /Ctrl-C stops it/], staysRunning: true },
   'export PATH="$PWD/node_modules/.bin:$PATH"': { prints: [/local +True +True/, /local +Approved/] },
@@ -65,75 +53,41 @@ const notRun: Readonly<Record<string, string>> = {
   'npm run bench': 'takes minutes',
 };
 
-const firstLine = (script: string) => script.split('\n', 1)[0] ?? '';
 const blocks = shellBlocks(readDocument('README.md'));
 const toRun = blocks.filter((block) => block.notRun === undefined);
+const exports = toRun.flatMap(({ script }) => script.split('\n')).filter((line) => line.startsWith('export '));
 
-let directory: string;
+let reader: Reader;
 let member: ControlPlane;
-let port: number;
-let env: NodeJS.ProcessEnv;
 const running: { shell: RunningShell; printsLater: readonly RegExp[] }[] = [];
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'rollcall-readme-'));
-  // A reader stands in the clone; `npm start` runs there, the rest where its state is.
-  symlinkSync(join(repository, 'node_modules'), join(directory, 'node_modules'));
-  ({ nats: port = 0 } = await loopbackPorts(join(directory, 'free-port.json'), ['nats'], {}));
+  reader = await startReader('readme');
   member = await startControlPlane({
-    stateDir: join(directory, 'member'),
+    stateDir: join(reader.directory, 'member'),
     withControllerManager: false,
     clusterName: 'edge',
     auditPolicy: 'none',
   });
-  await copyFile(member.adminKubeconfigPath, join(directory, 'edge.kubeconfig'));
-  const { KUBECONFIG: _other, ROLLCALL_HOME: _home, ROLLCALL_TOKEN: _token, ...rest } = process.env;
-  env = { ...rest, PATH: `${dirname(findBinary('kubectl'))}${delimiter}${process.env['PATH'] ?? ''}` };
+  await copyFile(member.adminKubeconfigPath, join(reader.directory, 'edge.kubeconfig'));
 });
 
 afterAll(async () => {
   for (const { shell } of running.toReversed()) await shell.interrupt();
   await member.stop();
-  rmSync(directory, { recursive: true, force: true });
+  await reader[Symbol.asyncDispose]();
 });
-
-function start(script: string): RunningShell {
-  // Each block is a shell of its own here; what a person exports stays.
-  const exports = toRun
-    .flatMap((block) => block.script.split('\n'))
-    .filter((line) => line.startsWith('export '));
-  if (script === 'npm start') {
-    const home = { ROLLCALL_HOME: join(directory, '.rollcall') };
-    return startShell(`npm start -- --port ${port}`, { cwd: repository, env: { ...env, ...home } });
-  }
-  return startShell([...exports, script].join('\n'), { cwd: directory, env });
-}
 
 test('every block of the README is expected here, and nothing else is', () => {
   expect(toRun.map(({ script }) => firstLine(script)).toSorted()).toEqual(Object.keys(expected).toSorted());
-  const left = blocks.flatMap(({ script, notRun: why }) =>
-    why === undefined ? [] : [[firstLine(script), why]],
-  );
-  expect(Object.fromEntries(left)).toEqual(notRun);
-});
-
-test('no other document has commands that nobody runs', () => {
-  const others = documents().filter((path) => path !== 'README.md');
-  expect(others.filter((path) => shellBlocks(readDocument(path)).length > 0)).toEqual([]);
+  expect(notRunBlocks(blocks)).toEqual(notRun);
 });
 
 const named = toRun.map(({ script }) => ({ command: firstLine(script), script }));
 test.each(named)('$command', async ({ command, script }) => {
-  const { prints, staysRunning = false, printsLater = [] }: Expectation = expected[command] ?? { prints: [] };
-  const shell = start(script);
-  if (staysRunning) {
-    running.push({ shell, printsLater });
-    for (const pattern of prints) await shell.untilPrinted(pattern);
-    return;
-  }
-  const code = await shell.ended;
-  expect(code, shell.output()).toBe(0);
-  for (const pattern of prints) expect(shell.output()).toMatch(pattern);
+  const expectation: Expectation = expected[command] ?? { prints: [] };
+  const shell = await follow(reader.start(script, exports), expectation);
+  if (shell) running.push({ shell, printsLater: expectation.printsLater ?? [] });
 });
 
 test('what follows events has shown them', async () => {
@@ -147,7 +101,5 @@ test('what follows events has shown them', async () => {
 
 test('Ctrl-C and `down` leave no process behind', async () => {
   for (const { shell } of running.toReversed()) await shell.interrupt();
-  const { output } = await runShell(`pgrep -f ${directory}/.rollcall || true`, { cwd: repository, env });
-  // pgrep's own shell has the directory in its command line too.
-  expect(output.trim().split('\n').length).toBeLessThanOrEqual(1);
+  expect((await reader.leftOver()).length).toBeLessThanOrEqual(1);
 });

@@ -135,7 +135,11 @@ export class Agent {
     });
     if (!decoded) return;
     const { result, atMs } = decoded.answer;
-    this.#world.note(this.name, () => `hears ${result.kind} ${'reason' in result ? result.reason : ''}${'code' in result ? `${result.code} ${result.message}` : ''}`);
+    this.#world.note(
+      this.name,
+      () =>
+        `hears ${result.kind} ${'reason' in result ? result.reason : ''}${'code' in result ? `${result.code} ${result.message}` : ''}`,
+    );
     if (result.kind === 'admitted') {
       this.credentialsAtS = decodeJwt(result.credentials)?.iat;
       this.#connect();

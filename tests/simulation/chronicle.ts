@@ -47,7 +47,8 @@ export class Chronicle {
       ({ type: of, section }) =>
         of === 'approved' && (section as { namespace?: string }).namespace === metadata.namespace,
     );
-    if (!isApproved) this.#broken('I4 no rights without an approval', `${clusterId} in ${metadata.namespace}`);
+    if (!isApproved)
+      this.#broken('I4 no rights without an approval', `${clusterId} in ${metadata.namespace}`);
   }
 
   #broken(invariant: string, what: string): void {
@@ -99,7 +100,10 @@ export class Chronicle {
       const { declaration } = tokenRecord(this.#record({ kind: 'token', id: tokenId }));
       const { uses = 0, name } = declaration ?? {};
       if (uses !== 'unlimited' && requests > uses)
-        this.#broken('a token lets in no more than its uses', `${name}: ${requests} requests, ${uses} use(s)`);
+        this.#broken(
+          'a token lets in no more than its uses',
+          `${name}: ${requests} requests, ${uses} use(s)`,
+        );
     }
   }
 
@@ -113,11 +117,15 @@ export class Chronicle {
       for (const taken of new Set([identity.clusterName, decision?.approvedKey && decision.clusterName])) {
         if (taken === undefined) continue;
         const other = clusterOf.get(taken);
-        if (other !== undefined) this.#broken('a name belongs to one cluster', `${taken}: ${other} and ${id}`);
+        if (other !== undefined)
+          this.#broken('a name belongs to one cluster', `${taken}: ${other} and ${id}`);
         clusterOf.set(taken, id);
         const { holder } = nameRecord(this.#record({ kind: 'name', id: taken }));
         if (holder !== id)
-          this.#broken('a cluster holds its name', `${id} is called ${taken}, which belongs to ${holder ?? 'nobody'}`);
+          this.#broken(
+            'a cluster holds its name',
+            `${id} is called ${taken}, which belongs to ${holder ?? 'nobody'}`,
+          );
       }
     }
   }

@@ -29,7 +29,8 @@ export const clusterRules: readonly ClusterRule[] = [
       const section = event.section as NonNullable<ClusterRecord['decision']>;
       if (section.verdict === 'predefined') return undefined;
       if (!identity) return 'nobody has asked';
-      if (identity.state === 'left' || identity.state === 'refused') return `the cluster is ${identity.state}`;
+      if (identity.state === 'left' || identity.state === 'refused')
+        return `the cluster is ${identity.state}`;
       const isSame = section.requestId === identity.request.id && section.key === identity.request.key;
       return isSame ? undefined : `it is about request ${section.requestId}, not ${identity.request.id}`;
     },
@@ -37,12 +38,19 @@ export const clusterRules: readonly ClusterRule[] = [
   {
     invariant: 'I2 one decision for each request',
     broken: ({ event, before, after }) => {
-      if (!isOneOf(event.type, ['approved', 'held', 'denied']) || event.by?.person !== undefined) return undefined;
+      if (!isOneOf(event.type, ['approved', 'held', 'denied']) || event.by?.person !== undefined)
+        return undefined;
       const { decision } = before;
-      if (!decision || decision.requestId !== after.decision?.requestId || decision.key !== after.decision?.key)
+      if (
+        !decision ||
+        decision.requestId !== after.decision?.requestId ||
+        decision.key !== after.decision?.key
+      )
         return undefined;
       if (decision.verdict !== 'held') return `it was ${decision.verdict} already`;
-      return event.type === 'held' && event.reason === decision.reason ? 'held twice for one reason' : undefined;
+      return event.type === 'held' && event.reason === decision.reason
+        ? 'held twice for one reason'
+        : undefined;
     },
   },
   {
@@ -54,8 +62,12 @@ export const clusterRules: readonly ClusterRule[] = [
         ({ type, section }) =>
           isOneOf(type, ['approved', 'denied']) && (section as { actedOn?: string }).actedOn === actedOn,
       );
-      const isCarried = (history.findLast(({ definition }) => definition.writer === 'approver')
-        ?.section as { actedOn?: string } | undefined)?.actedOn === actedOn;
+      const isCarried =
+        (
+          history.findLast(({ definition }) => definition.writer === 'approver')?.section as
+            | { actedOn?: string }
+            | undefined
+        )?.actedOn === actedOn;
       return again && !isCarried ? 'the same decision counted twice' : undefined;
     },
   },
@@ -66,7 +78,9 @@ export const clusterRules: readonly ClusterRule[] = [
       const taken = new Set(after.decision?.revokedKeys.map(({ key }) => key));
       const now = after.decision?.approvedKey;
       if (now !== undefined && taken.has(now)) return 'a key is in and taken back';
-      return was !== undefined && was !== now && !taken.has(was) ? 'a key that was in is forgotten' : undefined;
+      return was !== undefined && was !== now && !taken.has(was)
+        ? 'a key that was in is forgotten'
+        : undefined;
     },
   },
   {
@@ -75,7 +89,8 @@ export const clusterRules: readonly ClusterRule[] = [
       if (event.type !== 'approved' || event.by?.policy === undefined) return undefined;
       const { decision } = before;
       const key = after.decision?.approvedKey;
-      if (decision?.approvedKey !== undefined && decision.approvedKey !== key) return 'a policy replaced a key';
+      if (decision?.approvedKey !== undefined && decision.approvedKey !== key)
+        return 'a policy replaced a key';
       const wasTaken = decision?.revokedKeys.some((revoked) => revoked.key === key);
       return wasTaken ? 'a policy let in what was taken back' : undefined;
     },
@@ -94,7 +109,9 @@ export const clusterRules: readonly ClusterRule[] = [
       const key = after.identity?.admittedKey;
       if (key !== before.decision?.approvedKey) return 'the key is not the approved one';
       const { identity } = before;
-      return identity?.state === 'admitted' && identity.admittedKey === key ? 'it was admitted already' : undefined;
+      return identity?.state === 'admitted' && identity.admittedKey === key
+        ? 'it was admitted already'
+        : undefined;
     },
   },
   {
@@ -102,7 +119,9 @@ export const clusterRules: readonly ClusterRule[] = [
     broken: ({ event, before, after }) => {
       const was = before.identity?.admittedKey;
       if (event.type !== 'requested' || was === undefined) return undefined;
-      return before.identity?.state !== 'left' && after.identity?.admittedKey !== was ? 'it is gone' : undefined;
+      return before.identity?.state !== 'left' && after.identity?.admittedKey !== was
+        ? 'it is gone'
+        : undefined;
     },
   },
   {
@@ -110,7 +129,8 @@ export const clusterRules: readonly ClusterRule[] = [
     broken: ({ event, before }) => {
       const { decision } = before;
       if (event.type === 'provisioned' && decision?.approvedKey === undefined) return 'nobody is let in';
-      if (event.type === 'deprovisioned' && decision?.verdict === 'approved') return 'the cluster is approved';
+      if (event.type === 'deprovisioned' && decision?.verdict === 'approved')
+        return 'the cluster is approved';
       return undefined;
     },
   },
@@ -148,7 +168,9 @@ export const clusterRules: readonly ClusterRule[] = [
       if (event.type !== 'cut') return undefined;
       const { key } = event.section as { key: string };
       const isStillTaken = after.decision?.revokedKeys.some((revoked) => revoked.key === key);
-      return isStillTaken && world.account.revocations[key] === undefined ? 'it is not on the list' : undefined;
+      return isStillTaken && world.account.revocations[key] === undefined
+        ? 'it is not on the list'
+        : undefined;
     },
   },
 ];

@@ -53,7 +53,10 @@ export class DurableConsumer {
 
   /** What is not acknowledged yet. */
   get open(): string[] {
-    return [...this.#open].map(({ stored, count }) => `${this.#service} has not handled event ${stored.sequence} (delivered ${count} times)`);
+    return [...this.#open].map(
+      ({ stored, count }) =>
+        `${this.#service} has not handled event ${stored.sequence} (delivered ${count} times)`,
+    );
   }
 
   stored(stored: Stored): void {

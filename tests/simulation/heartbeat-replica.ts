@@ -88,7 +88,11 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       if (member && !wasKnown) beats?.hearAgain(clusterId);
     },
   });
-  const watched = new Set('admitted left approved changed denied revoked banned leaving joined ready suspect unreachable stopped'.split(' '));
+  const watched = new Set(
+    'admitted left approved changed denied revoked banned leaving joined ready suspect unreachable stopped'.split(
+      ' ',
+    ),
+  );
   const message = (subject: string, data = noData, eventId = '') => ({
     subject,
     data,

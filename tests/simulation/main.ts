@@ -57,6 +57,12 @@ const { faultKinds } = await import('./faults.ts');
 const counts = new Map<FaultKind, number>();
 const sums = { events: 0, tasks: 0, conflicts: 0 };
 
+function flushAndExit(code: number): Promise<never> {
+  return new Promise(() => {
+    process.stdout.write('', () => process.exit(code));
+  });
+}
+
 /** Once more, in words: the same seed gives the same history. */
 async function tellFailure(seed: number, { mode, violation }: SeedResult): Promise<void> {
   const again = await runSeed(seed, { counts: new Map(), print: true });
@@ -74,18 +80,21 @@ for (let seed = first; seed < first + count; seed++) {
   sums.tasks += result.tasks;
   sums.conflicts += result.conflicts;
   if (result.violation || values.print) await tellFailure(seed, result);
-  if (result.violation) process.exit(1);
+  // Not process.exit at once: what was said is still on its way through the pipe.
+  if (result.violation) await flushAndExit(1);
   const done = seed - first + 1;
   if (done % progressEverySeeds === 0)
     process.stderr.write(`${done} of ${count} seeds, ${seedsPerCoreSecond(done)} a core and second\n`);
 }
 
-say(`${count} seeds held (from ${first}): ${sums.events} events, ${sums.tasks} steps, ${sums.conflicts} lost races`);
+say(
+  `${count} seeds held (from ${first}): ${sums.events} events, ${sums.tasks} steps, ${sums.conflicts} lost races`,
+);
 say(`${seedsPerCoreSecond(count)} seeds a core and second`);
 const silent = faultKinds.filter((kind) => !counts.has(kind));
 for (const kind of faultKinds) say(`  ${kind.padEnd(26)} ${counts.get(kind) ?? 0}`);
 if (count >= seedsForCoverage && silent.length > 0) {
   say(`never struck: ${silent.join(', ')}`);
-  process.exit(1);
+  await flushAndExit(1);
 }
-process.exit(0);
+await flushAndExit(0);

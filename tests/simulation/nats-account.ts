@@ -90,7 +90,10 @@ function lost(): RollcallError {
   return new RollcallError('CLAIMS_NOT_APPLIED', 'the NATS server did not answer as expected');
 }
 
-export function openSystemAccount({ account, scheduler, random, faults }: World, replica: Replica): SystemAccount {
+export function openSystemAccount(
+  { account, scheduler, random, faults }: World,
+  replica: Replica,
+): SystemAccount {
   async function ask<Result>(act: () => Result): Promise<Result> {
     await scheduler.wait(random.next() * 2, replica.life);
     await replica.step();

@@ -8,7 +8,15 @@ type Json = Record<string, unknown>;
 
 const policies: readonly Json[][] = [
   [{ name: 'valid-token', when: 'token.valid', effect: 'Approve' }],
-  [{ name: 'valid-token', when: 'token.valid', effect: 'Approve', access: 'Namespace', labels: { given: 'yes' } }],
+  [
+    {
+      name: 'valid-token',
+      when: 'token.valid',
+      effect: 'Approve',
+      access: 'Namespace',
+      labels: { given: 'yes' },
+    },
+  ],
   [{ name: 'blue', when: "request.clusterName.startsWith('blue')", effect: 'Approve' }],
   [{ name: 'wait', when: "request.clusterName == 'blue'", effect: 'Hold' }],
   [{ name: 'no', when: "request.clusterName == 'red'", effect: 'Deny' }],
@@ -55,7 +63,8 @@ export class People {
   /** The first day of a hub: mostly a policy that approves, a token or two, and some clusters. */
   begin(): void {
     const { random } = this.#world;
-    if (random.chance(0.8)) this.#writePolicy('default', random.chance(0.7) ? policies[0] : random.pick(policies));
+    if (random.chance(0.8))
+      this.#writePolicy('default', random.chance(0.7) ? policies[0] : random.pick(policies));
     for (let count = random.int(1, 2); count > 0; count--) this.#makeToken();
     for (let count = random.int(1, 3); count > 0; count--) this.#newMember();
   }

@@ -132,7 +132,9 @@ const lived: Again = (event, history) => {
 const accessed: Again = (event, history) => {
   const { namespace, requestId, atMs, error } = event.section as Access;
   const failure =
-    error === undefined ? undefined : { reason: event.reason as 'Refused', code: 'KUBE_API' as const, message: error.message };
+    error === undefined
+      ? undefined
+      : { reason: event.reason as 'Refused', code: 'KUBE_API' as const, message: error.message };
   const result =
     event.type === 'deprovisioned'
       ? ({ step: 'deprovision', namespace, requestId } as const)
@@ -147,7 +149,8 @@ const deciders: Readonly<Record<string, Again>> = {
       record: history.cluster(event.id),
       nowMs: (event.section as Identity).admittedAtMs ?? 0,
     }),
-  'cluster.left': (event, history) => admissionStep({ record: history.cluster(event.id), nowMs: event.timeMs }),
+  'cluster.left': (event, history) =>
+    admissionStep({ record: history.cluster(event.id), nowMs: event.timeMs }),
   'cluster.approved': judged,
   'cluster.held': judged,
   'cluster.denied': judged,
@@ -177,7 +180,11 @@ export function replayDifferences(events: readonly StoredEvent[]): string[] {
   for (const event of events) {
     const drafts = deciders[`${event.kind}.${event.type}`]?.(event, history);
     if (drafts) {
-      const again = drafts.map(({ definition, reason, section }) => ({ type: definition.type, reason, section }));
+      const again = drafts.map(({ definition, reason, section }) => ({
+        type: definition.type,
+        reason,
+        section,
+      }));
       const then = [{ type: event.type, reason: event.reason, section: event.section }];
       if (!isDeepStrictEqual(asStored(again), asStored(then))) {
         const now = JSON.stringify(again);

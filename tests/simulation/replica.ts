@@ -81,7 +81,8 @@ export class Replica {
         world.fail(new Violation('no unexpected error', `${name}: ${message}: ${stackOf(err)}`));
     };
     const quiet = () => undefined;
-    return { debug: quiet, info: quiet, warn: say, error: say, child: () => this.logger };
+    const logger: Logger = { debug: quiet, info: quiet, warn: say, error: say, child: () => logger };
+    return logger;
   }
 
   end(): void {

@@ -93,7 +93,11 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
       await replica.step();
       if (!faults.strikes('fence.missing')) return undefined;
       missingUntilMs = scheduler.nowMs + random.int(1000, 20_000);
-      scheduler.after(missingUntilMs - scheduler.nowMs + 1, () => replica.run(async () => people.lookAgain()), replica.life);
+      scheduler.after(
+        missingUntilMs - scheduler.nowMs + 1,
+        () => replica.run(async () => people.lookAgain()),
+        replica.life,
+      );
       return 'the fence is missing';
     },
   };

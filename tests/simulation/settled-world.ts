@@ -1,4 +1,11 @@
-import { clusterRecord, type ClusterRecord, foldRecord, nameRecord, tokenRecord, policyDeclaration } from '@rollcall/shared/events';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  foldRecord,
+  nameRecord,
+  tokenRecord,
+  policyDeclaration,
+} from '@rollcall/shared/events';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { createFleetView } from '../../services/approver/fleet-view.ts';
 import { gatherJudgement } from '../../services/approver/policy-verdict.gather.ts';
@@ -32,14 +39,19 @@ function* openAccess(world: World, id: string, record: ClusterRecord): Generator
   if (spaces.length > 1) yield `I4 ${id} has ${spaces.length} namespaces`;
   if (decision?.approvedKey === undefined) {
     if (bound.length > 0) yield `I4 ${id} is not let in and has rights in ${bound.join(', ')}`;
-    if (decision?.verdict === 'leaving' && identity?.state !== 'left' && identity?.state !== 'refused' && decision.requestId === identity?.request.id)
+    if (
+      decision?.verdict === 'leaving' &&
+      identity?.state !== 'left' &&
+      identity?.state !== 'refused' &&
+      decision.requestId === identity?.request.id
+    )
       yield `${id} leaves and has not left`;
     return;
   }
-  if (identity?.admittedKey !== decision.approvedKey)
-    yield `I8 ${id} is approved and not admitted`;
+  if (identity?.admittedKey !== decision.approvedKey) yield `I8 ${id} is approved and not admitted`;
   if (access?.state === 'failed') return;
-  if (access?.state !== 'provisioned') yield `I8 ${id} is approved; its access is ${access?.state ?? 'not told'}`;
+  if (access?.state !== 'provisioned')
+    yield `I8 ${id} is approved; its access is ${access?.state ?? 'not told'}`;
   if (bound.length !== 1 || bound[0] !== decision.namespace)
     yield `I4 ${id} is let in and has rights in "${bound.join(', ')}", not in ${decision.namespace}`;
   if (!world.kube.get('serviceaccounts', member, decision.namespace)) yield `I4 ${id} has no service account`;
@@ -49,7 +61,9 @@ function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Gener
   const key = record.decision?.approvedKey;
   const { identity, liveness } = record;
   if (key === undefined || identity?.admittedKey !== key) return;
-  const isBeating = agents.running().some((agent) => agent.key.publicKey === key && agent.plan.clusterId === id);
+  const isBeating = agents
+    .running()
+    .some((agent) => agent.key.publicKey === key && agent.plan.clusterId === id);
   const isOfKey = liveness?.key === key;
   if (isBeating && !(isOfKey && liveness.state === 'ready'))
     yield `I8 ${id} beats and is ${isOfKey ? liveness.state : 'never seen'}`;
@@ -70,10 +84,16 @@ async function* openDecision(world: World, id: string, record: ClusterRecord): A
       yield* world.stream.from(fromSequence, filter);
     },
   };
-  const evaluator = { evaluate: async (question: Parameters<typeof evaluateNow>[0]) => evaluateNow(question), close: async () => undefined };
+  const evaluator = {
+    evaluate: async (question: Parameters<typeof evaluateNow>[0]) => evaluateNow(question),
+    close: async () => undefined,
+  };
   const nowMs = () => world.scheduler.nowMs;
   const now = decideRequest(
-    await gatherJudgement({ log, evaluator, fleet: createFleetView(log), deadlineMs: 1, heartbeat, nowMs }, id),
+    await gatherJudgement(
+      { log, evaluator, fleet: createFleetView(log), deadlineMs: 1, heartbeat, nowMs },
+      id,
+    ),
   );
   if (now.some(({ definition }) => definition.type !== 'held'))
     yield `${id} is held for ${decision.reason}; by the policies in force it is ${now[0]?.definition.type}`;
@@ -91,11 +111,15 @@ function* openTrust(world: World, agents: Agents, id: string, record: ClusterRec
   for (const agent of agents.running()) {
     if (agent.plan.clusterId !== id) continue;
     const isIn = agent.key.publicKey === approvedKey;
-    if (agent.isMember !== isIn) yield `${agent.name} ${isIn ? 'is let in and no member' : 'is a member and not let in'}`;
+    if (agent.isMember !== isIn)
+      yield `${agent.name} ${isIn ? 'is let in and no member' : 'is a member and not let in'}`;
   }
 }
 
-function shows(object: Kept | undefined, wanted: { labels?: object; spec: object; status: object }): string | undefined {
+function shows(
+  object: Kept | undefined,
+  wanted: { labels?: object; spec: object; status: object },
+): string | undefined {
   if (!object) return 'is missing';
   if (statusPatch(object.status, wanted.status, false))
     return `shows ${JSON.stringify(statusPatch(object.status, wanted.status)?.patch)} differently`;
@@ -140,12 +164,15 @@ function* openNames(world: World): Generator<string> {
 }
 
 function* openDeclarations(world: World): Generator<string> {
-  const objects = new Map(world.kube.list('clusterregistrationtokens').map((object) => [object.metadata.uid, object]));
+  const objects = new Map(
+    world.kube.list('clusterregistrationtokens').map((object) => [object.metadata.uid, object]),
+  );
   for (const id of world.stream.idsOf('token')) {
     const aggregate = { kind: 'token', id } as const;
     const { declaration } = tokenRecord(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
     if (!declaration) continue;
-    if (!declaration.withdrawn && !objects.has(declaration.uid)) yield `token ${declaration.name} is gone and not withdrawn`;
+    if (!declaration.withdrawn && !objects.has(declaration.uid))
+      yield `token ${declaration.name} is gone and not withdrawn`;
     if (!declaration.withdrawn) objects.delete(declaration.uid);
   }
   for (const { metadata } of objects.values()) yield `token ${metadata.name} is not declared`;
@@ -153,7 +180,8 @@ function* openDeclarations(world: World): Generator<string> {
     const aggregate = { kind: 'policy', id: metadata.name } as const;
     const declaration = policyDeclaration(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
     const generation = declaration?.problem?.generation ?? declaration?.generation;
-    if (declaration?.withdrawn || generation !== metadata.generation) yield `policy ${metadata.name} is not declared`;
+    if (declaration?.withdrawn || generation !== metadata.generation)
+      yield `policy ${metadata.name} is not declared`;
   }
 }
 

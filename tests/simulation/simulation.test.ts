@@ -25,7 +25,12 @@ test('500 seeds in each mode hold, and every kind of fault has struck', async ()
 });
 
 test('seeds that nobody has seen hold', async () => {
-  const { code, output } = await simulate('--seeds', '50', '--from', String(randomInt(1_000_000, 1_000_000_000)));
+  const { code, output } = await simulate(
+    '--seeds',
+    '50',
+    '--from',
+    String(randomInt(1_000_000, 1_000_000_000)),
+  );
   expect(code, lastLines(output)).toBe(0);
 });
 
@@ -40,7 +45,7 @@ test('a seed gives the same history every time', async () => {
 });
 
 test.each(Object.keys(mutants) as MutantName[])('it notices that a defence is gone: %s', async (name) => {
-  const { from = 1, seeds } = mutants[name];
+  const { from, seeds } = mutants[name];
   const { code, output } = await simulate('--mutant', name, '--from', String(from), '--seeds', String(seeds));
   expect(code, lastLines(output)).toBe(1);
   expect(output).toMatch(/breaks: /);

@@ -122,7 +122,6 @@ export class World {
 
   /** A line of the history that a failing seed prints. */
   note(who: string, what: () => string): void {
-    if (process.env.LIVE) console.log(this.scheduler.nowMs - startMs, who, what().slice(0,150));
     if (!this.#print) return;
     const atS = ((this.scheduler.nowMs - startMs) / 1000).toFixed(3).padStart(9);
     this.history.push(`${atS}  ${who.padEnd(18)} ${what()}`);
@@ -131,7 +130,9 @@ export class World {
 
 function describe({ sequence, event }: Stored): string {
   const section = JSON.stringify(event.section, (key, value: unknown) =>
-    ['claimed', 'labels', 'taints', 'heartbeat', 'droppedLabels', 'message'].includes(key) ? undefined : value,
+    ['claimed', 'labels', 'taints', 'heartbeat', 'droppedLabels', 'message'].includes(key)
+      ? undefined
+      : value,
   );
   return `#${sequence} ${event.kind}.${event.id}.${event.type} (${event.reason}) ${section}`;
 }

@@ -9,6 +9,7 @@ import {
 import type { StoredEvent } from '@rollcall/shared/events';
 import { traceIdOf } from '@rollcall/shared/tracing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { connectAsOps } from '../../cli/up/ops-connection.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 let hub: TestEmbeddedHub;
@@ -40,6 +41,24 @@ test('every event of a join carries the trace and the correlation of the request
   expect(first?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
   expect(new Set(events.map(({ traceparent }) => traceparent))).toEqual(new Set([first?.traceparent]));
   expect(new Set(events.map(({ correlation }) => correlation))).toEqual(new Set([first?.correlation]));
+});
+
+test('services say on the bus what they have counted', async () => {
+  await join(`counted-${randomUUID().slice(0, 8)}`);
+  const nc = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
+  const statsOf = async (service: string) => {
+    const { data } = (await nc.request(`$SRV.STATS.${service}`)).json<{ data: Record<string, number> }>();
+    return data;
+  };
+  expect((await statsOf('registrar'))['requests']).toBeGreaterThanOrEqual(1);
+  expect((await statsOf('approver'))['approved']).toBeGreaterThanOrEqual(1);
+  expect((await statsOf('rbac-provisioner'))['provisioned']).toBeGreaterThanOrEqual(1);
+  expect((await statsOf('heartbeat'))['ready']).toBeGreaterThanOrEqual(1);
+  const shown = await statsOf('projector');
+  expect(shown).toMatchObject({ waitingRequests: 0, oldestWaitingSeconds: 0, deadLetters: 0 });
+  expect(shown['kubernetesWrites']).toBeGreaterThan(0);
+  expect(await statsOf('trust-keeper')).toMatchObject({ deadLetters: 0 });
+  await nc.close();
 });
 
 test('with an exporter the whole join is one trace, from the request to the status in Kubernetes', async () => {

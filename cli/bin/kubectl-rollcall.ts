@@ -1,0 +1,3 @@
+#!/usr/bin/env node
+// `kubectl rollcall …`: kubectl finds a plugin by the name of its program.
+import '../main.ts';

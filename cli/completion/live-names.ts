@@ -1,0 +1,78 @@
+import type { KubeClient, Resource } from '@rollcall/shared/kubernetes';
+import { resources } from '@rollcall/shared/kubernetes/resources';
+import type { HubFlags } from '../hub-access.ts';
+
+/** Somebody is waiting at the keyboard: names that are late are not worth it. */
+const withinMs = 1500;
+const most = 500;
+
+interface Listed {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec?: { readonly clusterName?: string };
+  readonly status?: {
+    readonly result?: string;
+    readonly conditions?: readonly { type: string; status: string; reason: string }[];
+  };
+}
+
+export interface Candidate {
+  readonly value: string;
+  readonly description: string;
+}
+
+async function list(client: KubeClient, resource: Resource): Promise<readonly Listed[]> {
+  const path = `/apis/${resource.group}/${resource.version}/${resource.plural}?limit=${most}`;
+  const { status, body } = await client.raw(path, { timeoutMs: withinMs });
+  return status === 200 ? (JSON.parse(body) as { items: Listed[] }).items : [];
+}
+
+function readyText({ status }: Listed): string {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready === undefined ? '' : ready.status === 'True' ? 'Ready' : ready.reason;
+}
+
+const readers = {
+  cluster: [
+    resources.managedClusters,
+    (one: Listed) => ({ value: one.metadata.name, description: readyText(one) }),
+  ],
+  request: [
+    resources.clusterRegistrationRequests,
+    (one: Listed) => ({
+      value: one.spec?.clusterName ?? one.metadata.name,
+      description: one.status?.result ?? 'Pending',
+    }),
+  ],
+  token: [
+    resources.clusterRegistrationTokens,
+    (one: Listed) => ({ value: one.metadata.name, description: readyText(one) }),
+  ],
+  policy: [
+    resources.approvalPolicies,
+    (one: Listed) => ({ value: one.metadata.name, description: readyText(one) }),
+  ],
+  set: [resources.managedClusterSets, (one: Listed) => ({ value: one.metadata.name, description: '' })],
+} as const;
+export type LiveKind = keyof typeof readers;
+
+/** Names that there are on the hub now; none where it is away, slow, or not ours to look at. */
+export async function liveNames(kinds: readonly LiveKind[], flags: HubFlags): Promise<Candidate[]> {
+  // Only now: it reads kubeconfigs, and most completions need none.
+  const { openHub } = await import('../hub-access.ts');
+  try {
+    const client = openHub(flags);
+    try {
+      const found = await Promise.all(
+        kinds.map(async (kind) => {
+          const [resource, candidate] = readers[kind];
+          return (await list(client, resource)).map(candidate);
+        }),
+      );
+      return found.flat();
+    } finally {
+      client.close();
+    }
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,63 @@
+export const shells = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof shells)[number];
+
+const bash = `# rollcall completion for bash. Load it with: source <(rollcall completion bash)
+_rollcall() {
+  local out line directive
+  COMPREPLY=()
+  out=$(rollcall __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return 0
+  directive=\${out##*:}
+  while IFS= read -r line; do
+    [[ $line == :[0-9]* ]] && continue
+    COMPREPLY+=("\${line%%$'\\t'*}")
+  done <<< "$out"
+  if [[ $directive == 0 && \${#COMPREPLY[@]} -eq 0 ]]; then
+    compopt -o default 2>/dev/null
+  fi
+}
+complete -F _rollcall rollcall
+`;
+
+const zsh = `#compdef rollcall
+# rollcall completion for zsh. Load it with: source <(rollcall completion zsh)
+_rollcall() {
+  local out line directive
+  local -a lines candidates
+  out=$(rollcall __complete "\${(@)words[2,CURRENT]}" 2>/dev/null) || return 1
+  lines=("\${(@f)out}")
+  directive=\${lines[-1]#:}
+  for line in "\${(@)lines[1,-2]}"; do
+    if [[ $line == *$'\\t'* ]]; then
+      candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+    else
+      candidates+=("\${line//:/\\\\:}")
+    fi
+  done
+  if (( \${#candidates} )); then
+    _describe 'rollcall' candidates
+  elif [[ $directive == 0 ]]; then
+    _files
+  fi
+}
+compdef _rollcall rollcall
+`;
+
+const fish = `# rollcall completion for fish. Load it with: rollcall completion fish | source
+function __rollcall_complete
+    set -l words (commandline -opc)
+    set -l typed (commandline -ct | string collect --allow-empty)
+    set -l lines (rollcall __complete $words[2..-1] "$typed" 2>/dev/null)
+    test (count $lines) -gt 0; or return
+    if test "$lines[-1]" = ':0' -a (count $lines) -eq 1
+        __fish_complete_path "$typed"
+        return
+    end
+    for line in $lines[1..-2]
+        echo $line
+    end
+end
+complete -c rollcall -f -a '(__rollcall_complete)'
+`;
+
+/** What a shell reads to complete \`rollcall\`; all of the knowledge is in \`rollcall __complete\`. */
+export const shellScripts: Readonly<Record<Shell, string>> = { bash, zsh, fish };

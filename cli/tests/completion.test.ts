@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestControlPlane, type TestControlPlane } from '../../tests/harness/control-plane.ts';
+import { findBinary } from '../up/binaries.ts';
+
+const cli = join(import.meta.dirname, '..');
+let plane: TestControlPlane;
+let directory: string;
+let env: NodeJS.ProcessEnv;
+
+/** As an installation has them: on PATH, under their names. */
+beforeAll(async () => {
+  plane = await startTestControlPlane();
+  directory = mkdtempSync(join(tmpdir(), 'rollcall-completion-'));
+  const bin = join(directory, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'rollcall'), `#!/bin/sh\nexec "${process.execPath}" "${cli}/main.ts" "$@"\n`);
+  chmodSync(join(bin, 'rollcall'), 0o755);
+  for (const name of ['kubectl-rollcall', 'kubectl_complete-rollcall']) {
+    symlinkSync(join(cli, 'bin', `${name}.ts`), join(bin, name));
+  }
+  symlinkSync(findBinary('kubectl'), join(bin, 'kubectl'));
+  const path = [bin, dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
+  env = { PATH: path, HOME: directory, KUBECONFIG: plane.plane.adminKubeconfigPath };
+  await plane.admin.create(resources.managedClusterSets, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedClusterSet',
+    metadata: { name: 'sites' },
+    spec: {},
+  } as KubeObject);
+});
+afterAll(async () => {
+  await plane[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function shell(script: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { env, cwd: directory });
+  return stdout;
+}
+
+const bashCompletes = (...words: string[]) =>
+  shell(`source <(rollcall completion bash)
+    COMP_WORDS=(rollcall ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
+    _rollcall; printf '%s\\n' "\${COMPREPLY[@]}"`);
+
+test('bash completes commands, kinds and the names on the hub', async () => {
+  expect(await bashCompletes('token', 'de')).toBe('delete\n');
+  expect(await bashCompletes('get', 'set')).toBe('sets\n');
+  expect(await bashCompletes('get', 'sets', 'si')).toBe('sites\n');
+  expect(await bashCompletes('get', 'sets', '--output=wi')).toBe('wide\n');
+});
+
+test('a hub that is away completes nothing, and ends well', async () => {
+  const { stdout } = await promisify(execFile)('rollcall', ['__complete', 'cordon', ''], {
+    env: { ...env, KUBECONFIG: join(directory, 'none') },
+    cwd: directory,
+  });
+  expect(stdout).toBe(':4\n');
+});
+
+test('the real kubectl runs the plugin and completes through it', async () => {
+  expect(await shell('kubectl rollcall version')).toBe(`${rollcallVersion}\n`);
+  expect(await shell('kubectl __complete rollcall get set 2>/dev/null')).toBe('sets\n:4\n');
+  expect(await shell('kubectl __complete rollcall get sets si 2>/dev/null')).toBe('sites\n:4\n');
+});
+
+test('no other shell', async () => {
+  const failure = await shell('rollcall completion tcsh').catch(
+    (error: { code: number; stderr: string }) => error,
+  );
+  expect(failure).toMatchObject({ code: 2, stderr: expect.stringContaining('bash, zsh, fish') });
+});

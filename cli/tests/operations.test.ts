@@ -1,0 +1,183 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { kubeconfigYaml } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { grant, startTestEmbeddedHub, type TestEmbeddedHub } from '../../tests/harness/embedded.ts';
+import { runCli, startCli } from './run-cli.ts';
+
+let hub: TestEmbeddedHub;
+let environment: Record<string, string>;
+const run = (...args: string[]) => runCli(args, { environment });
+const start = (...args: string[]) => startCli(args, { environment });
+
+beforeAll(async () => {
+  hub = await startTestEmbeddedHub();
+  const { stateDir } = hub.up;
+  // As `rollcall up` leaves it for people.
+  writeFileSync(join(stateDir, 'kubeconfig'), readFileSync(hub.up.plane.adminKubeconfigPath), {
+    mode: 0o600,
+  });
+  environment = { ROLLCALL_HOME: stateDir };
+  const token = await hub.createToken({ uses: 5 });
+  await hub.startAgent({ name: 'edge-1', token: token.text });
+  await hub.untilReady('edge-1');
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+test('a cluster is described: who, why, when, its timeline, and what to do', async () => {
+  const { code, stdout } = await run('describe', 'cluster', 'edge-1');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^Name: +edge-1$/m);
+  expect(stdout).toMatch(/^State: +ready \(Alive\) since /m);
+  expect(stdout).toMatch(/^ {2}By: +policy default\/valid-token \(generation 1\)$/m);
+  expect(stdout).toMatch(/^ {2}Token: +rollcall-join\/test-0$/m);
+  expect(stdout).toMatch(/^ {2}\S+Z approved +by policy default\/valid-token, PolicyApproved/m);
+  expect(stdout).toMatch(/^ {2}Ready +True +Alive/m);
+  expect(stdout).toMatch(/^ {2}- Nothing: the cluster is alive\.$/m);
+  const json = JSON.parse((await run('describe', 'clusters', 'edge-1', '-o', 'json')).stdout);
+  expect(json).toMatchObject({ standing: 'ready', decision: { by: { policy: 'default' } }, missing: [] });
+});
+
+test('what nobody knows, and kinds that are not described, are told apart', async () => {
+  const nobody = await run('describe', 'cluster', 'nobody');
+  expect(nobody).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"nobody"') });
+  const policy = await run('describe', 'policy', 'default');
+  expect(policy).toMatchObject({ code: 2, stderr: expect.stringContaining('only clusters and requests') });
+});
+
+test.each([
+  { kind: 'policies', want: /^NAME +RULES +READY +AGE\ndefault +1 +True/ },
+  { kind: 'sets', want: /^NAME +CLUSTERS +EMPTY +AGE\ndefault/ },
+])('$kind are listed', async ({ kind, want }) => {
+  expect((await run('get', kind)).stdout).toMatch(want);
+});
+
+test('a watch shows what is there and then what changes, in the same columns', async () => {
+  await using cli = start('get', 'policies', '--watch');
+  await cli.line(/^default +1 +True/);
+  const policy = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata: { name: 'later' },
+    spec: { rules: [] },
+  };
+  const resource = {
+    group: 'rollcall.dev',
+    version: 'v1alpha1',
+    plural: 'approvalpolicies',
+    kind: 'ApprovalPolicy',
+    namespaced: false,
+  };
+  await hub.up.admin.create(resource, policy);
+  await cli.line(/^later +0 +True/);
+  cli.child.kill('SIGINT');
+  const { code, stdout } = await cli.result;
+  expect(code).toBe(0);
+  expect(stdout.match(/^NAME/gm)).toHaveLength(1);
+});
+
+test('a watch of one name shows no other, and two names are refused', async () => {
+  await using cli = start('get', 'policies', 'default', '--watch', '-o', 'name');
+  await cli.line(/^approvalpolicy\.rollcall\.dev\/default$/);
+  cli.child.kill('SIGINT');
+  expect((await cli.result).stdout).toBe('approvalpolicy.rollcall.dev/default\n');
+  expect(await run('get', 'policies', 'a', 'b', '-w')).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('a cluster is cordoned and uncordoned, once each', async () => {
+  expect(await run('cordon', 'edge-1')).toMatchObject({ code: 0, stdout: 'cluster "edge-1" is cordoned\n' });
+  expect((await hub.cluster('edge-1'))?.spec?.unschedulable).toBe(true);
+  expect((await run('cordon', 'edge-1')).stdout).toBe('cluster "edge-1" is cordoned already\n');
+  expect((await run('uncordon', 'edge-1', '--dry-run')).stdout).toBe('');
+  expect((await run('uncordon', 'edge-1')).stdout).toBe('cluster "edge-1" is uncordoned\n');
+  expect(await run('cordon', 'nobody')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('"nobody"'),
+  });
+});
+
+test('a token is deleted only by who says so, and only together', async () => {
+  const unasked = await run('token', 'delete', 'test-0');
+  expect(unasked).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no terminal to ask at; give --yes'),
+  });
+  expect(unasked.stderr).toContain('of 5); clusters that asked with it stay');
+  const half = await run('token', 'delete', 'test-0', 'nobody', '--yes');
+  expect(half).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no token "nobody"') });
+  expect((await run('token', 'delete', 'test-0', '--yes')).stdout).toBe(
+    'token rollcall-join/test-0 is deleted\n',
+  );
+});
+
+test('the audit says who was let in by what, and filters that match nothing say so', async () => {
+  const { stdout } = await run('audit', '--token', 'test-0');
+  expect(stdout).toMatch(/^TIME +WHAT +ABOUT +BY +REASON/);
+  expect(stdout).toMatch(/token\.declared +rollcall-join\/test-0/);
+  expect(stdout).toMatch(/cluster\.approved +edge-1 +policy default\/valid-token/);
+  const nothing = await run('audit', '--person', 'nobody');
+  expect(nothing).toEqual({ code: 0, stdout: '', stderr: 'No decisions found.\n' });
+  const [first = ''] = (await run('audit', '--cluster', 'edge-1', '-o', 'json')).stdout.split('\n');
+  expect(JSON.parse(first)).toMatchObject({ about: 'edge-1', token: 'rollcall-join/test-0' });
+  expect(await run('audit', '--since', 'yesterday')).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('events that no filter lets through are said to be none', async () => {
+  const { code, stderr } = await run('events', '--type', 'unreachable');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: 'No events found.\n' });
+});
+
+test('the status of a hub that works is exit 0', async () => {
+  const { code, stdout } = await run('status');
+  expect(stdout).toMatch(/^Clusters: +1 ready$/m);
+  expect(stdout).toMatch(/^Fence: +in place$/m);
+  expect(stdout).toMatch(/^projector +1\/1 +0\.1\.0$/m);
+  expect(stdout).toMatch(/^Everything is as it should be\.$/m);
+  expect(code).toBe(0);
+  expect(await run('dead', 'list')).toEqual({ code: 0, stdout: '', stderr: 'No dead letters.\n' });
+});
+
+test('a service that is away and a fence that was taken down are told, and exit 1', async () => {
+  await hub.up.services.find(({ name }) => name === 'trust-keeper')?.stop();
+  const { code, stdout } = await run('status', '-o', 'json');
+  expect(JSON.parse(stdout).problems).toEqual(['trust-keeper does not answer']);
+  expect(code).toBe(1);
+  const binding = 'validatingadmissionpolicybindings';
+  const resource = {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    plural: binding,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    namespaced: false,
+  };
+  const taken = await hub.up.admin.get(resource, { name: 'rollcall-join' });
+  await hub.up.admin.delete(resource, 'rollcall-join');
+  const broken = await run('doctor');
+  expect(broken.stdout).toMatch(/finding +service trust-keeper: does not answer\n +→ /);
+  expect(broken.stdout).toMatch(
+    /finding +fence: ValidatingAdmissionPolicyBinding rollcall-join is missing\n +→ Apply deploy\/fence/,
+  );
+  expect(broken.stdout).toMatch(/ok +certificate 127\.0\.0\.1:\d+: ends in 8\d days/);
+  expect(broken.stdout).toMatch(/ok +clock NATS: the same as here/);
+  expect(broken.code).toBe(1);
+  if (taken) {
+    const { apiVersion, kind, spec } = taken;
+    await hub.up.admin.create(resource, { apiVersion, kind, metadata: { name: 'rollcall-join' }, spec });
+  }
+});
+
+test('the doctor says what a person may do, and looks at a member and an agent', async () => {
+  await grant(hub, 'victor', ['rollcall-viewer']);
+  const kubeconfig = join(hub.up.stateDir, 'victor.kubeconfig');
+  writeFileSync(kubeconfig, kubeconfigYaml(hub.up.plane.userAccess('victor')), { mode: 0o600 });
+  const findings = JSON.parse((await run('doctor', '--kubeconfig', kubeconfig, '-o', 'json')).stdout);
+  expect(findings).toContainEqual({
+    check: 'rights',
+    outcome: 'ok',
+    message: expect.stringMatching(/^"victor" may see clusters; not: approve and deny/),
+  });
+  const member = await run('doctor', '--member-kubeconfig', kubeconfig, '--agent-state-dir', hub.up.stateDir);
+  expect(member.stdout).toMatch(/finding +member-rights: .* answered 403/);
+  expect(member.stdout).toMatch(/finding +agent-state: .* has no state of an agent/);
+  expect(member.code).toBe(1);
+});

@@ -1,3 +1,3 @@
 #!/usr/bin/env node
 // `kubectl rollcall …`: kubectl finds a plugin by the name of its program.
-import '../main.ts';
+await import('../main.ts');

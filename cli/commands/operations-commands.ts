@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { AuditFlags } from '../audit/audit.ts';
+import type { ExportFlags } from '../context/export-context.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
 import type { DoctorFlags } from '../doctor/doctor.ts';
@@ -88,5 +89,16 @@ export function addOperationsCommands(program: Command): void {
     .action(async (flags: DeadFlags) => {
       const { listDead } = await import('../status/list-dead.ts');
       await listDead(flags);
+    });
+
+  const context = program.command('context').description('contexts of the `nats` command');
+  withBus(context.command('export'))
+    .description('write a read-only context, so that `nats sub` and others work on this hub')
+    .option('--name <name>', 'of the context', 'rollcall')
+    .option('--force', 'also over a context that somebody else made')
+    .option('--dry-run', 'say what would be written, and write nothing')
+    .action(async (flags: ExportFlags) => {
+      const { exportContext } = await import('../context/export-context.ts');
+      await exportContext(flags);
     });
 }

@@ -4,14 +4,17 @@ import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { type HubFlags, openHub } from '../hub-access.ts';
+import { say } from '../output.ts';
 import { stateFile } from '../state-directory.ts';
 import { readHubInfo } from '../token/hub-info.ts';
 import { parseCreds } from '../up/ops-connection.ts';
+import { readNatsContext, serversOf } from './nats-context.ts';
 
 export interface BusFlags extends HubFlags {
   readonly creds?: string;
   readonly server?: string;
   readonly caFile?: string;
+  readonly natsContext?: string;
 }
 
 export interface BusAccess {
@@ -68,22 +71,57 @@ async function installedAccess(flags: BusFlags): Promise<BusAccess> {
   }
 }
 
+/** A context of the `nats` command, from `--nats-context` or NATS_CONTEXT. */
+function contextAccess(name: string): BusAccess {
+  const { path, servers, creds, ca } = readNatsContext(name);
+  if (servers.length === 0 || creds === undefined || ca === undefined) {
+    throw new RollcallError(
+      'USAGE',
+      `context "${name}" needs url, creds and ca ("${path}"); \`rollcall context export\` writes one`,
+    );
+  }
+  return {
+    address: { servers, caPem: readText('--nats-context', ca) },
+    credentials: parseCreds(readText('--nats-context', creds)),
+  };
+}
+
+/** NATS_URL says where, and NATS_CREDS and NATS_CA how; what they do not say is the hub's own. */
+async function withEnvironment(access: () => Promise<BusAccess>): Promise<BusAccess> {
+  const { NATS_URL: url, NATS_CREDS: creds, NATS_CA: ca } = process.env;
+  if (!url) return access();
+  const servers = serversOf(url);
+  say(`bus: ${servers.join(', ')} (NATS_URL)`);
+  const known = creds && ca ? undefined : await access();
+  return {
+    address: { servers, caPem: ca ? readText('NATS_CA', ca) : (known?.address.caPem ?? '') },
+    credentials: creds
+      ? parseCreds(readText('NATS_CREDS', creds))
+      : (known?.credentials ?? { jwt: '', seed: '' }),
+  };
+}
+
 /**
- * Where the bus is and who we are there: the flags, the embedded hub of this directory, or the hub of the kubeconfig.
+ * Where the bus is and who we are there: the flags; a context of the `nats` command; NATS_URL; the embedded hub of this
+ * directory; or the hub of the kubeconfig.
  * @throws RollcallError USAGE, HUB_MISSING, NOT_FOUND; KubeApiError
  */
 export async function busAccess(flags: BusFlags): Promise<BusAccess> {
   const { creds, server, caFile } = flags;
   if (server === undefined && caFile === undefined) {
-    const embedded = embeddedAccess(flags);
-    if (!embedded) return installedAccess(flags);
-    return creds === undefined
-      ? embedded
-      : { ...embedded, credentials: parseCreds(readText('--creds', creds)) };
+    const context = flags.natsContext ?? (namesAnotherHub(flags) ? undefined : process.env['NATS_CONTEXT']);
+    if (context) return contextAccess(context);
+    return withEnvironment(async () => {
+      const embedded = embeddedAccess(flags);
+      if (!embedded) return installedAccess(flags);
+      return creds === undefined
+        ? embedded
+        : { ...embedded, credentials: parseCreds(readText('--creds', creds)) };
+    });
   }
   if (server === undefined || caFile === undefined || creds === undefined) {
     throw new RollcallError('USAGE', '--server, --ca-file and --creds go together');
   }
-  const address = { servers: server.split(','), caPem: readText('--ca-file', caFile) };
+  const address = { servers: serversOf(server), caPem: readText('--ca-file', caFile) };
   return { address, credentials: parseCreds(readText('--creds', creds)) };
 }

@@ -120,7 +120,9 @@ export function hearPeople(parts: PeopleParts): Listening {
       const object = requests.get(name);
       const wish = object && readPersonDecision(object);
       if (!wish) return;
-      await act(name, (record) => decidePersonDecision({ record, wish, heartbeat, nowMs: parts.nowMs() }));
+      const decide = (record: ClusterRecord) =>
+        decidePersonDecision({ record, wish, heartbeat, nowMs: parts.nowMs() });
+      if (await act(name, decide)) requestLooks.wake(name);
     },
   });
   const clusterLooks = createReconciler({

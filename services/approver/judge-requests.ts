@@ -1,6 +1,6 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
-import { clusterRecord, type EventDraft, held, tokenRecord } from '@rollcall/shared/events';
+import { clusterRecord, type EventDraft, held, revoked, tokenRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import {
   type GatheredJudgement,
@@ -36,6 +36,8 @@ export async function judgeRequest(parts: JudgeParts, clusterId: string, trace: 
       { clusterId, reason: decision.reason, correlation: trace.correlation },
       `request ${decision.definition.type}`,
     );
+    // The end of the decision before this one was still due; now the request itself.
+    if (decision.definition === revoked) continue;
     // A policy that came between reading them and this event has looked for held requests before it was one: judge again.
     if (decision.definition !== held) return;
     if (versionsOf(await readPolicies(parts.log)) === versionsOf(context.policies)) return;

@@ -14,6 +14,7 @@ import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest } from './cluster-section.ts';
+import { decideRevocation } from './settle-clusters.ts';
 
 /** `spec.decision` of a ClusterRegistrationRequest, with what makes it countable. */
 export interface PersonDecision {
@@ -90,10 +91,12 @@ export const objections: readonly Objection[] = [
   isSoAlready,
 ];
 
-/** What follows from a person's decision; nothing where any objection holds. */
+/** What follows from a person's decision; nothing where any objection holds. A `revoked` that is still due comes first, and alone. */
 export function decidePersonDecision(context: PersonDecisionContext): EventDraft[] {
   const { record, wish, heartbeat, nowMs } = context;
   const { identity, decision: previous } = record;
+  const due = decideRevocation(record);
+  if (due.length > 0) return due;
   if (
     !identity ||
     objections.some((objects) => objects({ identity, previous, wish, last: record.lastOf.approver }))

@@ -19,6 +19,7 @@ import {
   sectionAfter,
 } from './cluster-section.ts';
 import type { PolicyRule } from './policy-problem.ts';
+import { decideRevocation } from './settle-clusters.ts';
 
 /** A rule whose expression gave true, in the order of policy names and of the rules within them. */
 export interface RuleMatch {
@@ -214,10 +215,15 @@ function givenTo(
   };
 }
 
-/** Judges the request that stands in the record; a request that is held already is held again only for another reason. */
+/**
+ * Judges the request that stands in the record; a request that is held already is held again only for another reason.
+ * A `revoked` that is still due comes first, and alone: it is found by its decision being the newest one.
+ */
 export function decideRequest(context: JudgementContext): EventDraft[] {
   const { record, outcome, heartbeat, nowMs } = context;
   const { identity, decision: previous } = record;
+  const due = decideRevocation(record);
+  if (due.length > 0) return due;
   const judgement = identity && judge({ identity, previous, outcome });
   if (!judgement) return [];
   const { gives, ...what } = judgement;

@@ -4,7 +4,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { type Consumption, consumeEvents, decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError } from '@rollcall/shared/errors';
 import { approved, draft, type StoredEvent, tokenRecord, tokenUsed } from '@rollcall/shared/events';
-import type { LogFields, Logger } from '@rollcall/shared/service';
+import { createMetrics, type LogFields, type Logger, type Metrics } from '@rollcall/shared/service';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { aDecision } from '../harness/events.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';

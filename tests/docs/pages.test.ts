@@ -56,17 +56,20 @@ describe.each(pagesInOrder)('%s', (page) => {
   });
 
   const named = toRun.map(({ script }) => ({ command: firstLine(script), script }));
-  for (const { command, script } of named) {
-    test(command, async () => {
-      const expectation = expected[command] ?? { prints: [] };
-      const shell = await follow(reader.start(script, exports), expectation);
-      if (shell) running.push({ shell, printsLater: expectation.printsLater ?? [] });
-    });
-  }
+  test.each(named)('$command', async ({ command, script }) => {
+    const expectation = expected[command] ?? { prints: [] };
+    const followed = await follow(reader.start(script, exports), expectation);
+    expect(followed.problem).toBeUndefined();
+    if (followed.running)
+      running.push({ shell: followed.running, printsLater: expectation.printsLater ?? [] });
+  });
 
   test('what goes on has printed what follows', async () => {
     for (const { shell, printsLater } of running) {
-      for (const pattern of printsLater) await shell.untilPrinted(pattern);
+      for (const pattern of printsLater) {
+        await shell.untilPrinted(pattern);
+        expect(shell.output()).toMatch(pattern);
+      }
     }
   });
 });

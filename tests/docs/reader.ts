@@ -14,8 +14,8 @@ export interface Expectation {
   readonly staysRunning?: boolean;
   /** What it must have printed after the blocks that follow. */
   readonly printsLater?: readonly RegExp[];
-  /** The exit code of a command that is meant to fail; 0 where it is not said. */
-  readonly exits?: number;
+  /** The exit code of a command that is meant to fail, or all that it may have; 0 where it is not said. */
+  readonly exits?: number | readonly number[];
 }
 
 export const firstLine = (script: string): string => script.split('\n', 1)[0] ?? '';
@@ -68,16 +68,24 @@ export async function startReader(name: string): Promise<Reader> {
   };
 }
 
-/** Runs a block and checks what it prints. @returns the shell, where it goes on until Ctrl-C */
-export async function follow(shell: RunningShell, expected: Expectation): Promise<RunningShell | undefined> {
-  if (expected.staysRunning) {
-    for (const pattern of expected.prints) await shell.untilPrinted(pattern);
-    return shell;
+/** How a block did. */
+export interface Followed {
+  /** What is not as expected, with all of its output; undefined where all is. */
+  readonly problem: string | undefined;
+  /** Where it goes on until Ctrl-C. */
+  readonly running: RunningShell | undefined;
+}
+
+/** Waits until a block has done what it must, or has ended without. */
+export async function follow(shell: RunningShell, expected: Expectation): Promise<Followed> {
+  const { prints, staysRunning = false, exits = 0 } = expected;
+  if (staysRunning) {
+    for (const pattern of prints) await shell.untilPrinted(pattern);
+    return { problem: undefined, running: shell };
   }
   const code = await shell.ended;
-  const missing = expected.prints.filter((pattern) => !pattern.test(shell.output()));
-  if (code !== (expected.exits ?? 0) || missing.length > 0) {
-    throw new Error(`ended with ${code}, did not print ${missing.join(', ') || 'nothing'}:\n${shell.output()}`);
-  }
-  return undefined;
+  const missing = prints.filter((pattern) => !pattern.test(shell.output()));
+  const isFine = missing.length === 0 && code !== null && [exits].flat().includes(code);
+  const problem = `ended with ${code}, did not print [${missing.join(', ')}]:\n${shell.output()}`;
+  return { problem: isFine ? undefined : problem, running: undefined };
 }

@@ -55,7 +55,9 @@ const notRun: Readonly<Record<string, string>> = {
 
 const blocks = shellBlocks(readDocument('README.md'));
 const toRun = blocks.filter((block) => block.notRun === undefined);
-const exports = toRun.flatMap(({ script }) => script.split('\n')).filter((line) => line.startsWith('export '));
+const exports = toRun
+  .flatMap(({ script }) => script.split('\n'))
+  .filter((line) => line.startsWith('export '));
 
 let reader: Reader;
 let member: ControlPlane;
@@ -86,8 +88,9 @@ test('every block of the README is expected here, and nothing else is', () => {
 const named = toRun.map(({ script }) => ({ command: firstLine(script), script }));
 test.each(named)('$command', async ({ command, script }) => {
   const expectation: Expectation = expected[command] ?? { prints: [] };
-  const shell = await follow(reader.start(script, exports), expectation);
-  if (shell) running.push({ shell, printsLater: expectation.printsLater ?? [] });
+  const followed = await follow(reader.start(script, exports), expectation);
+  expect(followed.problem).toBeUndefined();
+  if (followed.running) running.push({ shell: followed.running, printsLater: expectation.printsLater ?? [] });
 });
 
 test('what follows events has shown them', async () => {

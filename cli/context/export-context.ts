@@ -1,0 +1,75 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { RollcallError } from '@rollcall/shared/errors';
+import { busAccess, type BusFlags } from '../events/bus-access.ts';
+import { configDirectory, contextPath } from '../events/nats-context.ts';
+import { printResult, say } from '../output.ts';
+import { printableJson } from '../printable.ts';
+import { withProgress } from '../progress.ts';
+import { credsText } from './creds-text.ts';
+
+export interface ExportFlags extends BusFlags {
+  readonly name: string;
+  readonly force?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const mark = 'written by rollcall context export';
+
+/** Whole or not at all, and never readable by others: credentials are in it. */
+function writeClosed(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const beside = `${path}.${process.pid}.new`;
+  writeFileSync(beside, text, { mode: 0o600 });
+  chmodSync(beside, 0o600);
+  renameSync(beside, path);
+}
+
+function isOurs(path: string): boolean {
+  return readFileSync(path, 'utf8').includes(mark);
+}
+
+/**
+ * `rollcall context export`: a read-only context of the `nats` command, with copies of the credentials and of the hub's CA. The
+ * context that is selected there stays selected.
+ * @throws RollcallError USAGE for a name that is none, or a context of that name which somebody else made; HUB_MISSING …
+ */
+export async function exportContext(flags: ExportFlags): Promise<void> {
+  const path = contextPath(flags.name);
+  if (existsSync(path) && !flags.force && !isOurs(path)) {
+    throw new RollcallError(
+      'USAGE',
+      `"${path}" is there already and not from here; give another --name, or --force`,
+    );
+  }
+  const { address, credentials } = await withProgress('reading the hub', busAccess(flags));
+  const kept = join(configDirectory(), 'rollcall', flags.name);
+  const files = { creds: join(kept, 'ops.creds'), ca: join(kept, 'ca.pem') };
+  const context = {
+    description: `Rollcall hub, read-only; ${mark}`,
+    url: address.servers.map((server) => `nats://${server}`).join(','),
+    ...files,
+    // The only inboxes that these credentials may listen on.
+    inbox_prefix: '_INBOX_ops',
+    tls_first: true,
+  };
+  if (flags.dryRun) say('a context like this would be written (dry run)');
+  else {
+    writeClosed(files.creds, credsText(credentials));
+    writeClosed(files.ca, address.caPem);
+    writeClosed(path, `${printableJson(context, 2)}\n`);
+    say(`context "${flags.name}" is written; with the nats command:`);
+    for (const line of natsLines(flags.name)) say(`  ${line}`);
+  }
+  printResult(path);
+}
+
+/** What these rights allow; tried with the real command (docs/watching.md). */
+function natsLines(name: string): string[] {
+  return [
+    `nats --context ${name} sub 'rollcall.events.>'`,
+    `nats --context ${name} sub 'rollcall.live.*'`,
+    `nats --context ${name} micro ls`,
+    `nats --context ${name} stream info EVENTS`,
+  ];
+}

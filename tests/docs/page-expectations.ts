@@ -1,0 +1,94 @@
+import type { Expectation } from './reader.ts';
+
+/** Every document with commands, in the order in which they are run: the first starts the hub, the last stops it. */
+export const pagesInOrder: readonly string[] = [
+  'docs/getting-started.md',
+  'docs/policy-guide.md',
+  'docs/troubleshooting.md',
+  'docs/coming-from/clusternet.md',
+  'docs/coming-from/karmada.md',
+  'docs/coming-from/ocm.md',
+  'docs/coming-from/fleet.md',
+  'docs/operations.md',
+];
+
+/** What no test here can run, by page: the first line of the block, and the reason that stands above it. */
+export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'docs/policy-guide.md': {
+    'rollcall policy explain edge-1': 'needs a hub with requests; cli/tests/policy.test.ts runs it',
+    'rollcall policy try policies.yaml --since 30d':
+      'needs a hub with requests; cli/tests/policy.test.ts runs it',
+  },
+};
+
+const kubectl = 'kubectl --kubeconfig .rollcall/kubeconfig';
+const member = (name: string) => `--member-kubeconfig .rollcall/kubeconfig --client-id ${name}`;
+
+/** `doctor` and `status` end with 1 where they find something, an agent that was stopped for example. */
+const foundOrNot = [0, 1];
+
+/** By page and by the first line of a block. */
+export const pageExpectations: Readonly<Record<string, Readonly<Record<string, Expectation>>>> = {
+  'docs/getting-started.md': {
+    'npm start': { prints: [/local +True +True/, /Ctrl-C stops it/], staysRunning: true },
+    'export PATH="$PWD/node_modules/.bin:$PATH"': {
+      prints: [/local +True +True/, /registrar +1\/1/],
+      exits: foundOrNot,
+    },
+    'rollcall token create --cluster-name shop-1 --ttl 1h --print-register-command > shop-1.sh': {
+      prints: [/good for one cluster named "shop-1"/, /rollcall-join +token-\S+ +1 +0 /],
+    },
+    [`$(cat shop-1.sh) ${member('shop-1')}`]: {
+      prints: [/admitted as "shop-1"/, /cluster "shop-1" is Ready/],
+      staysRunning: true,
+    },
+    "cat > shops.yaml <<'EOF'": {
+      prints: [/shops\.yaml: policies 1, rules 1: good/, /shops created/, /condition met/],
+    },
+    'rollcall token create --cluster-name shop-2 --print-register-command > shop-2.sh': {
+      prints: [/waiting \(PolicyHeld\): rule "new-shop" of policy "shops" holds/, /rollcall approve shop-2/],
+      staysRunning: true,
+      printsLater: [/cluster "shop-2" is Ready/],
+    },
+    'rollcall get requests': {
+      prints: [
+        /shop-2 +shop-2 +Held +PolicyHeld/,
+        /default +valid-token +Approve +true/,
+        /→ +shops +new-shop +Hold +true +request\.clusterName="shop-2"/,
+      ],
+    },
+    'rollcall approve shop-2 --reason "opens on Monday"': {
+      prints: [/cluster "shop-2" is approved/, /condition met/, /Verdict: +approved/, /By: +rollcall-admin/],
+    },
+    'rollcall events --cluster shop-2': {
+      prints: [/cluster\.held/, /by rollcall-admin, PersonApproved: .*opens on Monday/, /cluster\.joined/],
+    },
+    'rollcall events --follow': {
+      prints: [],
+      staysRunning: true,
+      printsLater: [/cluster\.refused +shop-33/, /cluster\.joined +shop-3 /],
+    },
+    "cat > shops-changed.yaml <<'EOF'": {
+      prints: [/shop-2 +\S+ +held +approved +default\/valid-token/, /decided differently: 1\n/],
+    },
+    [`${kubectl} apply -f shops-changed.yaml`]: { prints: [/shops configured/, /condition met/] },
+    'rollcall token create --cluster-name shop-3 --print-register-command > shop-3.sh': {
+      prints: [/named "shop-3", not "shop-33"/, /code: TOKEN_NAME_MISMATCH/],
+      exits: 3,
+    },
+    'rollcall describe cluster shop-33': {
+      prints: [/Refused: +TOKEN_NAME_MISMATCH/, /shop-3 +shop-33 +Failed +TokenNameMismatch/],
+    },
+    [`$(cat shop-3.sh) ${member('shop-3')} --dry-run`]: {
+      prints: [/ok hub-ca/, /the cluster can be registered \(dry run\)/],
+    },
+    'rollcall doctor --agent-state-dir .rollcall-agent/*/shop-3': {
+      prints: [/agent-state: .*not let in yet/],
+      exits: 1,
+    },
+    [`$(cat shop-3.sh) ${member('shop-3')}`]: {
+      prints: [/cluster "shop-3" is Ready/],
+      staysRunning: true,
+    },
+  },
+};

@@ -11,9 +11,21 @@ import {
   nameTaken,
   revoked,
 } from '@rollcall/shared/events';
+import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
+import { decidePersonDecision } from './person-decision.ts';
+import { decideRequest } from './policy-verdict.ts';
 import { decideNameRelease, decideRevocation } from './settle-clusters.ts';
-import { aDecision, anIdentity, aRecord, clusterId, stored } from './tests/builders.ts';
+import {
+  aDecision,
+  anIdentity,
+  aRecord,
+  aRequest,
+  clusterId,
+  heartbeat,
+  nowMs,
+  stored,
+} from './tests/builders.ts';
 
 const decidedAtMs = 1000;
 const now = [{ key: 'K0', atMs: decidedAtMs }];
@@ -33,6 +45,29 @@ test.each([
   const events = decideRevocation(aRecord(anIdentity(), { definition, section }));
   expect(events.map((event) => event.definition.type)).toEqual(want === undefined ? [] : [want]);
   for (const event of events) expect(event.section).toEqual(section);
+});
+
+test('no other decision comes before a revocation that is due: it is found by its decision being the newest', () => {
+  const section = aDecision({ verdict: 'denied', decidedAtMs, revokedKeys: now });
+  const record = aRecord(anIdentity(), { definition: denied, section });
+  const wish = {
+    verdict: 'Approve',
+    keyFingerprint: keyFingerprint('K1'),
+    by: 'anna',
+    reason: undefined,
+    digest: 'd9',
+    shown: { epoch: 1, sequence: 1_000_000 },
+  } as const;
+  const byPerson = decidePersonDecision({ record, wish, heartbeat, nowMs });
+  const outcome = { kind: 'evaluated', matches: [], failures: [] } as const;
+  const asksAgain = aRecord(anIdentity({ request: aRequest({ id: 'later', key: 'K9' }) }), {
+    definition: denied,
+    section,
+  });
+  const byPolicy = decideRequest({ record: asksAgain, outcome, heartbeat, nowMs });
+  for (const drafts of [byPerson, byPolicy]) {
+    expect(drafts.map(({ definition }) => definition.type)).toEqual(['revoked']);
+  }
 });
 
 const aggregate = { kind: 'name', id: 'alpha' } as const;

@@ -188,7 +188,7 @@ async function work(
   });
   return {
     stats: () => ({
-      ...Object.fromEntries(livenessStates.map((state) => [state, engine.countOf(state)])),
+      ...Object.fromEntries(livenessStates.map((state) => [`clusters.${state}`, engine.countOf(state)])),
       beats: receiver.counts.taken,
       storm: engine.inStorm ? 1 : 0,
     }),

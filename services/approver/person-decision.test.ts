@@ -26,8 +26,13 @@ test.each([
   { name: 'approve what nobody has judged yet', before: undefined, wish: wish(), want: 'approved' },
   { name: 'deny what is approved', before: approvedBefore, wish: deny, want: 'denied' },
   { name: 'approve what was denied', before: deniedBefore, wish: wish(), want: 'approved' },
-  { name: 'approve what is approved', before: approvedBefore, wish: wish(), want: undefined },
-  { name: 'deny what is denied', before: deniedBefore, wish: deny, want: undefined },
+  {
+    name: 'approve what is approved: noted, so that it counts once',
+    before: approvedBefore,
+    wish: wish(),
+    want: 'changed',
+  },
+  { name: 'deny what is denied: noted', before: deniedBefore, wish: deny, want: 'changed' },
   {
     name: 'a decision about another key',
     before: heldBefore,
@@ -71,7 +76,16 @@ test.each([
   expect(more).toEqual([]);
   if (!event) return;
   expect(event.by).toEqual({ person: 'anna' });
-  expect(event.section).toMatchObject({ verdict: want, actedOn: decision.digest });
+  const verdict = decision.verdict === 'Approve' ? 'approved' : 'denied';
+  expect(event.section).toMatchObject({ verdict, actedOn: decision.digest });
+});
+
+test('an approval that was so already does not undo what a person takes back later', () => {
+  const history = new History().identity(anIdentity({ state: 'admitted', admittedKey: 'K1' }));
+  history.apply(decidePersonDecision({ record: history.record, wish: wish(), heartbeat, nowMs }));
+  const again = wish({ digest: 'another object, the same words' });
+  history.apply(decidePersonDecision({ record: history.record, wish: again, heartbeat, nowMs }));
+  expect(decidePersonDecision({ record: history.record, wish: again, heartbeat, nowMs })).toEqual([]);
 });
 
 test('a cluster that left cannot be approved', () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   approved,
+  changed,
   type ClusterRecord,
   type Decision,
   denied,
@@ -77,9 +78,15 @@ const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || i
 const isLeaving: Objection = ({ identity, previous }) =>
   previous?.verdict === 'leaving' && isAboutRequest(previous, identity);
 const isBanned: Objection = ({ previous }) => previous?.verdict === 'banned';
-const isSoAlready: Objection = ({ identity, previous, wish }) =>
-  isAboutRequest(previous, identity) &&
-  previous.verdict === (wish.verdict === 'Approve' ? 'approved' : 'denied');
+
+/** The decision that says the same already. */
+function saysSoAlready(
+  { identity, previous }: Pick<Question, 'identity' | 'previous'>,
+  wish: PersonDecision,
+): Decision | undefined {
+  const verdict = wish.verdict === 'Approve' ? 'approved' : 'denied';
+  return isAboutRequest(previous, identity) && previous.verdict === verdict ? previous : undefined;
+}
 
 export const objections: readonly Objection[] = [
   isAboutAnotherKey,
@@ -88,7 +95,6 @@ export const objections: readonly Objection[] = [
   hasNoRequest,
   isLeaving,
   isBanned,
-  isSoAlready,
 ];
 
 /** What follows from a person's decision; nothing where any objection holds. A `revoked` that is still due comes first, and alone. */
@@ -103,6 +109,13 @@ export function decidePersonDecision(context: PersonDecisionContext): EventDraft
   )
     return [];
   const by = { person: wish.by };
+  const same = saysSoAlready({ identity, previous }, wish);
+  if (same) {
+    // Noted, because it stands in the object for good: unnoted it would undo, one day, what came after it.
+    const message = `${wish.by} decides what is so already`;
+    const section = { ...same, actedOn: wish.digest };
+    return [draft(changed, record, { by, reason: 'DecisionNoted', message, section })];
+  }
   const base = { identity, previous, heartbeat, nowMs };
   const says = wish.reason ? `: ${wish.reason}` : '';
   if (wish.verdict === 'Approve') {

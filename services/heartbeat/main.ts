@@ -188,7 +188,11 @@ async function work(
   });
   return {
     stats: () => ({
-      ...Object.fromEntries(livenessStates.map((state) => [`clusters.${state}`, engine.countOf(state)])),
+      clustersNeverSeen: engine.countOf('neverSeen'),
+      clustersReady: engine.countOf('ready'),
+      clustersSuspect: engine.countOf('suspect'),
+      clustersUnreachable: engine.countOf('unreachable'),
+      clustersStopped: engine.countOf('stopped'),
       beats: receiver.counts.taken,
       storm: engine.inStorm ? 1 : 0,
     }),

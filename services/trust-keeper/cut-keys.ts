@@ -5,6 +5,7 @@ import {
   clusterRecord,
   type ClusterRecord,
   cut,
+  type Decision,
   draft,
   isNewer,
   type StoredEvent,
@@ -32,11 +33,11 @@ export function keysToCut(
   record: Pick<ClusterRecord, 'lastOf' | 'decision'>,
   event: Pick<StoredEvent, 'epoch' | 'sequence'>,
   valid: { nowMs: number; longestLifeMs: number },
-): string[] {
+): Decision['revokedKeys'] {
   const told = record.lastOf['trust-keeper'];
   if (told && isNewer(told, event)) return [];
   const taken = record.decision?.revokedKeys ?? [];
-  return taken.filter(({ atMs }) => atMs + valid.longestLifeMs >= valid.nowMs).map(({ key }) => key);
+  return taken.filter(({ atMs }) => atMs + valid.longestLifeMs >= valid.nowMs);
 }
 
 /** Rounds of looking and kicking; a kicked client may be back in a moment, on a new connection. */
@@ -63,9 +64,14 @@ async function endConnections(world: CutWorld, key: string): Promise<void> {
   }
 }
 
+function nameOf({ key, atMs }: Decision['revokedKeys'][number]): string {
+  return `${key} ${atMs}`;
+}
+
 /** Brings about what a `revoked` says, and tells it once it was seen to be so. */
 export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void> {
   const aggregate = { kind: event.kind, id: event.id };
+  // By key and time: a key that was let in again and taken back once more has to be cut once more.
   const done = new Set<string>();
   await decideAndAppend(
     world.log,
@@ -74,18 +80,19 @@ export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void
         const record = clusterRecord(await world.log.read(aggregate));
         const nowMs = world.nowMs();
         const keys = keysToCut(record, event, { nowMs, longestLifeMs: world.longestLifeMs });
-        const open = keys.filter((key) => !done.has(key));
+        const open = keys.filter((taken) => !done.has(nameOf(taken)));
         if (open.length > 0) {
           await world.keepClaims();
-          await Promise.all(open.map((key) => endConnections(world, key)));
-          for (const key of open) done.add(key);
+          await Promise.all(open.map(({ key }) => endConnections(world, key)));
+          for (const taken of open) done.add(nameOf(taken));
         }
         return { record, keys, nowMs: world.nowMs() };
       },
       decide({ record, keys, nowMs }) {
-        const key = keys.at(-1);
-        if (key === undefined) return [];
-        const message = `the servers refuse ${keys.map(keyFingerprint).join(', ')} and have no connection of it`;
+        const last = keys.at(-1);
+        if (last === undefined) return [];
+        const { key } = last;
+        const message = `the servers refuse ${keys.map((taken) => keyFingerprint(taken.key)).join(', ')} and have no connection of it`;
         const what = {
           by: { service: 'trust-keeper' },
           reason: 'Cut',

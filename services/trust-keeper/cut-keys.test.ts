@@ -68,6 +68,6 @@ test.each([
     revokedKeys: keys,
   };
   const lastOf = cutAt ? { 'trust-keeper': told(cutAt) } : {};
-  const keys = keysToCut({ decision, lastOf }, event, { nowMs, longestLifeMs });
-  expect(keys.map(({ key }) => key)).toEqual(want);
+  const toCut = keysToCut({ decision, lastOf }, event, { nowMs, longestLifeMs });
+  expect(toCut.map(({ key }) => key)).toEqual(want);
 });

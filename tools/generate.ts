@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cliDocs } from './generate-cli-docs.ts';
 import { crdFiles } from './generate-crds.ts';
 import { errorCodesDoc } from './generate-error-codes.ts';
 import { eventDocs } from './generate-event-docs.ts';
@@ -26,6 +27,7 @@ const generators: readonly (() => Generated)[] = [
   metricDocs,
   errorCodesDoc,
   resourceDocs,
+  cliDocs,
 ];
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..');

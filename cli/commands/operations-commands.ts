@@ -6,6 +6,7 @@ import type { DescribeFlags } from '../describe/describe-cluster.ts';
 import type { DoctorFlags } from '../doctor/doctor.ts';
 import type { DeadFlags } from '../status/list-dead.ts';
 import type { StatusFlags } from '../status/show-status.ts';
+import type { TopFlags } from '../top/top.ts';
 import { collect, outputOption, withBus, withHub, withMember } from './common-flags.ts';
 
 const auditExamples = `
@@ -60,6 +61,14 @@ export function addOperationsCommands(program: Command): void {
     .action(async (flags: AuditFlags) => {
       const { audit } = await import('../audit/audit.ts');
       await audit(flags);
+    });
+
+  withBus(program.command('top'))
+    .description('watch the fleet: clusters by state, joins, who waits, lag, beats and events a second')
+    .option('--once', 'print one frame, for scripts')
+    .action(async (flags: TopFlags) => {
+      const { top } = await import('../top/top.ts');
+      await top(flags);
     });
 
   withBus(program.command('status'))

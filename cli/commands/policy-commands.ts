@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { ExplainFlags } from '../policy/explain-policy.ts';
 import type { TryFlags } from '../policy/try-policy.ts';
-import { withHub } from './common-flags.ts';
+import { withBus } from './common-flags.ts';
 
 const examples = `
 Examples:
@@ -10,11 +10,9 @@ Examples:
   rollcall policy try policies.yaml --since 30d        what would have been decided differently`;
 
 function withHistoryFlags(command: Command): Command {
-  return withHub(command)
-    .option('--creds <file>', 'bus credentials (default: .rollcall/ops.creds, else Secret rollcall-ops)')
-    .option('--server <host:port>', 'address of the hub, with --creds and --ca-file')
-    .option('--ca-file <file>', "the hub's CA certificate (PEM)")
-    .addOption(new Option('-o, --output <format>', 'how to show it').choices(['text', 'json']));
+  return withBus(command).addOption(
+    new Option('-o, --output <format>', 'how to show it').choices(['text', 'json']),
+  );
 }
 
 export function addPolicyCommands(program: Command): void {

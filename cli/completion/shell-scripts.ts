@@ -27,6 +27,7 @@ _rollcall() {
   lines=("\${(@f)out}")
   directive=\${lines[-1]#:}
   for line in "\${(@)lines[1,-2]}"; do
+    [[ -z $line ]] && continue
     if [[ $line == *$'\\t'* ]]; then
       candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
     else
@@ -45,8 +46,9 @@ compdef _rollcall rollcall
 const fish = `# rollcall completion for fish. Load it with: rollcall completion fish | source
 function __rollcall_complete
     set -l words (commandline -opc)
+    set -e words[1]
     set -l typed (commandline -ct | string collect --allow-empty)
-    set -l lines (rollcall __complete $words[2..-1] "$typed" 2>/dev/null)
+    set -l lines (rollcall __complete $words "$typed" 2>/dev/null)
     test (count $lines) -gt 0; or return
     if test "$lines[-1]" = ':0' -a (count $lines) -eq 1
         __fish_complete_path "$typed"

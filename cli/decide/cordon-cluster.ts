@@ -1,11 +1,18 @@
-import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
+import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
 
 export interface CordonFlags extends HubFlags {
   readonly dryRun?: boolean;
+}
+
+type Cluster = ManagedCluster & { metadata: object };
+
+function readCluster(client: KubeClient, name: string): Promise<Cluster | undefined> {
+  return client.get<Cluster>(resources.managedClusters, { name });
 }
 
 /**
@@ -22,21 +29,16 @@ export async function cordonCluster(
   const unschedulable = verb === 'cordon';
   try {
     sayHub(client);
-    const cluster = await client.get<ManagedCluster & { metadata: object }>(resources.managedClusters, {
-      name,
-    });
+    const cluster = await withProgress('reading the cluster', readCluster(client, name));
     if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
     if ((cluster.spec?.unschedulable ?? false) === unschedulable) {
       printResult(`cluster "${name}" is ${verb}ed already`);
       return;
     }
     const dryRun = flags.dryRun ?? false;
-    await client.mergePatch(
-      resources.managedClusters,
-      name,
-      { spec: { unschedulable } },
-      { dryRun, strict: true },
-    );
+    const patch = { spec: { unschedulable } };
+    const writing = client.mergePatch(resources.managedClusters, name, patch, { dryRun, strict: true });
+    await withProgress('writing the cluster', writing);
     if (dryRun) say('you may do this (dry run; nothing was changed)');
     else printResult(`cluster "${name}" is ${verb}ed`);
   } finally {

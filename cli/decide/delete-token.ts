@@ -5,6 +5,7 @@ import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { exitCodes } from '../exit-code.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
 
 export interface DeleteTokenFlags extends HubFlags {
   readonly namespace: string;
@@ -53,7 +54,8 @@ export async function deleteTokens(names: readonly string[], flags: DeleteTokenF
   const { namespace, dryRun = false } = flags;
   try {
     sayHub(client);
-    const tokens = await Promise.all(names.map((name) => readToken(client, name, namespace)));
+    const reading = Promise.all(names.map((name) => readToken(client, name, namespace)));
+    const tokens = await withProgress('reading the tokens', reading);
     for (const token of tokens) say(`token ${namespace}/${token.metadata.name}: ${whatItMeans(token)}`);
     if (
       !flags.yes &&

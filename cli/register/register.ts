@@ -121,7 +121,9 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
   if (known) {
     say(`[preflight] registered already as "${known.clusterName}"; going on with the keys in ${store.place}`);
   }
-  const own = known || hubId === undefined ? undefined : await nameAsHubsOwn(client, { hubId, clusterId });
+  // A client id makes it another cluster than the hub's own, one that a person predefined for example.
+  const mayBeOwn = !known && flags.clientId === undefined;
+  const own = mayBeOwn && hubId !== undefined ? await nameAsHubsOwn(client, { hubId, clusterId }) : undefined;
   if (own !== undefined) {
     printResult(
       `the member is the hub's own cluster and is registered already, as "${own}"; there is nothing to do`,

@@ -35,7 +35,25 @@ export interface HubStatus {
 /** Above this, people see an old picture; a burst of joins stays below. */
 const tolerableLagSeconds = 10;
 
-const clusterStates = ['ready', 'suspect', 'unreachable', 'stopped', 'neverSeen'] as const;
+/** By what the heartbeat service calls the figure. */
+const clusterStates = {
+  ready: 'clustersReady',
+  suspect: 'clustersSuspect',
+  unreachable: 'clustersUnreachable',
+  stopped: 'clustersStopped',
+  'never seen': 'clustersNeverSeen',
+} as const;
+
+/** How many clusters are in which state, as the heartbeat service has it. */
+export function clusterCounts(
+  answers: readonly ServiceAnswer[],
+): Readonly<Record<string, number>> | undefined {
+  const known = Object.entries(clusterStates).flatMap(([state, figure]) => {
+    const count = figureOf(answers, 'heartbeat', figure);
+    return count === undefined ? [] : [[state, count] as const];
+  });
+  return known.length === 0 ? undefined : Object.fromEntries(known);
+}
 
 function servicesOf(answers: readonly ServiceAnswer[]): ServiceLine[] {
   return serviceNames.map((name) => {
@@ -100,10 +118,6 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
 export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
   const { answers, streams } = bus;
   const services = bus.error === undefined ? servicesOf(answers) : [];
-  const known = clusterStates.flatMap((state) => {
-    const count = figureOf(answers, 'heartbeat', state);
-    return count === undefined ? [] : [[state, count] as const];
-  });
   const fenceOk = figureOf(answers, 'approver', 'fenceOk');
   const isFenceMissing = (kubernetes.fence ?? []).length > 0 || fenceOk === 0;
   const isFenceKnown = kubernetes.fence !== undefined || fenceOk !== undefined;
@@ -134,7 +148,7 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
       ...(bus.version === undefined ? {} : { version: bus.version }),
     },
     services,
-    clusters: known.length === 0 ? undefined : Object.fromEntries(known),
+    clusters: clusterCounts(answers),
     storm: storm === undefined ? undefined : storm === 1,
     waitingRequests: figureOf(answers, 'projector', 'waitingRequests'),
     oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),

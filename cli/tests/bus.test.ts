@@ -66,6 +66,26 @@ test('a hub that is away is exit 5, credentials that are none are a clear error'
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('no JWT and seed') });
 });
 
+test('dead letters are listed with why, and garbage among them is left out', async () => {
+  const registrar = await hub.connectAs('registrar');
+  const letter = {
+    service: 'registrar',
+    subject: 'rollcall.events.cluster.c1.approved',
+    sequence: 7,
+    code: 'EVENT_INVALID',
+    message: 'no section\u001b[2J',
+    deliveries: 1,
+  };
+  registrar.publish('rollcall.dead.registrar', 'garbage');
+  registrar.publish('rollcall.dead.registrar', JSON.stringify(letter));
+  await registrar.flush();
+  const { code, stdout } = await runCli(['dead', 'list', '-o', 'wide', ...busFlags]);
+  expect(stdout).toMatch(
+    /^ID +TIME +SERVICE +EVENT +CODE +TRIES +MESSAGE\n2 .* registrar +cluster\.c1\.approved +EVENT_INVALID +1 +no section\[2J\n$/,
+  );
+  expect(code).toBe(0);
+});
+
 test('a service runs in a process of its own and drains at SIGTERM', async () => {
   const settings = hub.serviceSettings('heartbeat');
   const flags = Object.entries(settings).flatMap(([key, value]) => [

@@ -37,7 +37,11 @@ test.each([
     want: "unknown option '--frobnicate'",
   },
   { name: 'a missing argument', args: ['approve'], want: "missing required argument 'id|name'" },
-  { name: 'an unknown kind', args: ['get', 'pods'], want: 'there are clusters, requests, tokens' },
+  {
+    name: 'an unknown kind',
+    args: ['get', 'pods'],
+    want: 'there are clusters, requests, tokens, policies, sets',
+  },
   { name: 'an unknown service', args: ['serve', 'registry'], want: 'there are registrar, approver' },
   {
     name: 'no way to run the agent',
@@ -67,12 +71,52 @@ test.each([
   },
   { name: 'a duration that is none', args: ['approve', 'x', '--timeout', 'soon'], want: '"soon"' },
   { name: 'half of a bus address', args: ['events', '--server', 'h:1'], want: 'go together' },
+  { name: 'a live view without a terminal', args: ['top'], want: 'rollcall top --once' },
+  { name: 'a time that is none', args: ['audit', '--since', 'yesterday'], want: '"yesterday"' },
+  { name: 'a watch of two', args: ['get', 'sets', 'a', 'b', '--watch'], want: 'one name or none' },
+  { name: 'an unknown shell', args: ['completion', 'tcsh'], want: 'bash, zsh, fish' },
+  {
+    name: 'a context that is not there',
+    args: ['events', '--nats-context', 'nope'],
+    want: 'there is no NATS context "nope"',
+  },
+  {
+    name: 'a context whose name is a path',
+    args: ['context', 'export', '--name', '../x'],
+    want: '"../x" is no name for a context',
+  },
   { name: 'an unknown type of event', args: ['events', '--type', 'frobnicated'], want: 'cluster.approved' },
 ])('$name: exit 2, and the text says what is meant', async ({ args, want }) => {
   const { code, stdout, stderr } = await runCli(args);
   expect(stderr).toContain(want);
   expect(stdout).toBe('');
   expect(code).toBe(2);
+});
+
+const withoutHub = [
+  ['get', 'clusters'],
+  ['describe', 'cluster', 'x'],
+  ['cordon', 'x'],
+  ['token', 'delete', 'x', '--yes'],
+  ['audit'],
+  ['status'],
+  ['dead', 'list'],
+  ['top', '--once'],
+  ['events'],
+  ['context', 'export'],
+];
+test.each(withoutHub.map((args) => ({ args })))('$args where there is no hub says so', async ({ args }) => {
+  const { code, stdout, stderr } = await runCli(args);
+  expect(stderr).toContain('there is no hub in ".rollcall", and no kubeconfig says where one is');
+  expect(stderr).toContain('hint: Check --kubeconfig and --context, or start a hub here with `rollcall up`.');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+});
+
+test('the doctor goes on without a hub, and says what to do', async () => {
+  const { code, stdout } = await runCli(['doctor']);
+  expect(stdout).toMatch(/skipped {2}state: there is no "\.rollcall" here/);
+  expect(stdout).toMatch(/finding {2}kubeconfig: there is no hub .*\n +→ .*`rollcall up`/);
+  expect(code).toBe(1);
 });
 
 test('a token is never repeated in an error', async () => {

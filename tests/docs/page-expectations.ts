@@ -19,9 +19,17 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall policy try policies.yaml --since 30d':
       'needs a hub with requests; cli/tests/policy.test.ts runs it',
   },
+  'docs/troubleshooting.md': {
+    'kubectl --namespace rollcall-agent logs deployment/rollcall-agent':
+      'needs a member in which the agent is installed',
+    'rollcall doctor --agent-state-dir .rollcall-agent/HUB/CLUSTER --hub 127.0.0.1:4222':
+      'needs the keys of an agent; getting-started.md runs the same on its third shop',
+  },
 };
 
 const kubectl = 'kubectl --kubeconfig .rollcall/kubeconfig';
+const exportPath = 'export PATH="$PWD/node_modules/.bin:$PATH"';
+const exportKubeconfig = 'export KUBECONFIG="$PWD/.rollcall/kubeconfig"';
 const member = (name: string) => `--member-kubeconfig .rollcall/kubeconfig --client-id ${name}`;
 
 /** `doctor` and `status` end with 1 where they find something, an agent that was stopped for example. */
@@ -31,7 +39,7 @@ const foundOrNot = [0, 1];
 export const pageExpectations: Readonly<Record<string, Readonly<Record<string, Expectation>>>> = {
   'docs/getting-started.md': {
     'npm start': { prints: [/local +True +True/, /Ctrl-C stops it/], staysRunning: true },
-    'export PATH="$PWD/node_modules/.bin:$PATH"': {
+    [exportPath]: {
       prints: [/local +True +True/, /registrar +1\/1/],
       exits: foundOrNot,
     },
@@ -90,5 +98,62 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
       prints: [/cluster "shop-3" is Ready/],
       staysRunning: true,
     },
+  },
+  'docs/troubleshooting.md': {
+    [exportPath]: { prints: [/ok +fence/, /registrar +1\/1/], exits: foundOrNot },
+    'cd / && ROLLCALL_HOME="$OLDPWD/.rollcall" rollcall get clusters': { prints: [/local +True +True/] },
+    'TOKEN=$(rollcall token create --cluster-name lost-1)': { prints: [/code: HUB_UNREACHABLE/], exits: 5 },
+    'rollcall get requests -o wide': { prints: [/shop-2 .*rollcall-admin/, /rollcall-join +token-/] },
+    'rollcall describe cluster local': {
+      prints: [/State: +ready \(Alive\)/, /→ +default +valid-token +Approve +true/],
+    },
+    "cat > mistyped.yaml <<'EOF'": {
+      prints: [/condition met/, /token has no field "vaild": did you mean "valid"/, /"mistyped" deleted/],
+    },
+    'rollcall policy check mistyped.yaml': {
+      prints: [/mistyped\.yaml:8:19: error: rule "any"/, /code: POLICY_INVALID/],
+      exits: 1,
+    },
+    [`${kubectl} auth can-i create managedclusters.rollcall.dev --subresource=accept`]: {
+      prints: [/^yes$/m],
+    },
+    'rollcall events --cluster local --since 1h': { prints: [/cluster\.joined/] },
+  },
+  'docs/coming-from/clusternet.md': {
+    [exportKubeconfig]: { prints: [/local +Approved +PolicyApproved/, /SAMPLE-NODE/] },
+  },
+  'docs/coming-from/karmada.md': {
+    [exportPath]: {
+      prints: [
+        /rollcall register 127\.0\.0\.1:\d+ --token rc1\./,
+        /rollcall-join +token-/,
+        /LAST-SEEN/,
+        /"local" is uncordoned/,
+      ],
+    },
+  },
+  'docs/coming-from/ocm.md': {
+    [exportKubeconfig]: { prints: [/local condition met/, /emea created/, /emea condition met/] },
+  },
+  'docs/coming-from/fleet.md': {
+    [exportKubeconfig]: { prints: [/branch-7 condition met/, /branch-7 +Unknown/] },
+    [exportPath]: { prints: [/cluster "branch-7" is Ready/], staysRunning: true },
+  },
+  'docs/operations.md': {
+    [exportPath]: { prints: [/registrar +1\/1/], exits: foundOrNot },
+    'rollcall top --once': { prints: [/Services +registrar 1\/1/] },
+    'rollcall audit --since 7d': { prints: [/cluster\.approved +local/] },
+    'rollcall cordon local': { prints: [/"local" is cordoned/, /"local" is uncordoned/] },
+    'TOKEN=$(rollcall token create --description "sent to the wrong person" -o json | grep -o \'"name":"[^"]*\' | cut -d\'"\' -f4)':
+      { prints: [/token-\w+/] },
+    'rollcall dead list': { prints: [/No dead letters/] },
+    'du -sh .rollcall/nats .rollcall/kubernetes .rollcall/logs': { prints: [/\.rollcall\/nats/] },
+    'rollcall down': { prints: [/stopping the hub of process \d+/] },
+    'rm -rf .rollcall': { prints: [] },
+    'npm start': { prints: [/going on with the hub/, /Ctrl-C stops it/], staysRunning: true },
+    [`${kubectl} wait --for=condition=Ready --timeout=60s managedclusters.rollcall.dev/local`]: {
+      prints: [/condition met/, /local +True +True/, /cluster\.approved +shop-2 +rollcall-admin/],
+    },
+    'rollcall serve approver --help': { prints: [/--policy-deadline-ms/] },
   },
 };

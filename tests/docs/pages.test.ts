@@ -45,7 +45,8 @@ describe.each(pagesInOrder)('%s', (page) => {
   const blocks = shellBlocks(readDocument(page));
   const toRun = blocks.filter(({ notRun }) => notRun === undefined);
   const expected = pageExpectations[page] ?? {};
-  const exports = [firstPage, page]
+  // A terminal of its own for each page, with what the first page exports.
+  const exports = [...new Set([firstPage, page])]
     .flatMap((path) => shellBlocks(readDocument(path)))
     .flatMap(({ script }) => script.split('\n'))
     .filter((line) => line.startsWith('export '));

@@ -11,15 +11,16 @@ const labelPrefix = /^[a-z0-9-]+\.(?:dev|io)\/$/;
 const looksLikePath =
   /^(?:\.\.?\/)*[A-Za-z0-9_.-]+(?:\/[A-Za-z0-9_.-]+)*(?:\/|\.(?:ts|mjs|md|yaml|yml|json))$/;
 
+const outsideBlocks = (markdown: string) => markdown.replaceAll(/```[\s\S]*?```/g, '');
+
 /** What a document names in code quotes and looks like a path: `services/approver/`, `token-check.ts`. */
 function namedPaths(markdown: string): string[] {
-  const outsideBlocks = markdown.replaceAll(/```[\s\S]*?```/g, '');
-  const quoted = [...outsideBlocks.matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text);
+  const quoted = [...outsideBlocks(markdown).matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text);
   return quoted.filter((text) => looksLikePath.test(text) && !made.test(text) && !labelPrefix.test(text));
 }
 
 function linkedPaths(markdown: string): string[] {
-  return [...markdown.matchAll(/\]\(([^)\s]+)\)/g)]
+  return [...outsideBlocks(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target.replace(/#.*/, ''))
     .filter((target) => target !== '' && !/^[a-z]+:/.test(target));
 }

@@ -53,7 +53,7 @@ test('services say on the bus what they have counted', async () => {
   expect((await statsOf('registrar'))['requests']).toBeGreaterThanOrEqual(1);
   expect((await statsOf('approver'))['approved']).toBeGreaterThanOrEqual(1);
   expect((await statsOf('rbac-provisioner'))['provisioned']).toBeGreaterThanOrEqual(1);
-  expect((await statsOf('heartbeat'))['ready']).toBeGreaterThanOrEqual(1);
+  expect((await statsOf('heartbeat'))['clustersReady']).toBeGreaterThanOrEqual(1);
   const shown = await statsOf('projector');
   expect(shown).toMatchObject({ waitingRequests: 0, oldestWaitingSeconds: 0, deadLetters: 0 });
   expect(shown['kubernetesWrites']).toBeGreaterThan(0);

@@ -47,7 +47,12 @@ export async function runSeed(
   const people = new People(world, agents);
 
   async function runUntil(untilMs: number): Promise<void> {
-    while (!world.violation && (await scheduler.step(untilMs)));
+    try {
+      while (!world.violation && (await scheduler.step(untilMs)));
+    } catch (thrown) {
+      if (!(thrown instanceof Violation)) throw thrown;
+      world.fail(thrown);
+    }
   }
 
   world.start();

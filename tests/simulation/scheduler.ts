@@ -1,4 +1,5 @@
 import type { Random } from './random.ts';
+import { Violation } from './violation.ts';
 
 /** A process of the simulated world. What a dead one waits for never comes; what a paused one waits for comes later. */
 export interface Life {
@@ -25,6 +26,9 @@ function settled(): Promise<void> {
 }
 
 /** Virtual time: one task after the other, and those of the same moment in random order. */
+/** A seed takes about a thousand; whoever wakes itself for ever never ends. */
+const mostTasks = 100_000;
+
 export class Scheduler {
   nowMs: number;
   readonly #random: Random;
@@ -68,6 +72,7 @@ export class Scheduler {
       return true;
     }
     this.tasks++;
+    if (this.tasks > mostTasks) throw new Violation('comes to rest', `still busy after ${mostTasks} steps`);
     run();
     await settled();
     return true;

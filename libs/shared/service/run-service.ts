@@ -120,7 +120,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
       version: rollcallVersion,
       description: options.description,
       metadata: { epoch: String(identity.epoch) },
-      stats: () => ({ ready: readyNow(), rssBytes: process.memoryUsage.rss(), ...work?.stats?.() }),
+      stats: () => ({ ...work?.stats?.(), ready: readyNow(), rssBytes: process.memoryUsage.rss() }),
     });
   } catch (error) {
     await close().catch(() => undefined);

@@ -1,0 +1,165 @@
+import {
+  approved,
+  held,
+  joined,
+  provisioningFailed,
+  refused,
+  requested,
+  type StoredEvent,
+} from '@rollcall/shared/events';
+import { createNkey } from '@rollcall/shared/trust';
+import { expect, test } from 'vitest';
+import { aDecision } from '../../tests/harness/events.ts';
+import { type ClusterSources, describeSources } from './cluster-description.ts';
+import { descriptionText } from './description-text.ts';
+import { nextSteps } from './next-steps.ts';
+
+const key = createNkey('user').publicKey;
+
+const anIdentity = (change: object = {}) => ({
+  state: 'requested',
+  clusterId: 'c1',
+  clusterName: 'edge-1',
+  clusterType: 'Standard',
+  mode: 'Pull',
+  request: {
+    id: 'ask-1',
+    key,
+    keyFingerprint: 'aaaa-bbbb',
+    tokenId: 't',
+    tokenName: 'rollcall-join/first',
+    labels: {},
+    droppedLabels: ['team'],
+    claimed: { labels: {} },
+    requestedAtMs: 1000,
+  },
+  ...change,
+});
+
+let sequence = 0;
+const anEvent = (definition: StoredEvent['definition'], section: object): StoredEvent => ({
+  kind: 'cluster',
+  id: 'c1',
+  type: definition.type,
+  definition,
+  eventId: 'e',
+  sequence: ++sequence,
+  timeMs: 1000,
+  source: '/rollcall/test',
+  traceparent: undefined,
+  digest: 'sha256:00',
+  epoch: 1,
+  previous: undefined,
+  correlation: 'ask-1',
+  by: undefined,
+  reason: 'Test',
+  message: 'x\u001b[2Jy',
+  section,
+});
+
+const described = (events: readonly StoredEvent[], change: Partial<ClusterSources> = {}) =>
+  describeSources({
+    clusterId: 'c1',
+    cluster: undefined,
+    request: undefined,
+    events,
+    facts: undefined,
+    missing: [],
+    ...change,
+  });
+
+const asked = () => anEvent(requested, anIdentity());
+const decided = (definition: typeof held, change: object) =>
+  anEvent(definition, aDecision({ requestId: 'ask-1', key, clusterName: 'edge-1', ...change }));
+const letIn = () => decided(approved, { verdict: 'approved', approvedKey: key });
+const admitted = () => anIdentity({ state: 'admitted', admittedKey: key, admittedAtMs: 2000 });
+const beating = (state: string) => ({
+  state,
+  key,
+  cause: 'Alive',
+  joinedAtMs: 1,
+  sinceMs: 1,
+  lastBeatAtMs: 1,
+});
+
+test.each([
+  {
+    name: 'a request that nobody has judged',
+    events: () => [asked()],
+    standing: 'waiting',
+    next: /rollcall status/,
+  },
+  {
+    name: 'one that was refused',
+    events: () => [
+      anEvent(refused, anIdentity({ state: 'refused', refusal: { code: 'NAME_TAKEN', message: 'm' } })),
+    ],
+    standing: 'refused',
+    next: /--cluster-name/,
+  },
+  {
+    name: 'one that a person must decide',
+    events: () => [asked(), decided(held, { verdict: 'held' })],
+    standing: 'held',
+    next: /rollcall approve edge-1/,
+  },
+  {
+    name: 'one that is let in and has not beaten',
+    events: () => [asked(), letIn()],
+    standing: 'approved',
+    next: /log of the agent/,
+  },
+  {
+    name: 'one that is alive',
+    events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, beating('ready'))],
+    standing: 'ready',
+    next: /^Nothing/,
+  },
+  {
+    name: 'one that is gone',
+    events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, beating('unreachable'))],
+    standing: 'unreachable',
+    next: /rollcall doctor/,
+  },
+  {
+    name: 'a new request after a decision about an old one',
+    events: () => [asked(), decided(held, { verdict: 'denied', requestId: 'ask-0' })],
+    standing: 'waiting',
+    next: /rollcall status/,
+  },
+])('$name: $standing', ({ events, standing, next }) => {
+  const description = described(events());
+  expect(description.standing).toBe(standing);
+  expect(nextSteps(description).join('\n')).toMatch(next);
+});
+
+test('what could not be provisioned comes with the hint of its error', () => {
+  const failed = {
+    state: 'failed',
+    namespace: 'edge-1',
+    atMs: 1,
+    error: { code: 'NAMESPACE_TAKEN', message: 'm' },
+  };
+  const description = described([asked(), letIn(), anEvent(provisioningFailed, failed)]);
+  expect(description.namespace?.problem).toBe('NAMESPACE_TAKEN: m');
+  expect(nextSteps(description)[0]).toContain('rename the cluster');
+});
+
+test('only the picture in Kubernetes is at hand', () => {
+  const request = {
+    metadata: { name: 'c1' },
+    spec: { clusterId: 'c1', clusterName: 'edge-1' },
+    status: { result: 'Held' },
+  } as NonNullable<ClusterSources['request']>;
+  const missing = [{ source: 'history', why: 'may not' }] as const;
+  const description = described([], { request, missing });
+  expect(description).toMatchObject({ clusterName: 'edge-1', standing: 'held' });
+  expect(descriptionText(description, { all: false })).toMatch(/^Not known:\n {2}history: may not$/m);
+});
+
+test('what others wrote cannot move the cursor, and a long timeline is cut', () => {
+  const text = descriptionText(described(Array.from({ length: 40 }, asked)), { all: false });
+  expect(text).not.toContain('\u001b');
+  expect(text).toMatch(/\(10 earlier; --all shows them\)/);
+  expect(text).toMatch(/Labels refused: +team/);
+});

@@ -36,7 +36,9 @@ async function carryOut(
     const failure = await provision(world.kube, memberOf(aggregate.id, decision), { reservedNames });
     return { step, namespace: decision.namespace, requestId, failure };
   }
-  const namespace = access?.namespace ?? decision.namespace;
+  // What a killed replica made for this request stands in no event; the section may be that of an earlier life.
+  const namespace =
+    access?.requestId === requestId ? (access?.namespace ?? decision.namespace) : decision.namespace;
   const member = memberOf(aggregate.id, { ...decision, namespace });
   // Only who leaves loses the namespace: who was denied or revoked may be approved again.
   await deprovision(world.kube, member, verdict === 'leaving' ? decision.namespacePolicy : 'Keep');

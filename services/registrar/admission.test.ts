@@ -73,6 +73,11 @@ test.each([
     record: aRecord(admitted, { verdict: 'leaving' }, gone),
     want: ['left'],
   },
+  {
+    name: 'leaving, and what is gone is the access of an earlier life',
+    record: aRecord(admitted, { verdict: 'leaving', requestId: 'second' }, { ...gone, requestId: 'first' }),
+    want: [],
+  },
   { name: 'denied, access is gone', record: aRecord(admitted, { verdict: 'denied' }, gone), want: [] },
   { name: 'it has left', record: aRecord({ state: 'left' }, { verdict: 'leaving' }, gone), want: [] },
 ])('$name → $want', ({ record, want }) => {

@@ -40,7 +40,9 @@ export function admissionStep({ record, nowMs }: AdmissionContext): EventDraft[]
       draft(admitted, record, { reason: 'Admitted', message: 'member credentials were issued', section }),
     ];
   }
-  if (decision.verdict === 'leaving' && access?.state === 'deprovisioned') {
+  // Of this life: a cluster that came back may still have the end of its former one in its record.
+  const isGone = access?.state === 'deprovisioned' && access.requestId === decision.requestId;
+  if (decision.verdict === 'leaving' && isGone) {
     const { admittedKey: _gone, ...rest } = identity;
     return [
       draft(left, record, {

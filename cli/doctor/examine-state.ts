@@ -5,7 +5,7 @@ import { bytesText } from '../status/stream-sizes.ts';
 import { stateHolder } from '../up/state-lock.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 
-/** The hub stops taking requests at 85 % of its disk; a person should know before. */
+/** From here on a person should know; a full disk ends everything that has to be kept. */
 const fullFrom = 0.8;
 /** etcd and JetStream write in chunks of some hundred megabytes. */
 const leastFreeBytes = 512 * 1024 * 1024;
@@ -37,7 +37,7 @@ export function judgeDisk(directory: string, disk: { freeBytes: number; totalByt
   const message = `${bytesText(freeBytes)} of ${bytesText(totalBytes)} are free for "${directory}"`;
   const isFull = freeBytes < leastFreeBytes || freeBytes < totalBytes * (1 - fullFrom);
   return isFull
-    ? finding('disk', message, 'Make space: from 85 % on, the hub refuses new requests.')
+    ? finding('disk', message, 'Make space: a hub whose disk is full cannot keep what is asked of it.')
     : ok('disk', message);
 }
 

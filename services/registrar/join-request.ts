@@ -15,7 +15,7 @@ import {
 } from '@rollcall/shared/events';
 import type { JoinBody } from '@rollcall/shared/protocol';
 import { keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
-import { refuseName } from './cluster-name.ts';
+import { refuseName, refuseUnsafeName } from './cluster-name.ts';
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from './refusal.ts';
 import { splitLabels } from './request-labels.ts';
@@ -71,7 +71,7 @@ export function refuseShape(body: JoinBody): Refusal | undefined {
       message: `the cluster id "${shownId}" is not that of its client id`,
     };
   }
-  return refuseName(body.clusterName, []);
+  return refuseUnsafeName(body.clusterName);
 }
 
 /** The same key asks about the same request again: nothing new happens, and the answer is the one it would have had. */
@@ -198,7 +198,9 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   if (byToken) return byToken;
   const byClaim = refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, ask.agentKey);
   if (byClaim) return byClaim;
-  const byName = refuseName(body.clusterName, reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
+  // A known or predefined cluster keeps its name, whatever its agent calls it.
+  const byName =
+    refuseName(nameOf(ask, context), reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
   if (byName) return byName;
   const asksForName = nameOf(ask, context) === body.clusterName;
   if (asksForName && name.holder !== undefined && name.holder !== body.clusterId) {

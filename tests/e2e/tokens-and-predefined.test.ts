@@ -183,7 +183,8 @@ test('a predefined cluster waits for the token that names it, and keeps what the
   );
 
   const right = await hub.createToken({ clientId, labels: { env: 'test', zone: 'z' } });
-  await hub.startAgent({ name: 'whatever', clientId, token: right.text });
+  // What the agent calls itself does not count, not even a reserved name: the person has named the cluster.
+  await hub.startAgent({ name: 'rollcall-hub', clientId, token: right.text });
   const joined = await hub.untilReady(name);
   expect(joined.metadata.labels).toMatchObject({ env: 'prod', zone: 'z' });
   expect(joined.spec).toMatchObject(person);

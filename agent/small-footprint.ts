@@ -6,7 +6,14 @@ import { setFlagsFromString } from 'node:v8';
  * Must run before the agent is imported, because code that is compiled already is kept.
  */
 export function preferSmallFootprint(): void {
-  for (const flag of ['--no-opt', '--no-maglev', '--optimize-for-size', '--max-semi-space-size=1']) {
+  for (const flag of [
+    '--no-opt',
+    '--no-maglev',
+    '--no-sparkplug',
+    '--single-threaded-gc',
+    '--optimize-for-size',
+    '--max-semi-space-size=1',
+  ]) {
     setFlagsFromString(flag);
   }
 }

@@ -89,12 +89,21 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
     return mayBeContrary ? wanted : undefined;
   }
 
+  /** A process that was stopped may wake up in a later life of the cluster, which has another name and namespace. */
+  async function undoElsewhere(record: ClusterRecord): Promise<void> {
+    const made = last?.step === 'provision' ? madeAt?.decision : undefined;
+    if (!made || made.namespace === record.decision?.namespace) return;
+    await deprovision(world.kube, memberOf(aggregate.id, made), made.namespacePolicy);
+    last = undefined;
+  }
+
   const bring = () =>
     decideAndAppend(
       world.log,
       {
         async gather() {
           const record = clusterRecord(await world.log.read(aggregate));
+          await undoElsewhere(record);
           const step = accessStep(record) ?? untold(record);
           if (step && !(last && isFor(last, record, { step, madeAt }))) {
             tried = step;

@@ -44,6 +44,11 @@ test('a seed gives the same history every time', async () => {
   expect(history(second)).toEqual(history(first));
 });
 
+test.each([858, 100_105, 209_072, 304_530])('seed %d, which once broke, holds', async (seed) => {
+  const { code, output } = await simulate('--seed', String(seed));
+  expect(code, lastLines(output)).toBe(0);
+});
+
 test.each(Object.keys(mutants) as MutantName[])('it notices that a defence is gone: %s', async (name) => {
   const { from, seeds } = mutants[name];
   const { code, output } = await simulate('--mutant', name, '--from', String(from), '--seeds', String(seeds));

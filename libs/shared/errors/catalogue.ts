@@ -13,6 +13,14 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Check --kubeconfig and --context, or start a hub here with `rollcall up`.',
   },
+  WISH_FORBIDDEN: {
+    retry: false,
+    hint: 'Ask somebody with the role rollcall-admin, or for verb create on what the message names.',
+  },
+  WISHES_HELD: {
+    retry: true,
+    hint: 'Look at what waits with `rollcall events --type wishes-held`, then `rollcall confirm ID`.',
+  },
   ACCEPT_FORBIDDEN: {
     retry: false,
     hint: 'Deciding needs verb patch on clusterregistrationrequests and create on managedclusters/accept: ClusterRole rollcall-approver has both.',
@@ -51,6 +59,31 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Another `rollcall up` uses this directory; stop it first, or set ROLLCALL_HOME to another one.',
   },
+  STATE_NOT_EMPTY: {
+    retry: false,
+    hint: 'Restore into a directory without a hub (`--state-dir DIR`); with --keep-kubernetes the hub that is there is moved aside, and its Kubernetes stays.',
+  },
+  KEYS_OFFLINE: {
+    retry: false,
+    hint: 'Bring the file offline/keys.json back into the state directory for this one command; it signs what has to be made anew.',
+  },
+  BACKUP_EXISTS: { retry: false, hint: 'Name another file; a backup is never written over.' },
+  BACKUP_INVALID: {
+    retry: false,
+    hint: 'Copy the file again, or take an older backup; nothing was changed here.',
+  },
+  BACKUP_VERSION: {
+    retry: false,
+    hint: 'Restore with the Rollcall that wrote the backup, or a newer one; nothing was changed here.',
+  },
+  BACKUP_LOCKED: {
+    retry: false,
+    hint: 'Give the passphrase with --passphrase-file, or the key with --key-file, that the backup was sealed with; nothing was changed here.',
+  },
+  RESTORE_UNREVIEWED: {
+    retry: true,
+    hint: 'The hub was restored and nothing is shown before the approver has looked at what Kubernetes showed; see that it runs and reaches the API server.',
+  },
   DISK_FULL: { retry: true, hint: 'Make space on the disk of the state directory and start again.' },
   CHILD_FAILED: {
     retry: true,
@@ -87,9 +120,21 @@ export const errorCatalogue = {
 
   // What an agent can be told
   ASK_INVALID: { retry: false, hint: 'Agent and hub do not speak the same version; upgrade the older one.' },
+  ASK_TOO_LARGE: {
+    retry: false,
+    hint: 'The message says what is too much: fewer or shorter labels and claims, or an agent of the version of the hub.',
+  },
   PROOF_INVALID: {
     retry: false,
     hint: 'The signature does not fit the key; the agent must sign with the keys it connected with.',
+  },
+  CLOCK_SKEW: {
+    retry: true,
+    hint: 'The agent corrects itself by the time of the hub and asks again; set the clock of the machine all the same.',
+  },
+  REPLAYED: {
+    retry: true,
+    hint: 'An old request was sent again; the agent asks anew. If it did not send it, look at who can reach the NATS server.',
   },
   HUB_WRONG: {
     retry: false,
@@ -97,24 +142,56 @@ export const errorCatalogue = {
   },
   HUB_CA_WRONG: {
     retry: false,
-    hint: 'Check --ca-cert-hash or --ca-file against the hub (`rollcall token create` prints both).',
+    hint: 'Take the command from the hub again (`rollcall token create --print-register-command`): its --ca-cert-hash is that of the hub. If it is the same, somebody is in between.',
+  },
+  HUB_CERT_EXPIRED: {
+    retry: false,
+    hint: 'Renew the certificate of the hub (a restart of `rollcall up` does); then check the clocks of hub and member.',
+  },
+  HUB_CERT_NAME: {
+    retry: false,
+    hint: 'Use an address that the certificate of the hub names, or add this one on the hub with --advertise HOST:PORT.',
+  },
+  HUB_NOT_TLS: {
+    retry: false,
+    hint: 'Check the port: the NATS port of the hub speaks TLS from the first byte (`handshake_first`); a proxy in between must pass it on.',
+  },
+  HUB_TLS_OLD: {
+    retry: false,
+    hint: 'The hub, or a proxy in between, must speak TLS 1.3.',
   },
   HUB_UNREACHABLE: {
     retry: true,
     hint: 'Check the address of the hub and that its port can be reached from the member.',
+  },
+  HUB_FULL: {
+    retry: true,
+    hint: 'The disk of the events is nearly full: make space or raise its limit (docs/operations.md). Members go on, and the agent keeps asking.',
+  },
+  TOO_MANY_OPEN_REQUESTS: {
+    retry: true,
+    hint: 'Decide what waits (`rollcall get requests`), or raise maxOpenRequests of the registrar; the agent keeps asking.',
   },
   HUB_BUSY: { retry: true, hint: 'The hub is refusing new requests for now; the agent keeps asking.' },
   TOKEN_INVALID: {
     retry: false,
     hint: 'Copy the whole token (`rc1.<hub>.<secret>`), as `rollcall token create` printed it.',
   },
+  TOKEN_REFUSED: {
+    retry: false,
+    hint: 'Take it back with `rollcall token delete NAME`, mend what is said above, and make another one.',
+  },
   TOKEN_UNKNOWN: {
     retry: false,
-    hint: 'The hub does not know this token: create one with `rollcall token create`.',
+    hint: 'The hub does not know this token: it was taken back, or is of another hub. Create one with `rollcall token create`.',
   },
   TOKEN_EXPIRED: {
     retry: false,
     hint: 'Create a new token with `rollcall token create` (`--ttl` sets how long it lives).',
+  },
+  TOKEN_OLD_EPOCH: {
+    retry: false,
+    hint: 'The hub was restored from a backup since this token was made: a person renews it with `rollcall token renew NAME`, or makes a new one.',
   },
   TOKEN_USED_UP: {
     retry: false,
@@ -164,6 +241,10 @@ export const errorCatalogue = {
     retry: true,
     hint: 'The namespace is still being deleted; it is made again as soon as it is gone.',
   },
+  ACCESS_UNAVAILABLE: {
+    retry: true,
+    hint: 'The agent asks again by itself. If it stays, look at the log of the rbac-provisioner, and set its accessServer (docs/security/access.md).',
+  },
   ACCESS_NOT_REMOVED: {
     retry: true,
     hint: 'The API server refused to take rights back; compare the rights of the provisioner with deploy/rbac.',
@@ -174,9 +255,21 @@ export const errorCatalogue = {
   },
   MEMBER_TOO_OLD: { retry: false, hint: 'Upgrade the member cluster to Kubernetes 1.28 or newer.' },
   CLUSTER_DENIED: { retry: true, hint: 'A policy or a person denied this cluster; the reason says why.' },
+  CLUSTER_BANNED: {
+    retry: true,
+    hint: 'A person banned this cluster; one with the right to revoke takes the ban back (`rollcall unban`).',
+  },
   CLUSTER_REVOKED: {
     retry: true,
     hint: 'The key of this cluster was taken back; a person on the hub can approve it again.',
+  },
+  CLUSTER_LEFT: {
+    retry: false,
+    hint: 'The cluster was unregistered, and the keys it had stay out; register it again with a new token, which makes new keys.',
+  },
+  MEMBER_OTHER: {
+    retry: false,
+    hint: 'Check --member-kubeconfig and --member-context: nothing was changed on the hub or in that member.',
   },
   KEY_REFUSED: {
     retry: true,
@@ -197,7 +290,10 @@ export const errorCatalogue = {
   },
 
   // Services
-  FENCE_MISSING: { retry: true, hint: 'Apply deploy/fence again; until then decisions of people are held.' },
+  FENCE_MISSING: {
+    retry: true,
+    hint: 'Delete what is named, if it is there, and apply deploy/fence again; until then decisions of people are held.',
+  },
   CLAIMS_DIFFER: {
     retry: true,
     hint: 'The claims of account AGENTS are not what this version writes; run the same version everywhere, or push them again with the offline keys.',
@@ -205,6 +301,10 @@ export const errorCatalogue = {
   CLAIMS_NOT_APPLIED: {
     retry: true,
     hint: 'The NATS server took the claims and does not act on them; check that the operator lists the signing key of the trust-keeper.',
+  },
+  ROTATION_NOT_DUE: {
+    retry: false,
+    hint: 'Wait, so that nobody is cut off; `rollcall trust status` says since when it rolls over. In an emergency, --now.',
   },
   KEY_NOT_CUT: {
     retry: true,

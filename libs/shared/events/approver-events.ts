@@ -15,6 +15,8 @@ export const decisionSchema = z.looseObject({
    * Whoever grants something compares with this.
    */
   approvedKey: z.string().optional(),
+  /** The key before it, while a rotation is under way: its connection stands until the agent was heard with the new one. */
+  retiringKey: z.string().optional(),
   clusterName: z.string(),
   namespace: z.string(),
   labels: z.record(z.string(), z.string()).default({}),
@@ -30,8 +32,17 @@ export const decisionSchema = z.looseObject({
   decidedAtMs: z.int(),
   /** Digest of the person's decision that was last acted on, so that it counts once. */
   actedOn: z.string().optional(),
+  /** Ids of the wishes of people (`spec.wish`) that were acted on, newest last, at most 64: each counts once. */
+  wishes: z.array(z.string()).optional(),
+  /** A person wished a leaving cluster to be ended without waiting for its agent. Only beside `leaving`. */
+  forced: z.boolean().optional(),
   /** The ManagedCluster object whose deletion was acted on: it counts once. */
   leavingUid: z.string().optional(),
+  /**
+   * While a cluster leaves: hub time until which its agent is awaited, which removes itself from the member. Absent where the
+   * agent was not there. `forced` ends it.
+   */
+  leaveUntilMs: z.int().optional(),
   /**
    * The cluster was made by a person before its agent came (`verdict` is `predefined` until a request is judged). Only a token
    * that names it may claim it, and what the person wrote stays. Absent for all others, and for a next life after leaving.
@@ -44,8 +55,13 @@ export const decisionSchema = z.looseObject({
       mode: z.enum(['Pull', 'Push']),
     })
     .optional(),
-  /** Keys that were taken back, newest last, each with the hub time in ms. */
-  revokedKeys: z.array(z.looseObject({ key: z.string(), atMs: z.int() })).default([]),
+  /**
+   * Keys that were taken back, newest last, each with the hub time in ms. Those of a cluster that left stay out for good
+   * (`left`): who comes back comes with a new key and a new token.
+   */
+  revokedKeys: z
+    .array(z.looseObject({ key: z.string(), atMs: z.int(), left: z.boolean().optional() }))
+    .default([]),
 });
 export type Decision = z.infer<typeof decisionSchema>;
 
@@ -72,6 +88,11 @@ export const tokenDeclarationSchema = z.looseObject({
   description: z.string().optional(),
   /** Why the hub does not take what the person wrote. It is then withdrawn as well, so that nobody gets in with it. */
   problem: z.looseObject({ reason: z.string(), message: z.string() }).optional(),
+  /**
+   * The life of the hub since which it is void: it was made before a restore, and nobody has renewed it. Absent: it counts, in the
+   * epoch of its event.
+   */
+  voidSinceEpoch: z.int().min(2).optional(),
   withdrawn: z.boolean().default(false),
 });
 export type TokenDeclaration = z.infer<typeof tokenDeclarationSchema>;
@@ -143,15 +164,40 @@ export const revoked = defineEvent({
   description:
     'A key is out: its connections are cut and its credentials refused. Every deny after approval, revoke, ban, leaving and replaced key ends in it. Followed by cut.',
 });
+export const banned = defineEvent({
+  ...cluster,
+  type: 'banned',
+  description:
+    'The cluster may not ask any more, whatever its key. Where a key was in, it is followed by revoked. Until unbanned, nothing else is decided about it.',
+});
+export const unbanned = defineEvent({
+  ...cluster,
+  type: 'unbanned',
+  description:
+    'The cluster may ask again. A request that waited is held; keys that were taken back stay out until a person approves one.',
+});
 export const leaving = defineEvent({
   ...cluster,
   type: 'leaving',
-  description: 'The cluster leaves. Followed by revoked, deprovisioned and left.',
+  description:
+    'The cluster leaves. Followed by revoked, deprovisioned and left. Repeated once where a person wishes it to be ended without waiting (`forced`).',
 });
 export const changed = defineEvent({
   ...cluster,
   type: 'changed',
-  description: 'Labels, set or settings of the cluster changed. Repeated whenever they do.',
+  description:
+    'Labels, set or settings of the cluster changed, but for the mark of cordoned. Repeated whenever they do.',
+});
+export const cordoned = defineEvent({
+  ...cluster,
+  type: 'cordoned',
+  description:
+    'A person marked the cluster so that nothing new is placed there; other settings may have changed with it. Followed by uncordoned.',
+});
+export const uncordoned = defineEvent({
+  ...cluster,
+  type: 'uncordoned',
+  description: 'A person took that mark away again; other settings may have changed with it.',
 });
 export const predefined = defineEvent({
   ...cluster,
@@ -228,4 +274,43 @@ export const counted = defineEvent({
   type: 'counted',
   description:
     'A policy let a cluster in while policies count the fleet. Of aggregate `fleet`, in one batch with approved: two approvals cannot be decided on the same counts. Once for each such approval.',
+});
+
+const massWishSchema = z.looseObject({
+  clusterId: z.string(),
+  clusterName: z.string(),
+  /** Digest of what is wished, so that a confirmation is about this wish and no later one. */
+  wish: z.string(),
+  /** The event that would follow, such as `leaving`, and whose wish it is. */
+  type: z.string(),
+  person: z.string(),
+});
+/** How many members people put out lately, and what waits because it is a mass. Of the one aggregate `wishes`. */
+export const wishesSchema = z.looseObject({
+  /** How many were acted on within the last minute, by second of hub time. */
+  recent: z.array(z.looseObject({ atMs: z.int(), count: z.int() })).default([]),
+  /** What waits for a confirmation; `id` names exactly this list. */
+  held: z.looseObject({ id: z.string(), limit: z.int(), wishes: z.array(massWishSchema) }).optional(),
+  /** What a person confirmed and was not acted on yet; void some minutes after `atMs`. */
+  confirmed: z.looseObject({ atMs: z.int(), wishes: z.array(massWishSchema) }).optional(),
+});
+export type Wishes = z.infer<typeof wishesSchema>;
+
+const wishes = { kind: 'hub', writer: 'approver', section: wishesSchema } as const;
+export const wishesCounted = defineEvent({
+  ...wishes,
+  type: 'wishes-counted',
+  description:
+    'A person put a member out. Of aggregate `wishes`, in one batch with that decision, so that replicas count together.',
+});
+export const wishesHeld = defineEvent({
+  ...wishes,
+  type: 'wishes-held',
+  description:
+    'People want more members out within a minute than the limit allows: the wishes listed wait for `wishes-confirmed`. Repeated for each wish that joins them, with a new id.',
+});
+export const wishesConfirmed = defineEvent({
+  ...wishes,
+  type: 'wishes-confirmed',
+  description: 'A person confirmed the wishes that an id of `wishes-held` lists; they are acted on now.',
 });

@@ -3,6 +3,7 @@ import { eventTypeName, type EventDefinition } from './define-event.ts';
 import * as heartbeat from './heartbeat-events.ts';
 import * as provisioner from './provisioner-events.ts';
 import * as registrar from './registrar-events.ts';
+import * as restore from './restore-events.ts';
 import * as trust from './trust-events.ts';
 
 function isDefinition(value: unknown): value is EventDefinition {
@@ -16,6 +17,7 @@ export const eventCatalogue: readonly EventDefinition[] = [
   provisioner,
   heartbeat,
   trust,
+  restore,
 ].flatMap((module) => Object.values(module).filter(isDefinition));
 
 const byTypeName = new Map(eventCatalogue.map((definition) => [eventTypeName(definition), definition]));

@@ -9,6 +9,8 @@ export const eventWriters = [
   'rbac-provisioner',
   'heartbeat',
   'trust-keeper',
+  // No service: the command that fills the streams of a restored hub.
+  'restore',
 ] as const;
 export type EventWriter = (typeof eventWriters)[number];
 

@@ -11,6 +11,10 @@ export const livenessSchema = z.looseObject({
   joinedAtMs: z.int(),
   sinceMs: z.int(),
   lastBeatAtMs: z.int(),
+  /** Two agents use the key, in two places; absent otherwise. */
+  keySharedSinceMs: z.int().optional(),
+  /** The last flood of beats that was reported; `beats` in `seconds`, as one replica counted them. */
+  flood: z.looseObject({ atMs: z.int(), beats: z.int(), seconds: z.number() }).optional(),
 });
 export type Liveness = z.infer<typeof livenessSchema>;
 
@@ -42,6 +46,25 @@ export const stopped = defineEvent({
   ...cluster,
   type: 'stopped',
   description: 'The agent said goodbye before it stopped. Followed by ready.',
+});
+
+export const keyShared = defineEvent({
+  ...cluster,
+  type: 'key-shared',
+  description:
+    'Two agents use the key of this cluster: both are connected, and both beat. Shown as CredentialsValid=False, KeyInUseTwice. Followed by key-unshared.',
+});
+export const keyUnshared = defineEvent({
+  ...cluster,
+  type: 'key-unshared',
+  description: 'One agent alone uses the key again.',
+});
+
+export const flooding = defineEvent({
+  ...cluster,
+  type: 'flooding',
+  description:
+    'The agent of this cluster beats far more often than any agent of ours does. Says nothing of whether it is alive. Repeated at most once in ten minutes while it goes on.',
 });
 
 const stormSchema = z.looseObject({ silent: z.int(), known: z.int(), sinceMs: z.int() });

@@ -1,3 +1,4 @@
+export { isOfAdmittedKey } from './admission.ts';
 export * from './approver-events.ts';
 export { eventCatalogue } from './catalogue.ts';
 export {
@@ -19,7 +20,10 @@ export {
   type Stamp,
   type StoredEvent,
 } from './envelope.ts';
+export { type ChainMessage, type ChainProblem, createChainCheck } from './chain.ts';
+export { epochAggregate, type EpochRecord, epochRecord } from './epoch-record.ts';
 export * from './heartbeat-events.ts';
+export { agentAwaitedUntilMs, isTombstoned } from './leaving.ts';
 export * from './provisioner-events.ts';
 export {
   type AggregateRecord,
@@ -27,6 +31,7 @@ export {
   type ClusterRecord,
   foldRecord,
   isNewer,
+  isTokenVoid,
   nameRecord,
   type NameRecord,
   policyDeclaration,
@@ -35,6 +40,7 @@ export {
   type TokenRecord,
 } from './record.ts';
 export * from './registrar-events.ts';
+export * from './restore-events.ts';
 export { clusterIdOf, isSafeId, publicationIdOf } from './safe-id.ts';
 export {
   isPredefinedUnclaimed,

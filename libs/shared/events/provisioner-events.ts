@@ -13,6 +13,11 @@ export const accessSchema = z.looseObject({
   /** After deprovisioned: the approver's verdict that it follows. Leaving takes the namespace away too. */
   verdict: z.string().optional(),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  /**
+   * The agent key that access tokens were made for since then; some may be good until the ServiceAccount is made anew. Absent
+   * while there are none.
+   */
+  tokens: z.looseObject({ key: z.string(), sinceMs: z.int() }).optional(),
 });
 export type Access = z.infer<typeof accessSchema>;
 
@@ -21,7 +26,8 @@ const cluster = { kind: 'cluster', writer: 'rbac-provisioner', section: accessSc
 export const provisioned = defineEvent({
   ...cluster,
   type: 'provisioned',
-  description: 'Namespace, ServiceAccount and RoleBinding of the cluster exist. Follows approved.',
+  description:
+    'Namespace, ServiceAccount and RoleBinding of the cluster exist. Follows approved. Repeated with reason AccessWithdrawn when the ServiceAccount was made anew, which ends the access tokens there were.',
 });
 export const provisioningFailed = defineEvent({
   ...cluster,
@@ -33,6 +39,13 @@ export const deprovisioned = defineEvent({
   ...cluster,
   type: 'deprovisioned',
   description: 'What was provisioned is gone. Follows denied, revoked or leaving.',
+});
+
+export const accessGiven = defineEvent({
+  ...cluster,
+  type: 'access-given',
+  description:
+    "The agent asked for access to the hub API, and the approver's last decision gives it: its first token is made. Further ones are counted, not stored. Ends with provisioned (AccessWithdrawn) or deprovisioned.",
 });
 
 /** The provisioner's section of a token that the hub makes (`publish: true`). */

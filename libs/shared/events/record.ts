@@ -85,6 +85,15 @@ export function tokenRecord(record: AggregateRecord): TokenRecord {
   };
 }
 
+/**
+ * Whether a token is void because the hub was restored since: the approver says so, or has not spoken about it in this epoch.
+ * @param epoch - the hub's own
+ */
+export function isTokenVoid({ declaration, lastOf }: TokenRecord, epoch: number): boolean {
+  if (declaration === undefined) return false;
+  return declaration.voidSinceEpoch !== undefined || (lastOf.approver?.epoch ?? epoch) < epoch;
+}
+
 export interface NameRecord extends AggregateRecord {
   /** The cluster that has the name, or undefined while it is free. */
   readonly holder: string | undefined;

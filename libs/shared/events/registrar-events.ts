@@ -14,6 +14,39 @@ export const claimsSchema = z.looseObject({
 });
 export type Claims = z.infer<typeof claimsSchema>;
 
+/** A public key of a member's ServiceAccount issuer, as its API server shows it (JWK). */
+export const memberKeySchema = z.looseObject({
+  kid: z.string().max(128),
+  kty: z.enum(['RSA', 'EC']),
+  n: z.string().max(1400).optional(),
+  e: z.string().max(16).optional(),
+  crv: z.string().max(16).optional(),
+  x: z.string().max(128).optional(),
+  y: z.string().max(128).optional(),
+});
+export type MemberKey = z.infer<typeof memberKeySchema>;
+export const maxMemberKeys = 8;
+
+/** Who makes tokens in the member, and for whom the agent had one made (ADR 14). */
+export const memberIssuerSchema = z.looseObject({
+  issuer: z.string().max(256),
+  /** `system:serviceaccount:<namespace>:<name>` */
+  subject: z.string().max(256),
+  keys: z.array(memberKeySchema).min(1).max(maxMemberKeys),
+});
+export type MemberIssuer = z.infer<typeof memberIssuerSchema>;
+
+/** What came of the proof of member that a request carried. */
+export const memberProofSchema = z.looseObject({
+  /** It holds by the issuer that is pinned for this cluster. */
+  sameMember: z.boolean(),
+  /** What it says by the keys that came with it: pinned when this request's key is admitted. */
+  shown: memberIssuerSchema.optional(),
+  /** Why it proves nothing about the pinned member, in words. */
+  problem: z.string().max(256).optional(),
+});
+export type MemberProof = z.infer<typeof memberProofSchema>;
+
 /** One request to join, as the registrar validated it. */
 export const joinRequestSchema = z.looseObject({
   /** The correlation that the agent chose; decisions name it. */
@@ -29,7 +62,18 @@ export const joinRequestSchema = z.looseObject({
   droppedLabels: z.array(z.string()).default([]),
   clusterSet: z.string().optional(),
   claimed: claimsSchema,
+  /** Absent where the agent showed none. */
+  member: memberProofSchema.optional(),
   requestedAtMs: z.int(),
+  /** When the agent signed it, in hub time as far as the agent knew it (ADR 13). */
+  askedAtMs: z.int().optional(),
+  /** The key that is in asked for this one in its place; `proof` is what both of them signed (ADR 25). */
+  rotation: z
+    .looseObject({
+      from: z.string(),
+      proof: z.looseObject({ signed: z.string(), signatures: z.record(z.string(), z.string()) }),
+    })
+    .optional(),
 });
 export type JoinRequest = z.infer<typeof joinRequestSchema>;
 
@@ -46,7 +90,22 @@ export const identitySchema = z.looseObject({
   /** The key that has member credentials. Another key in `request` asks to replace it. */
   admittedKey: z.string().optional(),
   admittedAtMs: z.int().optional(),
+  /** The key that `admittedKey` took over from by a rotation; hub time when the agent was heard with the new one. */
+  rotatedFrom: z.string().optional(),
+  rotatedAtMs: z.int().optional(),
+  /** The issuer of the member's tokens, pinned when the key was admitted; a later key may prove itself by it (ADR 14). */
+  member: memberIssuerSchema.optional(),
   refusal: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  /** What the agent of this key said about leaving; hub times in ms. */
+  leave: z
+    .looseObject({
+      key: z.string(),
+      /** It asked to leave. */
+      askedAtMs: z.int().optional(),
+      /** It has removed what was installed in the member. */
+      cleanedAtMs: z.int().optional(),
+    })
+    .optional(),
 });
 export type Identity = z.infer<typeof identitySchema>;
 
@@ -86,11 +145,34 @@ export const admitted = defineEvent({
   description:
     'Member credentials were issued for the first time, or for a new key. Follows approved. Renewals are counted, not stored.',
 });
+export const rotated = defineEvent({
+  ...cluster,
+  type: 'rotated',
+  description:
+    'The agent was heard with the new key of a rotation: it needs the former one no more. Follows admitted; once for each rotation. Followed by revoked of the former key.',
+});
+export const pinned = defineEvent({
+  ...cluster,
+  type: 'pinned',
+  description:
+    "The issuer of the member's tokens was pinned, or its keys changed: only the approved key can say so, with a renewal. Not repeated for the same keys.",
+});
+export const leaveAsked = defineEvent({
+  ...cluster,
+  type: 'leave-asked',
+  description: 'The agent asked to leave, with its own key. Once for each life. Followed by leaving.',
+});
+export const cleaned = defineEvent({
+  ...cluster,
+  type: 'cleaned',
+  description:
+    'The agent of a leaving cluster has removed what was installed in the member. Follows leaving; missing where the agent was away, too late, or not awaited.',
+});
 export const left = defineEvent({
   ...cluster,
   type: 'left',
   description:
-    'Hub and agent are done with a leaving cluster. Follows leaving and deprovisioned. A new requested may follow.',
+    'Hub and agent are done with a leaving cluster. Follows leaving, deprovisioned, and cleaned or the end of its time. A new requested may follow.',
 });
 export const tokenUsed = defineEvent({
   kind: 'token',

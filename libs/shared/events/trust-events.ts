@@ -12,3 +12,30 @@ export const cut = defineEvent({
   type: 'cut',
   description: 'The server was seen to refuse a revoked key. Follows revoked.',
 });
+
+/** What signs on this hub, as every server was seen to act on it. Public keys only. */
+export const hubTrustSchema = z.looseObject({
+  /** Generations of the keys that sign agents' credentials, by role; each is good from `sinceMs` on. */
+  agentSigners: z.array(z.looseObject({ keys: z.record(z.string(), z.string()), sinceMs: z.int() })),
+  /** The operator's key that signed the account of the agents. */
+  operatorKey: z.string(),
+});
+export type HubTrust = z.infer<typeof hubTrustSchema>;
+
+export const trustAnnounced = defineEvent({
+  kind: 'hub',
+  writer: 'trust-keeper',
+  section: hubTrustSchema,
+  type: 'trust-announced',
+  description:
+    'More keys than before are good: a next generation beside the one that signs. The first one of a hub says what it began with.',
+});
+
+export const trustChanged = defineEvent({
+  kind: 'hub',
+  writer: 'trust-keeper',
+  section: hubTrustSchema,
+  type: 'trust-changed',
+  description:
+    'A key is not good any more, or another key of the operator signs. Follows trust-announced, unless it had to be at once.',
+});

@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import { commandTree } from '../cli/commands/command-tree.ts';
-import type { Generated } from './generate.ts';
+import type { Generated } from './generated-file.ts';
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 

@@ -1,6 +1,6 @@
 import { crdOf, kinds } from '@rollcall/shared/resources';
 import { stringify } from 'yaml';
-import type { Generated } from './generate.ts';
+import type { Generated } from './generated-file.ts';
 
 const header = '# Derived from libs/shared/resources by `npm run generate`; do not edit.\n';
 

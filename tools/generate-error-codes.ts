@@ -1,6 +1,6 @@
 import { errorCatalogue, type ErrorCode, RollcallError } from '@rollcall/shared/errors';
 import { exitCodeOf } from '../cli/exit-code.ts';
-import type { Generated } from './generate.ts';
+import type { Generated } from './generated-file.ts';
 
 /** A pipe would end the cell of a table. */
 const cell = (text: string) => text.replaceAll('|', String.raw`\|`);

@@ -1,6 +1,6 @@
 import { eventCatalogue, type EventDefinition, eventTypeName, eventWriters } from '@rollcall/shared/events';
 import { z } from 'zod';
-import type { Generated } from './generate.ts';
+import type { Generated } from './generated-file.ts';
 
 /** The JSON Schema of one event's body, as docs/events shows it. */
 function schemaOf(definition: EventDefinition): string {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { metricCatalogue, type MetricDefinition } from '@rollcall/shared/service';
-import type { Generated } from './generate.ts';
+import type { Generated } from './generated-file.ts';
 
 const folder = 'docs';
 const file = 'metrics.md';

@@ -1,5 +1,5 @@
 import { crdOf, type Kind, kinds, labels } from '@rollcall/shared/resources';
-import type { Generated } from './generate.ts';
+import type { Generated } from './generated-file.ts';
 
 /** What this page reads of a structural schema. */
 interface Schema {

@@ -6,20 +6,14 @@ import { crdFiles } from './generate-crds.ts';
 import { errorCodesDoc } from './generate-error-codes.ts';
 import { eventDocs } from './generate-event-docs.ts';
 import { metricDocs } from './generate-metric-docs.ts';
+import { permissionsDoc } from './generate-permissions.ts';
 import { resourceDocs } from './generate-resource-docs.ts';
+import type { Generated } from './generated-file.ts';
 
 /**
- * Writes every file of the repository that is derived from a zod schema. `--check` writes nothing and exits 1, naming the files
- * that are missing, stale or left over.
+ * Writes every file of the repository that is derived from a zod schema, from the rights table or from a manifest. `--check`
+ * writes nothing and exits 1, naming the files that are missing, stale or left over.
  */
-
-/** What a generator owns: a folder where nothing else lives, and the text of each file in it. */
-export interface Generated {
-  /** Relative to the repository. Files in it with this extension that are not in `files` are left-overs. */
-  folder: string;
-  extension: string;
-  files: ReadonlyMap<string, string>;
-}
 
 const generators: readonly (() => Generated)[] = [
   crdFiles,
@@ -28,6 +22,7 @@ const generators: readonly (() => Generated)[] = [
   errorCodesDoc,
   resourceDocs,
   cliDocs,
+  permissionsDoc,
 ];
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..');

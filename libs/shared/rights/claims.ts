@@ -59,6 +59,9 @@ const unlimited = {
 };
 const jetStreamUnlimited = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 };
 
+/** Public keys of one generation: each role's credentials are signed by its own. */
+export type AgentSigners = Readonly<Record<AgentRole, string>>;
+
 /** Public keys of the accounts, and of what signs for them. */
 export interface HubKeys {
   readonly sys: string;
@@ -69,7 +72,9 @@ export interface HubKeys {
   readonly hubSigner: string;
   readonly sysSigner: string;
   readonly authSigner: string;
-  readonly agentSigners: Readonly<Record<AgentRole, string>>;
+  readonly agentSigners: AgentSigners;
+  /** While they roll over: the generation before or after, whose credentials are as good (docs/security/rotate.md). */
+  readonly moreAgentSigners?: readonly AgentSigners[];
   readonly calloutUser: string;
   readonly calloutXkey: string;
 }
@@ -105,6 +110,17 @@ export function authAccountClaims(keys: HubKeys): Json {
   };
 }
 
+/** The scopes under which one generation of keys signs: what a credential of each role may do. */
+export function agentScopes(signers: AgentSigners): Json[] {
+  return (Object.keys(agentRoles) as AgentRole[]).map((role) => ({
+    kind: 'user_scope',
+    key: signers[role],
+    role,
+    template: template(role),
+    description: agentRoles[role].description,
+  }));
+}
+
 /**
  * Agents: no JetStream, and nothing of the hub but these exports.
  * @param revocations - user key → seconds since the epoch; credentials issued until then are refused
@@ -113,13 +129,7 @@ export function agentsAccountClaims(keys: HubKeys, revocations: Readonly<Record<
   return {
     type: 'account',
     limits: unlimited,
-    signing_keys: (Object.keys(agentRoles) as AgentRole[]).map((role) => ({
-      kind: 'user_scope',
-      key: keys.agentSigners[role],
-      role,
-      template: template(role),
-      description: agentRoles[role].description,
-    })),
+    signing_keys: [keys.agentSigners, ...(keys.moreAgentSigners ?? [])].flatMap(agentScopes),
     exports: [
       { name: 'beats', subject: 'rollcall.beat.*', type: 'stream' },
       { name: 'beats by partition', subject: 'rollcall.beatp.*.*', type: 'stream' },

@@ -1,5 +1,7 @@
 export {
   agentsAccountClaims,
+  agentScopes,
+  type AgentSigners,
   authAccountClaims,
   hubAccountClaims,
   type HubKeys,
@@ -18,3 +20,4 @@ export {
   serviceRoles,
   type ServiceName,
 } from './roles.ts';
+export { purposeOf } from './subject-purpose.ts';

@@ -9,7 +9,10 @@ export interface Role {
   readonly description: string;
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /** May answer a request it received, once, within the bound; needed for `$SRV` and calls between services. */
+  /**
+   * May answer whatever reached it with a reply subject, once, within the bound. Never for who hears what others append: the
+   * reply subject of an append is where its acknowledgement is waited for, and that could be forged (tests/attacks).
+   */
   readonly mayRespond?: boolean;
 }
 
@@ -20,11 +23,25 @@ export const consumedEvents = {
     'cluster.*.held',
     'cluster.*.denied',
     'cluster.*.revoked',
+    'cluster.*.banned',
+    'cluster.*.unbanned',
+    'cluster.*.leaving',
     'cluster.*.deprovisioned',
+    // Its own: the word of the agent may be the last that was waited for.
+    'cluster.*.cleaned',
+    // Settings: what the cluster may have in Kubernetes is one of them.
+    'cluster.*.changed',
+    'cluster.*.cordoned',
+    'cluster.*.uncordoned',
   ],
   approver: [
     'cluster.*.requested',
+    'cluster.*.leave-asked',
+    'cluster.*.rotated',
     'cluster.*.left',
+    'cluster.*.flooding',
+    // What was held because it was too much may be a flood.
+    'hub.*.wishes-confirmed',
     'policy.*.declared',
     'policy.*.withdrawn',
     'token.*.declared',
@@ -33,6 +50,8 @@ export const consumedEvents = {
     // Its own: what ends in `revoked` must do so even if it stops in between.
     'cluster.*.approved',
     'cluster.*.denied',
+    'cluster.*.banned',
+    'cluster.*.unbanned',
     'cluster.*.leaving',
   ],
   'rbac-provisioner': [
@@ -40,6 +59,10 @@ export const consumedEvents = {
     'cluster.*.denied',
     'cluster.*.revoked',
     'cluster.*.leaving',
+    // Settings: access may have been withdrawn.
+    'cluster.*.changed',
+    'cluster.*.cordoned',
+    'cluster.*.uncordoned',
     'token.*.declared',
     'token.*.withdrawn',
     'token.*.used',
@@ -60,6 +83,11 @@ const readStreams = [
 ];
 const readFacts = ['$JS.API.DIRECT.GET.FACTS', '$JS.API.DIRECT.GET.FACTS.>'];
 
+/** `$SRV` is asked by people, so the answers go to their inbox: a general right to respond would be more. */
+const answerPeople = ['_INBOX_ops.>'];
+/** To be woken by them; what they say is read from the stream, because one that it refused is heard as well. */
+const hearEventsOfClusters = 'rollcall.events.cluster.*.*';
+
 function mayWrite(writer: EventWriter): string[] {
   return eventCatalogue
     .filter((definition) => definition.writer === writer)
@@ -71,7 +99,10 @@ function mayConsume(service: ConsumingService): string[] {
     `$JS.API.CONSUMER.INFO.EVENTS.${service}`,
     `$JS.API.CONSUMER.MSG.NEXT.EVENTS.${service}`,
     `$JS.ACK.EVENTS.${service}.>`,
-    `rollcall.dead.${service}`,
+    `rollcall.dead.${service}.*`,
+    // Its own notes of what it has put aside for a newer version.
+    `rollcall.held.${service}.*`,
+    '$JS.API.DIRECT.GET.DEAD',
   ];
 }
 
@@ -83,9 +114,8 @@ function serviceRole(
   return {
     account: 'HUB',
     description,
-    publish: [...readEvents, 'rollcall.sys.jetstream', ...more.publish],
-    subscribe: [`_INBOX_${name}.>`, 'rollcall.events.>', '$SRV.>', ...(more.subscribe ?? [])],
-    mayRespond: true,
+    publish: [...readEvents, 'rollcall.sys.jetstream', ...answerPeople, ...more.publish],
+    subscribe: [`_INBOX_${name}.>`, '$SRV.>', ...(more.subscribe ?? [])],
   };
 }
 
@@ -100,7 +130,7 @@ export const agentRoles = {
   returning: {
     account: 'AGENTS',
     description: 'an agent that proved its own known key to the callout, because its credentials have ended',
-    publish: ['rollcall.ask.{{name()}}.join', 'rollcall.ask.{{name()}}.renew'],
+    publish: ['join', 'renew', 'leave'].map((verb) => `rollcall.ask.{{name()}}.${verb}`),
     subscribe: ['rollcall.answer.{{name()}}.>'],
   },
   waiting: {
@@ -113,7 +143,9 @@ export const agentRoles = {
     account: 'AGENTS',
     description: 'the agent of an approved cluster',
     publish: [
-      ...['join', 'renew', 'facts', 'access', 'leave'].map((verb) => `rollcall.ask.{{subject()}}.${verb}`),
+      ...['join', 'renew', 'facts', 'access', 'leave', 'rotate'].map(
+        (verb) => `rollcall.ask.{{subject()}}.${verb}`,
+      ),
       'rollcall.beat.{{name()}}',
       'rollcall.beatp.*.{{name()}}',
     ],
@@ -130,14 +162,21 @@ export const serviceRoles = {
       ...readFacts,
       'rollcall.answer.*.>',
       'rollcall.facts.*',
+      'rollcall.access.mint',
     ],
-    subscribe: ['rollcall.ask.*.*'],
+    subscribe: ['rollcall.ask.*.*', hearEventsOfClusters, 'rollcall.access.minted.*'],
   }),
   approver: serviceRole('approver', 'decides', {
     publish: [...mayWrite('approver'), ...mayConsume('approver'), ...readFacts],
   }),
   'rbac-provisioner': serviceRole('rbac-provisioner', 'makes namespaces and rights', {
-    publish: [...mayWrite('rbac-provisioner'), ...mayConsume('rbac-provisioner')],
+    publish: [
+      ...mayWrite('rbac-provisioner'),
+      ...mayConsume('rbac-provisioner'),
+      // Not the registrar's inbox, where it waits for much else.
+      'rollcall.access.minted.*',
+    ],
+    subscribe: ['rollcall.access.mint'],
   }),
   heartbeat: serviceRole('heartbeat', 'hears beats; writes liveness', {
     publish: [
@@ -145,8 +184,11 @@ export const serviceRoles = {
       'rollcall.live.*',
       'rollcall.heartbeat.youngest',
       'rollcall.heartbeat.canary',
+      // Its replicas ask each other.
+      '_INBOX_heartbeat.>',
     ],
     subscribe: [
+      hearEventsOfClusters,
       'rollcall.beat.*',
       'rollcall.beatp.*.*',
       'rollcall.sys.connected',
@@ -176,8 +218,36 @@ export const otherRoles = {
   setup: {
     account: 'HUB',
     description: 'makes the streams and consumers when a hub is installed or upgraded; no service has it',
-    publish: ['$JS.API.>'],
+    publish: [
+      '$JS.API.INFO',
+      ...['INFO', 'CREATE', 'UPDATE'].flatMap((verb) =>
+        ['EVENTS', 'FACTS', 'DEAD'].map((stream) => `$JS.API.STREAM.${verb}.${stream}`),
+      ),
+      '$JS.API.CONSUMER.INFO.EVENTS.*',
+      '$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.*',
+    ],
     subscribe: ['_INBOX_setup.>'],
+  },
+  backup: {
+    account: 'HUB',
+    description:
+      'reads everything for `rollcall backup` and `rollcall verify`; made for one command, never stored',
+    publish: [...readEvents, ...readFacts, ...readStreams, '$JS.API.CONSUMER.INFO.EVENTS.*'],
+    subscribe: ['_INBOX_backup.>'],
+  },
+  restore: {
+    account: 'HUB',
+    description:
+      'fills the streams of a hub that does not run, for `rollcall restore`; made for one command, never stored',
+    publish: [
+      ...readEvents,
+      'rollcall.events.>',
+      'rollcall.facts.*',
+      'rollcall.dead.*.*',
+      'rollcall.held.*.*',
+      '$JS.API.CONSUMER.DELETE.EVENTS.*',
+    ],
+    subscribe: ['_INBOX_restore.>'],
   },
   callout: {
     account: 'AUTH',

@@ -1,0 +1,87 @@
+/**
+ * What each subject of the table is for, in words, for docs/security/permissions.md. The first that fits counts. A right for
+ * which nobody can say this is one too many: the generator stops at it.
+ */
+const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: string }])[] = [
+  [/^rollcall\.ask\..+\.join$/, { publish: 'asks to join, or whether it is in by now' }],
+  [/^rollcall\.ask\..+\.renew$/, { publish: 'asks for its next credentials' }],
+  [/^rollcall\.ask\..+\.facts$/, { publish: 'tells what its cluster is like' }],
+  [
+    /^rollcall\.ask\..+\.access$/,
+    { publish: 'asks for access to the hub’s API server, sealed to its own key' },
+  ],
+  [/^rollcall\.ask\..+\.leave$/, { publish: 'says that it leaves, or that it has cleaned up' }],
+  [/^rollcall\.ask\..+\.rotate$/, { publish: 'asks to go on under a new key of its own' }],
+  [/^rollcall\.ask\.\*\.\*$/, { subscribe: 'hears what agents ask' }],
+  [/^rollcall\.answer\.\*/, { publish: 'answers agents' }],
+  [/^rollcall\.answer\./, { subscribe: 'hears answers to itself' }],
+  [
+    /^rollcall\.beatp\./,
+    { publish: 'beats, where a hub spreads beats over partitions', subscribe: 'hears beats' },
+  ],
+  [/^rollcall\.beat\./, { publish: 'beats for its own cluster', subscribe: 'hears beats' }],
+  [/^rollcall\.events\.>$/, { publish: 'puts back what a backup has', subscribe: 'is woken by events' }],
+  [
+    /^rollcall\.events\./,
+    {
+      publish: 'writes its own events',
+      subscribe: 'is woken by events; what counts is read from the stream',
+    },
+  ],
+  [/^rollcall\.facts\./, { publish: 'keeps the facts of a cluster', subscribe: 'hears new facts' }],
+  [
+    /^rollcall\.live\./,
+    { publish: 'tells what it hears at once; not stored', subscribe: 'watches liveness' },
+  ],
+  [
+    /^rollcall\.access\.mint$/,
+    { publish: 'passes on an agent’s signed wish for access', subscribe: 'hears such wishes' },
+  ],
+  [/^rollcall\.access\.minted\./, { publish: 'gives the sealed box back', subscribe: 'gets the sealed box' }],
+  [/^rollcall\.dead\./, { publish: 'keeps a copy of what it cannot handle' }],
+  [/^rollcall\.held\./, { publish: 'notes what it puts aside for a newer version' }],
+  [
+    /^rollcall\.heartbeat\.youngest$/,
+    { publish: 'asks its replicas for their youngest beats', subscribe: 'is asked for its youngest beats' },
+  ],
+  [/^rollcall\.heartbeat\.canary$/, { publish: 'checks its own ears', subscribe: 'hears its own canary' }],
+  [
+    /^rollcall\.sys\.jetstream$/,
+    { publish: 'asks whether the server acknowledges only what it has written' },
+  ],
+  [/^rollcall\.sys\.(dis)?connected$/, { subscribe: 'hears that an agent’s connection came or went' }],
+  [/^_INBOX_ops\.>$/, { publish: 'answers `$SRV` questions of people', subscribe: 'its own inbox' }],
+  [/^_INBOX_/, { publish: 'answers its own replicas', subscribe: 'its own inbox' }],
+  [/^\$SRV\.>$/, { publish: 'asks services how they are', subscribe: 'is asked how it is' }],
+  [/^\$JS\.API\.INFO$/, { publish: 'asks what JetStream is there' }],
+  [/^\$JS\.API\.STREAM\.INFO\./, { publish: 'how large the stream is' }],
+  [/^\$JS\.API\.DIRECT\.GET\./, { publish: 'reads the stream without a consumer' }],
+  [/^\$JS\.API\.CONSUMER\.INFO\.EVENTS\.\*$/, { publish: 'how far each service is' }],
+  [/^\$JS\.API\.CONSUMER\.(INFO|MSG\.NEXT)\.EVENTS\.[^*]/, { publish: 'fetches from its own consumer' }],
+  [/^\$JS\.ACK\.EVENTS\.[^*]/, { publish: 'acknowledges what its own consumer gave it' }],
+  [/^\$JS\.API\.CONSUMER\.DELETE\./, { publish: 'makes room for consumers that go on where the backup was' }],
+  [
+    /^\$JS\.API\.(STREAM|CONSUMER)\./,
+    { publish: 'makes and updates the streams and consumers; deletes none' },
+  ],
+  [/^\$SYS\.REQ\.USER\.AUTH$/, { subscribe: 'is asked by the server whom to let in' }],
+  [/^\$SYS\.REQ\.CLAIMS\.UPDATE$/, { publish: 'pushes the account AGENTS with its revocations' }],
+  [/^\$SYS\.REQ\.ACCOUNT\.\*\.CLAIMS\.LOOKUP$/, { publish: 'reads the accounts that are stored' }],
+  [
+    /^\$SYS\.REQ\.SERVER\.PING\.(CONNZ|ACCOUNTZ)$/,
+    { publish: 'sees what every server acts on, and who is connected' },
+  ],
+  [/^\$SYS\.REQ\.SERVER\.\*\.KICK$/, { publish: 'ends connections of a key that is out' }],
+];
+
+/** @throws Error for a subject of which nobody has said what it is for: say it above */
+export function purposeOf(subject: string, verb: 'publish' | 'subscribe'): string {
+  const [, words] = purposes.find(([pattern]) => pattern.test(subject)) ?? [];
+  const purpose = words?.[verb];
+  if (purpose === undefined) {
+    throw new Error(
+      `nobody says what it is for to ${verb} "${subject}" (libs/shared/rights/subject-purpose.ts)`,
+    );
+  }
+  return purpose;
+}

@@ -1,6 +1,6 @@
-import { jetstreamManager } from '@nats-io/jetstream';
+import { AckPolicy, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, openHeldEvents, readDeadLetters } from '@rollcall/shared/bus';
 import { type Consumption, consumeEvents, decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError } from '@rollcall/shared/errors';
 import { approved, draft, type StoredEvent, tokenRecord, tokenUsed } from '@rollcall/shared/events';
@@ -67,7 +67,7 @@ async function publishRaw(id: string, type: string | undefined, body: string): P
 async function deadLetters(): Promise<
   { code: string; subject: string; deliveries: number; message: string }[]
 > {
-  const jsm = await jetstreamManager(await hub.connectAs('setup'));
+  const jsm = await jetstreamManager(await hub.connectAsOperator());
   const { state } = await jsm.streams.info('DEAD');
   const found = [];
   for (let seq = state.first_seq; state.messages > 0 && seq <= state.last_seq; seq++) {
@@ -158,6 +158,52 @@ test('an event of a newer version is held, and the others flow', async () => {
   await expect(log.read({ kind: 'cluster', id: 'one' })).rejects.toMatchObject({
     code: 'EVENT_VERSION_UNKNOWN',
   });
+});
+
+test('more events of a newer version than a consumer can wait for do not stop it, and none is lost', async () => {
+  const count = 1100;
+  const newer = Array.from({ length: count }, (_, at) => `newer-${at}`);
+  for (const id of newer) await publishRaw(id, 'dev.rollcall.cluster.approved.v2', '{}');
+  await approve('known');
+  const handled = sightings<string>();
+  const metrics = createMetrics('registrar');
+  const consumption = await consume(({ id }) => handled.add(id), { metrics });
+  await handled.until((all) => all.includes('known'));
+  const held = () => metrics.value('rollcall_events_handled_total', { outcome: 'held' });
+  while (held() < count) await approveAndWait(handled);
+  await consumption.drain();
+  expect(await pending()).toBe(0);
+  const notes = await readDeadLetters(await hub.connectAs('ops'));
+  expect(new Set(notes.map(({ subject }) => subject)).size).toBe(count);
+  expect(notes.every(({ isHeld, code }) => isHeld && code === 'EVENT_VERSION_UNKNOWN')).toBe(true);
+});
+
+/** Something that happens meanwhile: waiting for it is waiting without a clock. */
+let approvals = 0;
+async function approveAndWait(handled: ReturnType<typeof sightings<string>>): Promise<void> {
+  const id = `meanwhile-${approvals++}`;
+  await approve(id);
+  await handled.until((all) => all.includes(id));
+}
+
+test('a version that knows what was held handles it, and the note goes', async () => {
+  await approve('one');
+  const held = await openHeldEvents(await hub.connectAs('registrar'), 'registrar');
+  const jsm = await jetstreamManager(await hub.connectAsOperator());
+  // As if an older version had put the event aside and acknowledged it.
+  await jsm.consumers.delete('EVENTS', 'registrar');
+  await jsm.consumers.add('EVENTS', {
+    durable_name: 'registrar',
+    deliver_policy: DeliverPolicy.New,
+    ack_policy: AckPolicy.Explicit,
+  });
+  const note = { service: 'registrar', code: 'EVENT_VERSION_UNKNOWN', message: 'm', deliveries: 5 };
+  await held.put({ ...note, subject: 'rollcall.events.cluster.one.approved', sequence: 1 });
+  const handled = sightings<string>();
+  const consumption = await consume(({ id }) => handled.add(id));
+  await handled.until((all) => all.includes('one'));
+  await consumption.drain();
+  expect(await readDeadLetters(await hub.connectAs('ops'))).toEqual([]);
 });
 
 test('two replicas share the work, each event handled once', async () => {

@@ -1,6 +1,6 @@
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import { type EventLog, openEventLog, openFactStore } from '@rollcall/shared/bus';
-import { draft, type StoredEvent, tokenDeclared } from '@rollcall/shared/events';
+import { type EventLog, openEventLog, openFactStore, type SkippedEvent } from '@rollcall/shared/bus';
+import { draft, type StoredEvent, tokenDeclared, tokenWithdrawn } from '@rollcall/shared/events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aDeclaration } from '../harness/events.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
@@ -80,6 +80,60 @@ test('garbage on an aggregate hides nothing of others, is skipped by a scan, and
   for await (const { sequence } of scan) seen.push(sequence);
   expect(skipped).toEqual(['EVENT_INVALID']);
   expect(seen).toHaveLength(2);
+});
+
+test('what one aggregate has that cannot be read hides nothing of the others, and is named', async () => {
+  await declare('good');
+  const all = headers();
+  all.set('ce-type', 'dev.rollcall.token.declared.v9');
+  await nc.request('rollcall.events.token.newer.declared', '{}', { headers: all, timeout: 5000 });
+  const skipped: string[] = [];
+  const onSkip = ({ code }: Error & { code: string }, { kind, id, type }: SkippedEvent) =>
+    skipped.push(`${kind}.${id}.${type} ${code}`);
+  const found = await log.readAll('token.*.*', { onSkip });
+  expect(found.map(({ id }) => id)).toContain('good');
+  expect(skipped).toContain('token.newer.declared EVENT_VERSION_UNKNOWN');
+  await expect(log.read(token('newer'))).rejects.toMatchObject({ code: 'EVENT_VERSION_UNKNOWN' });
+  const record = await log.read(token('newer'), { unknownAsGarbage: true });
+  expect(record.head).toBeDefined();
+  const what = { reason: 'Deleted', message: 'm', section: aDeclaration({ withdrawn: true }) };
+  await log.append([draft(tokenWithdrawn, record, what)], { correlation: 'test' });
+  // Its writer has spoken again: what could not be read is history.
+  expect((await log.read(token('newer'))).newest?.type).toBe('withdrawn');
+});
+
+test('all aggregates of a kind are read, however many there are', async () => {
+  const count = 1200;
+  const what = { reason: 'Declared', message: 'm', section: aDeclaration() };
+  const ids = Array.from({ length: count }, (_, at) => `many-${at}`);
+  for (let start = 0; start < count; start += 100) {
+    const some = ids.slice(start, start + 100);
+    await Promise.all(
+      some.map((id) =>
+        log.append([draft(tokenDeclared, { aggregate: token(id), head: undefined }, what)], {
+          correlation: 'test',
+        }),
+      ),
+    );
+  }
+  const found = new Set((await log.readAll('token.*.*')).map(({ id }) => id));
+  expect(ids.filter((id) => !found.has(id))).toEqual([]);
+});
+
+test('facts that a newer hub has stored are read without what is new in them', async () => {
+  const registrar = await hub.connectAs('registrar');
+  await registrar.request(
+    'rollcall.facts.newer',
+    JSON.stringify({
+      platform: 'aws',
+      invented: { later: true },
+      nodes: { total: 3, ready: 3, schedulable: 3, idle: 1 },
+    }),
+    { timeout: 5000 },
+  );
+  const facts = await openFactStore(registrar);
+  const found = await facts.get('newer');
+  expect(found?.facts).toEqual({ platform: 'aws', nodes: { total: 3, ready: 3, schedulable: 3 } });
 });
 
 test('while the server is away every call says so, and afterwards every call works again', async () => {

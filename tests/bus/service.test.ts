@@ -133,6 +133,21 @@ test('a start that fails gives the connection and the port back', async () => {
   await start({ settings: { healthPort: busy } });
 });
 
+test('health and metrics are on loopback, and on another address only where that is said', async () => {
+  const loopback = await start();
+  const elsewhere = (service: RunningService) =>
+    fetch(`http://127.0.0.2:${service.healthPort}/livez`).then(
+      ({ status }) => status,
+      () => 'refused',
+    );
+  expect(await elsewhere(loopback)).toBe('refused');
+  const told = await start({ settings: { healthAddress: '127.0.0.2' } });
+  expect(await elsewhere(told)).toBe(200);
+  await expect(start({ settings: { healthAddress: 'everywhere' } })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+  });
+});
+
 test('work that cannot be drained does not keep the connection', async () => {
   let connection: NatsConnection | undefined;
   const service = await start({

@@ -7,6 +7,8 @@ export interface BusAddress {
   readonly servers: readonly string[];
   /** The hub's CA; its servers always speak TLS, handshake first. */
   readonly caPem: string;
+  /** Read again for each connection, instead of `caPem`: a service lives longer than a CA. */
+  readonly caFile?: string;
 }
 
 export interface BusCredentials {
@@ -28,7 +30,10 @@ export function connectionOptions(address: BusAddress, name: string): NodeConnec
     servers: [...address.servers],
     name,
     inboxPrefix: `_INBOX_${name}`,
-    tls: { ca: address.caPem, handshakeFirst: true },
+    tls: {
+      ...(address.caFile === undefined ? { ca: address.caPem } : { caFile: address.caFile }),
+      handshakeFirst: true,
+    },
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
     reconnectTimeWait: 250,

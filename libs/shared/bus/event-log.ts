@@ -12,10 +12,13 @@ import {
   type EventDraft,
   foldRecord,
   type Head,
+  parseEventSubject,
   type StoredEvent,
 } from '@rollcall/shared/events';
 import { asBusError } from './bus-error.ts';
 import { directGet } from './direct-get.ts';
+import { lastOfAll } from './last-of-all.ts';
+import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
 
 /** What set an append off: carried from the agent's request to the last projected status. */
 export interface Trace {
@@ -23,22 +26,30 @@ export interface Trace {
   readonly traceparent?: string | undefined;
 }
 
+/** An event that this version cannot decode: EVENT_INVALID or EVENT_VERSION_UNKNOWN, and where it stands. */
+export interface SkippedEvent extends AggregateId {
+  readonly type: string;
+  readonly sequence: number;
+}
+export type OnSkip = (error: RollcallError, event: SkippedEvent) => void;
+
 /** The history of everything: stream EVENTS. */
 export interface EventLog {
   /**
    * The newest event of each type of one aggregate, folded. One read. Garbage on its subjects (a writer of one type could
    * have been taken over) is no part of the record, but the next event is appended after it.
-   * @throws RollcallError EVENT_VERSION_UNKNOWN while a newer Rollcall's event is among them, BUS_UNREACHABLE
+   * @param options.unknownAsGarbage - take a newer Rollcall's event for garbage too: for who ends what it cannot read
+   * @throws RollcallError EVENT_VERSION_UNKNOWN while a newer Rollcall's event is the last word of a writer that the reader
+   *   listens to, BUS_UNREACHABLE
    */
-  read(aggregate: AggregateId): Promise<AggregateRecord>;
-  /** The newest event of each type of every aggregate that the filter names (`policy.*.*`), at most 1,000 subjects. */
-  readAll(filter: string): Promise<StoredEvent[]>;
+  read(aggregate: AggregateId, options?: { unknownAsGarbage?: boolean }): Promise<AggregateRecord>;
+  /**
+   * The newest event of each type of every aggregate that the filter names (`policy.*.*`), however many there are. What
+   * cannot be decoded is given to `onSkip` and hides nothing else; what that means is the caller's to say.
+   */
+  readAll(filter: string, options?: { onSkip?: OnSkip }): Promise<StoredEvent[]>;
   /** Events from a sequence on, oldest first, until the end of the stream; undecodable ones are given to `onSkip`. */
-  scan(options: {
-    filter?: string;
-    fromSequence?: number;
-    onSkip?: (error: RollcallError) => void;
-  }): AsyncIterable<StoredEvent>;
+  scan(options: { filter?: string; fromSequence?: number; onSkip?: OnSkip }): AsyncIterable<StoredEvent>;
   /**
    * Appends all or none, each at the head it was decided on.
    * @throws RollcallError APPEND_CONFLICT when an aggregate has moved on
@@ -49,13 +60,36 @@ export interface EventLog {
 const stream = 'EVENTS';
 const scanBatch = 500;
 
-function decodeStored(message: StoredMsg): StoredEvent {
-  return decodeEvent({
+/** @param latestEpoch - see openEventLog */
+function decodeStored(message: StoredMsg, latestEpoch: number): StoredEvent {
+  const event = decodeEvent({
     subject: message.subject,
     sequence: message.seq,
     header: (name) => message.header.get(name),
     data: message.data,
   });
+  if (event.epoch > latestEpoch) {
+    const why = `event ${event.sequence} claims epoch ${event.epoch}; this hub is in epoch ${latestEpoch}`;
+    throw new RollcallError('EVENT_INVALID', why);
+  }
+  return event;
+}
+
+/** Decodes what can be; the rest is given to `onSkip`. */
+function decodeOrSkip(
+  message: StoredMsg,
+  latestEpoch: number,
+  onSkip: OnSkip | undefined,
+): StoredEvent | undefined {
+  try {
+    return decodeStored(message, latestEpoch);
+  } catch (error) {
+    if (!(error instanceof RollcallError)) throw error;
+    const place = parseEventSubject(message.subject);
+    // A subject of no kind that there is belongs to no aggregate, and so to nobody.
+    if (place) onSkip?.(error, { ...place, sequence: message.seq });
+    return undefined;
+  }
 }
 
 /** Where garbage stands: whatever comes next must be appended after it, or the aggregate could never go on. */
@@ -73,13 +107,19 @@ function toHeaders(event: EncodedEvent): MsgHdrs {
   return all;
 }
 
-/** @param options.source - CloudEvents source, `/rollcall/<service>` */
+/**
+ * @param options.source - CloudEvents source, `/rollcall/<service>`
+ * @param options.latestEpoch - events that claim a later one are garbage. Each event says its own epoch, and the newest epoch
+ *   wins everywhere: a writer of one type that was taken over could else overrule all that comes after. Default: any
+ */
 export async function openEventLog(
   nc: NatsConnection,
-  options: { epoch: number; source: string; nowMs?: () => number },
+  options: { epoch: number; source: string; latestEpoch?: number; nowMs?: () => number },
 ): Promise<EventLog> {
+  const { latestEpoch = Number.MAX_SAFE_INTEGER } = options;
   const js = jetstream(nc);
-  const { direct } = await jetstreamManager(nc, { checkAPI: false });
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const { direct } = jsm;
   const nowMs = options.nowMs ?? Date.now;
 
   async function lastOf(subject: string): Promise<StoredMsg[]> {
@@ -103,21 +143,27 @@ export async function openEventLog(
   }
 
   return {
-    async read(aggregate) {
-      const messages = await lastOf(aggregateSubjects(aggregate).subject);
+    async read(aggregate, { unknownAsGarbage = false } = {}) {
       const events: StoredEvent[] = [];
+      const newerVersions: { error: RollcallError; event: SkippedEvent }[] = [];
       let garbage: Head | undefined;
-      for (const message of messages) {
-        try {
-          events.push(decodeStored(message));
-        } catch (error) {
-          if (!(error instanceof RollcallError) || error.code !== 'EVENT_INVALID') throw error;
-          if (!garbage || message.seq > garbage.sequence) garbage = garbageHead(message, options.epoch);
-        }
+      for (const message of await lastOf(aggregateSubjects(aggregate).subject)) {
+        const event = decodeOrSkip(message, latestEpoch, (error, skipped) => {
+          if (error.code === 'EVENT_VERSION_UNKNOWN') newerVersions.push({ error, event: skipped });
+        });
+        if (event) events.push(event);
+        else if (!garbage || message.seq > garbage.sequence) garbage = garbageHead(message, options.epoch);
       }
+      const last = newerVersions.find(
+        ({ event }) => !isOvertaken(event, events) && !isNoConcernOf(options.source, event),
+      );
+      if (last && !unknownAsGarbage) throw last.error;
       return foldRecord(aggregate, events, garbage);
     },
-    readAll: async (filter) => (await lastOf(`rollcall.events.${filter}`)).map(decodeStored),
+    async readAll(filter, { onSkip } = {}) {
+      const messages = await lastOfAll(jsm, stream, `rollcall.events.${filter}`);
+      return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
+    },
     async *scan({ filter = '>', fromSequence = 1, onSkip }) {
       let next = fromSequence;
       for (;;) {
@@ -128,15 +174,8 @@ export async function openEventLog(
         });
         for (const message of messages) {
           next = message.seq + 1;
-          let event: StoredEvent;
-          try {
-            event = decodeStored(message);
-          } catch (error) {
-            if (!(error instanceof RollcallError)) throw error;
-            onSkip?.(error);
-            continue;
-          }
-          yield event;
+          const event = decodeOrSkip(message, latestEpoch, onSkip);
+          if (event) yield event;
         }
         if (messages.length < scanBatch) return;
       }

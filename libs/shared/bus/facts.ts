@@ -5,34 +5,45 @@ import { isSafeId } from '@rollcall/shared/events';
 import { asBusError } from './bus-error.ts';
 
 const count = z.int().min(0);
-const resources = z.record(z.string().max(63), z.string().max(32));
 const short = z.string().max(256);
 
+/** More names of resources than any node type has. */
+const mostResources = 128;
+const resources = z
+  .record(z.string().max(63), z.string().max(32))
+  .refine((all) => Object.keys(all).length <= mostResources, `more than ${mostResources} resources`);
+
+/** @param object - how unknown fields are taken: refused from an agent, passed over where a newer hub has stored them */
+function factsOf(object: typeof z.strictObject | typeof z.object) {
+  return object({
+    kubernetesVersion: short.optional(),
+    platform: short.optional(),
+    apiServerURL: short.optional(),
+    apiServerCA: z.string().max(16_384).optional(),
+    healthz: z.boolean().optional(),
+    livez: z.boolean().optional(),
+    readyz: z.boolean().optional(),
+    nodes: object({ total: count, ready: count, schedulable: count, sample: short.optional() }).optional(),
+    capacity: resources.optional(),
+    allocatable: resources.optional(),
+    podCIDRs: z.array(z.string().max(64)).max(16).optional(),
+    serviceCIDRs: z.array(z.string().max(64)).max(16).optional(),
+    provider: short.optional(),
+    region: short.optional(),
+    agentVersion: short.optional(),
+    claims: z
+      .array(object({ name: z.string().max(253), value: z.string().max(1024) }))
+      .max(50)
+      .optional(),
+  });
+}
+
 /** What an agent reports of its member: a claim that the registrar has checked for shape only. */
-export const factsSchema = z.strictObject({
-  kubernetesVersion: short.optional(),
-  platform: short.optional(),
-  apiServerURL: short.optional(),
-  apiServerCA: z.string().max(16_384).optional(),
-  healthz: z.boolean().optional(),
-  livez: z.boolean().optional(),
-  readyz: z.boolean().optional(),
-  nodes: z
-    .strictObject({ total: count, ready: count, schedulable: count, sample: short.optional() })
-    .optional(),
-  capacity: resources.optional(),
-  allocatable: resources.optional(),
-  podCIDRs: z.array(z.string().max(64)).max(16).optional(),
-  serviceCIDRs: z.array(z.string().max(64)).max(16).optional(),
-  provider: short.optional(),
-  region: short.optional(),
-  agentVersion: short.optional(),
-  claims: z
-    .array(z.strictObject({ name: z.string().max(253), value: z.string().max(1024) }))
-    .max(50)
-    .optional(),
-});
+export const factsSchema = factsOf(z.strictObject);
 export type Facts = z.infer<typeof factsSchema>;
+
+/** A replica of an older version reads what a newer one has written. */
+const storedFactsSchema = factsOf(z.object);
 
 const stream = 'FACTS';
 
@@ -63,7 +74,7 @@ export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
         throw asBusError(cause);
       });
       if (!message) return undefined;
-      const facts = factsSchema.safeParse(JSON.parse(message.string()));
+      const facts = storedFactsSchema.safeParse(parseJson(message.string()));
       if (!facts.success) return undefined;
       return {
         facts: facts.data,
@@ -72,4 +83,12 @@ export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
       };
     },
   };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

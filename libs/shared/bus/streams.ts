@@ -30,14 +30,28 @@ const streams = [
     max_msgs_per_subject: 1,
     max_msg_size: 131_072,
   },
-  { name: 'DEAD', subjects: ['rollcall.dead.*'], allow_direct: true, max_age: 30 * 86_400 * secondNs },
+  {
+    name: 'DEAD',
+    // What was buried ends after 30 days; what is held says so itself, and is replaced once it is done. No roll-up headers:
+    // whoever may write one subject could empty the whole stream by them (measured).
+    subjects: ['rollcall.dead.*.*', 'rollcall.held.*.*'],
+    allow_direct: true,
+    allow_msg_ttl: true,
+    max_msgs_per_subject: 1,
+    max_age: 30 * 86_400 * secondNs,
+  },
 ] as const;
 
 /**
  * Makes or updates the streams and each service's durable consumer. Run by whoever installs a hub (role `setup`):
  * no service may create consumers.
+ * @param options.handled - of a restored hub: up to which event each service had handled them; a consumer that is there already
+ *   stays where it is
  */
-export async function setUpStreams(nc: NatsConnection, options: { replicas: number }): Promise<void> {
+export async function setUpStreams(
+  nc: NatsConnection,
+  options: { replicas: number; handled?: Readonly<Partial<Record<ConsumingService, number>>> },
+): Promise<void> {
   const jsm = await jetstreamManager(nc);
   for (const stream of streams) {
     const config = {
@@ -65,10 +79,23 @@ export async function setUpStreams(nc: NatsConnection, options: { replicas: numb
       max_ack_pending: 1000,
       max_deliver: -1,
     };
-    const exists = await jsm.consumers.info('EVENTS', service).then(
-      () => true,
-      () => false,
-    );
-    await (exists ? jsm.consumers.update('EVENTS', service, config) : jsm.consumers.add('EVENTS', config));
+    const found = await jsm.consumers.info('EVENTS', service).catch(() => undefined);
+    if (!found) {
+      const handled = options.handled?.[service] ?? 0;
+      const begins =
+        handled > 0 ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: handled + 1 } : {};
+      await jsm.consumers.add('EVENTS', { ...config, ...begins });
+      continue;
+    }
+    // Where it began cannot be changed, and after a restore that is not the first event.
+    const { deliver_policy, opt_start_seq } = found.config;
+    const began = opt_start_seq === undefined ? { deliver_policy } : { deliver_policy, opt_start_seq };
+    await jsm.consumers.update('EVENTS', service, { ...config, ...began });
   }
+}
+
+/** Takes the services' consumers away, so that `setUpStreams` makes them anew at another place. */
+export async function forgetConsumers(nc: NatsConnection): Promise<void> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  for (const service of Object.keys(consumedEvents)) await jsm.consumers.delete('EVENTS', service);
 }

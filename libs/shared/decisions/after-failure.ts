@@ -2,12 +2,16 @@ import type { RollcallError } from '@rollcall/shared/errors';
 
 /** An unexpected error is a bug: it may be gone after a restart, and must not block the queue for ever. */
 const maxUnexpectedDeliveries = 5;
+/** Long enough for a newer replica of a rolling upgrade to take it; each that waits holds one of the consumer's places. */
+const maxUnknownVersionDeliveries = 5;
 const firstDelayMs = 100;
 const longestDelayMs = 30_000;
 
 export type NextStep =
   | { readonly kind: 'again'; readonly delayMs: number }
-  | { readonly kind: 'bury'; readonly orElseDelayMs: number };
+  | { readonly kind: 'bury'; readonly orElseDelayMs: number }
+  /** Put aside until a version comes that knows it: nothing is lost, and the queue goes on. */
+  | { readonly kind: 'hold'; readonly orElseDelayMs: number };
 
 /**
  * What happens to an event whose handler threw: retry, delay and giving up are decided here for all services.
@@ -16,6 +20,8 @@ export type NextStep =
  */
 export function afterFailure(error: Pick<RollcallError, 'code' | 'retry'>, deliveryCount: number): NextStep {
   const delayMs = Math.min(firstDelayMs * 2 ** Math.min(deliveryCount - 1, 20), longestDelayMs);
+  if (error.code === 'EVENT_VERSION_UNKNOWN' && deliveryCount >= maxUnknownVersionDeliveries)
+    return { kind: 'hold', orElseDelayMs: delayMs };
   const mayHelp = error.code === 'UNEXPECTED' ? deliveryCount < maxUnexpectedDeliveries : error.retry;
   return mayHelp ? { kind: 'again', delayMs } : { kind: 'bury', orElseDelayMs: delayMs };
 }

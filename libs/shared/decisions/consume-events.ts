@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConsumerMessages, jetstream, type JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { openHeldEvents } from '@rollcall/shared/bus';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
 import type { ConsumingService } from '@rollcall/shared/rights';
@@ -8,6 +9,7 @@ import type { Logger, Metrics } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { afterFailure } from './after-failure.ts';
+import { handleHeld } from './handle-held.ts';
 
 const stream = 'EVENTS';
 /** Half of the consumer's ack_wait: a slow handler is not mistaken for a dead one. */
@@ -24,11 +26,18 @@ export interface ConsumeOptions {
   readonly logger: Logger;
   /** Of a service; a test may do without. */
   readonly metrics?: Metrics;
-  /** Level-based: it looks at the record, so that redelivery and reordering change nothing. Returns or throws. */
-  handle(event: StoredEvent): Promise<void>;
+  /**
+   * Level-based: it looks at the record, so that redelivery and reordering change nothing. Returns or throws.
+   * @returns when the event is to be handled again, by any replica: something follows from the passing of time. No failure
+   */
+  handle(event: StoredEvent): Promise<HandledAgain | void>;
   /** false: events of one aggregate are handled at the same time, for a handler that puts bursts together by itself. */
   readonly ordered?: boolean;
   onDead?(error: RollcallError): void;
+}
+
+export interface HandledAgain {
+  readonly againInMs: number;
 }
 
 export interface Consumption {
@@ -55,10 +64,11 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   const { service, logger } = options;
   const js = jetstream(nc);
   const consumer = await js.consumers.get(stream, service);
+  const held = await openHeldEvents(nc, service);
   const queue = createKeyedQueue();
   const running = new Set<Promise<void>>();
 
-  function countDelivery(message: JsMsg, outcome: 'done' | 'again' | 'dead'): void {
+  function countDelivery(message: JsMsg, outcome: 'done' | 'again' | 'dead' | 'held'): void {
     const [, , kind = '', , type = ''] = message.subject.split('.');
     options.metrics?.count('rollcall_events_handled_total', { type: `${kind}.${type}`, outcome });
   }
@@ -71,7 +81,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   async function bury(message: JsMsg, error: RollcallError): Promise<void> {
     // First the copy, then the end: after term() the message can no longer be found by its delivery.
     await js.publish(
-      `rollcall.dead.${service}`,
+      `rollcall.dead.${service}.${message.seq}`,
       JSON.stringify({
         service,
         subject: message.subject,
@@ -92,6 +102,15 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     options.onDead?.(error);
   }
 
+  /** The place in the queue is given back: a thousand of them would else stop the consumer. */
+  async function hold(message: JsMsg, { code, message: why }: RollcallError): Promise<void> {
+    const { subject, seq: sequence, info } = message;
+    await held.put({ service, subject, sequence, code, message: why, deliveries: info.deliveryCount });
+    message.ack();
+    logger.error({ seq: sequence, subject, reason: code }, 'event is held for a newer version');
+    countDelivery(message, 'held');
+  }
+
   async function afterThrow(message: JsMsg, thrown: unknown): Promise<void> {
     const error = toRollcallError(thrown);
     const next = afterFailure(error, message.info.deliveryCount);
@@ -102,21 +121,24 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
       return;
     }
     try {
-      await bury(message, error);
+      await (next.kind === 'hold' ? hold(message, error) : bury(message, error));
     } catch (cause) {
-      logger.warn({ err: toRollcallError(cause), seq: message.seq }, 'event could not be buried yet');
+      logger.warn({ err: toRollcallError(cause), seq: message.seq }, 'event could not be put aside yet');
       message.nak(next.orElseDelayMs);
     }
   }
 
-  async function handleMessage(message: JsMsg): Promise<void> {
-    const event = decodeMessage(message);
-    if (options.ordered === false) await handleTraced(event);
-    else await queue(`${event.kind}.${event.id}`, () => handleTraced(event));
+  async function handleMessage(message: JsMsg): Promise<HandledAgain | void> {
+    return handleEvent(decodeMessage(message));
+  }
+
+  async function handleEvent(event: StoredEvent): Promise<HandledAgain | void> {
+    if (options.ordered === false) return handleTraced(event);
+    return queue(`${event.kind}.${event.id}`, () => handleTraced(event));
   }
 
   /** Whatever the handler publishes carries the trace on, as the child of this step. */
-  function handleTraced(event: StoredEvent): Promise<void> {
+  function handleTraced(event: StoredEvent): Promise<HandledAgain | void> {
     const { kind, id, type, sequence, correlation } = event;
     const step = {
       name: `${service} ${kind}.${type}`,
@@ -134,13 +156,19 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   }
 
   async function handleAndAcknowledge(message: JsMsg): Promise<void> {
+    let again: HandledAgain | void;
     try {
-      await handleMessage(message);
+      again = await handleMessage(message);
     } catch (thrown) {
       await afterThrow(message, thrown);
       return;
     }
-    acknowledge(message);
+    if (again === undefined) {
+      acknowledge(message);
+      return;
+    }
+    message.nak(again.againInMs);
+    countDelivery(message, 'again');
   }
 
   /** Never rejects: on a closed connection even saying so is impossible, and the event is delivered again by itself. */
@@ -183,12 +211,14 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     }
   }
   const consuming = consumeOn();
+  const stopHeld = handleHeld(held, { handle: handleEvent, logger });
 
   return {
     async drain() {
       isDraining = true;
       await messages.close();
       await consuming;
+      await stopHeld();
       await Promise.allSettled(running);
     },
     running: () => running.size,

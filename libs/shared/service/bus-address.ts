@@ -11,7 +11,8 @@ export function busAddress(config: {
   readonly busCaFile: string;
 }): BusAddress {
   try {
-    return { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
+    const caFile = config.busCaFile;
+    return { servers: config.busServers, caPem: readFileSync(caFile, 'utf8'), caFile };
   } catch (cause) {
     throw new RollcallError('CONFIG_INVALID', `cannot read the CA file "${config.busCaFile}"`, { cause });
   }

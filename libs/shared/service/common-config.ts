@@ -22,7 +22,13 @@ export const commonConfig = {
     .min(0)
     .max(65_535)
     .optional()
-    .describe('serve /livez, /readyz and /metrics on this loopback port (0: any free one)'),
+    .describe('serve /livez, /readyz and /metrics on this port (0: any free one)'),
+  healthAddress: z
+    .union([z.ipv4(), z.ipv6()])
+    .default('127.0.0.1')
+    .describe(
+      'the address for healthPort; anybody who can reach another than loopback can read the metrics (127.0.0.1)',
+    ),
   allowUnsafeBus: yesOrNo
     .default(false)
     .describe('start although the NATS server may lose acknowledged messages (true or false)'),

@@ -6,6 +6,8 @@ import { openMetricsContentType } from './open-metrics.ts';
 
 export interface HealthOptions {
   readonly port: number;
+  /** Loopback, but for a pod whose kubelet and Prometheus come from outside; no secret is served. */
+  readonly address: string;
   /** Why the service is not ready, or undefined when it is. */
   notReady(): string | undefined;
   /** In OpenMetrics text. */
@@ -34,7 +36,7 @@ function answerTo(path: string, options: HealthOptions): Answer {
 }
 
 /**
- * `/livez` says only that the loop turns, never that NATS is there: restarting us does not mend NATS. Loopback only.
+ * `/livez` says only that the loop turns, never that NATS is there: restarting us does not mend NATS.
  * @throws RollcallError PORT_BUSY
  */
 export async function serveHealth(options: HealthOptions): Promise<{ server: Server; port: number }> {
@@ -42,12 +44,14 @@ export async function serveHealth(options: HealthOptions): Promise<{ server: Ser
     const { status, type = 'text/plain', body } = answerTo(request.url ?? '', options);
     response.writeHead(status, { 'content-type': type }).end(body);
   });
-  server.listen(options.port, '127.0.0.1');
+  server.listen(options.port, options.address);
   try {
     await once(server, 'listening');
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new RollcallError('PORT_BUSY', `cannot listen on port ${options.port}: ${why}`, { cause });
+    throw new RollcallError('PORT_BUSY', `cannot listen on ${options.address} port ${options.port}: ${why}`, {
+      cause,
+    });
   }
   return { server, port: (server.address() as AddressInfo).port };
 }

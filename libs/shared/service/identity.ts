@@ -12,10 +12,17 @@ const identitySchema = z.looseObject({
 });
 
 function readJson(path: string): unknown {
+  let text: string;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    text = readFileSync(path, 'utf8');
   } catch (cause) {
     throw new RollcallError('CONFIG_INVALID', `cannot read the identity file "${path}"`, { cause });
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // No cause: the parser's message quotes the file, which holds keys.
+    throw new RollcallError('CONFIG_INVALID', `the identity file "${path}" is no JSON`);
   }
 }
 

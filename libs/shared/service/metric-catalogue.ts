@@ -1,5 +1,6 @@
 import { errorCatalogue } from '@rollcall/shared/errors';
 import { eventCatalogue } from '@rollcall/shared/events';
+import { fencePolicyNames } from '@rollcall/shared/fence/policy-names';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { agentRoles, type ServiceName } from '@rollcall/shared/rights';
 import { rollcallVersion } from './version.ts';
@@ -106,9 +107,9 @@ export const metricCatalogue = {
   },
   rollcall_events_handled_total: {
     type: 'counter',
-    help: 'Deliveries of events, by type and how they ended: `again` is delivered again, `dead` is in the dead letters.',
+    help: 'Deliveries of events, by type and how they ended: `again` is delivered again, `dead` is in the dead letters, `held` waits for a newer version.',
     services: consuming,
-    labels: { type: eventTypes, outcome: ['done', 'again', 'dead'] },
+    labels: { type: eventTypes, outcome: ['done', 'again', 'dead', 'held'] },
   },
   rollcall_event_handling_duration_seconds: {
     type: 'histogram',
@@ -124,18 +125,29 @@ export const metricCatalogue = {
 
   rollcall_asks_total: {
     type: 'counter',
-    help: 'Questions of agents, by verb and answer; `malformed` and `busy` were refused unread.',
+    help: 'Questions of agents, by verb and answer; `malformed` and `busy` were refused unread, `ignored` not even answered.',
     services: ['registrar'],
     labels: {
-      verb: ['join', 'renew', 'facts'],
-      outcome: ['admitted', 'waiting', 'refused', 'done', 'failed', 'malformed', 'busy'],
+      verb: ['join', 'renew', 'facts', 'access', 'leave'],
+      outcome: [
+        'admitted',
+        'waiting',
+        'refused',
+        'access',
+        'leave',
+        'done',
+        'failed',
+        'malformed',
+        'busy',
+        'ignored',
+      ],
     },
   },
   rollcall_ask_duration_seconds: {
     type: 'histogram',
     help: 'From hearing a question of an agent to answering it, by verb.',
     services: ['registrar'],
-    labels: { verb: ['join', 'renew', 'facts'] },
+    labels: { verb: ['join', 'renew', 'facts', 'access', 'leave'] },
     buckets: shortSeconds,
   },
   rollcall_requests_total: {
@@ -144,11 +156,21 @@ export const metricCatalogue = {
     services: ['registrar'],
     labels: { outcome: ['requested', 'repeated', ...errorCodes] },
   },
+  rollcall_requests_open: {
+    type: 'gauge',
+    help: 'Requests without a decision, as the caps count them.',
+    services: ['registrar'],
+  },
+  rollcall_events_space_used_ratio: {
+    type: 'gauge',
+    help: 'How full the place of the events is, by the nearest limit; from 0.85 on new requests are refused.',
+    services: ['registrar'],
+  },
   rollcall_callouts_total: {
     type: 'counter',
-    help: 'Connections without credentials, by the role they were let in as, or that they were not.',
+    help: 'Connections without credentials, by the role they were let in as, or that they were not; `dropped` waited too long.',
     services: ['registrar'],
-    labels: { outcome: [...Object.keys(agentRoles), 'refused', 'malformed', 'failed'] },
+    labels: { outcome: [...Object.keys(agentRoles), 'refused', 'malformed', 'failed', 'dropped'] },
   },
   rollcall_callout_duration_seconds: {
     type: 'histogram',
@@ -168,6 +190,12 @@ export const metricCatalogue = {
     type: 'gauge',
     help: '1 while the API server refuses decisions of people without the right; 0: decisions of people are held.',
     services: ['approver'],
+  },
+  rollcall_fence_policy_ok: {
+    type: 'gauge',
+    help: '1 while this admission policy and its binding are there as they were shipped; 0: missing or changed.',
+    services: ['approver'],
+    labels: { policy: fencePolicyNames },
   },
   rollcall_policy_evaluations_total: {
     type: 'counter',
@@ -210,6 +238,11 @@ export const metricCatalogue = {
     help: 'Messages on beat subjects that are no beats.',
     services: ['heartbeat'],
   },
+  rollcall_flooding_clusters: {
+    type: 'gauge',
+    help: 'Clusters whose agents sent far too many beats in the last window.',
+    services: ['heartbeat'],
+  },
   rollcall_connection_notices_total: {
     type: 'counter',
     help: 'Notices of the NATS server about connections of members, by kind.',
@@ -238,6 +271,12 @@ export const metricCatalogue = {
     help: 'Age of the oldest request that is not decided; 0 while there is none.',
     services: ['projector'],
     labels: { state: ['pending', 'held'] },
+  },
+  rollcall_access_tokens_total: {
+    type: 'counter',
+    help: 'Access tokens that were asked for: `sealed` is a token for the agent, `none` had no access, otherwise the code of the refusal.',
+    services: ['rbac-provisioner'],
+    labels: { outcome: ['sealed', 'none', ...errorCodes] },
   },
   rollcall_kubernetes_writes_total: {
     type: 'counter',
@@ -296,6 +335,11 @@ export const metricCatalogue = {
   rollcall_trust_revocations: {
     type: 'gauge',
     help: 'Keys on the revocation list.',
+    services: ['trust-keeper'],
+  },
+  rollcall_trust_revocations_room: {
+    type: 'gauge',
+    help: 'Keys that the revocation list has room for.',
     services: ['trust-keeper'],
   },
   rollcall_trust_revocations_dropped: {

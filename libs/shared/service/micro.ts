@@ -6,7 +6,7 @@ export interface MicroOptions {
   readonly version: string;
   readonly description: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Figures for `nats micro stats`; asked each time. */
+  /** Figures, as `data` of the answer to STATS; asked each time. */
   stats(): Readonly<Record<string, number>>;
 }
 

@@ -46,6 +46,7 @@ export interface ServiceOptions {
     readonly logLevel: string;
     readonly logFile?: string | undefined;
     readonly healthPort?: number | undefined;
+    readonly healthAddress: string;
     readonly allowUnsafeBus: boolean;
   };
   readonly identity: {
@@ -108,10 +109,12 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   try {
     if (config.healthPort !== undefined) {
       stopMeasuring = measureProcess(metrics);
-      health = await serveHealth({ port: config.healthPort, notReady, metrics: () => metrics.render() });
+      const { healthPort: port, healthAddress: address } = config;
+      health = await serveHealth({ port, address, notReady, metrics: () => metrics.render() });
     }
     if (!config.allowUnsafeBus) await checkBusSafety(nc);
-    const stream = await openEventLog(nc, { epoch: identity.epoch, source: `/rollcall/${name}` });
+    const { epoch } = identity;
+    const stream = await openEventLog(nc, { epoch, latestEpoch: epoch, source: `/rollcall/${name}` });
     // The projector writes no event, and so has nothing to count.
     const log = name === 'projector' ? stream : countAppends(stream, metrics);
     work = await options.work({ nc, log, logger, metrics });

@@ -1,0 +1,69 @@
+import { jetstream, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
+import { asBusError } from './bus-error.ts';
+import { directGet } from './direct-get.ts';
+
+/** Where an event stands that was put aside, and why. */
+export interface HeldNote {
+  readonly service: string;
+  readonly subject: string;
+  readonly sequence: number;
+  readonly code: string;
+  readonly message: string;
+  readonly deliveries: number;
+}
+
+/** A note as it is found again. */
+export interface HeldEvent {
+  /** Of the event, in EVENTS. */
+  readonly sequence: number;
+  /** Of the note, in DEAD. */
+  readonly id: number;
+}
+
+/**
+ * The events that one service has put aside because a newer Rollcall wrote them: a note each in stream DEAD, on a subject
+ * of its own. The event itself stays in EVENTS, which is never trimmed.
+ */
+export interface HeldEvents {
+  /** @throws RollcallError BUS_UNREACHABLE; the event is then not put aside */
+  put(note: HeldNote): Promise<void>;
+  /** Notes after that one of DEAD, oldest first, at most 256. */
+  after(id: number): Promise<HeldEvent[]>;
+  /** The event itself, as the stream has it. */
+  eventAt(sequence: number): Promise<StoredMsg | undefined>;
+  /** It was handled: the note goes. */
+  done(sequence: number): Promise<void>;
+}
+
+const batch = 256;
+
+export async function openHeldEvents(nc: NatsConnection, service: string): Promise<HeldEvents> {
+  const js = jetstream(nc);
+  const { direct } = await jetstreamManager(nc, { checkAPI: false });
+  const subjectOf = (sequence: number) => `rollcall.held.${service}.${sequence}`;
+
+  async function publish(sequence: number, body: unknown, meta: Readonly<Record<string, string>>) {
+    const all = headers();
+    for (const [name, value] of Object.entries(meta)) all.set(name, value);
+    await js.publish(subjectOf(sequence), JSON.stringify(body), { headers: all }).catch((cause: unknown) => {
+      throw asBusError(cause);
+    });
+  }
+
+  return {
+    // Dead letters end after 30 days; what is held does not.
+    put: (note) => publish(note.sequence, note, { 'Nats-TTL': 'never' }),
+    async after(id) {
+      const query = { seq: id + 1, batch, next_by_subj: subjectOf(0).replace(/0$/, '*') };
+      const notes = await directGet(direct, 'DEAD', query);
+      return notes.map(({ subject, seq }) => ({ sequence: Number(subject.split('.')[3]), id: seq }));
+    },
+    async eventAt(sequence) {
+      const [found] = await directGet(direct, 'EVENTS', { seq: sequence, batch: 1 });
+      return found?.seq === sequence ? found : undefined;
+    },
+    // A service may delete nothing; what it may is to put a message that ends by itself in the place of its own note.
+    done: (sequence) => publish(sequence, {}, { 'Nats-TTL': '1s' }),
+  };
+}

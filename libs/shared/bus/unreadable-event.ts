@@ -1,0 +1,44 @@
+import {
+  type AggregateId,
+  eventCatalogue,
+  type EventWriter,
+  type StoredEvent,
+} from '@rollcall/shared/events';
+
+type Unreadable = AggregateId & { readonly type: string; readonly sequence: number };
+
+/** Nobody knows who writes a type that is not in the catalogue. */
+function writerOf({ kind, type }: Unreadable): EventWriter | undefined {
+  return eventCatalogue.find((definition) => definition.kind === kind && definition.type === type)?.writer;
+}
+
+/** Nobody else's decision hangs on what these say: liveness and cuts are shown, and read by whoever wrote them. */
+const concernNobodyElse: ReadonlySet<EventWriter> = new Set(['heartbeat', 'trust-keeper']);
+
+/**
+ * Whether an unreadable event is nothing to the reader. Else a heartbeat service that was taken over could hold all decisions
+ * about a cluster by writing one event of a version that does not exist.
+ * @param source - the reader's own, `/rollcall/<service>`
+ */
+export function isNoConcernOf(source: string, unreadable: Unreadable): boolean {
+  const writer = writerOf(unreadable);
+  return writer !== undefined && concernNobodyElse.has(writer) && source !== `/rollcall/${writer}`;
+}
+
+/**
+ * Whether something that cannot be decoded is not its writer's last word any more: each event carries the writer's whole
+ * section, so the later one says all that counts.
+ */
+export function isOvertaken(unreadable: Unreadable, readable: readonly StoredEvent[]): boolean {
+  const writer = writerOf(unreadable);
+  return (
+    writer !== undefined &&
+    readable.some(
+      (event) =>
+        event.kind === unreadable.kind &&
+        event.id === unreadable.id &&
+        event.definition.writer === writer &&
+        event.sequence > unreadable.sequence,
+    )
+  );
+}

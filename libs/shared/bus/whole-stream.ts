@@ -1,0 +1,99 @@
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
+import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
+import { asBusError } from './bus-error.ts';
+import { directGet } from './direct-get.ts';
+
+export type StreamName = 'EVENTS' | 'FACTS' | 'DEAD';
+
+/** A message as it is stored, with the headers of whoever wrote it. */
+export interface StreamMessage {
+  readonly sequence: number;
+  readonly subject: string;
+  readonly timeMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: Uint8Array;
+}
+
+const readBatch = 250;
+/** Appends on their way at once; the server makes each of them last before it says so. */
+const window = 256;
+
+/** @throws RollcallError BUS_UNREACHABLE */
+export async function streamState(
+  nc: NatsConnection,
+  name: StreamName,
+): Promise<{ messages: number; firstSequence: number; lastSequence: number }> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const { state } = await jsm.streams.info(name).catch((cause: unknown) => {
+    throw asBusError(cause);
+  });
+  return { messages: state.messages, firstSequence: state.first_seq, lastSequence: state.last_seq };
+}
+
+/** Every message up to a sequence, oldest first, whether or not it can be understood. */
+export async function* readStream(
+  nc: NatsConnection,
+  name: StreamName,
+  throughSequence: number,
+): AsyncIterable<StreamMessage> {
+  const { direct } = await jetstreamManager(nc, { checkAPI: false });
+  for (let next = 1; next <= throughSequence;) {
+    const messages = await directGet(direct, name, { seq: next, batch: readBatch });
+    if (messages.length === 0) return;
+    for (const { seq: sequence, subject, time, header, data } of messages) {
+      if (sequence > throughSequence) return;
+      next = sequence + 1;
+      const all = Object.fromEntries([...header.keys()].map((key) => [key, header.get(key)]));
+      yield { sequence, subject, timeMs: time.getTime(), headers: all, data };
+    }
+  }
+}
+
+/** Up to which event each service has handled everything. */
+export async function handledEvents(nc: NatsConnection): Promise<Record<ConsumingService, number>> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const services = Object.keys(consumedEvents) as ConsumingService[];
+  const floors = services.map(async (service) => {
+    const info = await jsm.consumers.info('EVENTS', service).catch((cause: unknown) => {
+      throw asBusError(cause);
+    });
+    return [service, info.ack_floor.stream_seq] as const;
+  });
+  return Object.fromEntries(await Promise.all(floors)) as Record<ConsumingService, number>;
+}
+
+/**
+ * Writes messages into a stream, in their order.
+ * @param options.sameSequences - each gets the sequence that it had, or nothing is written from there on
+ * @throws RollcallError APPEND_CONFLICT where the stream is not as empty as it should be, BUS_UNREACHABLE
+ */
+export async function refillStream(
+  nc: NatsConnection,
+  messages: AsyncIterable<Pick<StreamMessage, 'sequence' | 'subject' | 'headers' | 'data'>>,
+  options: { sameSequences: boolean },
+): Promise<number> {
+  const js = jetstream(nc);
+  const underWay: Promise<unknown>[] = [];
+  let count = 0;
+  const settleOldest = async () => {
+    await underWay.shift();
+  };
+  try {
+    for await (const { sequence, subject, headers: meta, data } of messages) {
+      const all = headers();
+      for (const [key, value] of Object.entries(meta)) all.set(key, value);
+      if (options.sameSequences) all.set('Nats-Expected-Last-Sequence', String(sequence - 1));
+      const written = js.publish(subject, data, { headers: all });
+      // Awaited in its turn; until then a failure must not count as unhandled.
+      written.catch(() => undefined);
+      underWay.push(written);
+      count++;
+      if (underWay.length >= window) await settleOldest();
+    }
+    while (underWay.length > 0) await settleOldest();
+  } catch (cause) {
+    throw asBusError(cause);
+  }
+  return count;
+}

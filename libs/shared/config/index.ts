@@ -1,2 +1,3 @@
+export { parseBoundedYaml, yamlTooDeep } from './bounded-yaml.ts';
 export { durationMs, formatDuration, parseDurationMs } from './duration.ts';
 export { describeConfig, loadConfig, type ConfigSources } from './load-config.ts';

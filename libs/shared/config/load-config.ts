@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { RollcallError } from '@rollcall/shared/errors';
+import { parseBoundedYaml } from './bounded-yaml.ts';
 
 /** Where a service's settings come from; the first one that names a value wins: flags, environment, file, default. */
 export interface ConfigSources {
@@ -25,7 +25,7 @@ function flagName(key: string): string {
 function readFile(path: string): Record<string, unknown> {
   let content: unknown;
   try {
-    content = parse(readFileSync(path, 'utf8'));
+    content = parseBoundedYaml(readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new RollcallError(
       'CONFIG_INVALID',

@@ -6,6 +6,7 @@ const hub = {
   hubId: 'HUB',
   addresses: ['hub.example.org:4222', 'other:443'],
   caPem: '-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n',
+  epoch: 1,
   caCertHash: 'sha256:00ff',
 };
 

@@ -9,6 +9,8 @@ export interface HubInfo {
   readonly caPem: string;
   /** `sha256:<hex>` of the CA's public key. */
   readonly caCertHash: string;
+  /** Life of the hub: one more after every restore from a backup. */
+  readonly epoch: number;
 }
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };
@@ -20,13 +22,14 @@ type ConfigMap = KubeObject & { data?: Record<string, string> };
 export async function findHubInfo(client: Pick<KubeClient, 'get'>): Promise<HubInfo | undefined> {
   const where = { name: 'rollcall-hub', namespace: 'rollcall-system' };
   const found = await client.get<ConfigMap>(resources.configMaps, where);
-  const { hubId, addresses, caBundle, caCertHash } = found?.data ?? {};
+  const { hubId, addresses, caBundle, caCertHash, epoch = '1' } = found?.data ?? {};
   if (!hubId || !addresses || !caBundle || !caCertHash) return undefined;
   return {
     hubId,
     addresses: addresses.split(',').map((address) => address.trim()),
     caPem: caBundle,
     caCertHash,
+    epoch: Number(epoch),
   };
 }
 

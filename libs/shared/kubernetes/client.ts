@@ -1,3 +1,4 @@
+import { RollcallError } from '../errors/index.ts';
 import { kubeApiError, isNotFound } from './kube-api-error.ts';
 import type { KubeAccess } from './kube-access.ts';
 import type {
@@ -33,8 +34,9 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
       signal,
       timeoutMs: perRequest.timeoutMs ?? timeoutMs,
     });
-    if (answer.status >= 200 && answer.status < 300) return JSON.parse(answer.body) as T;
-    throw kubeApiError(answer.status, answer.body, `${request.method} ${request.path}`);
+    const asked = `${request.method} ${request.path}`;
+    if (answer.status >= 200 && answer.status < 300) return parsedBody(answer.body, asked) as T;
+    throw kubeApiError(answer.status, answer.body, asked);
   }
 
   function write<T>(
@@ -111,12 +113,12 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
       name,
       { namespace, dryRun, preconditions, propagationPolicy, ...perRequest } = {},
     ) {
-      const path = withQuery(resourcePath(resource, { namespace, name }), {
-        dryRun: dryRun ? 'All' : undefined,
-      });
+      const path = resourcePath(resource, { namespace, name });
       const body = JSON.stringify({
         apiVersion: 'v1',
         kind: 'DeleteOptions',
+        // Here and not in the query: beside a body the API server ignores that, and deletes.
+        ...(dryRun ? { dryRun: ['All'] } : {}),
         preconditions,
         propagationPolicy,
       });
@@ -150,6 +152,15 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
     close: () => transport.close(),
   };
   return client;
+}
+
+/** What is no JSON is not quoted: it may be half of a Secret. */
+function parsedBody(body: string, request: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new RollcallError('KUBE_UNREACHABLE', `${request}: the answer is no JSON`);
+  }
 }
 
 interface RawList<T extends KubeObject> {

@@ -43,22 +43,34 @@ export function kubeApiError(status: number, body: string, request: string): Kub
 }
 
 interface StatusObject {
-  kind: 'Status';
-  message?: string;
-  reason?: string;
-  code?: number;
-  details?: StatusDetails;
+  readonly message: string | undefined;
+  readonly reason: string | undefined;
+  readonly code: number | undefined;
+  readonly details: StatusDetails | undefined;
 }
 
+/** Fields of another type than Kubernetes gives them are left out: what answers need not be an API server. */
 function statusObject(body: string): StatusObject | undefined {
+  let parsed: Partial<Record<string, unknown>>;
   try {
-    const parsed: unknown = JSON.parse(body);
-    const isStatus =
-      typeof parsed === 'object' && parsed !== null && 'kind' in parsed && parsed.kind === 'Status';
-    return isStatus ? (parsed as StatusObject) : undefined;
+    parsed = (JSON.parse(body) ?? {}) as typeof parsed;
   } catch {
     return undefined;
   }
+  const { kind, message, reason, code, details } = parsed;
+  if (kind !== 'Status') return undefined;
+  return {
+    message: typeof message === 'string' ? message : undefined,
+    reason: typeof reason === 'string' ? reason : undefined,
+    code: typeof code === 'number' ? code : undefined,
+    details: typeof details === 'object' && details !== null ? detailsOf(details) : undefined,
+  };
+}
+
+function detailsOf(details: StatusDetails): StatusDetails {
+  const causes: unknown = details.causes;
+  if (!Array.isArray(causes)) return { ...details, causes: [] };
+  return { ...details, causes: causes.filter((cause) => typeof cause === 'object' && cause !== null) };
 }
 
 const hasStatus = (error: unknown, status: number): error is KubeApiError =>

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { parse } from 'yaml';
 import { z } from 'zod';
+import { parseBoundedYaml } from '../config/index.ts';
 import { RollcallError } from '../errors/index.ts';
 import { execToken } from './exec-credential.ts';
 import { inClusterAccess } from './in-cluster.ts';
@@ -161,11 +161,11 @@ function addFirst<T>(map: Map<string, T>, name: string, value: T): void {
 function parseFile(path: string, text: string): z.infer<typeof fileShape> {
   let content: unknown;
   try {
-    content = parse(text) ?? {};
+    content = parseBoundedYaml(text) ?? {};
   } catch (error) {
     // The parser's message quotes the file, which holds keys: only the place is shown.
-    const line = /line \d+, column \d+/.exec(String(error))?.[0] ?? 'unknown place';
-    throw invalid(path, `not YAML at ${line}`);
+    const place = /line \d+, column \d+/.exec(String(error))?.[0];
+    throw invalid(path, place ? `not YAML at ${place}` : 'too long or nested too deep for a kubeconfig');
   }
   const parsed = fileShape.safeParse(content);
   if (!parsed.success) throw invalid(path, z.prettifyError(parsed.error).replaceAll('\n', ' '));

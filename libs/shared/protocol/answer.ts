@@ -1,5 +1,27 @@
 import { isSignedBy, type Nkey, type SignedMessage, signMessage } from '@rollcall/shared/trust/keys';
 
+export interface Admitted {
+  readonly kind: 'admitted';
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly namespace: string;
+  /** The member's user JWT, for the agent's own key. */
+  readonly credentials: string;
+  readonly expiresAtMs: number;
+  /** How long from now until the agent should renew. */
+  readonly renewAfterMs: number;
+  readonly beatIntervalMs: number;
+  /** What the cluster may have on the hub's API server; absent from an older hub. */
+  readonly access?: 'None' | 'Namespace';
+}
+
+/** A key that was let in has named its successor, and that is let in now: the answer to verb `rotate`, and news. */
+export interface Rotated extends Omit<Admitted, 'kind'> {
+  readonly kind: 'rotated';
+  /** The new key; the credentials are for it. */
+  readonly key: string;
+}
+
 /** What the hub answers. Answers say what is so; hearing one twice changes nothing. */
 export type AnswerResult =
   | {
@@ -12,17 +34,15 @@ export type AnswerResult =
       readonly credentials?: string;
       readonly askAgainMs: number;
     }
+  | Admitted
+  | Rotated
   | {
-      readonly kind: 'admitted';
+      /** What the cluster may have on the hub's API server: the answer to verb `access`, and news when it changes. */
+      readonly kind: 'access';
       readonly clusterId: string;
-      readonly clusterName: string;
-      readonly namespace: string;
-      /** The member's user JWT, for the agent's own key. */
-      readonly credentials: string;
-      readonly expiresAtMs: number;
-      /** How long from now until the agent should renew. */
-      readonly renewAfterMs: number;
-      readonly beatIntervalMs: number;
+      readonly access: 'None' | 'Namespace';
+      /** Answers only: an AccessBox for the key that the ask named, base64; `by` is the key that sealed it. */
+      readonly sealed?: { readonly by: string; readonly box: string };
     }
   | {
       readonly kind: 'refused';
@@ -32,6 +52,13 @@ export type AnswerResult =
       readonly hint: string;
       /** When to ask again; a refusal is retried in minutes, because people change their minds. */
       readonly askAgainMs: number;
+    }
+  | {
+      /** The cluster leaves: remove what was installed in the member, and say so (verb `leave`). */
+      readonly kind: 'leave';
+      readonly clusterId: string;
+      readonly reason: string;
+      readonly message: string;
     }
   | { readonly kind: 'done' };
 
@@ -43,15 +70,37 @@ export interface Answer {
   /** The id of the ask; for news without an ask (an approval), the id of the request it is about. */
   readonly inReplyTo: string;
   readonly atMs: number;
+  /** The CA certificates (PEM) that the hub is to be known by from now on; only once one has been replaced (ADR 16). */
+  readonly hubCas?: string;
   readonly result: AnswerResult;
 }
+
+/**
+ * What a hub's answer key says of its successor. The hub's id stays the hash of its first answer key, so whoever knows that
+ * one, by a token or by an earlier answer, follows the links to the key that signs now (ADR 16).
+ */
+export interface AnswerKeyLink {
+  readonly v: 1;
+  readonly hub: string;
+  readonly nextAnswerKey: string;
+  readonly atMs: number;
+}
+
+/** More than a hub rolls over in its life; whoever sends more is not one. */
+const mostLinks = 64;
 
 export function answerSubject(agentKey: string, verb: string): string {
   return `rollcall.answer.${agentKey}.${verb}`;
 }
 
-export function encodeAnswer(answer: Answer, answerKey: Nkey): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(signMessage(answer, [answerKey])));
+/** @param chain - the links from the hub's first answer key to this one; none while it is the first */
+export function encodeAnswer(
+  answer: Answer,
+  answerKey: Nkey,
+  chain: readonly SignedMessage[] = [],
+): Uint8Array {
+  const message = signMessage(answer, [answerKey]);
+  return new TextEncoder().encode(JSON.stringify(chain.length === 0 ? message : { ...message, chain }));
 }
 
 function parseJson(text: string): unknown {
@@ -73,10 +122,27 @@ function isSignedMessage(value: unknown): value is SignedMessage {
   );
 }
 
+/** The keys that a trusted one vouches for, over any number of links in their order. */
+function vouchedFor(chain: unknown, isTrusted: (publicKey: string) => boolean): Map<string, string> {
+  const hubOf = new Map<string, string>();
+  if (!Array.isArray(chain) || chain.length > mostLinks) return hubOf;
+  for (const link of chain as unknown[]) {
+    if (!isSignedMessage(link)) return new Map();
+    const said = parseJson(link.signed) as Partial<AnswerKeyLink> | null | undefined;
+    if (said?.v !== 1 || typeof said.nextAnswerKey !== 'string' || typeof said.hub !== 'string')
+      return new Map();
+    const { hub } = said;
+    const by = Object.keys(link.signatures).find((key) => hubOf.get(key) === hub || isTrusted(key));
+    if (by !== undefined && isSignedBy(link, by)) hubOf.set(said.nextAnswerKey, hub);
+  }
+  return hubOf;
+}
+
 /**
  * Reads an answer and checks that the hub made it for this agent.
  * @param expected.answerKeyIsTrusted - compares the key's hash with the token, or the key with the pinned one
- * @returns undefined for anything that is not a true answer: it is ignored, whoever sent it
+ * @returns undefined for anything that is not a true answer: it is ignored, whoever sent it. `answerKey` may be a successor of
+ *   the one that is trusted: from then on it is the one to trust
  */
 export function decodeAnswer(
   data: Uint8Array,
@@ -84,10 +150,13 @@ export function decodeAnswer(
 ): { answer: Answer; answerKey: string } | undefined {
   const envelope = parseJson(new TextDecoder().decode(data));
   if (!isSignedMessage(envelope)) return undefined;
-  const answerKey = Object.keys(envelope.signatures).find((key) => expected.answerKeyIsTrusted(key));
+  const isTrusted = expected.answerKeyIsTrusted;
+  const hubOf = vouchedFor((envelope as { chain?: unknown }).chain, isTrusted);
+  const answerKey = Object.keys(envelope.signatures).find((key) => isTrusted(key) || hubOf.has(key));
   if (answerKey === undefined || !isSignedBy(envelope, answerKey)) return undefined;
   const answer = parseJson(envelope.signed) as Answer | null | undefined;
-  return answer?.v === 1 && answer.to === expected.agentKey && answer.result
-    ? { answer, answerKey }
-    : undefined;
+  if (answer?.v !== 1 || answer.to !== expected.agentKey || !answer.result) return undefined;
+  // A link is about one hub, and so is the key that it names.
+  const vouchedHub = isTrusted(answerKey) ? answer.hub : hubOf.get(answerKey);
+  return vouchedHub === answer.hub ? { answer, answerKey } : undefined;
 }

@@ -1,10 +1,28 @@
 import { z } from 'zod';
 import { factsSchema } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
+import { maxMemberKeys, memberKeySchema } from '@rollcall/shared/events';
 import { isSignedBy, type SignedMessage } from '@rollcall/shared/trust';
+import { parseBoundedJson } from './bounded-json.ts';
 
 const name = z.string().min(1).max(253);
 const label = z.string().max(317);
+const maxLabels = 64;
+const labels = z.record(label, z.string().max(63)).check(({ value, issues }) => {
+  if (Object.keys(value).length <= maxLabels) return;
+  const message = `more than ${maxLabels} labels`;
+  issues.push({ code: 'too_big', origin: 'labels', maximum: maxLabels, input: value, message });
+});
+
+/**
+ * A token of the member for its own ServiceAccount, made for this hub and this key only, and the public keys of its issuer
+ * (ADR 14). Good for nothing else, so it is no secret.
+ */
+const memberClaim = z.strictObject({
+  token: z.string().max(4096),
+  keys: z.array(z.strictObject(memberKeySchema.shape)).min(1).max(maxMemberKeys),
+});
+export type MemberClaim = z.infer<typeof memberClaim>;
 
 const joinBody = z.strictObject({
   clusterId: name,
@@ -15,15 +33,22 @@ const joinBody = z.strictObject({
   mode: z.enum(['Pull', 'Push']).default('Pull'),
   /** Public key of the registration token; it signs the request too. Absent when a known key asks again. */
   tokenKey: z.string().max(64).optional(),
-  labels: z.record(label, z.string().max(63)).default({}),
+  labels: labels.default({}),
+  member: memberClaim.optional(),
   facts: factsSchema,
 });
 export type JoinBody = z.infer<typeof joinBody>;
 
 const bodies = {
   join: joinBody,
-  renew: z.strictObject({ clusterId: name }),
+  renew: z.strictObject({ clusterId: name, member: memberClaim.optional() }),
   facts: z.strictObject({ clusterId: name, facts: factsSchema }),
+  /** `sealTo`: the agent's X25519 key; named in what it signs, so that nobody else has secrets sealed to another. */
+  access: z.strictObject({ clusterId: name, sealTo: z.string().regex(/^X[A-Z2-7]{55}$/) }),
+  /** `done`: what was installed in the member is removed; else the agent asks to leave. */
+  leave: z.strictObject({ clusterId: name, done: z.boolean() }),
+  /** `newKey` takes the place of the key that asks; it signs the ask too (ADR 25). */
+  rotate: z.strictObject({ clusterId: name, newKey: z.string().regex(/^U[A-Z2-7]{55}$/) }),
 } as const;
 
 export type Verb = keyof typeof bodies;
@@ -33,7 +58,7 @@ const common = {
   hub: z.string().max(32),
   /** Chosen by the agent; every event and log line that follows carries it. */
   id: z.string().regex(/^[a-z0-9-]{8,64}$/),
-  /** The agent's clock: reported, never trusted. */
+  /** When it was signed, in hub time as far as the agent knows it (ADR 13). */
   atMs: z.int(),
   /** W3C Trace Context; it becomes a header of events, so nothing else may be in it. */
   traceparent: z
@@ -46,6 +71,9 @@ const askSchema = z.discriminatedUnion('verb', [
   z.strictObject({ ...common, verb: z.literal('join'), body: bodies.join }),
   z.strictObject({ ...common, verb: z.literal('renew'), body: bodies.renew }),
   z.strictObject({ ...common, verb: z.literal('facts'), body: bodies.facts }),
+  z.strictObject({ ...common, verb: z.literal('access'), body: bodies.access }),
+  z.strictObject({ ...common, verb: z.literal('leave'), body: bodies.leave }),
+  z.strictObject({ ...common, verb: z.literal('rotate'), body: bodies.rotate }),
 ]);
 export type Ask = z.infer<typeof askSchema>;
 /** What an agent sends, before the hub has filled in defaults. */
@@ -70,37 +98,64 @@ export function parseAskSubject(subject: string): { agentKey: string; verb: stri
     : undefined;
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** As large as the server lets an agent's message be (claims.ts). */
+const maxBytes = 65_536;
+
+/** Says whether it is too much of something right, or something wrong. */
+function shapeError(error: z.ZodError): RollcallError {
+  const isTooMuch = error.issues.every(({ code }) => code === 'too_big');
+  return new RollcallError(
+    isTooMuch ? 'ASK_TOO_LARGE' : 'ASK_INVALID',
+    `the message does not fit its schema: ${z.prettifyError(error)}`,
+  );
 }
 
 /**
  * Reads what an agent sent, as hostile input: shape, sizes, and that the sender of the subject signed it.
- * @throws RollcallError ASK_INVALID, PROOF_INVALID
+ * @throws RollcallError ASK_INVALID, ASK_TOO_LARGE, PROOF_INVALID
  */
 export function decodeAsk(subject: string, data: Uint8Array): ReceivedAsk {
+  const envelope = readEnvelope(data);
   const place = parseAskSubject(subject);
-  const envelope = envelopeSchema.safeParse(parseJson(new TextDecoder().decode(data)));
-  if (!place || !envelope.success)
-    throw new RollcallError('ASK_INVALID', 'the message is no signed envelope');
-  if (!isSignedBy(envelope.data, place.agentKey)) {
+  if (!place) throw notSigned();
+  return readSigned(envelope, place);
+}
+
+/**
+ * Reads an ask that another service passes on whole, without the subject that it came with: whoever signed it sent it. What that
+ * key may is the caller's to find out.
+ * @throws RollcallError as decodeAsk
+ */
+export function decodePassedOnAsk(verb: Verb, data: Uint8Array): ReceivedAsk {
+  const envelope = readEnvelope(data);
+  const [agentKey, ...others] = Object.keys(envelope.signatures);
+  if (agentKey === undefined || others.length > 0) throw notSigned();
+  return readSigned(envelope, { agentKey, verb });
+}
+
+function notSigned(): RollcallError {
+  return new RollcallError('ASK_INVALID', 'the message is no signed envelope');
+}
+
+function readEnvelope(data: Uint8Array): SignedMessage {
+  if (data.length > maxBytes)
+    throw new RollcallError('ASK_TOO_LARGE', `the message is longer than ${maxBytes} bytes`);
+  const envelope = envelopeSchema.safeParse(parseBoundedJson(new TextDecoder().decode(data)));
+  if (!envelope.success) throw notSigned();
+  return envelope.data;
+}
+
+function readSigned(envelope: SignedMessage, place: { agentKey: string; verb: string }): ReceivedAsk {
+  if (!isSignedBy(envelope, place.agentKey)) {
     throw new RollcallError('PROOF_INVALID', 'the message is not signed by the key that sent it');
   }
-  const ask = askSchema.safeParse(parseJson(envelope.data.signed));
-  if (!ask.success)
-    throw new RollcallError(
-      'ASK_INVALID',
-      `the message does not fit its schema: ${z.prettifyError(ask.error)}`,
-    );
+  const ask = askSchema.safeParse(parseBoundedJson(envelope.signed));
+  if (!ask.success) throw shapeError(ask.error);
   if (ask.data.verb !== place.verb) {
     throw new RollcallError(
       'ASK_INVALID',
       `the message asks for "${ask.data.verb}" on the subject of "${place.verb}"`,
     );
   }
-  return { agentKey: place.agentKey, ask: ask.data, envelope: envelope.data };
+  return { agentKey: place.agentKey, ask: ask.data, envelope };
 }

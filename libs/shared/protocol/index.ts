@@ -1,2 +1,26 @@
-export { type Answer, type AnswerResult, answerSubject, decodeAnswer, encodeAnswer } from './answer.ts';
-export { type AskInput, decodeAsk, type JoinBody, type ReceivedAsk, type Verb } from './ask.ts';
+export {
+  type AccessBox,
+  decodeMintReply,
+  encodeMintReply,
+  mintedSubjectPrefix,
+  type MintReply,
+  mintSubject,
+} from './access.ts';
+export {
+  type Answer,
+  type AnswerKeyLink,
+  type AnswerResult,
+  answerSubject,
+  decodeAnswer,
+  encodeAnswer,
+} from './answer.ts';
+export { longestSkewMs, refuseStaleAsk } from './ask-freshness.ts';
+export {
+  type AskInput,
+  decodeAsk,
+  decodePassedOnAsk,
+  type JoinBody,
+  type MemberClaim,
+  type ReceivedAsk,
+  type Verb,
+} from './ask.ts';

@@ -35,7 +35,9 @@ test('arbitrary bytes on arbitrary subjects are refused with our own errors only
   );
   fc.assert(
     fc.property(anySubject, fc.uint8Array({ maxLength: 200 }), (where, data) => {
-      expect(['ASK_INVALID', 'PROOF_INVALID']).toContain(codeOf(() => decodeAsk(where, data)));
+      expect(['ASK_INVALID', 'ASK_TOO_LARGE', 'PROOF_INVALID']).toContain(
+        codeOf(() => decodeAsk(where, data)),
+      );
     }),
   );
 });
@@ -43,15 +45,82 @@ test('arbitrary bytes on arbitrary subjects are refused with our own errors only
 test('arbitrary signed JSON is refused with our own errors only', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      expect(codeOf(() => decodeAsk(subject, bytes(signMessage(value, [agent]))))).toBe('ASK_INVALID');
+      expect(codeOf(() => decodeAsk(subject, bytes(signMessage(value, [agent]))))).toMatch(
+        /^ASK_(INVALID|TOO_LARGE)$/,
+      );
     }),
     { numRuns: 50 },
   );
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      expect(['ASK_INVALID', 'PROOF_INVALID']).toContain(codeOf(() => decodeAsk(subject, bytes(value))));
+      expect(['ASK_INVALID', 'ASK_TOO_LARGE', 'PROOF_INVALID']).toContain(
+        codeOf(() => decodeAsk(subject, bytes(value))),
+      );
     }),
   );
+});
+
+/** By the text that is signed: JSON.stringify would leave out what an attacker would not. */
+function decodeText(signed: string): string {
+  const { publicKey } = agent;
+  try {
+    decodeAsk(subject, bytes({ signed, signatures: { [publicKey]: agent.sign(signed) } }));
+    return 'decoded';
+  } catch (error) {
+    if (!(error instanceof RollcallError)) throw error;
+    return `${error.code}: ${error.message}`;
+  }
+}
+const joinText = (body: object, more = '') =>
+  JSON.stringify(aJoin({ body: { clusterId: 'id-1', clusterName: 'one', facts: {}, ...body } })).replace(
+    '"clusterId":"id-1"',
+    `"clusterId":"id-1"${more}`,
+  );
+const labels = (count: number, value = 'x') =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`label-${at}`, value]));
+
+test.each([
+  { name: 'as many labels as there may be', text: joinText({ labels: labels(64) }), want: /^decoded/ },
+  { name: 'a label more', text: joinText({ labels: labels(65) }), want: /^ASK_TOO_LARGE: .*64 labels/s },
+  {
+    name: 'a label value of 64 characters',
+    text: joinText({ labels: { a: 'x'.repeat(64) } }),
+    want: /^ASK_TOO_LARGE: .*63/s,
+  },
+  {
+    name: '10,000 nested arrays',
+    text: joinText({}, `,"x":${'['.repeat(10_000)}${']'.repeat(10_000)}`),
+    want: /^ASK_TOO_LARGE: .*nests deeper/,
+  },
+  {
+    name: '10,000 numbers',
+    text: joinText({}, `,"x":[${'1,'.repeat(9999)}1]`),
+    want: /^ASK_TOO_LARGE: .*more than 4000 parts/,
+  },
+  {
+    name: 'a number beyond 2^53',
+    text: joinText({ facts: { nodes: { total: 2 ** 53 + 2, ready: 0, schedulable: 0 } } }),
+    want: /^ASK_INVALID: .*beyond 2\^53 at "total"/,
+  },
+  { name: 'a number without end', text: joinText({}, ',"x":1e999'), want: /^ASK_INVALID: .*2\^53 at "x"/ },
+  {
+    name: 'a key that would be a prototype',
+    text: joinText({}, ',"__proto__":{"polluted":true}'),
+    want: /^ASK_INVALID: .*__proto__/,
+  },
+  {
+    name: 'the same, as a label',
+    text: joinText({}, ',"labels":{"__proto__":"x"}'),
+    want: /^ASK_INVALID: .*__proto__/,
+  },
+  {
+    name: 'more than the server lets through',
+    text: joinText({}, `,"x":"${'x'.repeat(66_000)}"`),
+    want: /^ASK_TOO_LARGE: .*65536 bytes/,
+  },
+  { name: 'brackets in a string', text: joinText({ labels: { a: '[{'.repeat(20) } }), want: /^decoded/ },
+])('$name is refused with its own reason or taken: $want', ({ text, want }) => {
+  expect(decodeText(text)).toMatch(want);
 });
 
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
@@ -104,6 +173,37 @@ test('an agent believes only what its hub signed for it', () => {
   const { signed, signatures } = signMessage(anAnswer, [answerKey]);
   const changed = { signed: signed.replace('"x"', '"y"'), signatures };
   expect(decodeAnswer(bytes(changed), expected)).toBeUndefined();
+});
+
+const successors = [createNkey('account'), createNkey('account')] as const;
+const linkOf = (by: typeof answerKey, next: string, hub = 'hub') =>
+  signMessage({ v: 1, hub, nextAnswerKey: next, atMs: 1 }, [by]);
+const wholeChain = [
+  linkOf(answerKey, successors[0].publicKey),
+  linkOf(successors[0], successors[1].publicKey),
+];
+
+test.each([
+  { name: 'the first key, which it knows', by: answerKey, chain: wholeChain, believed: true },
+  { name: 'its successor', by: successors[0], chain: wholeChain.slice(0, 1), believed: true },
+  { name: 'a successor of a successor', by: successors[1], chain: wholeChain, believed: true },
+  { name: 'a successor without the link', by: successors[0], chain: [], believed: false },
+  { name: 'a successor with a link missing', by: successors[1], chain: wholeChain.slice(1), believed: false },
+  {
+    name: 'a key that names itself',
+    by: successors[0],
+    chain: [linkOf(successors[0], successors[0].publicKey)],
+    believed: false,
+  },
+  {
+    name: 'a successor for another hub',
+    by: successors[0],
+    chain: [linkOf(answerKey, successors[0].publicKey, 'other')],
+    believed: false,
+  },
+])('an answer signed by $name is believed: $believed', ({ by, chain, believed }) => {
+  const heard = decodeAnswer(encodeAnswer(anAnswer, by, chain), expected);
+  expect(heard?.answerKey).toBe(believed ? by.publicKey : undefined);
 });
 
 test('an agent ignores whatever else is said, without an error', () => {

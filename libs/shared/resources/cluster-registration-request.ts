@@ -36,6 +36,11 @@ const spec = z.object({
     .default('Pull')
     .describe('Pull: an agent in the member. Push: an agent on the hub.'),
   keyFingerprint: keyFingerprint().describe('The key that asks; compare it with what the agent prints.'),
+  knownKeyFingerprint: keyFingerprint()
+    .optional()
+    .describe(
+      'The key that the cluster is known under, while another one asks: compare both with what the agents print. Approving needs replacekey then.',
+    ),
   token: text(253).optional().describe('The token it asked with, as namespace/name.'),
   labels: labelMap().optional().describe('Labels that the agent asks for. A claim: nobody verified them.'),
   factsDigest: text(100).optional().describe('Digest of the facts that came with the request.'),
@@ -79,6 +84,7 @@ export const clusterRegistrationRequest = defineKind({
     { name: 'Policy', type: 'string', jsonPath: '.status.policy', wide: true },
     { name: 'By', type: 'string', jsonPath: '.status.by', wide: true },
     { name: 'Key', type: 'string', jsonPath: '.spec.keyFingerprint', wide: true },
+    { name: 'Known-Key', type: 'string', jsonPath: '.spec.knownKeyFingerprint', wide: true },
   ],
   rules: [
     nameIsDnsLabel,

@@ -15,6 +15,7 @@ export {
   annotations,
   apiGroup,
   apiVersion,
+  confirmations,
   labels,
   leaveFinalizer,
   namespaces,

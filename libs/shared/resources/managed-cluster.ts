@@ -107,8 +107,10 @@ const spec = z
       .describe('What happens to the namespace of the cluster on the hub when it leaves.'),
     access: z
       .enum(['None', 'Namespace'])
-      .default('None')
-      .describe('Access of the member to the hub API. Namespace: role rollcall-member in its own namespace.'),
+      .optional()
+      .describe(
+        'Access of the member to the hub API. Namespace: role rollcall-member in its own namespace. Set by people only, with verb create on managedclusters/accept. Unset: what the policy gave that let it in, else None.',
+      ),
     wish: wish.optional().describe('What a person wants done with this cluster; nobody else may write it.'),
   })
   .meta({

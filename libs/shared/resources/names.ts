@@ -22,10 +22,23 @@ export const annotations = {
   autoupdate: 'rollcall.dev/autoupdate',
   /** Stamped by the CLI before a delete, because a bare DELETE carries no name. */
   leaveRequestedBy: 'rollcall.dev/leave-requested-by',
+  /** The person who changed the spec last (of a cluster: or its labels). Stamped and guarded by the API server. */
+  changedBy: 'rollcall.dev/changed-by',
+  /**
+   * On a token: the epoch of the hub in which a person made or renewed it. Void in a later one. Absent: by what the hub knows of
+   * it.
+   */
+  epoch: 'rollcall.dev/epoch',
 } as const;
 
 /** Label and annotation prefixes that neither agents nor policies may set; subdomains are reserved as well. */
 export const reservedPrefixes = ['rollcall.dev/', 'kubernetes.io/', 'k8s.io/'] as const;
+
+/**
+ * The ConfigMap in which a person confirms a mass of wishes: `confirm` is the id, `by` who says so. Shipped empty in
+ * deploy/rbac, so that nobody needs the right to make one.
+ */
+export const confirmations = { name: 'rollcall-confirmations', namespace: 'rollcall-system' } as const;
 
 /** Namespaces of the hub with a meaning to the fence. */
 export const namespaces = { system: 'rollcall-system', join: 'rollcall-join' } as const;

@@ -41,19 +41,49 @@ export function encodeJwt(input: JwtInput, signer: Nkey): string {
   return `${body}.${signer.sign(body)}`;
 }
 
+/** By hand, because the agent loads no schema library for it: whoever reads claims may rely on their types. */
+function areClaims(value: unknown): value is JwtClaims {
+  if (typeof value !== 'object' || value === null) return false;
+  const { jti, iat, iss, sub, name, aud, exp, nats } = value as Readonly<Record<string, unknown>>;
+  return (
+    [jti, iss, sub].every((text) => typeof text === 'string') &&
+    [name, aud].every((text) => text === undefined || typeof text === 'string') &&
+    isTime(iat) &&
+    (exp === undefined || isTime(exp)) &&
+    typeof nats === 'object' &&
+    nats !== null &&
+    !Array.isArray(nats)
+  );
+}
+
+/** Seconds that are a time in ms too. */
+function isTime(value: unknown): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && Number.isSafeInteger((value + 1) * 1000);
+}
+
+/** The claims of a JWT and what signs them; only their types are checked. */
+function readJwt(token: string): { claims: JwtClaims; signed: string; signature: string } | undefined {
+  const [head, body, signature, ...rest] = token.split('.');
+  if (!head || !body || !signature || rest.length > 0) return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(body, 'base64url').toString('utf8'));
+    return areClaims(claims) ? { claims, signed: `${head}.${body}`, signature } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Reads the claims of a JWT and checks its own signature (by the key in `iss`).
  * Whether that issuer may say so is the caller's question.
  * @returns undefined for anything malformed or wrongly signed
  */
 export function decodeJwt(token: string): JwtClaims | undefined {
-  const [head, body, signature, ...rest] = token.split('.');
-  if (!head || !body || !signature || rest.length > 0) return undefined;
-  try {
-    const claims = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as JwtClaims;
-    if (typeof claims !== 'object' || claims === null || typeof claims.iss !== 'string') return undefined;
-    return verifyNkeySignature(claims.iss, `${head}.${body}`, signature) ? claims : undefined;
-  } catch {
-    return undefined;
-  }
+  const read = readJwt(token);
+  return read && verifyNkeySignature(read.claims.iss, read.signed, read.signature) ? read.claims : undefined;
+}
+
+/** When a JWT says that it was issued (seconds); unchecked, for one that came in an answer whose signature was. */
+export function jwtIssuedAt(token: string): number | undefined {
+  return readJwt(token)?.claims.iat;
 }

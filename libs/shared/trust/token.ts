@@ -19,9 +19,14 @@ function keyOf(secret: string): Nkey {
   return nkeyFromRawSeed('user', new Uint8Array(hkdfSync('sha256', secret, 'rollcall', 'join-nkey-v1', 32)));
 }
 
-/** Makes a token on the person's own machine: 128 random bits in 26 characters. */
+/** 128 random bits in 26 characters. */
+export function createTokenSecret(): string {
+  return crockford(randomBytes(16), 26);
+}
+
+/** Makes a token on the person's own machine. */
 export function createRegistrationToken(hubId: string): RegistrationToken & { readonly text: string } {
-  const secret = crockford(randomBytes(16), 26);
+  const secret = createTokenSecret();
   return { hubId, key: keyOf(secret), text: `rc1.${hubId}.${secret}` };
 }
 

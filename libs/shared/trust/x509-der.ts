@@ -44,8 +44,13 @@ export function toDer(node: DerNode): Buffer {
   return Buffer.from(asn1.toDer(node).getBytes(), 'latin1');
 }
 
+/** @throws TypeError; the library says what is wrong with which byte, and how deep it lets things nest, in `cause` */
 export function fromDer(bytes: Buffer): DerNode {
-  return asn1.fromDer(bytes.toString('latin1'));
+  try {
+    return asn1.fromDer(bytes.toString('latin1'));
+  } catch (cause) {
+    throw new TypeError('the bytes are no DER', { cause });
+  }
 }
 
 /** A distinguished name: one attribute a set, organizations first, as Kubernetes reads groups and user from it. */

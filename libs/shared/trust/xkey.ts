@@ -1,4 +1,6 @@
-import { createCurve, fromCurveSeed } from '@nats-io/nkeys';
+import { createPrivateKey, createPublicKey, diffieHellman, randomBytes } from 'node:crypto';
+import nacl from 'tweetnacl';
+import { decodeKeyText, decodeSeedText, encodeKeyText, encodeSeedText } from './key-text.ts';
 
 /** An X25519 key: what is sealed to its public half only its holder can open. */
 export interface Xkey {
@@ -8,22 +10,71 @@ export interface Xkey {
   seal(plain: Uint8Array, recipientPublicKey: string): Uint8Array;
 }
 
+const curvePrefix = 23 << 3;
+/** In front of all that is sealed; then the nonce, then a box of NaCl (XSalsa20, Poly1305). */
+const version = Buffer.from('xkv1');
+const { nonceLength } = nacl.secretbox;
+
+// The fixed DER in front of a raw X25519 key (RFC 8410).
+const pkcs8Head = Buffer.from('302e020100300506032b656e04220420', 'hex');
+const spkiHead = Buffer.from('302a300506032b656e032100', 'hex');
+
+/** What the library's types leave out: the hash that makes a box's key of the two keys' common secret. */
+const { lowlevel } = nacl as typeof nacl & {
+  readonly lowlevel: {
+    crypto_core_hsalsa20(out: Uint8Array, input: Uint8Array, key: Uint8Array, constant: Uint8Array): void;
+  };
+};
+const noInput = new Uint8Array(16);
+const sigma = Buffer.from('expand 32-byte k');
+
 export function createXkey(): Xkey {
-  return xkeyFromSeed(new TextDecoder().decode(createCurve().getSeed()));
+  return xkeyFromSeed(encodeSeedText(curvePrefix, randomBytes(32)));
 }
 
+/**
+ * The same boxes as @nats-io/nkeys makes, which is what the NATS server speaks; but the curve is `node:crypto`'s: tweetnacl takes
+ * 0.8 ms for it, half of what a callout costs with two of them (measured).
+ * @throws Error when the text is no seed
+ */
 export function xkeyFromSeed(seed: string): Xkey {
-  const pair = fromCurveSeed(new TextEncoder().encode(seed));
+  const { prefix, rawSeed } = decodeSeedText(seed);
+  if (prefix !== curvePrefix) throw new Error('not an XKey seed');
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([pkcs8Head, rawSeed]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  const rawPublicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(-32);
+
+  /** @throws Error when that is no public key, or one that has no secret with any other */
+  function boxKeyWith(peer: string): Uint8Array {
+    const body = decodeKeyText(peer, 1);
+    if (body?.[0] !== curvePrefix) throw new Error('not an XKey');
+    const spki = Buffer.concat([spkiHead, body.subarray(1)]);
+    const publicKey = createPublicKey({ key: spki, format: 'der', type: 'spki' });
+    const boxKey = new Uint8Array(32);
+    lowlevel.crypto_core_hsalsa20(boxKey, noInput, diffieHellman({ privateKey, publicKey }), sigma);
+    return boxKey;
+  }
+
   return {
-    publicKey: pair.getPublicKey(),
+    publicKey: encodeKeyText([curvePrefix], rawPublicKey),
     seed,
     open(sealed, sender) {
+      if (!version.equals(sealed.subarray(0, version.length))) return undefined;
+      const nonce = sealed.subarray(version.length, version.length + nonceLength);
+      if (nonce.length < nonceLength) return undefined;
       try {
-        return pair.open(sealed, sender) ?? undefined;
+        const box = sealed.subarray(version.length + nonceLength);
+        return nacl.secretbox.open(box, nonce, boxKeyWith(sender)) ?? undefined;
       } catch {
         return undefined;
       }
     },
-    seal: (plain, recipient) => pair.seal(plain, recipient),
+    seal(plain, recipient) {
+      const nonce = randomBytes(nonceLength);
+      return Buffer.concat([version, nonce, nacl.secretbox(plain, nonce, boxKeyWith(recipient))]);
+    },
   };
 }

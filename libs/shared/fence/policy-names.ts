@@ -1,0 +1,16 @@
+/** The admission policies of deploy/fence, which must all be there; a test compares. */
+export const fencePolicyNames = [
+  'rollcall-accept',
+  'rollcall-authors',
+  'rollcall-confirm',
+  'rollcall-join',
+  'rollcall-join-token',
+  'rollcall-namespace-labels',
+  'rollcall-policies',
+  'rollcall-projection',
+  'rollcall-provisioner',
+  'rollcall-provisioner-namespaces',
+  'rollcall-services',
+  'rollcall-services-delete',
+  'rollcall-wish',
+] as const;

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { ErrorCode } from '@rollcall/shared/errors';
+
+/**
+ * What a sealed answer to verb `access` holds; nobody but the agent can open it. It names the ask that it answers, so that an
+ * older box cannot be shown for a newer one.
+ */
+export interface AccessBox {
+  readonly v: 1;
+  readonly askId: string;
+  readonly clusterId: string;
+  readonly namespace: string;
+  /** `https://host:port` of the hub's API server, as members reach it. */
+  readonly server: string;
+  /** PEM; absent where the roots of the system verify it. */
+  readonly caPem?: string | undefined;
+  readonly token: string;
+  /** Hub time. */
+  readonly expiresAtMs: number;
+}
+
+/** Where the registrar has access tokens minted; each question brings the subject of its answer. */
+export const mintSubject = 'rollcall.access.mint';
+export const mintedSubjectPrefix = 'rollcall.access.minted.';
+
+const mintReply = z.discriminatedUnion('kind', [
+  /** `box` is an AccessBox, sealed to the agent; base64. */
+  z.strictObject({ kind: z.literal('sealed'), by: z.string().max(64), box: z.string().max(40_000) }),
+  /** The approver's last decision gives no access. */
+  z.strictObject({ kind: z.literal('none') }),
+  z.strictObject({ kind: z.literal('refused'), code: z.string().max(64), message: z.string().max(1000) }),
+]);
+/** What the provisioner answers the registrar, which cannot open what it passes on. */
+export type MintReply =
+  | Exclude<z.infer<typeof mintReply>, { kind: 'refused' }>
+  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string };
+
+export function encodeMintReply(reply: MintReply): string {
+  return JSON.stringify(reply);
+}
+
+/** @returns undefined for what is none; codes are compared by the reader, because a newer provisioner may have others */
+export function decodeMintReply(text: string): z.infer<typeof mintReply> | undefined {
+  try {
+    return mintReply.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

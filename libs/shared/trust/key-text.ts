@@ -1,0 +1,76 @@
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+function base32(bytes: Uint8Array): string {
+  let text = '';
+  let buffer = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    buffer = ((buffer << 8) | byte) & 0xff_ff;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += alphabet.charAt((buffer >> bits) & 31);
+    }
+  }
+  return bits > 0 ? text + alphabet.charAt((buffer << (5 - bits)) & 31) : text;
+}
+
+function fromBase32(text: string): Buffer | undefined {
+  const bytes = Buffer.alloc(Math.floor((text.length * 5) / 8));
+  let buffer = 0;
+  let bits = 0;
+  let at = 0;
+  for (const letter of text) {
+    const value = alphabet.indexOf(letter);
+    if (value < 0) return undefined;
+    buffer = ((buffer << 5) | value) & 0xff_ff;
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes[at++] = (buffer >> bits) & 0xff;
+    }
+  }
+  return bytes;
+}
+
+/** CRC-16/XMODEM, which closes every NATS key. */
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++)
+      crc = ((crc & 0x80_00) === 0 ? crc << 1 : (crc << 1) ^ 0x10_21) & 0xff_ff;
+  }
+  return crc;
+}
+
+/** base32(prefix, bytes, crc16-le): the text of a NATS key. */
+export function encodeKeyText(prefix: readonly number[], raw: Uint8Array): string {
+  const body = Buffer.concat([Buffer.from(prefix), raw]);
+  const checksum = Buffer.alloc(2);
+  checksum.writeUInt16LE(crc16(body));
+  return base32(Buffer.concat([body, checksum]));
+}
+
+/** @returns prefix and the 32 bytes of the key; undefined for what is no such text */
+export function decodeKeyText(text: string, prefixLength: number): Buffer | undefined {
+  const all = fromBase32(text);
+  if (all?.length !== prefixLength + 34) return undefined;
+  const body = all.subarray(0, -2);
+  return all.readUInt16LE(body.length) === crc16(body) && base32(all) === text ? body : undefined;
+}
+
+const seedPrefix = 18 << 3;
+
+/** A seed has two prefix bytes: that it is one, and what of. */
+export function encodeSeedText(prefix: number, rawSeed: Uint8Array): string {
+  return encodeKeyText([seedPrefix | (prefix >> 5), (prefix & 31) << 3], rawSeed);
+}
+
+/** @throws Error when the text is no seed: seeds come from our own files, so that is a damaged state directory. */
+export function decodeSeedText(seed: string): { prefix: number; rawSeed: Buffer } {
+  const body = decodeKeyText(seed.trim(), 2);
+  const [first = 0, second = 0] = body ?? [];
+  if (!body || (first & 0xf8) !== seedPrefix) throw new Error('not an NKey seed');
+  return { prefix: ((first & 7) << 5) | (second >> 3), rawSeed: body.subarray(2) };
+}

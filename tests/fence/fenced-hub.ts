@@ -16,6 +16,8 @@ export interface FencedHub extends AsyncDisposable {
   as(userName: string): KubeClient;
   /** One of our services, under the user name of its ServiceAccount. */
   service(name: string): KubeClient;
+  /** With `withAudit`: every request, with who and how it was answered. */
+  readonly auditLogPath: string | undefined;
   /** Gives a person a ClusterRole of ours, or rules of its own. */
   grant(userName: string, role: string | readonly Rule[]): Promise<void>;
 }
@@ -30,9 +32,13 @@ interface Rule {
 const clientOf = (access: KubeClient['access']): KubeClient =>
   createKubeClient(access, { fieldManager: 'test', userAgent: 'rollcall-test' });
 
-export async function startFencedHub(): Promise<FencedHub> {
+export async function startFencedHub({ withAudit = false } = {}): Promise<FencedHub> {
   const stateDir = await mkdtemp(join(tmpdir(), 'rollcall-fence-'));
-  const controlPlane = await startControlPlane({ stateDir, withControllerManager: false });
+  const controlPlane = await startControlPlane({
+    stateDir,
+    withControllerManager: false,
+    auditPolicy: withAudit ? 'metadata' : 'none',
+  });
   const clients = new Map<string, KubeClient>();
   const admin = clientOf(controlPlane.access);
   const as = (userName: string): KubeClient => {
@@ -50,6 +56,7 @@ export async function startFencedHub(): Promise<FencedHub> {
     admin,
     as,
     service,
+    auditLogPath: controlPlane.auditLogPath,
     grant: (userName, role) => grant(admin, userName, role),
     async [Symbol.asyncDispose]() {
       for (const client of [admin, ...clients.values()]) client.close();
@@ -105,7 +112,7 @@ async function fenceIsUp(admin: KubeClient, probe: KubeClient): Promise<void> {
     outcomeOf(
       admin.create(
         resources.managedClusters,
-        aCluster('fence-probe', { wish: { id: '1', verb: 'Ban', ...wish } }),
+        aCluster('fence-probe', { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1', ...wish } }),
         {
           dryRun: true,
         },

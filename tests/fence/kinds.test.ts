@@ -85,7 +85,6 @@ describe('fields', () => {
       clusterType: 'Standard',
       mode: 'Pull',
       namespacePolicy: 'Delete',
-      access: 'None',
     });
     const token = await hub.admin.create(tokens, aToken('defaults', { publicKey }), { dryRun: true });
     expect(token.spec).toEqual({ publicKey, ttl: '24h', uses: 1 });

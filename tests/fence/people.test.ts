@@ -99,13 +99,7 @@ describe('deciding about a request', () => {
   });
 
   test('needs replacekey as well when the cluster is known under another key', async () => {
-    await projector.create(requests, aRequest('r-changed'));
-    await projector.mergePatch(
-      requests,
-      'r-changed',
-      { status: { reason: 'KeyChanged' } },
-      { subresource: 'status' },
-    );
+    await projector.create(requests, aRequest('r-changed', { knownKeyFingerprint: 'K0' }));
     expect(await decide('alice', 'r-changed', { verdict: 'Approve' })).toContain(
       'managedclusters/replacekey',
     );
@@ -146,7 +140,9 @@ describe('what only the hub writes', () => {
 });
 
 const wish = (userName: string, name: string, verb: string, id = verb): Promise<string> =>
-  outcomeOf(hub.as(userName).mergePatch(clusters, name, { spec: { wish: { id, verb } } }));
+  outcomeOf(
+    hub.as(userName).mergePatch(clusters, name, { spec: { wish: { id, verb, keyFingerprint: 'K1' } } }),
+  );
 
 describe('wishes', () => {
   test.each([
@@ -166,7 +162,7 @@ describe('wishes', () => {
 
   test('carry the name of who made them', async () => {
     await projector.create(clusters, aCluster('wish-by'));
-    const forged = { spec: { wish: { id: '1', verb: 'Ban', by: 'mallory' } } };
+    const forged = { spec: { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1', by: 'mallory' } } };
     const stored = await hub.as('boss').mergePatch(clusters, 'wish-by', forged);
     expect(stored.spec).toMatchObject({ wish: { by: 'boss' } });
     const later = { spec: { wish: { by: 'revoker' } } };
@@ -195,6 +191,22 @@ describe('wishes', () => {
     const cordoned = hub.as('editor').mergePatch(clusters, 'accepts-true', { spec: { unschedulable: true } });
     expect(await outcomeOf(cordoned)).toBe('allowed');
   });
+});
+
+test('access to the hub needs accept in every direction, also with a new cluster', async () => {
+  const open = aCluster('opens', { access: 'Namespace' });
+  const refusal = 'changing spec.access needs verb create on managedclusters/accept';
+  expect(await outcomeOf(hub.as('editor').create(clusters, open))).toContain(refusal);
+  await hub.as('boss').create(clusters, open);
+  for (const access of ['None', null]) {
+    const patch = { spec: { access } };
+    expect(await outcomeOf(hub.as('editor').mergePatch(clusters, 'opens', patch))).toContain(refusal);
+    const byAlice = hub.as('alice').mergePatch(clusters, 'opens', patch, { dryRun: true });
+    expect(await outcomeOf(byAlice)).toBe('allowed');
+  }
+  // Whoever shows the cluster does not give it anything.
+  const shown = projector.mergePatch(clusters, 'opens', { spec: { access: 'None' } });
+  expect(await outcomeOf(shown)).toMatch(/rollcall-(services|wish)/);
 });
 
 const move = (userName: string, set: string | null): Promise<string> => {
@@ -284,7 +296,7 @@ describe('below Kubernetes 1.36, where nothing is stamped', () => {
     for (const name of ['rollcall-stamp-decision', 'rollcall-stamp-wish']) {
       await hub.admin.delete(resources.mutatingAdmissionPolicyBindings, name);
     }
-    const banned = { spec: { wish: { id: '1', verb: 'Ban' } } };
+    const banned = { spec: { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1' } } };
     const wishIsStamped = async (): Promise<boolean> =>
       (await outcomeOf(hub.admin.mergePatch(clusters, 'old', banned, { dryRun: true }))) === 'allowed';
     await vi.waitUntil(async () => !(await wishIsStamped()), { timeout: 30_000 });
@@ -300,7 +312,7 @@ describe('below Kubernetes 1.36, where nothing is stamped', () => {
   test('nobody decides or wishes in the name of another', async () => {
     const decision = { verdict: 'Deny', by: 'alice' };
     expect(await decide('bob', 'r-old', decision)).toContain('must be your own user name');
-    const wished = { spec: { wish: { id: '1', verb: 'Ban', by: 'alice' } } };
+    const wished = { spec: { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1', by: 'alice' } } };
     expect(await outcomeOf(hub.as('boss').mergePatch(clusters, 'old', wished))).toContain(
       'must be your own user name, "boss"',
     );

@@ -35,8 +35,13 @@ const aSecret = (name: string, createdBy?: string, override: object = {}): KubeO
   const metadata = { name, namespace: 'rollcall-join', labels, annotations };
   return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', ...override } as KubeObject;
 };
-const mintToken = (client: KubeClient, namespace: string, name = 'rollcall-member'): Promise<string> => {
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+const mintToken = (
+  client: KubeClient,
+  namespace: string,
+  name = 'rollcall-member',
+  spec: object = {},
+): Promise<string> => {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
   return outcomeOf(
     client.createSubresource(serviceAccounts, { name, namespace, subresource: 'token' }, body),
   );
@@ -52,6 +57,12 @@ describe('the provisioner', () => {
   let provisioner: KubeClient;
   beforeAll(async () => {
     provisioner = hub.service('rbac-provisioner');
+    // The fence must hold whatever RBAC says, so it is given more here than deploy/rbac gives it.
+    const verbs = ['get', 'create', 'patch', 'delete'];
+    await hub.grant('system:serviceaccount:rollcall-system:rollcall-rbac-provisioner', [
+      { apiGroups: [''], resources: ['namespaces', 'serviceaccounts'], verbs },
+      { apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs },
+    ]);
     await provisioner.create(namespaces, ownNamespace('own'));
     await provisioner.create(serviceAccounts, aServiceAccount('own'));
     await hub.admin.create(namespaces, aNamespace('somebody-elses'));
@@ -119,6 +130,17 @@ describe('the provisioner', () => {
     expect(await outcomeOf(made)).toContain('the ServiceAccount rollcall-member only');
     await hub.admin.create(serviceAccounts, aServiceAccount('own', 'other'));
     expect(await mintToken(provisioner, 'own', 'other')).not.toBe('allowed');
+  });
+
+  test('makes tokens of an hour at most, bound to nothing but their ServiceAccount', async () => {
+    const made = (spec: object): Promise<string> => mintToken(provisioner, 'own', 'rollcall-member', spec);
+    expect(await made({ expirationSeconds: 3600 })).toBe('allowed');
+    const refusal = 'tokens of at most an hour';
+    expect(await made({ expirationSeconds: 3601 })).toContain(refusal);
+    expect(await made({ expirationSeconds: 31_536_000 })).toContain(refusal);
+    await hub.admin.create(secrets, { ...aSecret('anchor'), metadata: { name: 'anchor', namespace: 'own' } });
+    const boundObjectRef = { apiVersion: 'v1', kind: 'Secret', name: 'anchor' };
+    expect(await made({ boundObjectRef })).toContain(refusal);
   });
 
   test('can make namespaces only with the label, and none with a reserved name', async () => {
@@ -220,10 +242,13 @@ describe('the projector', () => {
     await hub.grant('system:serviceaccount:rollcall-system:rollcall-projector', 'rollcall-admin');
     const decided = projector.mergePatch(requests, 'r1', { spec: { decision: { verdict: 'Approve' } } });
     expect(await outcomeOf(decided)).toContain('spec.decision belongs to people');
-    const wished = projector.mergePatch(clusters, 'c1', { spec: { wish: { id: '1', verb: 'Ban' } } });
+    const wish = { id: '1', verb: 'Ban', keyFingerprint: 'K1' };
+    const wished = projector.mergePatch(clusters, 'c1', { spec: { wish } });
     expect(await outcomeOf(wished)).toContain('spec.wish belongs to people');
     const accepted = projector.mergePatch(clusters, 'c1', { spec: { hubAcceptsClient: true } });
     expect(await outcomeOf(accepted)).toContain('spec.hubAcceptsClient belongs to people');
+    const opened = projector.mergePatch(clusters, 'c1', { spec: { access: 'Namespace' } });
+    expect(await outcomeOf(opened)).toContain('spec.access belongs to people');
   });
 
   test.each([resources.approvalPolicies, resources.clusterRegistrationTokens])(
@@ -285,6 +310,9 @@ describe('the probe', () => {
 
   test('can write nothing for real', async () => {
     const probe = hub.service('fence-probe');
+    await hub.grant('system:serviceaccount:rollcall-system:rollcall-fence-probe', [
+      { apiGroups: ['rollcall.dev'], resources: ['managedclusters'], verbs: ['patch'] },
+    ]);
     const made = await outcomeOf(probe.create(requests, aRequest('r-probe')));
     expect(made).toMatch(/rollcall-(services|projection)/);
     const patched = probe.mergePatch(clusters, 'c1', { spec: { unschedulable: true } });

@@ -1,0 +1,111 @@
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { aCluster, type FencedHub, outcomeOf, startFencedHub } from './fenced-hub.ts';
+
+const annotation = 'rollcall.dev/changed-by';
+const editOurKinds = {
+  apiGroups: ['rollcall.dev'],
+  resources: ['approvalpolicies', 'managedclustersets', 'clusterregistrationtokens', 'managedclusters'],
+  verbs: ['get', 'create', 'update', 'patch'],
+};
+
+let hub: FencedHub;
+beforeAll(async () => {
+  hub = await startFencedHub();
+  for (const name of ['anna', 'otto']) await hub.grant(name, [editOurKinds]);
+  // Not among what tells that the fence is up.
+  const stamped = async () =>
+    (await hub.admin.create<KubeObject>(policies, aPolicy('probe'), { dryRun: true })).metadata.annotations;
+  await vi.waitUntil(async () => (await stamped())?.[annotation] !== undefined, { timeout: 30_000 });
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const policies = resources.approvalPolicies;
+/** More rules of this kind need no further right; fewer would. */
+const rules = (...names: string[]) => ({
+  rules: names.map((name) => ({ name, when: 'true', effect: 'Hold' })),
+});
+const aPolicy = (name: string, annotations?: Record<string, string>): KubeObject => ({
+  apiVersion: 'rollcall.dev/v1alpha1',
+  kind: 'ApprovalPolicy',
+  metadata: { name, ...(annotations ? { annotations } : {}) },
+  spec: rules('first'),
+});
+const authorOf = async (name: string) =>
+  (await hub.admin.get(policies, { name }))?.metadata.annotations?.[annotation];
+const patch = (user: string, name: string, change: object) =>
+  outcomeOf(hub.as(user).mergePatch(policies, name, change));
+const named = (user: string | null) => ({ metadata: { annotations: { [annotation]: user } } });
+
+test.each([
+  { resource: resources.managedClusterSets, spec: {} },
+  {
+    resource: resources.clusterRegistrationTokens,
+    namespace: 'rollcall-join',
+    spec: { publish: true },
+  },
+])('$resource.kind says who made it', async ({ resource, namespace, spec }) => {
+  const metadata = { name: 'made', ...(namespace ? { namespace } : {}) };
+  const object = { apiVersion: 'rollcall.dev/v1alpha1', kind: resource.kind, metadata, spec } as KubeObject;
+  expect((await hub.as('anna').create(resource, object)).metadata.annotations).toEqual({
+    [annotation]: 'anna',
+  });
+});
+
+test('a policy says who changed it last, whatever stands there', async () => {
+  await hub.as('anna').create(policies, aPolicy('p', { [annotation]: 'otto', own: 'kept' }));
+  expect(await authorOf('p')).toBe('anna');
+  expect(await patch('otto', 'p', { metadata: { labels: { a: 'b' } } })).toBe('allowed');
+  expect(await authorOf('p')).toBe('anna');
+  expect(await patch('otto', 'p', { spec: rules('first', 'second') })).toBe('allowed');
+  expect(await authorOf('p')).toBe('otto');
+});
+
+test('nobody puts a name on what somebody else changed, and one that is left out comes back', async () => {
+  await hub.as('anna').create(policies, aPolicy('q'));
+  expect(await patch('otto', 'q', named('mallory'))).toBe('allowed');
+  expect(await patch('otto', 'q', named(null))).toBe('allowed');
+  expect(await authorOf('q')).toBe('anna');
+});
+
+test('applied again by another it changes nothing', async () => {
+  for (const user of ['anna', 'otto']) await hub.as(user).apply(policies, aPolicy('r'), { force: true });
+  expect(await authorOf('r')).toBe('anna');
+});
+
+test('the settings and labels of a cluster name the person, and the projector is none', async () => {
+  const clusters = resources.managedClusters;
+  const projector = hub.service('projector');
+  const author = async () =>
+    (await hub.admin.get(clusters, { name: 'c' }))?.metadata.annotations?.[annotation];
+  await projector.create(clusters, aCluster('c'));
+  expect(await author()).toBeUndefined();
+  await hub.as('anna').mergePatch(clusters, 'c', { spec: { unschedulable: true } });
+  expect(await author()).toBe('anna');
+  await projector.mergePatch(clusters, 'c', { metadata: { labels: { shown: 'yes' } } });
+  expect(await author()).toBe('anna');
+  await hub.as('otto').mergePatch(clusters, 'c', { metadata: { labels: { shown: 'no' } } });
+  expect(await author()).toBe('otto');
+});
+
+/** Last, because it takes the stamp away for good. */
+test('below Kubernetes 1.36 nothing is stamped, and nobody writes another name', async () => {
+  await hub.admin.delete(resources.mutatingAdmissionPolicyBindings, 'rollcall-stamp-author');
+  const stamps = async () =>
+    (await hub.admin.create<KubeObject>(policies, aPolicy('probe'), { dryRun: true })).metadata.annotations;
+  await vi.waitUntil(async () => (await stamps())?.[annotation] === undefined, { timeout: 30_000 });
+  await hub.as('anna').create(policies, aPolicy('s'));
+  expect(await authorOf('s')).toBeUndefined();
+  expect(await outcomeOf(hub.as('anna').create(policies, aPolicy('t', { [annotation]: 'otto' })))).toContain(
+    'must be your own user name, "anna", or not be there',
+  );
+  expect(await outcomeOf(hub.as('anna').create(policies, aPolicy('u', { [annotation]: 'anna' })))).toBe(
+    'allowed',
+  );
+  expect(await patch('otto', 'u', named('otto'))).toContain('it cannot change alone');
+  expect(await patch('otto', 's', named('otto'))).toContain('it cannot change alone');
+  expect(await patch('otto', 'u', { spec: rules('first', 'second') })).toContain(
+    'must be your own user name, "otto"',
+  );
+  expect(await patch('otto', 'u', { ...named(null), spec: rules('first', 'second') })).toBe('allowed');
+});

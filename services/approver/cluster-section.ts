@@ -68,8 +68,12 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
     ...(sameLife?.predefined === undefined ? {} : { predefined: sameLife.predefined }),
     revokedKeys: previous?.revokedKeys ?? [],
     ...(previous?.actedOn === undefined ? {} : { actedOn: previous.actedOn }),
+    ...(previous?.wishes === undefined ? {} : { wishes: previous.wishes }),
     ...(previous?.leavingUid === undefined ? {} : { leavingUid: previous.leavingUid }),
     ...(approvedKey === undefined ? {} : { approvedKey }),
+    ...(approvedKey === undefined || previous?.retiringKey === undefined
+      ? {}
+      : { retiringKey: previous.retiringKey }),
   };
 }
 
@@ -77,9 +81,11 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
 export function approvalAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict'>): Decision {
   const { identity, previous, nowMs } = base;
   const { key } = identity.request;
-  const section = sectionAfter(base, { ...outcome, verdict: 'approved' });
+  const { retiringKey, ...section } = sectionAfter(base, { ...outcome, verdict: 'approved' });
   const others = section.revokedKeys.filter((revoked) => revoked.key !== key);
-  const replaced = [previous?.approvedKey, identity.admittedKey].filter((known) => known !== key);
+  const replaced = [previous?.approvedKey, identity.admittedKey, retiringKey].filter(
+    (known) => known !== key,
+  );
   return {
     ...section,
     approvedKey: key,
@@ -101,7 +107,7 @@ export function denialAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict'>
 
 /** Everything that was let in is taken back: the cluster leaves, or a person took its access away. */
 export function allKeysTaken(base: SectionBase, outcome: Outcome): Decision {
-  const { approvedKey, ...section } = sectionAfter(base, outcome);
-  const keys = [approvedKey, base.identity.admittedKey];
+  const { approvedKey, retiringKey, ...section } = sectionAfter(base, outcome);
+  const keys = [approvedKey, base.identity.admittedKey, retiringKey];
   return { ...section, revokedKeys: withRevoked(section.revokedKeys, keys, base.nowMs) };
 }

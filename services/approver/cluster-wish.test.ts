@@ -1,4 +1,13 @@
-import { approved, changed, type Decision, denied, held, leaving, revoked } from '@rollcall/shared/events';
+import {
+  approved,
+  changed,
+  cordoned,
+  type Decision,
+  denied,
+  held,
+  leaving,
+  revoked,
+} from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { type ClusterObject, decideClusterWish } from './cluster-wish.ts';
 import { decideRevocation } from './settle-clusters.ts';
@@ -28,17 +37,21 @@ const anObject = ({
     clusterType: 'Standard',
     mode: 'Pull',
     namespacePolicy: 'Delete',
-    access: 'None',
     ...spec,
   },
   status: { observed },
 });
+const leaveWaitMs = 30_000;
 const deleted = { deletionTimestamp: '2026-11-21T12:00:00Z', finalizers: ['rollcall.dev/leave'] };
 const member = anIdentity({ state: 'admitted', admittedKey: 'K1' });
 const approvedBefore = { definition: approved, section: aDecision() };
 const withdrawn = {
   definition: revoked,
-  section: aDecision({ verdict: 'denied', reason: 'AccessWithdrawn', revokedKeys: [{ key: 'K1', atMs: 1 }] }),
+  section: aDecision({
+    verdict: 'denied',
+    reason: 'AccessWithdrawn',
+    revokedKeys: [{ key: 'K1', atMs: nowMs - 1000 }],
+  }),
 };
 
 test.each([
@@ -100,7 +113,13 @@ test.each([
     object: anObject({ spec: { heartbeat: { graceSeconds: 90 } } }),
     want: 'changed',
   },
-  { name: 'cordoned', object: anObject({ spec: { unschedulable: true } }), want: 'changed' },
+  { name: 'cordoned', object: anObject({ spec: { unschedulable: true } }), want: 'cordoned' },
+  {
+    name: 'uncordoned',
+    before: { definition: cordoned, section: aDecision({ unschedulable: true }) },
+    object: anObject({ spec: { unschedulable: false } }),
+    want: 'uncordoned',
+  },
   {
     name: 'tainted',
     object: anObject({ spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] } }),
@@ -127,7 +146,13 @@ test.each([
     want: undefined,
   },
 ])('decideClusterWish: $name → $want', ({ before = approvedBefore, object, want }) => {
-  const events = decideClusterWish({ record: aRecord(member, before), object, heartbeat, nowMs });
+  const events = decideClusterWish({
+    record: aRecord(member, before),
+    object,
+    heartbeat,
+    leaveWaitMs,
+    nowMs,
+  });
   expect(events.map(({ definition }) => definition.type)).toEqual(want === undefined ? [] : [want]);
 });
 
@@ -138,7 +163,9 @@ test('leaving takes every key back, keeps the policy for the namespace, and ends
   ]);
   const metadata = { ...deleted, annotations: { 'rollcall.dev/leave-requested-by': 'anna' } };
   const object = anObject({ metadata, spec: { namespacePolicy: 'Keep' } });
-  const [event] = history.apply(decideClusterWish({ record: history.record, object, heartbeat, nowMs }));
+  const [event] = history.apply(
+    decideClusterWish({ record: history.record, object, heartbeat, leaveWaitMs, nowMs }),
+  );
   expect(event?.by).toEqual({ person: 'anna' });
   expect(event?.section).toMatchObject({
     verdict: 'leaving',
@@ -148,23 +175,52 @@ test('leaving takes every key back, keeps the policy for the namespace, and ends
   });
   // A wish waits until the last decision has had its effect.
   const relabelled = anObject({ metadata: { labels: {} }, observed: { epoch: 1, sequence: 9 } });
-  expect(decideClusterWish({ record: history.record, object: relabelled, heartbeat, nowMs })).toEqual([]);
+  expect(
+    decideClusterWish({ record: history.record, object: relabelled, heartbeat, leaveWaitMs, nowMs }),
+  ).toEqual([]);
   const [after] = history.apply(decideRevocation(history.record));
   expect(after?.section).toMatchObject({ verdict: 'leaving' });
 });
 
-test('changed keeps the verdict and says the new settings', () => {
+test.each([
+  { had: 'None', says: undefined, want: [] },
+  { had: 'Namespace', says: undefined, want: [] },
+  { had: 'None', says: 'Namespace', want: ['Namespace'] },
+  { had: 'Namespace', says: 'None', want: ['None'] },
+  { had: 'Namespace', says: 'Namespace', want: [] },
+] as const)('access $had, and a person says $says', ({ had, says, want }) => {
+  const before = { ...approvedBefore, section: { ...(approvedBefore.section as Decision), access: had } };
+  const object = anObject(says === undefined ? {} : { spec: { access: says } });
+  const record = aRecord(member, before);
+  const events = decideClusterWish({ record, object, heartbeat, leaveWaitMs, nowMs });
+  expect(events.map(({ section }) => (section as Decision).access)).toEqual(want);
+});
+
+test.each([
+  {
+    unschedulable: true,
+    want: cordoned,
+    says: 'a person cordoned the cluster, and changed labels or settings',
+  },
+  { unschedulable: false, want: changed, says: 'a person changed labels or settings of the cluster' },
+])('$want.type keeps the verdict and says all new settings', ({ unschedulable, want, says }) => {
   const object = anObject({
     metadata: { labels: { env: 'prod', team: 'a' } },
-    spec: { unschedulable: true },
+    spec: { unschedulable },
   });
-  const [event] = decideClusterWish({ record: aRecord(member, approvedBefore), object, heartbeat, nowMs });
-  expect(event?.definition).toBe(changed);
+  const [event] = decideClusterWish({
+    record: aRecord(member, approvedBefore),
+    object,
+    heartbeat,
+    leaveWaitMs,
+    nowMs,
+  });
+  expect(event).toMatchObject({ definition: want, message: says });
   expect(event?.section as Decision).toMatchObject({
     verdict: 'approved',
     approvedKey: 'K1',
     labels: { env: 'prod', team: 'a' },
-    unschedulable: true,
+    unschedulable,
     heartbeat,
   });
 });

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   approved,
   changed,
+  cordoned,
   type ClusterRecord,
   type Decision,
   denied,
@@ -11,12 +12,22 @@ import {
   isNewer,
   leaving,
   predefinedId,
+  uncordoned,
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, labels, leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
-import { allKeysTaken, approvalAfter, type Heartbeat, type SectionBase } from './cluster-section.ts';
+import {
+  allKeysTaken,
+  approvalAfter,
+  type Heartbeat,
+  type SectionBase,
+  sectionAfter,
+} from './cluster-section.ts';
+import { declaredBy, unknownPerson } from './declared-by.ts';
+import { leavingSection } from './leaving.ts';
 import { isReservedLabel } from './policy-problem.ts';
 import { decideRevocation } from './settle-clusters.ts';
+import { decideSpokenWish } from './spoken-wish.ts';
 
 export type ClusterObject = StoredObject<ManagedCluster>;
 
@@ -35,24 +46,26 @@ export interface ClusterWishContext {
   readonly object: ClusterObject;
   readonly heartbeat: Heartbeat;
   readonly nowMs: number;
+  /** How long the agent of a cluster that leaves has to clean up. */
+  readonly leaveWaitMs: number;
 }
 interface Question extends SectionBase {
   readonly identity: Identity;
   readonly previous: Decision;
   readonly record: ClusterRecord;
   readonly object: ClusterObject;
+  readonly leaveWaitMs: number;
 }
 type WishRule = (question: Question) => EventDraft | undefined;
 
-/** A bare DELETE or patch carries no name: the API server stamps only decisions. */
-const unknownPerson = { person: 'unknown' };
-
 /** Deleting is a wish only behind our finalizer: an object that is merely gone is made again (decision 6). */
-const wantsToLeave: WishRule = ({ record, object, ...base }) => {
+const wantsToLeave: WishRule = ({ record, object, leaveWaitMs, ...base }) => {
   const { metadata, spec } = object;
   const isDeleted = metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(leaveFinalizer);
   if (!isDeleted || base.previous.verdict === 'leaving' || base.previous.leavingUid === metadata.uid)
     return undefined;
+  // A ban ends by Unban, which takes a right of its own; deleting the object would forget it.
+  if (base.previous.verdict === 'banned') return undefined;
   const person = metadata.annotations?.[annotations.leaveRequestedBy] ?? unknownPerson.person;
   const outcome = {
     by: { person },
@@ -60,9 +73,7 @@ const wantsToLeave: WishRule = ({ record, object, ...base }) => {
     message: `ManagedCluster "${metadata.name}" was deleted`,
   };
   const section = {
-    ...allKeysTaken(base, { ...outcome, verdict: 'leaving' }),
-    clusterName: base.previous.clusterName,
-    namespace: base.previous.namespace,
+    ...leavingSection(base, outcome, { record, waitMs: leaveWaitMs }),
     namespacePolicy: spec.namespacePolicy,
     leavingUid: metadata.uid,
   };
@@ -83,27 +94,42 @@ const accessIsWithdrawn: WishRule = ({ record, object, ...base }) => {
   });
 };
 
-/** True gives back what false took, and nothing else: it lets in nobody whom a policy or a person denied. */
+/**
+ * True gives back what false took, and nothing else: it lets in nobody whom a policy or a person denied, and no other key that
+ * asked meanwhile. That one needs more than `accept`, so it is held.
+ */
 const accessIsRestored: WishRule = ({ record, object, ...base }) => {
-  const { verdict, reason, key } = base.previous;
-  const wasWithdrawn =
-    verdict === 'denied' && reason === 'AccessWithdrawn' && key === base.identity.request.key;
+  const { previous, identity, nowMs } = base;
+  const wasWithdrawn = previous.verdict === 'denied' && previous.reason === 'AccessWithdrawn';
   if (object.spec.hubAcceptsClient !== true || !wasWithdrawn) return undefined;
+  const key = previous.revokedKeys.find(({ atMs }) => atMs === previous.decidedAtMs)?.key;
+  if (key === undefined) return undefined;
   const outcome = {
     by: unknownPerson,
     reason: 'AccessRestored',
     message: 'a person set hubAcceptsClient to true',
   };
-  return draft(approved, record, { ...outcome, section: approvalAfter(base, outcome) });
+  if (key === identity.request.key)
+    return draft(approved, record, { ...outcome, section: approvalAfter(base, outcome) });
+  const held = { ...outcome, verdict: 'held', reason: 'KeyChanged' } as const;
+  const section = {
+    ...sectionAfter({ ...base, previous: { ...previous, approvedKey: key } }, held),
+    revokedKeys: previous.revokedKeys.filter((revoked) => revoked.key !== key),
+    decidedAtMs: nowMs,
+  };
+  return draft(approved, record, { ...outcome, section });
 };
 
-/** Labels, heartbeat, cordon and taints as the object says; a field that is not there is no wish. */
+/** Labels, heartbeat, access, cordon and taints as the object says; a field that is not there is no wish. */
 export function wantedSettings(object: ClusterObject, previous: Decision) {
   const { spec } = object;
   return {
     labels: ownLabels(object),
     unschedulable: spec.unschedulable ?? previous.unschedulable,
     taints: spec.taints ?? previous.taints,
+    // The API server fills in the default, so what stands there is meant.
+    namespacePolicy: spec.namespacePolicy,
+    access: spec.access ?? previous.access,
     heartbeat: {
       intervalSeconds: spec.heartbeat?.intervalSeconds ?? previous.heartbeat.intervalSeconds,
       graceSeconds: spec.heartbeat?.graceSeconds ?? previous.heartbeat.graceSeconds,
@@ -113,30 +139,34 @@ export function wantedSettings(object: ClusterObject, previous: Decision) {
 
 /** A difference is a wish only in a picture that shows our last decision; in an older one the projector is still behind. */
 const settingsDiffer: WishRule = ({ record, object, previous }) => {
+  const by = declaredBy(object);
   const shown = object.status?.observed;
   const last = record.lastOf.approver;
   if (previous.verdict !== 'approved' || !shown || !last || isNewer(last, shown)) return undefined;
   const wanted = wantedSettings(object, previous);
-  const { labels: ofCluster, unschedulable, taints, heartbeat } = previous;
-  if (
-    isDeepStrictEqual(wanted, {
-      labels: { ...ofCluster },
-      unschedulable,
-      taints,
-      heartbeat: { ...heartbeat },
-    })
-  )
-    return undefined;
-  const outcome = {
-    by: unknownPerson,
-    reason: 'SettingsChanged',
-    message: 'a person changed labels or settings of the cluster',
-  };
-  return draft(changed, record, { ...outcome, section: { ...previous, ...wanted } });
+  const { labels: ofCluster, unschedulable, taints, namespacePolicy, access, heartbeat } = previous;
+  const isSame = isDeepStrictEqual(
+    { ...wanted, unschedulable },
+    { labels: { ...ofCluster }, unschedulable, taints, namespacePolicy, access, heartbeat: { ...heartbeat } },
+  );
+  if (isSame && wanted.unschedulable === unschedulable) return undefined;
+  const section = { ...previous, ...wanted };
+  if (wanted.unschedulable === unschedulable) {
+    const message = 'a person changed labels or settings of the cluster';
+    return draft(changed, record, { by, reason: 'SettingsChanged', message, section });
+  }
+  const [definition, reason] = wanted.unschedulable
+    ? ([cordoned, 'Cordoned'] as const)
+    : ([uncordoned, 'Uncordoned'] as const);
+  // All in one event: what the projector shows next would undo what was left for a second one.
+  const more = isSame ? '' : ', and changed labels or settings';
+  const message = `a person ${definition.type} the cluster${more}`;
+  return draft(definition, record, { by, reason, message, section });
 };
 
 /** One wish at a time, the strongest first; the next one is found when the object is looked at again. */
 export const wishes: readonly WishRule[] = [
+  decideSpokenWish,
   wantsToLeave,
   accessIsWithdrawn,
   accessIsRestored,
@@ -144,14 +174,15 @@ export const wishes: readonly WishRule[] = [
 ];
 
 /** What a person wants of a cluster, by its ManagedCluster. */
-export function decideClusterWish({ record, object, heartbeat, nowMs }: ClusterWishContext): EventDraft[] {
+export function decideClusterWish(context: ClusterWishContext): EventDraft[] {
+  const { record, object, heartbeat, nowMs, leaveWaitMs } = context;
   const { identity, decision: previous } = record;
   // Another cluster's object of the same name, or one that was decided about before: no wish about this cluster.
   if (!identity || !previous || previous.clusterName !== object.metadata.name) return [];
   // Before anything else the last decision must have had its effect: its `revoked` is found by being the newest one.
   if (decideRevocation(record).length > 0) return [];
   for (const rule of wishes) {
-    const wish = rule({ identity, previous, heartbeat, nowMs, record, object });
+    const wish = rule({ identity, previous, heartbeat, nowMs, record, object, leaveWaitMs });
     if (wish) return [wish];
   }
   return [];

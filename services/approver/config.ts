@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { durationMs } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 
 const yesOrNo = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
@@ -21,9 +22,27 @@ export const configSchema = z.strictObject({
     .max(10_000)
     .default(100)
     .describe('how long all policies together may take for one request, in ms'),
+  // Design decision 6: a mass of wishes is held until a person confirms it.
+  wishesPerMinute: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(5)
+    .describe('how many members people may put out within a minute before more are held until confirmed'),
+  wishesShare: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.05)
+    .describe('the same as a share of the fleet (0 to 1), where that is more'),
   allowEndlessTokens: yesOrNo
     .default(false)
     .describe('take tokens with ttl 0, which never end (true or false)'),
+  // An agent that is there answers within seconds; taking what it installed out of the member is a handful of requests.
+  leaveWait: durationMs
+    .default(30_000)
+    .describe('how long the agent of a leaving cluster has to remove itself from the member (30s)'),
   heartbeatIntervalSeconds: z.coerce
     .number()
     .int()

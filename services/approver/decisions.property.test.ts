@@ -65,7 +65,7 @@ const clusterObject = (accepts: boolean | undefined, deleted: boolean, uid: stri
 function play(history: History, next: Step, at: number): readonly EventDraft[] {
   const { record } = history;
   const { identity, decision } = record;
-  const base = { record, heartbeat, nowMs: nowMs + at };
+  const base = { record, heartbeat, leaveWaitMs: 30_000, nowMs: nowMs + at };
   switch (next.do) {
     case 'ask': {
       const isMember = decision?.approvedKey !== undefined && identity?.admittedKey === decision.approvedKey;

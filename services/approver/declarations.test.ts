@@ -12,8 +12,8 @@ import {
   type EventDraft,
   type AggregateId,
 } from '@rollcall/shared/events';
-import { expect, test } from 'vitest';
-import { declaredTokens } from './declared-kinds.ts';
+import { describe, expect, test } from 'vitest';
+import { declaredSets, declaredTokens } from './declared-kinds.ts';
 import { decidePolicy, type WantedPolicy } from './policy-declaration.ts';
 import { decideSet } from './set-declaration.ts';
 import { stored } from './tests/builders.ts';
@@ -258,4 +258,41 @@ test('a set is declared once and withdrawn once', () => {
   expect(decideSet({ record: after(setId, ...first), wanted })).toEqual([]);
   const gone = decideSet({ record: after(setId, ...first), wanted: undefined });
   expect(decideSet({ record: after(setId, ...first, ...gone), wanted: undefined })).toEqual([]);
+});
+
+describe('who wrote it', () => {
+  const stamped = { annotations: { 'rollcall.dev/changed-by': 'anna' } };
+  const kind = declaredTokens({ allowEndless: false, nowMs: () => nowMs });
+  const byOf = (drafts: readonly EventDraft[]) => drafts.map(({ by }) => by);
+  const record = foldRecord({ kind: 'token', id: 'UABC' }, []);
+
+  test.each([
+    { name: 'is in the event, where the API server says it', metadata: stamped, want: { person: 'anna' } },
+    { name: 'is unknown where it does not', metadata: {}, want: { person: 'unknown' } },
+  ])('$name', ({ metadata, want }) => {
+    expect(byOf(kind.decide(record, [aToken({}, metadata)]))).toEqual([want]);
+    const set = {
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: 'ManagedClusterSet',
+      metadata: { name: 's', uid: 'u', resourceVersion: '1', ...metadata },
+      spec: { selector: { type: 'ExclusiveLabel' as const } },
+    };
+    expect(byOf(declaredSets.decide(foldRecord({ kind: 'set', id: 's' }, []), [set]))).toEqual([want]);
+  });
+
+  test('another name alone is no change', () => {
+    const declared = foldRecord(
+      { kind: 'token', id: 'UABC' },
+      kind.decide(record, [aToken()]).map((each) => stored(each, 1)),
+    );
+    expect(kind.decide(declared, [aToken({}, stamped)])).toEqual([]);
+  });
+
+  test('of a delete nobody says who it was', () => {
+    const declared = foldRecord(
+      { kind: 'token', id: 'UABC' },
+      kind.decide(record, [aToken({}, stamped)]).map((each) => stored(each, 1)),
+    );
+    expect(byOf(kind.decide(declared, []))).toEqual([{ person: 'unknown' }]);
+  });
 });

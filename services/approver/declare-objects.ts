@@ -72,7 +72,8 @@ export function declareObjects<T extends KubeObject>(
     await synced.promise;
     if (id === everything) {
       const ids = new Set<string>();
-      for await (const event of log.scan({ filter: `${kind}.*.declared` })) ids.add(event.id);
+      const onSkip = (_error: Error, event: AggregateId) => ids.add(event.id);
+      for await (const event of log.scan({ filter: `${kind}.*.declared`, onSkip })) ids.add(event.id);
       for (const known of ids) if (!byId.has(known)) reconciler.wake(known);
       return;
     }
@@ -80,7 +81,8 @@ export function declareObjects<T extends KubeObject>(
       log,
       {
         async gather() {
-          const record = await log.read({ kind, id });
+          // What has no object any more is withdrawn whatever was declared; what has one may be a newer version's business.
+          const record = await log.read({ kind, id }, { unknownAsGarbage: !byId.has(id) });
           const other = declared.alongWith?.(record);
           return { record, along: other === undefined ? undefined : await log.read({ kind, id: other }) };
         },

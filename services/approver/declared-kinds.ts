@@ -3,17 +3,21 @@ import { resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { tokenIdOf } from '@rollcall/shared/trust';
+import { declaredBy } from './declared-by.ts';
 import type { DeclaredKind } from './declare-objects.ts';
 import { decidePolicy, rulesOf } from './policy-declaration.ts';
 import { policyProblem } from './policy-problem.ts';
 import { policyWarnings } from './policy-warning.ts';
 import { decideSet, readSet } from './set-declaration.ts';
 import { decideToken, objectThatCounts, readToken } from './token-declaration.ts';
+import { isOfFormerLife, type Life } from './token-life.ts';
 
 /** ClusterRegistrationTokens: by their public key, or by their object while the hub makes the key. */
 export function declaredTokens(options: {
   allowEndless: boolean;
   nowMs(): number;
+  /** Of a hub that was restored. */
+  life?: Life | undefined;
 }): DeclaredKind<ClusterRegistrationToken> {
   return {
     kind: 'token',
@@ -24,15 +28,25 @@ export function declaredTokens(options: {
       const { publicKey } = tokenRecord(record).publication ?? {};
       return publicKey === undefined ? undefined : tokenIdOf(publicKey);
     },
-    decide(read, objects, along) {
-      const record = tokenRecord(read);
+    decide(found, objects, along) {
+      const record = tokenRecord(found);
       const { publicationId } = record.declaration ?? {};
       // The aggregate of a key that the hub made is declared along with the one that asked for it, and never alone.
-      if (publicationId !== undefined && publicationId !== read.aggregate.id) return [];
+      if (publicationId !== undefined && publicationId !== found.aggregate.id) return [];
       const object = objectThatCounts(objects);
       const nowMs = options.nowMs();
-      const wanted = object && readToken(object, { nowMs, allowEndless: options.allowEndless });
-      return decideToken({ record, wanted, nowMs, ofKey: along && tokenRecord(along) });
+      const { allowEndless, life } = options;
+      const isVoid = object !== undefined && isOfFormerLife(object, record, life);
+      const read = object && readToken(object, { nowMs, allowEndless });
+      const wanted = read && isVoid && life ? { ...read, voidSinceEpoch: life.epoch } : read;
+      return decideToken({
+        record,
+        wanted,
+        epoch: life?.epoch,
+        nowMs,
+        by: declaredBy(object),
+        ofKey: along && tokenRecord(along),
+      });
     },
   };
 }
@@ -62,7 +76,8 @@ export function declaredPolicies(logger: Logger): DeclaredKind<ApprovalPolicy> {
           { object: `policy/${name}`, reason: `${problem.line}:${problem.column} ${problem.message}` },
           'policy does not compile',
         );
-      return decidePolicy({ record, wanted: { name, uid, generation, rules, problem, warnings } });
+      const wanted = { name, uid, generation, rules, problem, warnings };
+      return decidePolicy({ record, wanted, by: declaredBy(object) });
     },
   };
 }
@@ -72,5 +87,6 @@ export const declaredSets: DeclaredKind<ManagedClusterSet> = {
   kind: 'set',
   resource: resources.managedClusterSets,
   idOf: ({ metadata }) => metadata.name,
-  decide: (record, [object]) => decideSet({ record, wanted: object && readSet(object) }),
+  decide: (record, [object]) =>
+    decideSet({ record, wanted: object && readSet(object), by: declaredBy(object) }),
 };

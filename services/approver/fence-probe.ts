@@ -1,14 +1,16 @@
 import { toRollcallError } from '@rollcall/shared/errors';
+import { type FenceDifference, fenceDifferences } from '@rollcall/shared/fence';
 import { isForbidden, isInvalid, type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 
-/** The policy that must refuse; its refusal names it. */
+/** The policy that must refuse the dry run; its refusal names it. */
 const policyName = 'rollcall-accept';
 const probeName = 'rollcall-fence-probe';
 const probeUser = `system:serviceaccount:rollcall-system:${probeName}`;
 const fingerprint = '0000-0000-0000-0000';
-const everyMs = 60_000;
+/** Whatever happens to it is to be noticed within a minute. */
+const everyMs = 30_000;
 /** While it is missing, people wait for it. */
 const whileMissingMs = 5000;
 
@@ -34,46 +36,69 @@ const probeObject = {
   },
 };
 
-/** @returns why the fence does not hold, or undefined when it refused as it must */
-export async function whyFenceIsMissing(client: KubeClient): Promise<string | undefined> {
+const onProbing = (problem: string): FenceDifference[] => [{ policy: policyName, problem }];
+
+/** Whether the API server acts on admission policies at all, which no look at the objects can say. */
+async function tryDecision(client: KubeClient): Promise<FenceDifference[]> {
   try {
     await client.create(resources.clusterRegistrationRequests, probeObject, { dryRun: true });
-    return `a decision of ${probeName} was not refused`;
+    return onProbing(`a decision of ${probeName} was not refused`);
   } catch (error) {
     const refused = isForbidden(error) || isInvalid(error);
-    if (refused && error.message.includes(policyName)) return undefined;
-    return `the refusal does not name ${policyName}: ${toRollcallError(error).message.slice(0, 300)}`;
+    if (refused && error.message.includes(policyName)) return [];
+    return onProbing(
+      `the refusal does not name ${policyName}: ${toRollcallError(error).message.slice(0, 300)}`,
+    );
   }
 }
 
+/** Every policy as it was shipped, and one of them tried. @returns nothing when the fence holds */
+async function examineFence(client: KubeClient): Promise<readonly FenceDifference[]> {
+  const [differences, tried] = await Promise.all([
+    fenceDifferences(client).catch((error: unknown) =>
+      onProbing(`the fence cannot be read: ${toRollcallError(error).message}`),
+    ),
+    tryDecision(client),
+  ]);
+  return [...differences, ...tried];
+}
+
+const inWords = (differences: readonly FenceDifference[]): string | undefined =>
+  differences.length === 0 ? undefined : differences.map(({ problem }) => problem).join('; ');
+
+/** @returns why the fence does not hold, or undefined when it is the shipped one and refused as it must */
+export async function whyFenceIsMissing(client: KubeClient): Promise<string | undefined> {
+  return inWords(await examineFence(client));
+}
+
 /**
- * Probes at once and every minute, more often while the fence is missing.
+ * Probes at once and twice a minute, more often while the fence is missing.
  * @param options.client - a client of rollcall-fence-probe; without it the fence counts as missing
  * @param options.onChange - after the first probe, and whenever the answer is another one
  */
 export function startFenceProbe(options: {
   client: KubeClient | undefined;
   logger: Logger;
-  onChange: (missing: string | undefined) => void;
+  onChange: (missing: string | undefined, differences: readonly FenceDifference[]) => void;
 }): Fence {
   const { client, logger, onChange } = options;
   let missing: string | undefined = 'the fence has not been probed yet';
-  let known: boolean | undefined;
+  let known: string | undefined = missing;
 
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
   async function probe(): Promise<string | undefined> {
-    missing = client ? await whyFenceIsMissing(client) : 'fenceProbeKubeconfig is not set';
+    const differences = client ? await examineFence(client) : onProbing('fenceProbeKubeconfig is not set');
+    missing = inWords(differences);
     if (isStopped) return missing;
     clearTimeout(timer);
     if (client) timer = setTimeout(() => void probe(), missing === undefined ? everyMs : whileMissingMs);
-    const isThere = missing === undefined;
-    if (isThere === known) return missing;
-    known = isThere;
-    if (isThere) logger.info({ state: 'in place' }, 'the fence refuses as it must');
-    else logger.warn({ code: 'FENCE_MISSING', reason: missing ?? '' }, 'decisions of people are held');
-    onChange(missing);
+    if (missing === known) return missing;
+    known = missing;
+    if (missing === undefined) logger.info({ state: 'in place' }, 'the fence refuses as it must');
+    else logger.warn({ code: 'FENCE_MISSING', reason: missing }, 'decisions of people are held');
+    onChange(missing, differences);
     return missing;
   }
 

@@ -7,6 +7,7 @@ import {
   createEventId,
   type EventDraft,
   nameRecord,
+  wishesHeld,
 } from '@rollcall/shared/events';
 import {
   createResourceCache,
@@ -26,8 +27,10 @@ import { clusterIdOfObject, type ClusterObject, decideClusterWish } from './clus
 import type { Fence } from './fence-probe.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
+import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
+import { passOrHold } from './mass-of-wishes.ts';
 import { createReconciler } from './reconciler.ts';
-import { settleRevocation } from './settle-clusters.ts';
+import { decideRevocation, settleRevocation } from './settle-clusters.ts';
 
 export interface PeopleParts {
   readonly log: EventLog;
@@ -36,6 +39,10 @@ export interface PeopleParts {
   readonly signal: AbortSignal;
   readonly fence: Pick<Fence, 'missing' | 'check'>;
   readonly heartbeat: Heartbeat;
+  /** Who is put out in a mass waits for a confirmation. */
+  readonly mass: Pick<MassParts, 'fleet' | 'limit'>;
+  /** How long the agent of a cluster that leaves has to clean up. */
+  readonly leaveWaitMs: number;
   nowMs(): number;
 }
 
@@ -52,7 +59,7 @@ export interface Listening {
  * deleted without our finalizer is no wish; while the fence is missing, everything waits.
  */
 export function hearPeople(parts: PeopleParts): Listening {
-  const { log, client, logger, signal, fence, heartbeat } = parts;
+  const { log, client, logger, signal, fence, heartbeat, leaveWaitMs } = parts;
 
   const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
 
@@ -61,14 +68,30 @@ export function hearPeople(parts: PeopleParts): Listening {
     const read = () => readCluster(clusterId);
     const record = await read();
     const { identity, newest } = record;
-    if (!identity || (decide(record).length > 0 && !(await fenceHolds(clusterId)))) return false;
+    if (!identity) return false;
+    // Most looks find nothing to do: each status that the projector writes wakes one.
+    if (decide(record).length === 0 && decideRevocation(record).length === 0) return false;
+    if (decide(record).length > 0 && !(await fenceHolds(clusterId))) return false;
     const trace = { correlation: identity.request.id, traceparent: newest?.traceparent };
-    const { drafts } = await decideAndAppend(log, { gather: read, decide }, trace);
-    for (const { by, reason } of drafts) {
-      logger.info(
-        { clusterId, reason, person: by?.person ?? 'unknown', correlation: trace.correlation },
-        'a person decided',
-      );
+    const look = async () => {
+      const now = await read();
+      return { record: now, drafts: decide(now) };
+    };
+    const { drafts } = await decideAndAppend(
+      log,
+      {
+        gather: () => gatherWish({ log, ...parts.mass, nowMs: parts.nowMs }, look),
+        decide: (wished) => (wished.mass ? passOrHold(wished.mass) : wished.drafts),
+      },
+      trace,
+    );
+    for (const { definition, by, reason, message } of drafts) {
+      if (definition === wishesHeld) logger.warn({ clusterId, code: 'WISHES_HELD' }, message);
+      else if (definition.kind === 'cluster')
+        logger.info(
+          { clusterId, reason, person: by?.person ?? 'unknown', correlation: trace.correlation },
+          'a person decided',
+        );
     }
     await settleRevocation(log, clusterId, trace);
     return drafts.length > 0;
@@ -133,7 +156,7 @@ export function hearPeople(parts: PeopleParts): Listening {
       if (!object || clusterId === undefined) return;
       if (isMadeByPerson(object) && (await predefine(clusterId, object))) return;
       const decide = (record: ClusterRecord) =>
-        decideClusterWish({ record, object, heartbeat, nowMs: parts.nowMs() });
+        decideClusterWish({ record, object, heartbeat, leaveWaitMs, nowMs: parts.nowMs() });
       if (await act(clusterId, decide)) clusterLooks.wake(name);
     },
   });

@@ -15,6 +15,8 @@ import { decideRequest } from './policy-verdict.ts';
 export interface JudgeParts extends JudgementParts {
   readonly log: EventLog;
   readonly logger: Logger;
+  /** How long the agent of a cluster that leaves has to clean up. */
+  readonly leaveWaitMs: number;
 }
 
 /** Judges the current request of a cluster by the policies in force, and writes the decision. */

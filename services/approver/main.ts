@@ -1,5 +1,7 @@
+import type { Trace } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
-import type { StoredEvent } from '@rollcall/shared/events';
+import type { StoredEvent, Wishes } from '@rollcall/shared/events';
+import { fencePolicyNames } from '@rollcall/shared/fence';
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
   readIdentity,
@@ -16,6 +18,8 @@ import { declareObjects } from './declare-objects.ts';
 import { startFenceProbe } from './fence-probe.ts';
 import { everyMinute } from './every-minute.ts';
 import { createFleetView } from './fleet-view.ts';
+import { answerFlooding } from './answer-flooding.ts';
+import { hearConfirmations } from './hear-confirmations.ts';
 import { hearPeople } from './hear-people.ts';
 import {
   judgeAsTimePasses,
@@ -24,8 +28,11 @@ import {
   judgeRequest,
   type JudgeParts,
 } from './judge-requests.ts';
+import { settleLeaveAsked } from './leaving.ts';
 import { createPolicyEvaluator } from './policy-evaluator.ts';
-import { releaseName, settleRevocation } from './settle-clusters.ts';
+import { reviewRestored } from './review-restored.ts';
+import { releaseName, settleRevocation, settleRotation } from './settle-clusters.ts';
+import { lifeOf } from './token-life.ts';
 
 export { configSchema } from './config.ts';
 export { whyFenceIsMissing } from './fence-probe.ts';
@@ -41,7 +48,12 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
   const trace = { correlation, traceparent };
   switch (`${event.kind}.${event.type}`) {
     case 'cluster.requested':
+    case 'cluster.unbanned':
       return judgeRequest(parts, event.id, trace);
+    case 'cluster.rotated':
+      return settleRotation(parts.log, event.id, { nowMs: parts.nowMs, trace });
+    case 'cluster.leave-asked':
+      return settleLeaveAsked(parts, event.id, trace);
     case 'cluster.left':
       return releaseName(parts.log, event, trace);
     case 'policy.declared':
@@ -50,12 +62,22 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
     case 'token.declared':
     case 'token.withdrawn':
       return judgeHeldOfToken(parts, event.id);
+    case 'hub.wishes-confirmed':
     case 'token.published':
-      // Whoever watches the tokens declares it (`work`); nothing of a cluster follows from it.
+      // Both are acted on in `work`; nothing of a cluster follows from them here.
       return;
     default:
       return settleRevocation(parts.log, event.id, trace);
   }
+}
+
+const traceOf = ({ correlation, traceparent }: StoredEvent): Trace => ({ correlation, traceparent });
+
+/** Clusters that an event says may flood the hub; whether they do, and nobody has decided since, is in their records. */
+function maybeFlooding({ kind, type, id, section }: StoredEvent): readonly string[] {
+  if (kind === 'cluster') return type === 'flooding' ? [id] : [];
+  if (type !== 'wishes-confirmed') return [];
+  return ((section as Wishes).confirmed?.wishes ?? []).map(({ clusterId }) => clusterId);
 }
 
 async function work(
@@ -70,6 +92,7 @@ async function work(
     graceSeconds: config.heartbeatGraceSeconds,
   };
   const deadlineMs = config.policyDeadlineMs;
+  const leaveWaitMs = config.leaveWait;
   const client = createKubeClient(
     loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext }),
     clientOptions,
@@ -78,19 +101,29 @@ async function work(
   const probeClient =
     path === undefined ? undefined : createKubeClient(loadKubeAccess({ path, context }), clientOptions);
 
+  // Before anything is decided, or heard of people.
+  const life = lifeOf(await reviewRestored({ log, client, logger, heartbeat, nowMs }));
+
   const fence = startFenceProbe({
     client: probeClient,
     logger,
-    onChange: (missing) => {
+    onChange: (missing, differences) => {
+      for (const policy of fencePolicyNames)
+        metrics.gauge(
+          'rollcall_fence_policy_ok',
+          differences.some((each) => each.policy === policy) ? 0 : 1,
+          { policy },
+        );
       metrics.gauge('rollcall_fence_ok', missing === undefined ? 1 : 0);
-      if (missing === undefined) people.lookAgain();
+      if (missing !== undefined) return;
+      confirmed.lookAgain();
+      people.lookAgain();
     },
   });
-  const people = hearPeople({ log, client, logger, signal, fence, heartbeat, nowMs });
   const declaring = { log, client, logger, signal, nowMs };
   const tokens = declareObjects(
     declaring,
-    declaredTokens({ allowEndless: config.allowEndlessTokens, nowMs }),
+    declaredTokens({ allowEndless: config.allowEndlessTokens, nowMs, life }),
   );
   const declarations = [
     tokens,
@@ -101,13 +134,27 @@ async function work(
   const fleet = createFleetView(log, (error) =>
     logger.warn({ err: error }, 'an event was left out of the counts of the fleet'),
   );
-  const judging: JudgeParts = { log, logger, evaluator, fleet, deadlineMs, heartbeat, nowMs };
+  const limit = { perMinute: config.wishesPerMinute, share: config.wishesShare };
+  const mass = { fleet, limit };
+  const people = hearPeople({ log, client, logger, signal, fence, heartbeat, leaveWaitMs, mass, nowMs });
+  const confirmed = hearConfirmations({
+    log,
+    client,
+    logger,
+    signal,
+    fence,
+    nowMs,
+    onConfirmed: () => people.lookAgain(),
+  });
+  const judging: JudgeParts = { log, logger, evaluator, fleet, deadlineMs, heartbeat, leaveWaitMs, nowMs };
   const minutes = everyMinute(() => judgeAsTimePasses(judging), logger);
   const consumption = await consumeEvents(nc, {
     service: 'approver',
     logger,
     metrics,
     async handle(event) {
+      for (const id of maybeFlooding(event))
+        await answerFlooding({ log, ...mass, nowMs }, id, traceOf(event));
       await handleEvent(judging, event);
       if (event.type === 'published') tokens.wake(event.id);
       if (event.type === 'left') people.lookAtPredefined();
@@ -127,7 +174,7 @@ async function work(
       await Promise.all([consumption.drain(), minutes.stop()]);
       fence.stop();
       stop.abort();
-      await Promise.all([people.drain(), ...declarations.map((each) => each.drain())]);
+      await Promise.all([people.drain(), confirmed.drain(), ...declarations.map((each) => each.drain())]);
       await evaluator.close();
       client.close();
       probeClient?.close();

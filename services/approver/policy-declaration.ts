@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type AggregateRecord,
+  type Cause,
   draft,
   type EventDraft,
   type PolicyDeclaration,
@@ -10,6 +11,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
+import { unknownPerson } from './declared-by.ts';
 import type { PolicyProblem } from './policy-problem.ts';
 import type { PolicyWarning } from './policy-warning.ts';
 
@@ -53,14 +55,20 @@ function nextDeclaration(wanted: WantedPolicy, before: PolicyDeclaration | undef
   };
 }
 
+/** Something stands there that this version cannot read: it holds every request until it is withdrawn. */
+function unreadDeclaration({ aggregate, head }: AggregateRecord): PolicyDeclaration | undefined {
+  return head && { name: aggregate.id, uid: '', generation: 0, rules: [], withdrawn: false };
+}
+
 /** Declares a policy that is new or different; while it does not compile, its last good version stays in force. */
 export function decidePolicy(context: {
   record: AggregateRecord;
   wanted: WantedPolicy | undefined;
+  /** Who wrote it. */
+  by?: Cause;
 }): EventDraft[] {
-  const { record, wanted } = context;
+  const { record, wanted, by = unknownPerson } = context;
   const before = policyDeclaration(record);
-  const by = { person: 'unknown' };
   if (wanted) {
     const section = nextDeclaration(wanted, before);
     if (isDeepStrictEqual(section, before)) return [];
@@ -76,14 +84,15 @@ export function decidePolicy(context: {
         };
     return [draft(policyDeclared, record, { by, ...what, section })];
   }
-  if (!before || before.withdrawn) return [];
-  const message = `policy "${before.name}" was deleted`;
+  const last = before ?? unreadDeclaration(record);
+  if (!last || last.withdrawn) return [];
+  const message = `policy "${last.name}" was deleted`;
   return [
     draft(policyWithdrawn, record, {
-      by,
+      by: unknownPerson,
       reason: 'PolicyDeleted',
       message,
-      section: { ...before, withdrawn: true },
+      section: { ...last, withdrawn: true },
     }),
   ];
 }

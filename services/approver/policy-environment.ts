@@ -37,7 +37,7 @@ export const policyRoots = {
     agentVersion: 'string',
     labels: 'map<string, string>',
   },
-  verified: { keyChanged: 'bool' },
+  verified: { keyChanged: 'bool', sameMember: 'bool' },
   /** What the fleet was just before the decision; the maps have every set and every policy that is there, with 0. */
   fleet: {
     clusters: 'int',

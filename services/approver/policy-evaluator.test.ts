@@ -218,3 +218,24 @@ test('policyProblem refuses reserved labels, by subdomain too, and too many rule
     'a policy has at most 64 rules',
   );
 });
+
+test('many requests at once get the answers that each gets by itself, in their order', async () => {
+  const names = ['alpha', 'beta', 'alpha-2', 'gamma'];
+  const asked = [
+    ...policies('request.clusterName.startsWith("alpha")'),
+    ...policies('claimed.region == "eu" && request.clusterName == "gamma"'),
+  ];
+  const inputs = names.map((clusterName) => input({ clusterName }));
+  const each = [];
+  for (const one of inputs) each.push(await evaluator.evaluate({ policies: asked, input: one }));
+  expect(each.map((one) => one.kind === 'evaluated' && one.answer.matches.length)).toEqual([1, 0, 1, 0]);
+  expect(await evaluator.evaluateAll({ policies: asked, inputs })).toEqual(each);
+});
+
+test('a request that takes too long takes nothing from those that are asked with it', async () => {
+  const slow = `request.clusterName != "slow" || ${list}.all(a, ${list}.all(b, ${list}.all(c, a + b + c >= 0)))`;
+  const asked = policies(slow);
+  const inputs = ['alpha', 'slow', 'beta'].map((clusterName) => input({ clusterName }));
+  const kinds = (await evaluator.evaluateAll({ policies: asked, inputs })).map(({ kind }) => kind);
+  expect(kinds).toEqual(['evaluated', 'timeout', 'evaluated']);
+});

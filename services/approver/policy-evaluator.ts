@@ -17,6 +17,14 @@ export interface PolicyEvaluator {
   close(): Promise<void>;
 }
 
+/** For whoever judges a whole history: the way to the thread and back costs more than most requests. */
+export interface BulkPolicyEvaluator extends PolicyEvaluator {
+  /** The same answers as `evaluate` gives each input by itself, in their order. */
+  evaluateAll(
+    question: Omit<WorkerQuestion, 'input'> & { readonly inputs: readonly string[] },
+  ): Promise<Evaluation[]>;
+}
+
 /** A busy machine is no proof of a bad policy: before a request is held, it gets this much more time, once. */
 const secondChance = 5;
 
@@ -61,7 +69,7 @@ function startWorker(): WarmWorker {
 /**
  * @param options.deadlineMs - for all policies of one request together, from when the worker begins with it
  */
-export function createPolicyEvaluator(options: { deadlineMs: number }): PolicyEvaluator {
+export function createPolicyEvaluator(options: { deadlineMs: number }): BulkPolicyEvaluator {
   let current: WarmWorker | undefined = startWorker();
   let tail: Promise<unknown> = Promise.resolve();
   let closed = false;
@@ -72,7 +80,11 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): PolicyEv
     await old?.worker.terminate();
   }
 
-  async function ask(question: WorkerQuestion, deadlineMs: number): Promise<Evaluation> {
+  /** @returns undefined when not all of it is answered in time */
+  async function ask(
+    { policies, inputs }: { policies: readonly WorkerPolicy[]; inputs: readonly string[] },
+    deadlineMs: number,
+  ): Promise<Evaluation[] | undefined> {
     const warm = (current ??= startWorker());
     const { worker, ready } = warm;
     try {
@@ -81,41 +93,53 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): PolicyEv
       await replaceWorker();
       throw error;
     }
-    const { promise, resolve } = Promise.withResolvers<Evaluation>();
-    const onMessage = (answer: WireAnswer) =>
-      resolve({ kind: 'evaluated', answer: named(question.policies, answer) });
+    const { promise, resolve } = Promise.withResolvers<Evaluation[] | undefined>();
+    const onMessage = (answers: readonly WireAnswer[]) =>
+      resolve(answers.map((answer) => ({ kind: 'evaluated', answer: named(policies, answer) })));
     // Out of memory is a bomb like an endless expression: the same answer.
-    const onEnd = () => resolve({ kind: 'timeout' });
+    const onEnd = () => resolve(undefined);
     worker.once('message', onMessage).once('error', onEnd).once('exit', onEnd);
-    const versions = versionsOf(question.policies);
+    const versions = versionsOf(policies);
     const isKnown = warm.versions === versions;
-    const wire: WireQuestion = { policies: isKnown ? undefined : question.policies, input: question.input };
+    const wire: WireQuestion = { policies: isKnown ? undefined : policies, inputs };
     warm.versions = versions;
     // If this process itself was late, the answer may be here already: messages come before immediates.
     const timer = setTimeout(() => setImmediate(onEnd), deadlineMs);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage(wire);
-    const evaluation = await promise;
+    const evaluations = await promise;
     clearTimeout(timer);
     worker.off('message', onMessage).off('error', onEnd).off('exit', onEnd);
-    if (evaluation.kind === 'timeout') await replaceWorker();
-    return evaluation;
+    if (!evaluations) await replaceWorker();
+    return evaluations;
   }
 
-  async function askTwice(question: WorkerQuestion): Promise<Evaluation> {
+  async function askTwice({ policies, input }: WorkerQuestion): Promise<Evaluation> {
+    const question = { policies, inputs: [input] };
     const first = await ask(question, options.deadlineMs);
-    return first.kind === 'evaluated' || closed
-      ? first
-      : await ask(question, options.deadlineMs * secondChance);
+    const answers = first || closed ? first : await ask(question, options.deadlineMs * secondChance);
+    return answers?.[0] ?? { kind: 'timeout' };
+  }
+
+  /** One at a time, so that the deadline of a request does not run while another one is evaluated. */
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const mine = tail.then(work);
+    tail = mine.catch(() => undefined);
+    return mine;
   }
 
   return {
-    evaluate(question) {
-      // One at a time, so that the deadline of a request does not run while another one is evaluated.
-      const mine = tail.then(() => askTwice(question));
-      tail = mine.catch(() => undefined);
-      return mine;
-    },
+    evaluate: (question) => inTurn(() => askTwice(question)),
+    evaluateAll: ({ policies, inputs }) =>
+      inTurn(async () => {
+        // All within the longest time of one: then each was within its own. Otherwise each is asked by itself.
+        const deadlineMs = options.deadlineMs * secondChance;
+        const together = inputs.length > 1 ? await ask({ policies, inputs }, deadlineMs) : undefined;
+        if (together) return together;
+        const evaluations: Evaluation[] = [];
+        for (const input of inputs) evaluations.push(await askTwice({ policies, input }));
+        return evaluations;
+      }),
     async close() {
       closed = true;
       await replaceWorker();

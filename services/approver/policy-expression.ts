@@ -80,3 +80,18 @@ export function rootsOf(environment: Environment, expression: string): ReadonlyS
     return new Set();
   }
 }
+
+/** Whether an expression reads `verified.<field>` by that name; false where it does not parse. */
+export function readsField(
+  environment: Environment,
+  expression: string,
+  field: keyof (typeof policyRoots)['verified'],
+): boolean {
+  if (!expression.includes(field)) return false;
+  try {
+    const { reads } = readExpression(environment, expression);
+    return reads.some((read) => read.root === 'verified' && read.field === field);
+  } catch {
+    return false;
+  }
+}

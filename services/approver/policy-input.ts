@@ -19,7 +19,10 @@ function present(fields: Record<string, string | number | boolean | object | und
  */
 export function isTokenValid(token: TokenDeclaration | undefined, nowMs: number): boolean {
   return (
-    token !== undefined && !token.withdrawn && (token.expiresAtMs === undefined || nowMs < token.expiresAtMs)
+    token !== undefined &&
+    !token.withdrawn &&
+    token.voidSinceEpoch === undefined &&
+    (token.expiresAtMs === undefined || nowMs < token.expiresAtMs)
   );
 }
 
@@ -71,7 +74,7 @@ export function policyInput(
       agentVersion: claimed.agentVersion,
       labels: claimed.labels,
     }),
-    verified: { keyChanged },
+    verified: { keyChanged, sameMember: request.member?.sameMember ?? false },
     fleet: present({ ...fleet }),
     time: {
       nowMs,

@@ -100,11 +100,13 @@ const tooMany = (rule: PolicyRule): PolicyProblem => ({
   message: `a policy has at most ${maxPolicyRules} rules`,
 });
 
+/** Making it takes longer than checking a policy with it. */
+const environment = createPolicyEnvironment();
+
 /** All mistakes of a policy, the first of each rule; none when every rule compiles. */
 export function policyProblems(rules: readonly PolicyRule[]): PolicyProblem[] {
   const extra = rules[maxPolicyRules];
   if (extra) return [tooMany(extra)];
-  const environment = createPolicyEnvironment();
   return rules.flatMap((rule) => ruleProblem(environment, rule) ?? []);
 }
 

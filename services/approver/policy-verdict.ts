@@ -11,6 +11,7 @@ import {
   type Identity,
   type Decision,
 } from '@rollcall/shared/events';
+import { keyFingerprint } from '@rollcall/shared/trust';
 import {
   approvalAfter,
   denialAfter,
@@ -18,6 +19,7 @@ import {
   isAboutRequest,
   sectionAfter,
 } from './cluster-section.ts';
+import { isVouchedFor, rotationAfter, rotationApproved } from './key-rotated.ts';
 import type { PolicyRule } from './policy-problem.ts';
 import { decideRevocation } from './settle-clusters.ts';
 
@@ -26,6 +28,8 @@ export interface RuleMatch {
   readonly policy: string;
   readonly generation: number;
   readonly rule: PolicyRule;
+  /** It speaks about members that come back with another key: no other rule can let one in. */
+  readonly readsSameMember?: boolean;
 }
 export interface RuleFailure {
   readonly policy: string;
@@ -119,10 +123,44 @@ export function knownOtherKey(identity: Identity, previous: Decision | undefined
   return known !== undefined && known !== identity.request.key ? known : undefined;
 }
 
-const keyChanged: Rule = (question) =>
-  knownOtherKey(question.identity, question.previous) === undefined
-    ? undefined
-    : hold(question, 'KeyChanged', 'the cluster is known under another key');
+/**
+ * Whether a policy may let this key take the place of the one that is in: the member proved itself by the pinned issuer, and
+ * a rule says so in as many words (ADR 14). A key that was taken back is replaced by people only.
+ */
+function mayReplaceKey({ identity, previous, outcome }: Question): boolean {
+  const isIn = previous?.approvedKey !== undefined && previous.approvedKey === identity.admittedKey;
+  return (
+    isIn &&
+    identity.request.member?.sameMember === true &&
+    outcome.kind === 'evaluated' &&
+    outcome.matches.some(({ rule, readsSameMember }) => readsSameMember && rule.effect === 'Approve')
+  );
+}
+
+function proofInWords({ request }: Identity): string {
+  const { member } = request;
+  if (member?.sameMember) return 'it proved that it is of the same member';
+  return member ? `its proof of member does not hold: ${member.problem}` : 'it showed no proof of member';
+}
+
+/** No policy is asked: the key that was let in speaks for itself. */
+const keyRotated: Rule = ({ identity, previous }) =>
+  isVouchedFor(identity, previous) ? rotationApproved(identity) : undefined;
+
+const keyChanged: Rule = (question) => {
+  const { identity, previous } = question;
+  const known = knownOtherKey(identity, previous);
+  if (known === undefined || mayReplaceKey(question)) return undefined;
+  const { keyFingerprint: asking } = identity.request;
+  const keys = `the cluster is known under another key (${keyFingerprint(known)}) than the one that asks (${asking})`;
+  const person = `a person with create on managedclusters/replacekey decides: rollcall approve ${identity.clusterName} --replace-key ${asking}`;
+  return {
+    verdict: 'held',
+    by: byRollcall,
+    reason: 'KeyChanged',
+    message: `${keys}; ${proofInWords(identity)}; ${person}`,
+  };
+};
 
 const policiesTookTooLong: Rule = (question) =>
   question.outcome.kind === 'timeout'
@@ -138,7 +176,9 @@ const policyFailed: Rule = (question) => {
   const [first] = question.outcome.failures;
   if (!first) return undefined;
   const { policy, generation, rule, message } = first;
-  return hold(question, 'PolicyError', `rule "${rule}" of policy "${policy}" failed: ${message}`, {
+  const ofPolicy = policy === '' ? 'the approval policies failed:' : `policy "${policy}"`;
+  const what = rule === '' ? ofPolicy : `rule "${rule}" of policy "${policy}" failed:`;
+  return hold(question, 'PolicyError', `${what} ${message}`, {
     policy,
     generation,
     rule,
@@ -155,14 +195,24 @@ const effects = {
 function ruleSays(effect: keyof typeof effects): Rule {
   return (question) => {
     if (question.outcome.kind !== 'evaluated') return undefined;
-    const match = question.outcome.matches.find(({ rule }) => rule.effect === effect);
+    const isReplacing = knownOtherKey(question.identity, question.previous) !== undefined;
+    const match = question.outcome.matches.find(
+      ({ rule, readsSameMember }) =>
+        rule.effect === effect && (effect !== 'Approve' || !isReplacing || readsSameMember),
+    );
     if (!match) return undefined;
     const { policy, generation, rule } = match;
     const { verdict, reason, says } = effects[effect];
     const why = `rule "${rule.name}" of policy "${policy}" ${says}${rule.reason ? `: ${rule.reason}` : ''}`;
     const by = { policy, generation, rule: rule.name };
     if (verdict === 'held') return hold(question, reason, why, by);
-    return { verdict, by, reason, message: why, ...(verdict === 'approved' ? { gives: rule } : {}) };
+    return {
+      verdict,
+      by,
+      reason,
+      message: why,
+      ...(verdict === 'approved' && !isReplacing ? { gives: rule } : {}),
+    };
   };
 }
 
@@ -171,6 +221,7 @@ export const rules: readonly Rule[] = [
   requestIsSettled,
   sameKeyAgain,
   keyWasTakenBack,
+  keyRotated,
   keyChanged,
   policiesTookTooLong,
   policyFailed,
@@ -230,7 +281,9 @@ export function decideRequest(context: JudgementContext): EventDraft[] {
   const isHeldAlready = isAboutRequest(previous, identity) && previous.verdict === 'held';
   if (what.verdict === 'held' && isHeldAlready && previous.reason === what.reason) return [];
   const base = { identity, previous, heartbeat, nowMs };
-  const after = { approved: approvalAfter, denied: denialAfter, held: sectionAfter }[what.verdict];
+  const isRotation = what.verdict === 'approved' && isVouchedFor(identity, previous);
+  const approval = isRotation ? rotationAfter : approvalAfter;
+  const after = { approved: approval, denied: denialAfter, held: sectionAfter }[what.verdict];
   const section = after(base, what);
   const given = gives && givenTo(section, identity.request, gives);
   const decision = draft(definitions[what.verdict], record, { ...what, section: { ...section, ...given } });

@@ -3,6 +3,8 @@ import { readExpression } from './policy-expression.ts';
 import type { PolicyRule } from './policy-problem.ts';
 import { mayBeSlow } from './slow-pattern.ts';
 
+const environment = createPolicyEnvironment();
+
 /** Something that compiles and most likely is not what its author wants. */
 export interface PolicyWarning {
   readonly rule: string;
@@ -13,7 +15,6 @@ export interface PolicyWarning {
 
 /** Warnings of a policy whose rules compile. */
 export function policyWarnings(rules: readonly PolicyRule[]): PolicyWarning[] {
-  const environment = createPolicyEnvironment();
   return rules.flatMap(({ name, when, effect }) => {
     const warnings: PolicyWarning[] = [];
     const { reads, patterns } = readExpression(environment, when);

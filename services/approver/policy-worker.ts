@@ -18,12 +18,12 @@ export interface WorkerAnswer {
   readonly matches: readonly { readonly policy: string; readonly rule: string }[];
   readonly failures: readonly { readonly policy: string; readonly rule: string; readonly message: string }[];
 }
-/** A question on its way: the policies only when they are others than the last ones, which are most of what is sent. */
+/** Requests on their way: the policies only when they are others than the last ones, which are most of what is sent. */
 export interface WireQuestion {
   readonly policies: readonly WorkerPolicy[] | undefined;
-  readonly input: string;
+  readonly inputs: readonly string[];
 }
-/** An answer on its way: rules by their place in the list of all rules of all policies. */
+/** The answer for one input on its way: rules by their place in the list of all rules of all policies. */
 export interface WireAnswer {
   readonly matches: readonly number[];
   readonly failures: readonly { readonly at: number; readonly message: string }[];
@@ -59,8 +59,12 @@ function firstLine(error: Error): string {
 
 let programs: readonly Program[] = [];
 
-function answer({ policies, input }: WireQuestion): WireAnswer {
+function answer({ policies, inputs }: WireQuestion): WireAnswer[] {
   if (policies) programs = policies.flatMap(programsOf);
+  return inputs.map(answerOne);
+}
+
+function answerOne(input: string): WireAnswer {
   const values = toCelValues(input);
   const matches: number[] = [];
   const failures: { at: number; message: string }[] = [];

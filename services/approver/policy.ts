@@ -2,10 +2,16 @@
 export { FleetTally } from './fleet-tally.ts';
 export { decidingFilters, mergedScan } from './merged-scan.ts';
 export { createPolicyEnvironment, type PolicyInput, policyRoots } from './policy-environment.ts';
-export { createPolicyEvaluator, type PolicyEvaluator } from './policy-evaluator.ts';
+export { type BulkPolicyEvaluator, createPolicyEvaluator, type PolicyEvaluator } from './policy-evaluator.ts';
 export { readExpression } from './policy-expression.ts';
 export { policyInput } from './policy-input.ts';
 export { type PolicyProblem, policyProblems, type PolicyRule } from './policy-problem.ts';
-export { evaluatePolicies, policiesRead, type PolicyInForce, readPolicies } from './policy-verdict.gather.ts';
+export {
+  evaluatePolicies,
+  evaluateTogether,
+  policiesRead,
+  type PolicyInForce,
+  readPolicies,
+} from './policy-verdict.gather.ts';
 export { judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
 export { type PolicyWarning, policyWarnings } from './policy-warning.ts';

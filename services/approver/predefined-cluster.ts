@@ -15,6 +15,7 @@ import {
 import { annotations, labels, leaveFinalizer } from '@rollcall/shared/resources';
 import type { Heartbeat } from './cluster-section.ts';
 import { type ClusterObject, ownLabels } from './cluster-wish.ts';
+import { declaredBy } from './declared-by.ts';
 
 export interface PredefinedContext {
   readonly record: ClusterRecord;
@@ -41,7 +42,7 @@ export function isBeforeRequest({ identity }: ClusterRecord): boolean {
 
 function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Decision {
   const { metadata, spec } = object;
-  const { actedOn, leavingUid, revokedKeys = [] } = record.decision ?? {};
+  const { actedOn, wishes, leavingUid, revokedKeys = [] } = record.decision ?? {};
   const clusterSet = metadata.labels?.[labels.clusterSet];
   return {
     verdict: 'predefined',
@@ -49,7 +50,7 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
     namespace: metadata.name,
     labels: ownLabels(object),
     ...(clusterSet === undefined ? {} : { clusterSet }),
-    access: spec.access,
+    access: spec.access ?? 'None',
     namespacePolicy: spec.namespacePolicy,
     unschedulable: spec.unschedulable ?? false,
     taints: spec.taints ?? [],
@@ -57,11 +58,12 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
       intervalSeconds: spec.heartbeat?.intervalSeconds ?? heartbeat.intervalSeconds,
       graceSeconds: spec.heartbeat?.graceSeconds ?? heartbeat.graceSeconds,
     },
-    by: { person: 'unknown' },
+    by: declaredBy(object),
     reason: 'Predefined',
     message: `a person made ManagedCluster "${metadata.name}"; a token that names it may claim it`,
     decidedAtMs: nowMs,
     ...(actedOn === undefined ? {} : { actedOn }),
+    ...(wishes === undefined ? {} : { wishes }),
     ...(leavingUid === undefined ? {} : { leavingUid }),
     predefined: {
       ...(spec.clientId === undefined ? {} : { clientId: spec.clientId }),
@@ -72,9 +74,11 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
   };
 }
 
+/** When it was decided, and who changed something that does not count, is not what it says. */
+const words = ({ decidedAtMs: _at, by: _by, ...rest }: Decision) => rest;
+
 function saysTheSame(a: Decision, b: Decision): boolean {
-  // When it was decided is not what it says.
-  return isDeepStrictEqual({ ...a, decidedAtMs: 0 }, { ...b, decidedAtMs: 0 });
+  return isDeepStrictEqual(words(a), words(b));
 }
 
 /** Nobody ever came: there is no key, no access and no agent to take leave of, so this one event is the whole of it. */

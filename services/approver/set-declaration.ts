@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type AggregateRecord,
+  type Cause,
   draft,
   type EventDraft,
   type SetDeclaration,
@@ -10,6 +11,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ManagedClusterSet } from '@rollcall/shared/resources';
+import { unknownPerson } from './declared-by.ts';
 
 export type SetObject = StoredObject<ManagedClusterSet>;
 
@@ -27,10 +29,11 @@ export function readSet({ metadata, spec }: SetObject): SetDeclaration {
 export function decideSet(context: {
   record: AggregateRecord;
   wanted: SetDeclaration | undefined;
+  /** Who wrote it. */
+  by?: Cause;
 }): EventDraft[] {
-  const { record, wanted } = context;
+  const { record, wanted, by = unknownPerson } = context;
   const before = setDeclaration(record);
-  const by = { person: 'unknown' };
   if (wanted) {
     if (isDeepStrictEqual(wanted, before)) return [];
     const message = `set "${wanted.name}" was ${before ? 'changed' : 'made'}`;
@@ -40,7 +43,7 @@ export function decideSet(context: {
   const message = `set "${before.name}" was deleted`;
   return [
     draft(setWithdrawn, record, {
-      by,
+      by: unknownPerson,
       reason: 'SetDeleted',
       message,
       section: { ...before, withdrawn: true },

@@ -12,8 +12,9 @@ import {
   revoked,
   type StoredEvent,
 } from '@rollcall/shared/events';
+import { decideRotationEnd } from './key-rotated.ts';
 
-const endInRevoked = new Set(['approved', 'denied', 'leaving']);
+const endInRevoked = new Set(['approved', 'denied', 'banned', 'leaving']);
 
 /**
  * Every decision that takes a key back ends in `revoked` (decision 7). The decision itself lists the key already, so that
@@ -61,6 +62,16 @@ const readCluster = async (log: EventLog, id: string) =>
 
 export async function settleRevocation(log: EventLog, clusterId: string, trace: Trace): Promise<void> {
   await decideAndAppend(log, { gather: () => readCluster(log, clusterId), decide: decideRevocation }, trace);
+}
+
+/** The agent was heard with the new key of a rotation: the former one is out. */
+export async function settleRotation(
+  log: EventLog,
+  clusterId: string,
+  { nowMs, trace }: { nowMs(): number; trace: Trace },
+): Promise<void> {
+  const decide = (record: ClusterRecord) => decideRotationEnd(record, nowMs());
+  await decideAndAppend(log, { gather: () => readCluster(log, clusterId), decide }, trace);
 }
 
 /** @param left - names the cluster as it was; by now it may have asked again by another name */

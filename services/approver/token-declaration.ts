@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseDurationMs } from '@rollcall/shared/config';
 import {
+  type Cause,
   draft,
   type EventDraft,
   publicationIdOf,
@@ -11,6 +12,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
+import { unknownPerson } from './declared-by.ts';
 
 export type TokenObject = StoredObject<ClusterRegistrationToken>;
 
@@ -73,16 +75,31 @@ function sameContent(a: TokenDeclaration | undefined, b: TokenDeclaration): bool
   return a !== undefined && isDeepStrictEqual({ ...a, declaredAtMs: 0 }, { ...b, declaredAtMs: 0 });
 }
 
-const byPerson = { person: 'unknown' };
-
-function declare(record: TokenRecord, wanted: TokenDeclaration): EventDraft[] {
-  const { declaration } = record;
-  if (sameContent(declaration, wanted)) return [];
+/** What is said of a token. In a new life of the hub something is, whatever was said before: until then it is void. */
+function wordsFor(declaration: TokenDeclaration | undefined, wanted: TokenDeclaration) {
   const token = `token "${wanted.namespace}/${wanted.name}"`;
-  const what = wanted.problem
-    ? { reason: 'TokenInvalid', message: `${token} is not taken: ${wanted.problem.message}` }
-    : { reason: 'TokenDeclared', message: `${token} was ${declaration ? 'changed' : 'made'}` };
-  return [draft(tokenDeclared, record, { by: byPerson, ...what, section: wanted })];
+  if (wanted.problem)
+    return { reason: 'TokenInvalid', message: `${token} is not taken: ${wanted.problem.message}` };
+  if (wanted.voidSinceEpoch !== undefined)
+    return {
+      reason: 'TokenOldEpoch',
+      message: `${token} was made before the hub was restored; it waits to be renewed`,
+    };
+  if (declaration?.voidSinceEpoch !== undefined)
+    return { reason: 'TokenRenewed', message: `${token} was renewed after the hub was restored` };
+  return { reason: 'TokenDeclared', message: `${token} was ${declaration ? 'changed' : 'made'}` };
+}
+
+function declare(
+  record: TokenRecord,
+  wanted: TokenDeclaration,
+  { by, epoch }: { by: Cause; epoch: number },
+): EventDraft[] {
+  const { declaration, lastOf } = record;
+  const isSaidInThisLife = (lastOf.approver?.epoch ?? 0) >= epoch;
+  if (isSaidInThisLife && sameContent(declaration, wanted)) return [];
+  const what = wordsFor(declaration, wanted);
+  return [draft(tokenDeclared, record, { by, ...what, section: wanted })];
 }
 
 function withdraw(record: TokenRecord, nowMs: number): EventDraft[] {
@@ -93,13 +110,14 @@ function withdraw(record: TokenRecord, nowMs: number): EventDraft[] {
   const isOver = declaration.expiresAtMs !== undefined && declaration.expiresAtMs <= nowMs;
   const what = isOver
     ? { by: { service: 'approver' }, reason: 'TokenExpired', message: `${token} had expired and is gone` }
-    : { by: byPerson, reason: 'TokenDeleted', message: `${token} was deleted` };
+    : { by: unknownPerson, reason: 'TokenDeleted', message: `${token} was deleted` };
   return [draft(tokenWithdrawn, record, { ...what, section: { ...declaration, withdrawn: true } })];
 }
 
 /**
  * Declares a token that is new or different, and withdraws one that is gone.
  * @param context.wanted - undefined: there is no such object
+ * @param context.by - who wrote it
  * @param context.ofKey - of a token that the hub made: the aggregate of its key, which is declared along, all or nothing. That
  *   one alone lets anybody in, so the approver stays the only one who makes a token good (ADR 11)
  */
@@ -107,12 +125,16 @@ export function decideToken(context: {
   record: TokenRecord;
   wanted: TokenDeclaration | undefined;
   nowMs: number;
+  by?: Cause;
   ofKey?: TokenRecord | undefined;
+  /** The hub's own. */
+  epoch?: number | undefined;
 }): EventDraft[] {
-  const { record, wanted, nowMs, ofKey } = context;
+  const { record, wanted, nowMs, by = unknownPerson, ofKey, epoch = 1 } = context;
   const publicKey = record.publication?.publicKey;
   if (!wanted) return [record, ...(ofKey ? [ofKey] : [])].flatMap((each) => withdraw(each, nowMs));
-  const drafts = declare(record, wanted);
-  if (ofKey && publicKey !== undefined) drafts.push(...declare(ofKey, { ...wanted, publicKey }));
+  const how = { by, epoch };
+  const drafts = declare(record, wanted, how);
+  if (ofKey && publicKey !== undefined) drafts.push(...declare(ofKey, { ...wanted, publicKey }, how));
   return drafts;
 }

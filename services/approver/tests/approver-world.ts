@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog } from '@rollcall/shared/bus';
 import {
   type AggregateId,
@@ -56,8 +57,30 @@ export interface ApproverWorld extends AsyncDisposable {
 
 const aggregateOf = (name: string) => ({ kind: 'cluster', id: clusterIdOf(name) }) as const;
 
+/** The API server takes some seconds after its start to learn the kinds that its admission policies are about. */
+async function untilKindsAreKnown({ admin }: TestControlPlane): Promise<void> {
+  const tries = [
+    [resources.clusterRegistrationTokens, { publish: true }],
+    [resources.approvalPolicies, { rules: [] }],
+    [resources.managedClusters, { clusterId: 'dry-run' }],
+  ] as const;
+  const isKnown = ([resource, spec]: (typeof tries)[number]): Promise<boolean> => {
+    const metadata = { name: 'dry-run', ...(resource.namespaced ? { namespace: 'rollcall-join' } : {}) };
+    const object = { apiVersion, kind: resource.kind, metadata, spec };
+    return admin.create<KubeObject>(resource, object, { dryRun: true }).then(
+      () => true,
+      (error: unknown) => !String(error).includes('not found'),
+    );
+  };
+  for (let rounds = 600; rounds > 0; rounds--) {
+    if (!(await Promise.all(tries.map(isKnown))).includes(false)) return;
+    await delay(50);
+  }
+}
+
 export async function startWorld(): Promise<ApproverWorld> {
   const [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+  await untilKindsAreKnown(plane);
   const registrar = await hub.openLog('registrar');
   const nc = await hub.connectAs('ops');
   const projector = plane.clientFor(serviceUser('projector'));

@@ -39,6 +39,7 @@ beforeAll(async () => {
       fleet: createFleetView(log),
       deadlineMs: 5000,
       heartbeat,
+      leaveWaitMs: 0,
       nowMs: () => nowMs,
     };
   };

@@ -1,0 +1,81 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { createEventId } from '@rollcall/shared/events';
+import {
+  createResourceCache,
+  type KubeClient,
+  type KubeObject,
+  resources,
+  type StoredObject,
+} from '@rollcall/shared/kubernetes';
+import { confirmations } from '@rollcall/shared/resources';
+import type { Logger } from '@rollcall/shared/service';
+import type { Fence } from './fence-probe.ts';
+import { type Confirmation, decideConfirmation, wishesAggregate } from './mass-of-wishes.ts';
+import { createReconciler } from './reconciler.ts';
+
+type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+/** @returns undefined where nobody confirms, or nobody says who: the fence does not let that through */
+export function readConfirmation({ data }: Pick<StoredObject<ConfigMap>, 'data'>): Confirmation | undefined {
+  const { confirm: id, by } = data ?? {};
+  return id && by ? { id, by } : undefined;
+}
+
+/**
+ * Turns what a person writes into the ConfigMap of confirmations into `wishes-confirmed` (ADR 18); while the fence is missing
+ * it waits. An id counts once: it names a list that is no longer held afterwards.
+ */
+export function hearConfirmations(parts: {
+  readonly log: EventLog;
+  readonly client: KubeClient;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly fence: Pick<Fence, 'missing' | 'check'>;
+  nowMs(): number;
+  /** Something may pass now that was held. */
+  onConfirmed(): void;
+}): { lookAgain(): void; drain(): Promise<void> } {
+  const { log, client, logger, signal, fence } = parts;
+
+  const looks = createReconciler({
+    logger,
+    async handle(name) {
+      const object = cache.get(name);
+      const confirmation = object && readConfirmation(object);
+      if (!confirmation) return;
+      const gather = async () => {
+        const wishes = await log.read(wishesAggregate);
+        return { wishes, confirmation, nowMs: parts.nowMs() };
+      };
+      if (decideConfirmation(await gather()).length === 0) return;
+      const why = fence.missing() ?? (await fence.check());
+      if (why !== undefined) {
+        logger.warn({ code: 'FENCE_MISSING', reason: why }, 'a confirmation waits for the fence');
+        return;
+      }
+      const trace = { correlation: createEventId(parts.nowMs()) };
+      const { drafts } = await decideAndAppend(log, { gather, decide: decideConfirmation }, trace);
+      for (const { message } of drafts) logger.info({ person: confirmation.by }, message);
+      parts.onConfirmed();
+    },
+  });
+  const cache = createResourceCache<ConfigMap>(client, resources.configMaps, {
+    signal,
+    namespace: confirmations.namespace,
+    fieldSelector: `metadata.name=${confirmations.name}`,
+    onError: (error) =>
+      logger.warn({ err: toRollcallError(error), object: confirmations.name }, 'watch was interrupted'),
+  });
+  const wake = () => looks.wake(`${confirmations.namespace}/${confirmations.name}`);
+  cache.onChange(wake);
+
+  return {
+    lookAgain: wake,
+    async drain() {
+      await cache.whenEnded;
+      await looks.drain();
+    },
+  };
+}

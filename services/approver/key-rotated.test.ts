@@ -1,0 +1,103 @@
+import type { Decision, Identity } from '@rollcall/shared/events';
+import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
+import { expect, test } from 'vitest';
+import { allKeysTaken, approvalAfter } from './cluster-section.ts';
+import { decideRotationEnd } from './key-rotated.ts';
+import { decideRequest } from './policy-verdict.ts';
+import { aDecision, anIdentity, aRecord, aRequest, clusterId, heartbeat, nowMs } from './tests/builders.ts';
+
+const [old, next, thief] = [createNkey('user'), createNkey('user'), createNkey('user')];
+const [K, N] = [old.publicKey, next.publicKey];
+const outcome = { kind: 'evaluated', matches: [], failures: [] } as const;
+const owner = aDecision({ requestId: 'R0', key: K, approvedKey: K });
+
+function asking(signers: readonly Nkey[], said: Record<string, unknown> = {}, from = K) {
+  const content = { verb: 'rotate', body: { clusterId, newKey: N }, ...said };
+  const rotation = { from, proof: { ...signMessage(content, signers) } };
+  return anIdentity({ state: 'admitted', admittedKey: K, request: aRequest({ key: N, rotation }) });
+}
+const recordOf = (identity: Identity, decision: Decision) => ({ ...aRecord(identity), decision });
+const decided = (identity: ReturnType<typeof asking>, decision = owner) =>
+  decideRequest({ record: recordOf(identity, decision), outcome, heartbeat, nowMs })[0];
+
+test('the approved key signed for the new one: it is in without a person, and the old one not out yet', () => {
+  const draft = decided(asking([old, next]));
+  expect(draft).toMatchObject({ reason: 'KeyRotated', by: { service: 'agent' } });
+  expect(draft?.section).toMatchObject({ approvedKey: N, retiringKey: K, revokedKeys: [] });
+});
+
+test.each([
+  { name: 'signed by the old key only', identity: asking([old]), want: 'KeyChanged' },
+  { name: 'signed by the new key only', identity: asking([next]), want: 'KeyChanged' },
+  {
+    name: 'signed by a key that is not in',
+    identity: asking([thief, next], {}, thief.publicKey),
+    want: 'KeyChanged',
+  },
+  {
+    name: 'about another cluster',
+    identity: asking([old, next], { body: { clusterId: 'c-2', newKey: N } }),
+    want: 'KeyChanged',
+  },
+  {
+    name: 'about another new key',
+    identity: asking([old, next], { body: { clusterId, newKey: thief.publicKey } }),
+    want: 'KeyChanged',
+  },
+  {
+    name: 'something else that both signed',
+    identity: asking([old, next], { verb: 'join' }),
+    want: 'KeyChanged',
+  },
+  {
+    name: 'while a rotation is under way',
+    identity: asking([old, next]),
+    decision: { ...owner, retiringKey: thief.publicKey },
+    want: 'KeyChanged',
+  },
+  {
+    name: 'to a key that was taken back',
+    identity: asking([old, next]),
+    decision: { ...owner, revokedKeys: [{ key: N, atMs: 1 }] },
+    want: 'KeyRevoked',
+  },
+  {
+    name: 'of a banned cluster',
+    identity: asking([old, next]),
+    decision: { ...owner, verdict: 'banned' as const },
+    want: undefined,
+  },
+])('$name → $want', ({ identity, decision = owner, want }) => {
+  expect(decided(identity, decision)?.reason).toBe(want);
+});
+
+const rotated = { ...asking([old, next]), admittedKey: N, rotatedFrom: K, rotatedAtMs: nowMs };
+const isIn = aDecision({ requestId: 'R1', key: N, approvedKey: N, retiringKey: K });
+
+test.each([
+  { name: 'the agent was heard with the new key', identity: rotated, want: [K] },
+  { name: 'it was not yet', identity: { ...rotated, rotatedAtMs: undefined }, want: undefined },
+  { name: 'of an earlier rotation', identity: { ...rotated, rotatedFrom: 'K9' }, want: undefined },
+])('$name: taken back $want', ({ identity, want }) => {
+  const { rotatedAtMs, ...rest } = identity;
+  const given = rotatedAtMs === undefined ? rest : { ...rest, rotatedAtMs };
+  const [draft] = decideRotationEnd(recordOf(given, isIn), nowMs);
+  const section = draft?.section as typeof isIn | undefined;
+  expect(section?.revokedKeys.map(({ key }) => key)).toEqual(want);
+  expect(section?.approvedKey).toBe(want && N);
+  expect(section?.retiringKey).toBeUndefined();
+});
+
+test('whatever takes the cluster back in the middle takes both keys', () => {
+  const base = { identity: { ...rotated, admittedKey: N }, previous: isIn, heartbeat, nowMs };
+  const why = { by: {}, reason: 'R', message: 'm' };
+  const taken = allKeysTaken(base, { ...why, verdict: 'leaving' });
+  expect(taken.revokedKeys.map(({ key }) => key).toSorted()).toEqual([K, N].toSorted());
+  expect(taken.retiringKey).toBeUndefined();
+  const other = { ...base, identity: { ...base.identity, request: aRequest({ key: 'K7' }) } };
+  expect(
+    approvalAfter(other, why)
+      .revokedKeys.map(({ key }) => key)
+      .toSorted(),
+  ).toEqual([K, N].toSorted());
+});

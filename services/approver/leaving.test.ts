@@ -1,0 +1,70 @@
+import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
+import { approved, held } from '@rollcall/shared/events';
+import { expect, test } from 'vitest';
+import { decideLeaveAsked, leavingSection } from './leaving.ts';
+import { aDecision, anIdentity, aRecord, aRequest, heartbeat, nowMs } from './tests/builders.ts';
+
+const member = anIdentity({ state: 'admitted', admittedKey: 'K1', admittedAtMs: 1 });
+const approval = { definition: approved, section: aDecision() };
+const outcome = { by: { person: 'anna' }, reason: 'Leaving', message: 'm' };
+const ready = { state: 'ready', key: 'K1' } as ClusterRecord['liveness'];
+
+function sectionOf(identity: Identity, previous: Decision, liveness?: ClusterRecord['liveness']) {
+  const record = { ...aRecord(identity, approval), liveness };
+  return leavingSection({ identity, previous, heartbeat, nowMs }, outcome, { record, waitMs: 10 });
+}
+
+test.each([
+  { name: 'that is ready', liveness: ready, want: nowMs + 10 },
+  { name: 'that is not there', liveness: { ...ready, state: 'unreachable' }, want: undefined },
+  { name: 'whose connection was lost', liveness: { ...ready, state: 'suspect' }, want: undefined },
+  { name: 'that was never seen', liveness: undefined, want: undefined },
+  { name: 'of an earlier key', liveness: { ...ready, key: 'K0' }, want: undefined },
+])('an agent $name is awaited until $want', ({ liveness, want }) => {
+  expect(sectionOf(member, aDecision(), liveness as ClusterRecord['liveness']).leaveUntilMs).toBe(want);
+});
+
+test('every key that was ever in stays out, and the name it had stays in its history', () => {
+  const previous = aDecision({ revokedKeys: [{ key: 'K0', atMs: 5 }] });
+  const section = sectionOf(member, previous);
+  expect(section.revokedKeys).toEqual([
+    { key: 'K0', atMs: 5, left: true },
+    { key: 'K1', atMs: nowMs, left: true },
+  ]);
+  expect(section).toMatchObject({ verdict: 'leaving', clusterName: 'alpha', namespace: 'alpha' });
+  expect(section).not.toHaveProperty('approvedKey');
+});
+
+test('another key that waits is none of the keys that leave', () => {
+  const contested = { ...member, request: aRequest({ id: 'R2', key: 'K2' }) };
+  const section = sectionOf(contested, aDecision({ verdict: 'held', approvedKey: 'K1' }));
+  expect(section.revokedKeys.map(({ key }) => key)).toEqual(['K1']);
+});
+
+test.each([
+  {
+    name: 'a member that asked',
+    identity: { ...member, leave: { key: 'K1', askedAtMs: 1 } },
+    want: ['leaving'],
+  },
+  { name: 'a member that did not', identity: member, want: [] },
+  {
+    name: 'one that has left',
+    identity: { ...member, state: 'left' as const, leave: { key: 'K1', askedAtMs: 1 } },
+    want: [],
+  },
+])('$name → $want', ({ identity, want }) => {
+  const events = decideLeaveAsked({ record: aRecord(identity, approval), heartbeat, nowMs, leaveWaitMs: 10 });
+  expect(events.map(({ definition }) => definition.type)).toEqual(want);
+});
+
+test('who waits and asks to leave is out as well, and is awaited, because it is there', () => {
+  const identity = anIdentity({ leave: { key: 'K1', askedAtMs: 1 } });
+  const record = aRecord(identity, { definition: held, section: aDecision({ verdict: 'held' }) });
+  const [event] = decideLeaveAsked({ record, heartbeat, nowMs, leaveWaitMs: 10 });
+  expect(event?.section).toMatchObject({
+    by: { service: 'agent' },
+    revokedKeys: [{ key: 'K1', atMs: nowMs, left: true }],
+    leaveUntilMs: nowMs + 10,
+  });
+});

@@ -1,0 +1,88 @@
+import type { EventLog, Trace } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  type Decision,
+  draft,
+  type EventDraft,
+  isOfAdmittedKey,
+  leaving,
+} from '@rollcall/shared/events';
+import { allKeysTaken, type Heartbeat, type Outcome, type SectionBase } from './cluster-section.ts';
+import { decideRevocation, settleRevocation } from './settle-clusters.ts';
+
+/** Every key that is out when its cluster leaves is out for good, the one that leaves with it too. */
+function tombstones(revokedKeys: Decision['revokedKeys']): Decision['revokedKeys'] {
+  return revokedKeys.map((revoked) => ({ ...revoked, left: true }));
+}
+
+/** An agent that is not there is not waited for: it hears that it left when it comes back. */
+function isAgentThere({ identity, liveness }: ClusterRecord): boolean {
+  return liveness?.state === 'ready' && isOfAdmittedKey(identity, liveness.key);
+}
+
+/**
+ * The approver's section of a cluster that leaves: nobody is in any more, and no key of it ever comes back.
+ * @param how.waitMs - how long the agent has to remove itself from the member
+ */
+export function leavingSection(
+  base: SectionBase,
+  outcome: Omit<Outcome, 'verdict'>,
+  how: { record: ClusterRecord; waitMs: number; isAgentThere?: boolean },
+): Decision {
+  const { identity, previous, nowMs } = base;
+  const taken = allKeysTaken(base, { ...outcome, verdict: 'leaving' });
+  const isOwned = previous?.approvedKey !== undefined || identity.admittedKey !== undefined;
+  const { key } = identity.request;
+  // Nobody was let in: then it is the key that waits that leaves.
+  const isListed = isOwned || taken.revokedKeys.some((revoked) => revoked.key === key);
+  const revokedKeys = isListed ? taken.revokedKeys : [...taken.revokedKeys, { key, atMs: nowMs }];
+  const isThere = how.isAgentThere ?? isAgentThere(how.record);
+  return {
+    ...taken,
+    ...(previous ? { clusterName: previous.clusterName, namespace: previous.namespace } : {}),
+    revokedKeys: tombstones(revokedKeys),
+    ...(isThere ? { leaveUntilMs: nowMs + how.waitMs } : {}),
+  };
+}
+
+export interface LeaveContext {
+  readonly record: ClusterRecord;
+  readonly heartbeat: Heartbeat;
+  readonly nowMs: number;
+  readonly leaveWaitMs: number;
+}
+
+/** An agent that asks to leave does: it is its own cluster that it takes away, and the registrar knows that it is the owner. */
+export function decideLeaveAsked(context: LeaveContext): EventDraft[] {
+  const { record, heartbeat, nowMs, leaveWaitMs } = context;
+  const { identity, decision: previous } = record;
+  if (!identity || identity.state === 'left' || identity.leave?.askedAtMs === undefined) return [];
+  // What the last decision takes back comes first: its `revoked` is found by being the newest one.
+  if (previous?.verdict === 'leaving' || decideRevocation(record).length > 0) return [];
+  // A ban ends by a person's word; leaving would forget it.
+  if (previous?.verdict === 'banned') return [];
+  const outcome = { by: { service: 'agent' }, reason: 'AgentLeaves', message: 'the agent asked to leave' };
+  const section = leavingSection({ identity, previous, heartbeat, nowMs }, outcome, {
+    record,
+    waitMs: leaveWaitMs,
+    isAgentThere: true,
+  });
+  return [draft(leaving, record, { ...outcome, section })];
+}
+
+export async function settleLeaveAsked(
+  parts: { log: EventLog; heartbeat: Heartbeat; leaveWaitMs: number; nowMs(): number },
+  clusterId: string,
+  trace: Trace,
+): Promise<void> {
+  const { log, heartbeat, leaveWaitMs, nowMs } = parts;
+  const gather = async () => {
+    const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
+    return { record, heartbeat, nowMs: nowMs(), leaveWaitMs };
+  };
+  await settleRevocation(log, clusterId, trace);
+  await decideAndAppend(log, { gather, decide: decideLeaveAsked }, trace);
+  await settleRevocation(log, clusterId, trace);
+}

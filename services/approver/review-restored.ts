@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import { toRollcallError } from '@rollcall/shared/errors';
+import {
+  clusterRecord,
+  createEventId,
+  draft,
+  epochAggregate,
+  type EpochRecord,
+  epochRecord,
+  restoreReviewed,
+} from '@rollcall/shared/events';
+import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import type { Logger } from '@rollcall/shared/service';
+import type { Heartbeat } from './cluster-section.ts';
+import { clusterIdOfObject, type ClusterObject } from './cluster-wish.ts';
+import { reviewPicture, type Review } from './restored-picture.ts';
+
+export interface ReviewParts {
+  readonly log: EventLog;
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly logger: Logger;
+  readonly heartbeat: Heartbeat;
+  nowMs(): number;
+}
+
+/** Side by side: with ten thousand clusters one after the other would take half a minute. */
+const atOnce = 16;
+const attempts = 30;
+const attemptEveryMs = 1000;
+
+interface Pictures {
+  readonly requests: ReadonlyMap<string, StoredObject<ClusterRegistrationRequest>>;
+  readonly clusters: ReadonlyMap<string, ClusterObject>;
+}
+
+async function readPictures({ client, logger }: ReviewParts): Promise<Pictures> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const [requests, clusters] = await Promise.all([
+        client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
+        client.list<ManagedCluster>(resources.managedClusters),
+      ]);
+      const withId = clusters.flatMap((object) => {
+        const id = clusterIdOfObject(object);
+        return id === undefined ? [] : [[id, object] as const];
+      });
+      return {
+        requests: new Map(requests.map((object) => [object.metadata.name, object])),
+        clusters: new Map(withId),
+      };
+    } catch (thrown) {
+      if (attempt === attempts) throw thrown;
+      logger.warn({ err: toRollcallError(thrown) }, 'what Kubernetes shows cannot be read yet');
+      await delay(attemptEveryMs);
+    }
+  }
+}
+
+async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Promise<Review | undefined> {
+  const { log, logger, heartbeat } = parts;
+  let review: Review | undefined;
+  await decideAndAppend(
+    log,
+    {
+      async gather() {
+        const record = clusterRecord(await log.read({ kind: 'cluster', id }));
+        return {
+          record,
+          request: pictures.requests.get(id),
+          cluster: pictures.clusters.get(id),
+          heartbeat,
+          nowMs: parts.nowMs(),
+        };
+      },
+      decide(picture) {
+        review = reviewPicture(picture);
+        return review ? [review.draft] : [];
+      },
+    },
+    { correlation: createEventId(parts.nowMs()) },
+  );
+  if (review && review.kind !== 'noted')
+    logger.warn({ clusterId: id, reason: review.draft.reason, state: review.kind }, review.draft.message);
+  return review;
+}
+
+async function sayReviewed(log: EventLog, counts: { takenBack: number; held: number }): Promise<void> {
+  await decideAndAppend(
+    log,
+    {
+      gather: async () => epochRecord(await log.read(epochAggregate)),
+      decide(record) {
+        const { restored, isReviewed } = record;
+        if (!restored || isReviewed) return [];
+        const message = `what Kubernetes showed was looked at: ${counts.takenBack} clusters taken back again, ${counts.held} decisions held`;
+        const section = { epoch: restored.epoch, ...counts };
+        return [
+          draft(restoreReviewed, record, {
+            by: { service: 'approver' },
+            reason: 'Reviewed',
+            message,
+            section,
+          }),
+        ];
+      },
+    },
+    { correlation: 'restore' },
+  );
+}
+
+/**
+ * Before a restored hub decides anything, it looks once at everything that Kubernetes shows: it may know of what was taken back
+ * after the backup (ADR 22). Nothing is done in a hub that was never restored, or has done so.
+ * @throws RollcallError KUBE_UNREACHABLE after half a minute: without having looked, nothing may be decided
+ */
+export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
+  const { log, logger } = parts;
+  const record = epochRecord(await log.read(epochAggregate));
+  if (record.isReviewed) return record;
+  const pictures = await readPictures(parts);
+  const ids = [...new Set([...pictures.requests.keys(), ...pictures.clusters.keys()])];
+  const counts = { takenBack: 0, held: 0 };
+  const queue = ids.values();
+  const work = async () => {
+    for (const id of queue) {
+      const review = await reviewOne(parts, id, pictures);
+      if (review?.kind === 'taken back') counts.takenBack++;
+      if (review?.kind === 'held') counts.held++;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  await sayReviewed(log, counts);
+  logger.info({ count: ids.length }, 'what Kubernetes showed before the restore was looked at');
+  return epochRecord(await log.read(epochAggregate));
+}

@@ -3,6 +3,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   admitted,
+  agentAwaitedUntilMs,
   type ClusterRecord,
   clusterRecord,
   draft,
@@ -11,7 +12,11 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 import type { Metrics } from '@rollcall/shared/service';
+import { isAboutSettings, tellAccess } from './access.ts';
 import { type AnswerSettings, sendAnswer, standingResult } from './answer.ts';
+import { rotatedResult } from './key-rotation.ts';
+import { leavingKeyOf } from './leave.ts';
+import { pinOfAdmission } from './member-pin.ts';
 import { standingOf } from './standing.ts';
 
 interface AdmissionContext {
@@ -19,30 +24,38 @@ interface AdmissionContext {
   readonly nowMs: number;
 }
 
+/** Of this life: a cluster that came back may still have the end of its former one in its record. */
+function isGone({ access, decision }: ClusterRecord): boolean {
+  return access?.state === 'deprovisioned' && access.requestId === decision?.requestId;
+}
+
 /**
  * What follows for the registrar from the approver's newest decision: a key that is approved is admitted, once; a cluster
  * whose leaving is through has left. Looks at the record only, so that redelivery and reordering change nothing.
  */
 export function admissionStep({ record, nowMs }: AdmissionContext): EventDraft[] {
-  const { identity, decision, access } = record;
+  const { identity, decision } = record;
   if (!identity || !decision || identity.state === 'left') return [];
   const { approvedKey } = decision;
   // Also while another key asks: its request may have overtaken this.
   if (approvedKey !== undefined) {
     if (identity.state === 'admitted' && identity.admittedKey === approvedKey) return [];
+    const { member, rotatedFrom: _from, rotatedAtMs: _at, ...rest } = identity;
+    const isRotation = identity.admittedKey !== undefined && identity.admittedKey === decision.retiringKey;
     const section = {
-      ...identity,
+      ...rest,
       state: 'admitted' as const,
       admittedKey: approvedKey,
-      admittedAtMs: nowMs,
+      // The same agent goes on: what is known of its liveness and of its member stays.
+      ...(isRotation
+        ? { rotatedFrom: decision.retiringKey, ...(member === undefined ? {} : { member }) }
+        : { admittedAtMs: nowMs, ...pinOfAdmission(identity, approvedKey) }),
     };
     return [
       draft(admitted, record, { reason: 'Admitted', message: 'member credentials were issued', section }),
     ];
   }
-  // Of this life: a cluster that came back may still have the end of its former one in its record.
-  const isGone = access?.state === 'deprovisioned' && access.requestId === decision.requestId;
-  if (decision.verdict === 'leaving' && isGone) {
+  if (decision.verdict === 'leaving' && isGone(record) && nowMs >= (agentAwaitedUntilMs(record) ?? 0)) {
     const { admittedKey: _gone, ...rest } = identity;
     return [
       draft(left, record, {
@@ -68,7 +81,8 @@ export function createAdmission(
     metrics.observe('rollcall_admission_duration_seconds', seconds, { by });
   }
 
-  return async function admit(event: StoredEvent): Promise<void> {
+  return async function admit(event: StoredEvent): Promise<{ againInMs: number } | void> {
+    if (isAboutSettings(event)) return tellAccess(nc, event, { log, settings });
     const { correlation, traceparent } = event;
     const { context, drafts } = await decideAndAppend(
       log,
@@ -86,12 +100,24 @@ export function createAdmission(
     const { identity } = record;
     if (drafts.some(({ definition }) => definition === admitted)) observeAdmission(record, nowMs);
     if (!identity || drafts.some(({ definition }) => definition === left)) return;
-    const agentKey = identity.request.key;
+    const leavingKey = leavingKeyOf(record);
+    const agentKey = leavingKey ?? identity.request.key;
     const result = standingResult(
       standingOf(record, agentKey),
       { record, agentKey, nowMs, random: Math.random() },
       settings,
     );
-    sendAnswer(nc, settings, { agentKey, verb: 'join', inReplyTo: identity.request.id, nowMs, result });
+    const inReplyTo = identity.request.id;
+    const rotation = event.type === 'approved' ? rotatedResult(context, settings) : undefined;
+    const former = record.decision?.retiringKey;
+    if (rotation && former !== undefined)
+      sendAnswer(nc, settings, { agentKey: former, verb: 'rotate', inReplyTo, nowMs, result: rotation });
+    // That a former key is out is no news for the one that is in.
+    if (event.type === 'revoked' && result.kind === 'admitted') return;
+    sendAnswer(nc, settings, { agentKey, verb: 'join', inReplyTo, nowMs, result });
+    const untilMs = agentAwaitedUntilMs(record);
+    // The time of the agent ends without any event.
+    if (event.type === 'deprovisioned' && leavingKey !== undefined && untilMs !== undefined)
+      return { againInMs: Math.max(1, untilMs - nowMs) };
   };
 }

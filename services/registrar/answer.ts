@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { errorCatalogue } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
 import { type AnswerResult, answerSubject, encodeAnswer } from '@rollcall/shared/protocol';
-import type { Nkey } from '@rollcall/shared/trust';
+import type { Nkey, SignedMessage } from '@rollcall/shared/trust';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
 import type { Refusal } from './refusal.ts';
 import type { Standing } from './standing.ts';
@@ -10,6 +10,10 @@ import type { Standing } from './standing.ts';
 export interface AnswerSettings {
   readonly hubId: string;
   readonly answerKey: Nkey;
+  /** From the hub's first answer key to this one; empty while it is the first. */
+  readonly answerChain: readonly SignedMessage[];
+  /** PEM, once a CA has been announced or replaced; agents know their hub by it from then on. */
+  readonly hubCas: string | undefined;
   readonly issuer: CredentialIssuer;
   readonly memberLifeMs: number;
   readonly waitingLifeMs: number;
@@ -21,16 +25,33 @@ const askAgainWhileWaitingMs = 30_000;
 /** People change their minds, policies change: a refusal is worth another try, but not soon. */
 const askAgainAfterRefusalMs = 300_000;
 const askAgainAfterTroubleMs = 5_000;
+/** The answer tells the agent the time: it can ask rightly at once (ADR 13). */
+const askAgainInTimeMs = 1_000;
+
+/** It is the hub, not the request: the same ask may be taken soon. */
+const troubles = new Set<Refusal['code']>([
+  'HUB_BUSY',
+  'HUB_FULL',
+  'TOO_MANY_OPEN_REQUESTS',
+  'ACCESS_UNAVAILABLE',
+  'BUS_UNREACHABLE',
+  'UNEXPECTED',
+]);
 
 export function refusalResult({ code, message }: Refusal): AnswerResult {
   const { hint, retry } = errorCatalogue[code];
-  const isTrouble = code === 'HUB_BUSY' || code === 'BUS_UNREACHABLE' || code === 'UNEXPECTED';
+  const isLate = code === 'CLOCK_SKEW' || code === 'REPLAYED';
+  const isTrouble = troubles.has(code);
   return {
     kind: 'refused',
     code,
     message,
     hint,
-    askAgainMs: retry && isTrouble ? askAgainAfterTroubleMs : askAgainAfterRefusalMs,
+    askAgainMs: isLate
+      ? askAgainInTimeMs
+      : retry && isTrouble
+        ? askAgainAfterTroubleMs
+        : askAgainAfterRefusalMs,
   };
 }
 
@@ -46,9 +67,23 @@ export function standingResult(
   switch (standing.kind) {
     case 'refused':
       return refusalResult(standing.refusal);
+    case 'leaving': {
+      const { reason, message } = standing;
+      return { kind: 'leave', clusterId, reason, message };
+    }
     case 'unknown':
       return refusalResult({ code: 'TOKEN_UNKNOWN', message: 'this key has no request on this hub' });
     case 'waiting': {
+      const { reason, message } = standing;
+      const waiting = {
+        kind: 'waiting',
+        clusterId,
+        reason,
+        message,
+        askAgainMs: askAgainWhileWaitingMs,
+      } as const;
+      // The servers refuse every credential of a key on the revocation list until it is approved again; it waits over the callout.
+      if (decision?.revokedKeys.some(({ key }) => key === agentKey) ?? false) return waiting;
       const { jwt } = issueCredentials(settings.issuer, {
         role: 'waiting',
         agentKey,
@@ -56,15 +91,7 @@ export function standingResult(
         nowMs,
         lifeMs: settings.waitingLifeMs,
       });
-      const { reason, message } = standing;
-      return {
-        kind: 'waiting',
-        clusterId,
-        reason,
-        message,
-        credentials: jwt,
-        askAgainMs: askAgainWhileWaitingMs,
-      };
+      return { ...waiting, credentials: jwt };
     }
     case 'member': {
       const lifeMs = settings.memberLifeMs;
@@ -83,6 +110,7 @@ export function standingResult(
         credentials: jwt,
         expiresAtMs,
         renewAfterMs: renewAfterMs(lifeMs, about.random),
+        access: decision?.access ?? 'None',
         beatIntervalMs: decision ? decision.heartbeat.intervalSeconds * 1000 : settings.beatIntervalMs,
       };
     }
@@ -96,9 +124,12 @@ export function sendAnswer(
   to: { agentKey: string; verb: string; inReplyTo: string; nowMs: number; result: AnswerResult },
 ): void {
   const { agentKey, inReplyTo, nowMs, result } = to;
+  const { hubId, hubCas, answerKey, answerChain } = settings;
+  const trust = hubCas === undefined ? {} : { hubCas };
   const answer = encodeAnswer(
-    { v: 1, hub: settings.hubId, to: agentKey, inReplyTo, atMs: nowMs, result },
-    settings.answerKey,
+    { v: 1, hub: hubId, to: agentKey, inReplyTo, atMs: nowMs, ...trust, result },
+    answerKey,
+    answerChain,
   );
   nc.publish(answerSubject(agentKey, to.verb), answer);
 }

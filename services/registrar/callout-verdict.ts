@@ -1,4 +1,4 @@
-import type { ClusterRecord, TokenRecord } from '@rollcall/shared/events';
+import { type ClusterRecord, isTombstoned, type TokenRecord } from '@rollcall/shared/events';
 
 /** What somebody without credentials shows when it connects. All of it is theirs to choose. */
 export interface CalloutClaim {
@@ -46,11 +46,12 @@ export function judgeTokenHolder(
 /** Whether an agent that lost its credentials may come back with its own key, to renew or to hear why not. */
 export function judgeReturning(
   claim: CalloutClaim,
-  { identity }: ClusterRecord,
+  { identity, decision }: ClusterRecord,
   isProven: (key: string, signature: string) => boolean,
 ): CalloutVerdict {
   const isKnown = identity && (identity.admittedKey === claim.nkey || identity.request.key === claim.nkey);
-  if (!isKnown) return { kind: 'refuse', reason: 'UnknownKey' };
+  // Who was away when its cluster left hears so, and goes; without that it would knock for ever.
+  if (!isKnown && !isTombstoned(decision, claim.nkey)) return { kind: 'refuse', reason: 'UnknownKey' };
   if (!isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'KeyNotProven' };
   return { kind: 'admit', role: 'returning', agentKey: claim.nkey, lifeMs: returningConnectionMs };
 }

@@ -1,11 +1,10 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
-import { toRollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, isSafeId, tokenRecord } from '@rollcall/shared/events';
 import { type AgentRole, scopedUserClaims } from '@rollcall/shared/rights';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import {
-  decodeJwt,
   encodeJwt,
   isPublicNkey,
   type Nkey,
@@ -13,12 +12,15 @@ import {
   verifyNkeySignature,
   type Xkey,
 } from '@rollcall/shared/trust';
+import { createCalloutQueue } from './callout-queue.ts';
+import { type CalloutRequest, decodeCalloutRequest } from './callout-request.ts';
 import {
   type CalloutClaim,
   type CalloutVerdict,
   judgeReturning,
   judgeTokenHolder,
 } from './callout-verdict.ts';
+import { createBuckets } from './token-bucket.ts';
 
 export interface CalloutOptions {
   readonly log: EventLog;
@@ -28,44 +30,15 @@ export interface CalloutOptions {
   readonly accountKey: Nkey;
   readonly xkey: Xkey;
   readonly agentsAccount: string;
-  readonly signers: Readonly<Record<AgentRole, Nkey>>;
+  /** Asked for each answer, because keys roll over. */
+  signers(): Readonly<Record<AgentRole, Nkey>>;
 }
 
-interface CalloutRequest {
-  readonly serverId: string;
-  readonly serverXkey: string | undefined;
-  readonly userNkey: string;
-  readonly claim: CalloutClaim;
-}
-
-interface RequestClaims {
-  readonly server_id?: { readonly id?: string; readonly xkey?: string };
-  readonly user_nkey?: string;
-  readonly client_info?: { readonly nonce?: string };
-  readonly connect_opts?: {
-    readonly nkey?: string;
-    readonly sig?: string;
-    readonly user?: string;
-    readonly pass?: string;
-    readonly name?: string;
-  };
-}
-
-function readRequest(message: Msg, xkey: Xkey): CalloutRequest | undefined {
-  const sender = message.headers?.get('Nats-Server-Xkey');
-  const plain = sender ? xkey.open(message.data, sender) : message.data;
-  const jwt = plain && decodeJwt(new TextDecoder().decode(plain));
-  const claims = jwt?.nats as RequestClaims | undefined;
-  const { server_id: server, user_nkey: userNkey, client_info: client, connect_opts: options } = claims ?? {};
-  if (!server?.id || !userNkey || jwt?.iss !== server.id) return undefined;
-  const { nkey = '', sig = '', user, pass, name } = options ?? {};
-  return {
-    serverId: server.id,
-    serverXkey: server.xkey,
-    userNkey,
-    claim: { nkey, sig, user, pass, name, nonce: client?.nonce ?? '' },
-  };
-}
+/** A site behind one address may have some hundred agents whose tokens ended; more of them only wait behind others. */
+const failuresOfOneAddress = { burst: 200, perSecond: 5 };
+const rememberedAddresses = 10_000;
+/** Who got in lately goes first, from whatever address. */
+const rememberedKeys = 20_000;
 
 /** Looks up what the hub knows of the keys that are shown. An unknown key costs one read and no cryptography. */
 async function judge(claim: CalloutClaim, log: EventLog): Promise<CalloutVerdict> {
@@ -87,8 +60,35 @@ async function judge(claim: CalloutClaim, log: EventLog): Promise<CalloutVerdict
  * @returns how to stop hearing, answer what is open, and close the connection
  */
 export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { drain(): Promise<void> } {
-  const open = new Set<Promise<void>>();
-  const { log, logger, metrics, accountKey, xkey, agentsAccount, signers } = options;
+  const { log, logger, metrics, accountKey, xkey, agentsAccount } = options;
+
+  const failures = createBuckets(failuresOfOneAddress, rememberedAddresses);
+  const known = new Set<string>();
+  const queue = createCalloutQueue({
+    nowMs: () => performance.now(),
+    dropped: () => metrics.count('rollcall_callouts_total', { outcome: 'dropped' }),
+  });
+
+  /** A newer Rollcall's token or cluster cannot be judged here; it concerns nobody but its holders. */
+  async function judgeOrRefuse(claim: CalloutClaim): Promise<CalloutVerdict> {
+    try {
+      return await judge(claim, log);
+    } catch (thrown) {
+      if (thrown instanceof RollcallError && thrown.code === 'EVENT_VERSION_UNKNOWN')
+        return { kind: 'refuse', reason: 'Unreadable' };
+      throw thrown;
+    }
+  }
+
+  function remember({ claim, host }: CalloutRequest, verdict: CalloutVerdict): void {
+    if (verdict.kind === 'refuse') {
+      failures.take(host, performance.now());
+      return;
+    }
+    const [oldest] = known;
+    if (known.size >= rememberedKeys && oldest !== undefined) known.delete(oldest);
+    known.add(claim.nkey);
+  }
 
   function respond(message: Msg, request: CalloutRequest, verdict: CalloutVerdict): void {
     const nowMs = Date.now();
@@ -104,7 +104,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
                 expiresAtMs: nowMs + verdict.lifeMs,
                 nats: scopedUserClaims(agentsAccount),
               },
-              signers[verdict.role],
+              options.signers()[verdict.role],
             ),
           };
     const response = encodeJwt(
@@ -120,26 +120,22 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     message.respond(request.serverXkey ? xkey.seal(plain, request.serverXkey) : plain);
   }
 
-  async function decide(message: Msg): Promise<void> {
-    const request = readRequest(message, xkey);
-    if (!request) {
-      metrics.count('rollcall_callouts_total', { outcome: 'malformed' });
-      return;
-    }
-    const verdict = await judge(request.claim, log);
+  async function decide(message: Msg, request: CalloutRequest): Promise<void> {
+    const verdict = await judgeOrRefuse(request.claim);
     metrics.count('rollcall_callouts_total', {
       outcome: verdict.kind === 'admit' ? verdict.role : 'refused',
     });
+    remember(request, verdict);
     if (verdict.kind === 'refuse') {
       logger.debug({ reason: verdict.reason, key: request.claim.nkey.slice(0, 56) }, 'connection refused');
     }
     respond(message, request, verdict);
   }
 
-  async function answer(message: Msg): Promise<void> {
+  async function answer(message: Msg, request: CalloutRequest): Promise<void> {
     const startedMs = performance.now();
     try {
-      await decide(message);
+      await decide(message, request);
       metrics.observe('rollcall_callout_duration_seconds', (performance.now() - startedMs) / 1000);
     } catch (thrown) {
       metrics.count('rollcall_callouts_total', { outcome: 'failed' });
@@ -148,8 +144,13 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
   }
 
   function take(message: Msg): void {
-    const work = answer(message).finally(() => open.delete(work));
-    open.add(work);
+    const request = decodeCalloutRequest(message.data, message.headers?.get('Nats-Server-Xkey'), xkey);
+    if (!request) {
+      metrics.count('rollcall_callouts_total', { outcome: 'malformed' });
+      return;
+    }
+    const isSuspect = !known.has(request.claim.nkey) && !failures.has(request.host, performance.now());
+    queue.push(isSuspect ? 'last' : 'first', () => answer(message, request));
   }
 
   const subscription = nc.subscribe('$SYS.REQ.USER.AUTH', {
@@ -161,7 +162,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
   return {
     async drain() {
       await subscription.drain();
-      await Promise.allSettled(open);
+      await queue.drain();
       await nc.drain();
     },
   };

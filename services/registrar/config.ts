@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { durationMs } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
 
+const cap = z.coerce.number().int().min(1);
+
 export const configSchema = z.strictObject({
   ...commonConfig,
   memberLife: durationMs
@@ -18,5 +20,14 @@ export const configSchema = z.strictObject({
   beatInterval: durationMs
     .default(15_000)
     .describe('how often agents beat unless their cluster says otherwise (15s)'),
+  maxOpenRequests: cap
+    .default(10_000)
+    .describe('how many requests may wait for a decision; beyond it new ones are refused (10000)'),
+  maxOpenRequestsPerToken: cap
+    .default(1000)
+    .describe('the same with one token; a token for many clusters could else fill the hub (1000)'),
+  spaceInterval: durationMs
+    .default(10_000)
+    .describe('how often to look how full the disk of the events is (10s)'),
 });
 export type RegistrarConfig = z.output<typeof configSchema>;

@@ -6,6 +6,8 @@ import {
   type Identity,
   isPredefinedUnclaimed,
   isSafeId,
+  isTombstoned,
+  type MemberProof,
   nameTaken,
   type NameRecord,
   refused,
@@ -19,6 +21,7 @@ import { refuseName, refuseUnsafeName } from './cluster-name.ts';
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from './refusal.ts';
 import { splitLabels } from './request-labels.ts';
+import { banOf, clusterLeft } from './standing.ts';
 import { refuseToken, tokenNames } from './token-check.ts';
 
 export interface JoinAsk {
@@ -26,6 +29,8 @@ export interface JoinAsk {
   readonly agentKey: string;
   /** Whether the token's key signed the request too. */
   readonly tokenProven: boolean;
+  /** When the agent signed it, in hub time as far as it knew it. */
+  readonly askedAtMs?: number;
   readonly body: JoinBody;
 }
 
@@ -34,7 +39,13 @@ export interface JoinContext {
   readonly cluster: ClusterRecord;
   readonly token: TokenRecord | undefined;
   readonly name: NameRecord;
+  /** The token is of an older epoch. */
+  readonly tokenIsVoid?: boolean;
+  /** What came of the proof of member in the request, by the pin of that cluster; undefined where it shows none. */
+  readonly member?: MemberProof | undefined;
   readonly reservedNames: readonly string[];
+  /** Why the hub has no room for one more request. */
+  readonly refuseNew?: Refusal | undefined;
   readonly nowMs: number;
   /** Whether another refusal may be stored now: a flood of them must not fill the history. */
   readonly mayStoreRefusal: boolean;
@@ -51,6 +62,7 @@ const storedRefusals = new Set([
   'PREDEFINED_CLAIM',
   'MEMBER_TOO_OLD',
   'TOKEN_EXPIRED',
+  'TOKEN_OLD_EPOCH',
   'TOKEN_USED_UP',
   'TOKEN_NAME_MISMATCH',
   'CLUSTER_NAME_RESERVED',
@@ -88,7 +100,7 @@ function cut(text: string | undefined): string | undefined {
   return text?.slice(0, 64);
 }
 
-function describeRequest(ask: JoinAsk, { token, nowMs }: JoinContext): Identity['request'] {
+function describeRequest(ask: JoinAsk, { token, member, nowMs }: JoinContext): Identity['request'] {
   const { body } = ask;
   const { kubernetesVersion, platform, provider, region, apiServerURL, nodes, agentVersion } = body.facts;
   const declaration = token?.declaration;
@@ -112,7 +124,9 @@ function describeRequest(ask: JoinAsk, { token, nowMs }: JoinContext): Identity[
       agentVersion: cut(agentVersion),
       labels: body.labels,
     },
+    ...(member === undefined ? {} : { member }),
     requestedAtMs: nowMs,
+    ...(ask.askedAtMs === undefined ? {} : { askedAtMs: ask.askedAtMs }),
   };
 }
 
@@ -135,7 +149,7 @@ function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
   const { body } = ask;
   const known = knownIdentity(context);
   const kind = known ?? predefinedOf(context)?.predefined ?? body;
-  const { admittedKey, admittedAtMs } = known ?? {};
+  const { admittedKey, admittedAtMs, rotatedFrom, rotatedAtMs, member } = known ?? {};
   return {
     state: admittedKey === undefined ? 'requested' : 'admitted',
     clusterId: body.clusterId,
@@ -146,6 +160,9 @@ function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
     request: describeRequest(ask, context),
     ...(admittedKey === undefined ? {} : { admittedKey }),
     ...(admittedAtMs === undefined ? {} : { admittedAtMs }),
+    ...(rotatedFrom === undefined ? {} : { rotatedFrom }),
+    ...(rotatedAtMs === undefined ? {} : { rotatedAtMs }),
+    ...(member === undefined ? {} : { member }),
   };
 }
 
@@ -166,7 +183,10 @@ function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefin
  * One open request a cluster: whoever holds another valid token and knows the id of a waiting cluster could else take its place
  * in the queue under the eyes of the person who decides.
  */
-function refuseSecondKey({ identity, decision }: ClusterRecord, agentKey: string): Refusal | undefined {
+export function refuseSecondKey(
+  { identity, decision }: ClusterRecord,
+  agentKey: string,
+): Refusal | undefined {
   if (!identity || identity.state === 'left' || identity.state === 'refused') return undefined;
   const { request } = identity;
   // The key too, because the id of a request is the agent's to choose.
@@ -179,23 +199,45 @@ function refuseSecondKey({ identity, decision }: ClusterRecord, agentKey: string
   };
 }
 
+/**
+ * Whether an ask is older than what the record knows, where it would begin something: an old one must not be good for a new
+ * life of the cluster, nor for asking again (ADR 13).
+ */
+function refuseReplay(ask: JoinAsk, { cluster: { identity, lastOf } }: JoinContext): Refusal | undefined {
+  if (!identity || ask.askedAtMs === undefined) return undefined;
+  const isOwn = identity.request.key === ask.agentKey;
+  const newestMs =
+    identity.state === 'left' ? lastOf.registrar?.timeMs : isOwn ? identity.request.askedAtMs : undefined;
+  return newestMs === undefined || ask.askedAtMs >= newestMs
+    ? undefined
+    : { code: 'REPLAYED', message: 'the request is older than what the hub knows of this cluster' };
+}
+
 function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   const { token, name, nowMs, reservedNames } = context;
   const { body } = ask;
+  // Before the token is looked at: no token makes the key of a cluster that left good again.
+  if (isTombstoned(context.cluster.decision, ask.agentKey)) return clusterLeft;
   if (!ask.tokenProven) {
     return {
       code: 'TOKEN_UNKNOWN',
       message: 'this key is not known for the cluster, and the request shows no token',
     };
   }
+  const byAge = refuseReplay(ask, context);
+  if (byAge) return byAge;
   const byToken = refuseToken({
     declaration: token?.declaration,
     uses: token?.uses,
     clusterName: nameOf(ask, context),
     clusterId: body.clusterId,
     nowMs,
+    isVoid: context.tokenIsVoid ?? false,
   });
   if (byToken) return byToken;
+  const { decision } = context.cluster;
+  // After the token: who has none is not told.
+  if (decision?.verdict === 'banned') return banOf(decision);
   const byClaim = refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, ask.agentKey);
   if (byClaim) return byClaim;
   // A known or predefined cluster keeps its name, whatever its agent calls it.
@@ -206,7 +248,8 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   if (asksForName && name.holder !== undefined && name.holder !== body.clusterId) {
     return { code: 'NAME_TAKEN', message: `the name "${body.clusterName}" belongs to another cluster` };
   }
-  return undefined;
+  // Last: whoever could not come in anyway hears why.
+  return context.refuseNew;
 }
 
 function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): EventDraft[] {

@@ -1,42 +1,42 @@
 import { connectBus, openFactStore } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
-import { type AgentRole, agentRoles } from '@rollcall/shared/rights';
-import {
-  busAddress,
-  busUserSchema,
-  readIdentity,
-  type RunningService,
-  runService,
-} from '@rollcall/shared/service';
-import { type Nkey, nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
-import { z } from 'zod';
+import { busAddress, type RunningService, runService } from '@rollcall/shared/service';
+import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
+import { createAccessAnswers } from './access.ts';
+import { createRotationAnswers } from './key-rotation.ts';
 import { createAdmission } from './admission.ts';
 import type { AnswerSettings } from './answer.ts';
 import { answerAsks } from './asks.ts';
 import { answerCallouts } from './callout.ts';
 import type { RegistrarConfig } from './config.ts';
+import { followSigningKeys } from './signing-keys.ts';
+import { followOpenRequests } from './open-requests.ts';
+import { refuseForRoom } from './request-gate.ts';
+import { watchSpace } from './watch-space.ts';
 
 export { configSchema } from './config.ts';
 
-const roles = Object.keys(agentRoles) as AgentRole[];
-
-const secrets = {
-  answerKeySeed: z.string(),
-  agentsAccount: z.string(),
-  agentSigners: z.record(z.enum(roles as [AgentRole, ...AgentRole[]]), z.string()),
-  callout: busUserSchema.extend({ account: z.string(), accountSeed: z.string(), xkeySeed: z.string() }),
-};
-
 /** Starts the registrar: it lets agents in to ask, takes their requests, and admits those the approver approved. */
 export async function start(config: RegistrarConfig): Promise<RunningService> {
-  const identity = readIdentity(config.identityFile, secrets);
-  const signers = Object.fromEntries(
-    roles.map((role) => [role, nkeyFromSeed(identity.agentSigners[role])]),
-  ) as Record<AgentRole, Nkey>;
+  const { file, keys } = followSigningKeys(config.identityFile);
+  const identity = file.current();
   const settings: AnswerSettings = {
     hubId: identity.hubId,
-    answerKey: nkeyFromSeed(identity.answerKeySeed),
-    issuer: { agentsAccount: identity.agentsAccount, signers },
+    get answerKey() {
+      return keys().answerKey;
+    },
+    get answerChain() {
+      return keys().answerChain;
+    },
+    get hubCas() {
+      return keys().hubCas;
+    },
+    issuer: {
+      agentsAccount: identity.agentsAccount,
+      get signers() {
+        return keys().agentSigners;
+      },
+    },
     memberLifeMs: config.memberLife,
     waitingLifeMs: config.waitingLife,
     beatIntervalMs: config.beatInterval,
@@ -48,8 +48,16 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     config,
     identity,
     async work({ nc, log, logger, metrics }) {
+      file.follow(logger);
       const facts = await openFactStore(nc);
-      const asks = answerAsks(nc, {
+      const space = await watchSpace(nc, { everyMs: config.spaceInterval, logger, metrics });
+      const waiting = followOpenRequests(nc, { log, logger });
+      metrics.beforeScrape(() => metrics.gauge('rollcall_requests_open', waiting.requests.total));
+      const hearing = await connectBus(busAddress(config), identity.bus, 'registrar');
+      // However this process ends its first connection, the others do not outlive it.
+      void nc.closed().then(() => hearing.close());
+      const asks = answerAsks(hearing, {
+        speaking: nc,
         log,
         facts,
         logger,
@@ -57,6 +65,17 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         epoch: identity.epoch,
         reservedNames: config.reservedNames,
         settings,
+        access: createAccessAnswers(nc, log),
+        rotate: createRotationAnswers(log, settings),
+        refuseNew: (tokenId) =>
+          refuseForRoom(
+            {
+              usedShare: space.usedShare(),
+              open: waiting.requests.total,
+              openWithToken: waiting.requests.withToken(tokenId),
+            },
+            config,
+          ),
       });
       const consumption = await consumeEvents(nc, {
         service: 'registrar',
@@ -65,7 +84,6 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         handle: createAdmission(nc, log, { settings, metrics }),
       });
       const callout = await connectBus(busAddress(config), identity.callout, 'callout');
-      // However this process ends its first connection, the second one does not outlive it.
       void nc.closed().then(() => callout.close());
       const callouts = answerCallouts(callout, {
         log,
@@ -74,18 +92,25 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         accountKey: nkeyFromSeed(identity.callout.accountSeed),
         xkey: xkeyFromSeed(identity.callout.xkeySeed),
         agentsAccount: identity.agentsAccount,
-        signers,
+        signers: () => keys().agentSigners,
       });
       return {
-        notReady: () => (callout.isClosed() ? 'the callout is not connected' : undefined),
+        notReady() {
+          if (callout.isClosed()) return 'the callout is not connected';
+          return hearing.isClosed() ? 'agents are not heard' : undefined;
+        },
         stats: () => ({
           requests: metrics.value('rollcall_requests_total', { outcome: 'requested' }),
           asks: metrics.value('rollcall_asks_total'),
           callouts: metrics.value('rollcall_callouts_total'),
           deadLetters: metrics.value('rollcall_dead_letters_total'),
+          openRequests: waiting.requests.total,
+          eventsUsedPercent: Math.floor((space.usedShare() ?? 0) * 100),
         }),
         async drain() {
+          file.stop();
           await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
+          await Promise.all([space.stop(), waiting.stop(), hearing.close()]);
         },
       };
     },

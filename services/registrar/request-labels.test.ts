@@ -22,6 +22,8 @@ test.each([
   { name: 'a name without prefix that looks like ours', key: 'rollcall.dev', allowed: ['*'], want: true },
   { name: 'no key', key: '', allowed: ['*'], want: false },
   { name: 'a key of the language', key: '__proto__', allowed: ['*'], want: false },
+  { name: 'a prefix with nothing between its dots', key: 'a..b/c', allowed: ['*'], want: false },
+  { name: 'a prefix with a part that begins with a dash', key: 'a.-b/c', allowed: ['*'], want: false },
   { name: 'two prefixes', key: 'a/rollcall.dev/x', allowed: ['*'], want: false },
 ])('$name: granted is $want', ({ key, allowed, want }) => {
   const { granted, dropped } = splitLabels({ [key]: 'v' }, allowed);

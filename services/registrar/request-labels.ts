@@ -1,6 +1,6 @@
+import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
+
 const reservedPrefix = /(^|\.)(rollcall\.dev|kubernetes\.io|k8s\.io)\//;
-const labelKey = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const labelValue = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 function isAllowed(key: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
@@ -19,7 +19,7 @@ export function splitLabels(
   const granted: Record<string, string> = {};
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(asked)) {
-    const isFine = labelKey.test(key) && labelValue.test(value) && !reservedPrefix.test(key);
+    const isFine = isLabelKey(key) && isLabelValue(value) && !reservedPrefix.test(key);
     if (isFine && isAllowed(key, allowed)) granted[key] = value;
     else dropped.push(key.slice(0, 80));
   }

@@ -71,7 +71,7 @@ test.each([
     want: 'unknown',
   },
   { name: 'denied', record: aRecord({}, { ...aboutIt, verdict: 'denied' }), want: 'CLUSTER_DENIED' },
-  { name: 'banned', record: aRecord({}, { ...aboutIt, verdict: 'banned' }), want: 'CLUSTER_DENIED' },
+  { name: 'banned', record: aRecord({}, { ...aboutIt, verdict: 'banned' }), want: 'CLUSTER_BANNED' },
   { name: 'revoked', record: aRecord({}, { ...aboutIt, verdict: 'revoked' }), want: 'CLUSTER_REVOKED' },
   { name: 'leaving', record: aRecord({}, { ...aboutIt, verdict: 'leaving' }), want: 'CLUSTER_REVOKED' },
   {

@@ -1,19 +1,42 @@
-import type { ClusterRecord } from '@rollcall/shared/events';
+import { type ClusterRecord, type Decision, isTombstoned } from '@rollcall/shared/events';
+import { leavingKeyOf } from './leave.ts';
 import type { Refusal } from './refusal.ts';
 
 /** Where a key stands with its cluster, by what has been decided. */
 export type Standing =
   | { readonly kind: 'member' }
   | { readonly kind: 'waiting'; readonly reason: string; readonly message: string }
+  /** The cluster leaves, and this key's agent has not said yet that it cleaned up. */
+  | { readonly kind: 'leaving'; readonly reason: string; readonly message: string }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'unknown' };
+
+/** A key of a cluster that left is none any more, whatever became of the cluster since. */
+export const clusterLeft: Refusal = {
+  code: 'CLUSTER_LEFT',
+  message: 'the cluster of this key has left the hub',
+};
+
+/** No key of a banned cluster is good, and no token makes it so. */
+export function banOf({ reason, message }: Decision): Refusal {
+  return { code: 'CLUSTER_BANNED', message: `${reason}: ${message}` };
+}
 
 /**
  * Says what a key may have. Member credentials are given by the approver's own last decision and by nothing else.
  * A verdict about another request or another key is not one about this.
  */
-export function standingOf({ identity, decision }: ClusterRecord, agentKey: string): Standing {
+export function standingOf(record: ClusterRecord, agentKey: string): Standing {
+  const { identity, decision } = record;
+  if (isTombstoned(decision, agentKey)) {
+    const isAwaited = leavingKeyOf(record) === agentKey && identity?.leave?.cleanedAtMs === undefined;
+    return isAwaited
+      ? { kind: 'leaving', reason: decision?.reason ?? '', message: decision?.message ?? '' }
+      : { kind: 'refused', refusal: clusterLeft };
+  }
   if (!identity || identity.state === 'left') return { kind: 'unknown' };
+  // About the cluster, whichever of its keys asks.
+  if (decision?.verdict === 'banned') return { kind: 'refused', refusal: banOf(decision) };
   if (decision?.approvedKey === agentKey) return { kind: 'member' };
   if (identity.request.key !== agentKey) {
     const wasRevoked = decision?.revokedKeys.some(({ key }) => key === agentKey) ?? false;
@@ -27,7 +50,6 @@ export function standingOf({ identity, decision }: ClusterRecord, agentKey: stri
   }
   switch (decision.verdict) {
     case 'denied':
-    case 'banned':
       return {
         kind: 'refused',
         refusal: { code: 'CLUSTER_DENIED', message: `${decision.reason}: ${decision.message}` },

@@ -8,6 +8,8 @@ export interface TokenUse {
   readonly clusterName: string;
   readonly clusterId: string;
   readonly nowMs: number;
+  /** It was made before the hub was restored, and nobody has renewed it. */
+  readonly isVoid?: boolean;
 }
 
 type Rule = (use: TokenUse & { declaration: TokenDeclaration }) => Refusal | undefined;
@@ -45,6 +47,14 @@ const expired: Rule = ({ declaration: { expiresAtMs, name }, nowMs }) =>
         message: `the token "${name}" expired at ${new Date(expiresAtMs).toISOString()}`,
       };
 
+const oldEpoch: Rule = ({ declaration: { name }, isVoid }) =>
+  isVoid === true
+    ? {
+        code: 'TOKEN_OLD_EPOCH',
+        message: `the token "${name}" was made before the hub was restored from a backup, and nobody has renewed it`,
+      }
+    : undefined;
+
 const otherName: Rule = ({ declaration: { clusterName: pattern }, clusterName }) =>
   pattern === undefined || fits(clusterName, pattern)
     ? undefined
@@ -66,8 +76,8 @@ const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses }) =>
         message: `the token "${name}" was made for ${allowed} use(s), and they are spent`,
       };
 
-/** What a holder is told first: the end of the token, then that it is for somebody else, then that it is spent. */
-const rules: readonly Rule[] = [expired, otherName, otherClient, usedUp];
+/** What a holder is told first: the end of the token, then that it is void, that it is for somebody else, then that it is spent. */
+const rules: readonly Rule[] = [expired, oldEpoch, otherName, otherClient, usedUp];
 
 /** Whether a token is for this one predefined cluster: by its client id, or by its name without wildcard (FL-4). */
 export function tokenNames(

@@ -56,6 +56,8 @@ test('a request is kept with the use of its token and its name, waits, and is ad
   expect(waiting.result).toMatchObject({ kind: 'waiting', reason: 'Pending' });
   const record = clusterRecord(await approverLog.read({ kind: 'cluster', id: body.clusterId }));
   expect(record.identity).toMatchObject({ state: 'requested', clusterName: body.clusterName });
+  // Known before anything could be decided about it, so that no decision is older for the agent.
+  expect(waiting.atMs).toBeLessThanOrEqual(record.identity?.request.requestedAtMs ?? 0);
   expect(
     tokenRecord(await approverLog.read({ kind: 'token', id: tokenIdOf(token.key.publicKey) })).uses?.used,
   ).toBe(1);
@@ -90,6 +92,17 @@ test('asking again with the same key gives the same answer and spends nothing', 
   const before = await approverLog.read({ kind: 'cluster', id: body.clusterId });
   expect((await joinWith(agent, token, body)).result.kind).toBe('waiting');
   expect((await approverLog.read({ kind: 'cluster', id: body.clusterId })).head).toEqual(before.head);
+});
+
+test('an agent that asks again before it is answered has an answer to each, and one request', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  await using agent = await connectWithToken(hub, token);
+  const body = aJoin(token);
+  const answers = await Promise.all([1, 2, 3, 4].map(() => joinWith(agent, token, body)));
+  expect(answers.map(({ result }) => result.kind)).toEqual(['waiting', 'waiting', 'waiting', 'waiting']);
+  expect(new Set(answers.map(({ inReplyTo }) => inReplyTo)).size).toBe(4);
+  const { uses } = tokenRecord(await approverLog.read({ kind: 'token', id: tokenIdOf(token.key.publicKey) }));
+  expect(uses?.used).toBe(1);
 });
 
 test('of fifty agents with one single-use token one gets in', async () => {

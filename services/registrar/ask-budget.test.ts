@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { createAskBudget } from './ask-budget.ts';
+
+test('an agent that asks too often is told so a few times, and then ignored; another one is not concerned', () => {
+  const budget = createAskBudget();
+  const places = Array.from({ length: 5000 }, () => {
+    const place = budget.enter('flooder', 0);
+    if (place === 'work') budget.leave('flooder');
+    return place;
+  });
+  const countOf = (wanted: string) => places.filter((place) => place === wanted).length;
+  expect(countOf('work')).toBe(40);
+  expect(countOf('busy')).toBe(5);
+  expect(countOf('ignore')).toBe(4955);
+  expect(budget.enter('other', 0)).toBe('work');
+});
+
+test('an agent has no more than eight asks open, and gets a place back with each answer', () => {
+  const budget = createAskBudget();
+  const enter = () => budget.enter('one', 0);
+  expect(Array.from({ length: 9 }, enter).filter((place) => place === 'work')).toHaveLength(8);
+  budget.leave('one');
+  expect(enter()).toBe('work');
+});
+
+test('the asks with one token leave room for others', () => {
+  const budget = createAskBudget();
+  expect(Array.from({ length: 1001 }, () => budget.enterWithToken('T')).filter(Boolean)).toHaveLength(1000);
+  expect(budget.enterWithToken('U')).toBe(true);
+  budget.leaveWithToken('T');
+  expect(budget.enterWithToken('T')).toBe(true);
+});

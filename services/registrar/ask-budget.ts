@@ -1,0 +1,61 @@
+import { createBuckets } from './token-bucket.ts';
+
+/** What is done with an ask: `busy` is answered so without being read, `ignore` is only counted. */
+export type AskPlace = 'work' | 'busy' | 'ignore';
+
+/** What one process works on at a time; beyond it agents are told to come again. */
+const maxOpen = 2000;
+/** Of these at most so many by one agent: it asks one thing at a time, and a flood of its own must not starve the others. */
+const maxOpenOfOneAgent = 8;
+/** Of these at most so many with one token, whatever number of agents it let in. */
+const maxOpenOfOneToken = 1000;
+/** An agent asks a few times when it starts, and then twice a minute. */
+const asksOfOneAgent = { burst: 40, perSecond: 2 };
+/** Being told so costs a signature: who does not listen is not told again. */
+const busyAnswersOfOneAgent = { burst: 5, perSecond: 0.2 };
+const busyAnswers = { burst: 200, perSecond: 100 };
+const rememberedAgents = 20_000;
+
+function lower(counts: Map<string, number>, key: string): void {
+  const left = (counts.get(key) ?? 1) - 1;
+  if (left > 0) counts.set(key, left);
+  else counts.delete(key);
+}
+
+/** Bounds what agents can have the registrar do, by one agent, by one token, and in total. */
+export function createAskBudget() {
+  const rate = createBuckets(asksOfOneAgent, rememberedAgents);
+  const answersOfOne = createBuckets(busyAnswersOfOneAgent, rememberedAgents);
+  const answers = createBuckets(busyAnswers, 1);
+  const openOf = new Map<string, number>();
+  const openWithToken = new Map<string, number>();
+  let open = 0;
+
+  function refuse(agentKey: string, nowMs: number): AskPlace {
+    return answersOfOne.take(agentKey, nowMs) && answers.take('all', nowMs) ? 'busy' : 'ignore';
+  }
+
+  return {
+    /** `work`: `leave` is called when it is answered. */
+    enter(agentKey: string, nowMs: number): AskPlace {
+      const openOfAgent = openOf.get(agentKey) ?? 0;
+      const isFull = open >= maxOpen || openOfAgent >= maxOpenOfOneAgent;
+      if (isFull || !rate.take(agentKey, nowMs)) return refuse(agentKey, nowMs);
+      open++;
+      openOf.set(agentKey, openOfAgent + 1);
+      return 'work';
+    },
+    leave(agentKey: string): void {
+      open--;
+      lower(openOf, agentKey);
+    },
+    /** @returns false: so many asks with this token are being answered that this one must come again */
+    enterWithToken(tokenKey: string): boolean {
+      const count = openWithToken.get(tokenKey) ?? 0;
+      if (count >= maxOpenOfOneToken) return false;
+      openWithToken.set(tokenKey, count + 1);
+      return true;
+    },
+    leaveWithToken: (tokenKey: string): void => lower(openWithToken, tokenKey),
+  };
+}

@@ -1,0 +1,67 @@
+import type { EventLog, Trace } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  draft,
+  type EventDraft,
+  type Identity,
+  type MemberIssuer,
+  pinned,
+} from '@rollcall/shared/events';
+
+/** What makes an issuer the one it is. */
+function wordsOf({ issuer, subject, keys }: MemberIssuer): string {
+  return JSON.stringify([issuer, subject, keys.map(({ kid, n, x, y }) => [kid, n, x, y])]);
+}
+
+/**
+ * The pin that goes with a key as it is admitted: what its own request showed. A key that showed nothing has none, so that
+ * the pin of a key that was replaced does not outlive it.
+ */
+export function pinOfAdmission({ request }: Identity, admittedKey: string): { member?: MemberIssuer } {
+  const shown = request.key === admittedKey ? request.member?.shown : undefined;
+  return shown ? { member: shown } : {};
+}
+
+/** By what a key may prove that it is of the same member: only while a key is in. */
+export function pinOf({ identity }: ClusterRecord): MemberIssuer | undefined {
+  return identity?.admittedKey === undefined ? undefined : identity.member;
+}
+
+/** Takes over what the approved key shows of its member now; nothing where it is pinned already, or the key is not in. */
+export function decidePin(
+  record: ClusterRecord,
+  by: { agentKey: string; shown: MemberIssuer },
+): EventDraft[] {
+  const { identity, decision } = record;
+  const isOwner = identity?.admittedKey === by.agentKey && decision?.approvedKey === by.agentKey;
+  if (
+    !isOwner ||
+    identity.state !== 'admitted' ||
+    (identity.member && wordsOf(identity.member) === wordsOf(by.shown))
+  )
+    return [];
+  const message =
+    identity.member === undefined
+      ? `the issuer "${by.shown.issuer}" of the member's tokens was pinned`
+      : "the keys of the member's issuer changed";
+  return [
+    draft(pinned, record, { reason: 'MemberPinned', message, section: { ...identity, member: by.shown } }),
+  ];
+}
+
+export async function pinMember(
+  log: EventLog,
+  about: { clusterId: string; agentKey: string; shown: MemberIssuer },
+  trace: Trace,
+): Promise<void> {
+  await decideAndAppend(
+    log,
+    {
+      gather: async () => clusterRecord(await log.read({ kind: 'cluster', id: about.clusterId })),
+      decide: (record) => decidePin(record, about),
+    },
+    trace,
+  );
+}

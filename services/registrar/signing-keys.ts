@@ -1,0 +1,49 @@
+import { type AgentRole, agentRoles } from '@rollcall/shared/rights';
+import { busUserSchema, followIdentity } from '@rollcall/shared/service';
+import { type Nkey, nkeyFromSeed, type SignedMessage } from '@rollcall/shared/trust';
+import { z } from 'zod';
+
+const roles = Object.keys(agentRoles) as AgentRole[];
+
+const secrets = {
+  answerKeySeed: z.string(),
+  /** From the hub's first answer key to this one. */
+  answerChain: z
+    .array(z.strictObject({ signed: z.string(), signatures: z.record(z.string(), z.string()) }))
+    .default([]),
+  hubCas: z.string().optional(),
+  agentsAccount: z.string(),
+  agentSigners: z.record(z.enum(roles as [AgentRole, ...AgentRole[]]), z.string()),
+  callout: busUserSchema.extend({ account: z.string(), accountSeed: z.string(), xkeySeed: z.string() }),
+};
+
+/** What the registrar signs with, and says of the hub, at this moment. */
+export interface SigningKeys {
+  readonly answerKey: Nkey;
+  readonly answerChain: readonly SignedMessage[];
+  readonly hubCas: string | undefined;
+  readonly agentSigners: Readonly<Record<AgentRole, Nkey>>;
+}
+
+/**
+ * The registrar's identity file, whose keys roll over while it runs (docs/security/rotate.md).
+ * @returns `keys` gives those of now; reading them from their seeds is done once for each writing of the file
+ */
+export function followSigningKeys(identityFile: string) {
+  const file = followIdentity(identityFile, secrets);
+  let known: { of: unknown; keys: SigningKeys } | undefined;
+  function keys(): SigningKeys {
+    const identity = file.current();
+    if (known?.of === identity) return known.keys;
+    const agentSigners = Object.fromEntries(
+      roles.map((role) => [role, nkeyFromSeed(identity.agentSigners[role])]),
+    ) as Record<AgentRole, Nkey>;
+    const { answerChain, hubCas } = identity;
+    known = {
+      of: identity,
+      keys: { answerKey: nkeyFromSeed(identity.answerKeySeed), answerChain, hubCas, agentSigners },
+    };
+    return known.keys;
+  }
+  return { file, keys };
+}

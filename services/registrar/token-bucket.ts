@@ -1,0 +1,43 @@
+export interface BucketRate {
+  /** How many at once. */
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+interface Bucket {
+  left: number;
+  atMs: number;
+}
+
+/**
+ * Token buckets by key, for keys that outsiders choose: no more than `capacity` are kept, and the one that was made longest
+ * ago is forgotten first, which only gives it a full bucket again.
+ */
+export function createBuckets(rate: BucketRate, capacity: number) {
+  const buckets = new Map<string, Bucket>();
+
+  function filled(key: string, nowMs: number): Bucket {
+    const bucket = buckets.get(key);
+    if (!bucket) return { left: rate.burst, atMs: nowMs };
+    const gained = (Math.max(0, nowMs - bucket.atMs) / 1000) * rate.perSecond;
+    return { left: Math.min(rate.burst, bucket.left + gained), atMs: nowMs };
+  }
+
+  return {
+    /** Whether there is one left for that key; takes nothing. */
+    has: (key: string, nowMs: number): boolean => filled(key, nowMs).left >= 1,
+    /** @returns whether there was one */
+    take(key: string, nowMs: number): boolean {
+      const bucket = filled(key, nowMs);
+      const isThere = bucket.left >= 1;
+      if (isThere) bucket.left--;
+      if (!buckets.has(key) && buckets.size >= capacity) {
+        const [oldest] = buckets.keys();
+        if (oldest !== undefined) buckets.delete(oldest);
+      }
+      buckets.set(key, bucket);
+      return isThere;
+    },
+    size: () => buckets.size,
+  };
+}

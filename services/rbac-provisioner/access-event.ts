@@ -13,7 +13,12 @@ import type { ProvisionFailure } from './provision.ts';
 
 /** What was done in Kubernetes, and for which request. */
 export type AccessResult = { readonly namespace: string; readonly requestId: string | undefined } & (
-  | { readonly step: 'provision'; readonly failure: ProvisionFailure | undefined }
+  | {
+      readonly step: 'provision';
+      readonly failure: ProvisionFailure | undefined;
+      /** The ServiceAccount was made anew. */
+      readonly tokensAreVoid: boolean;
+    }
   | { readonly step: 'deprovision' }
 );
 
@@ -31,7 +36,8 @@ function saysTheSame(access: Access | undefined, section: Access): boolean {
     access?.state === section.state &&
     access.namespace === section.namespace &&
     access.requestId === section.requestId &&
-    access.error?.code === section.error?.code
+    access.error?.code === section.error?.code &&
+    access.tokens?.key === section.tokens?.key
   );
 }
 
@@ -48,9 +54,11 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
     const message = `the rights in namespace "${namespace}" were taken back`;
     return [draft(deprovisioned, record, { by, reason: 'Deprovisioned', message, section })];
   }
+  const { tokens } = record.access ?? {};
+  const kept = tokens === undefined || result.tokensAreVoid ? {} : { tokens };
   if (result.failure) {
     const { code, message, reason } = result.failure;
-    const section: Access = { state: 'failed', ...about, error: { code, message } };
+    const section: Access = { state: 'failed', ...about, error: { code, message }, ...kept };
     if (saysTheSame(record.access, section)) return [];
     return [draft(provisioningFailed, record, { by, reason, message, section })];
   }
@@ -59,8 +67,12 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
     ...about,
     serviceAccount: memberName,
     roleBinding: memberName,
+    ...kept,
   };
   if (saysTheSame(record.access, section)) return [];
-  const message = `namespace "${namespace}" is ready`;
-  return [draft(provisioned, record, { by, reason: 'Provisioned', message, section })];
+  const message = result.tokensAreVoid
+    ? `namespace "${namespace}" is ready; the access tokens that there were have ended`
+    : `namespace "${namespace}" is ready`;
+  const reason = result.tokensAreVoid ? 'AccessWithdrawn' : 'Provisioned';
+  return [draft(provisioned, record, { by, reason, message, section })];
 }

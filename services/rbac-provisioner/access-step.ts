@@ -45,6 +45,15 @@ export function accessRequestId({ decision, access }: Sections): string | undefi
 }
 
 /**
+ * Says whether access tokens that were made must be taken back: access was withdrawn, or another key is in than the one that has
+ * them. Where no key is in, everything goes.
+ */
+export function areTokensStale({ decision, access }: Pick<Sections, 'decision' | 'access'>): boolean {
+  if (access?.tokens === undefined || !decision) return false;
+  return decision.access !== 'Namespace' || decision.approvedKey !== access.tokens.key;
+}
+
+/**
  * What is still to be done, by the record alone. A request that waits behind an approved one changes nothing: access is
  * the cluster's, and the approver's last word about the cluster counts.
  */
@@ -55,7 +64,7 @@ export function accessStep(record: Sections): AccessStep | undefined {
   const isForThisRequest = access?.requestId === accessRequestId(record);
   if (wanted === 'provision') {
     const isThere = access?.state === 'provisioned' && access.namespace === decision.namespace;
-    return isThere && isForThisRequest ? undefined : 'provision';
+    return isThere && isForThisRequest && !areTokensStale(record) ? undefined : 'provision';
   }
   // Leaving always ends in `deprovisioned`, even where nothing was made: `left` waits for it.
   if (decision.verdict === 'leaving') {

@@ -3,17 +3,21 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
+  changed,
   clusterRecord,
   type ClusterRecord,
+  cordoned,
   type EventDraft,
   type StoredEvent,
+  uncordoned,
 } from '@rollcall/shared/events';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { accessEvents, type AccessResult } from './access-event.ts';
-import { accessRequestId, accessStep, type AccessStep, wantedAccess } from './access-step.ts';
+import { accessRequestId, accessStep, type AccessStep, areTokensStale, wantedAccess } from './access-step.ts';
 import { deprovision } from './deprovision.ts';
 import { memberOf } from './member-objects.ts';
 import { provision } from './provision.ts';
+import { withdrawTokens } from './withdraw-tokens.ts';
 
 export interface World {
   readonly log: Pick<EventLog, 'read' | 'append'>;
@@ -33,8 +37,13 @@ async function carryOut(
   const requestId = accessRequestId(record);
   if (step === 'provision') {
     const { reservedNames } = world;
+    const tokensAreVoid = access !== undefined && areTokensStale(record);
+    if (tokensAreVoid) {
+      const { namespace } = access;
+      await withdrawTokens(world.kube, memberOf(aggregate.id, { ...decision, namespace }));
+    }
     const failure = await provision(world.kube, memberOf(aggregate.id, decision), { reservedNames });
-    return { step, namespace: decision.namespace, requestId, failure };
+    return { step, namespace: decision.namespace, requestId, failure, tokensAreVoid };
   }
   // What a killed replica made for this request stands in no event; the section may be that of an earlier life.
   const namespace =
@@ -61,6 +70,9 @@ function isFor(
   );
 }
 
+const settingsEvents: ReadonlySet<string> = new Set([changed.type, cordoned.type, uncordoned.type]);
+const isAboutSettings = ({ type }: StoredEvent): boolean => settingsEvents.has(type);
+
 /** About a minute and a half on average; then the event is delivered again. */
 const mostAttempts = 40;
 const longestDelayMs = 5000;
@@ -71,6 +83,7 @@ const longestDelayMs = 5000;
  *     read the record → what is to be done? → do it → append, if the record is still that one
  *                  ▲                                     │ conflict
  *                  └─────────────────────────────────────┘ the new record may ask for the contrary: then it is undone
+ *                                                            (and so where something was done that nothing tells of)
  *
  * @returns what was appended
  */
@@ -84,17 +97,20 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
   /** What was made or taken away here, or by a replica that died before it told, is in no record. */
   function untold(record: ClusterRecord): AccessStep | undefined {
     const wanted = wantedAccess(record);
-    const asked = event.type === 'approved' ? 'provision' : 'deprovision';
+    // A change of settings asks for neither.
+    const asked = isAboutSettings(event) ? wanted : event.type === 'approved' ? 'provision' : 'deprovision';
     const mayBeContrary = isHalfDone || (tried ?? asked) !== wanted;
     return mayBeContrary ? wanted : undefined;
   }
 
   /** A process that was stopped may wake up in a later life of the cluster, which has another name and namespace. */
-  async function undoElsewhere(record: ClusterRecord): Promise<void> {
+  async function undoElsewhere(record: ClusterRecord): Promise<boolean> {
     const made = last?.step === 'provision' ? madeAt?.decision : undefined;
-    if (!made || made.namespace === record.decision?.namespace) return;
+    if (!made || made.namespace === record.decision?.namespace) return false;
+    tried = 'deprovision';
     await deprovision(world.kube, memberOf(aggregate.id, made), made.namespacePolicy);
     last = undefined;
+    return true;
   }
 
   const bring = () =>
@@ -103,19 +119,20 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
       {
         async gather() {
           const record = clusterRecord(await world.log.read(aggregate));
-          await undoElsewhere(record);
+          let hasActed = await undoElsewhere(record);
           const step = accessStep(record) ?? untold(record);
           if (step && !(last && isFor(last, record, { step, madeAt }))) {
             tried = step;
+            hasActed = true;
             isHalfDone = true;
             last = await carryOut(world, record, step);
             isHalfDone = false;
             madeAt = record;
           }
           const isStillMeant = step !== undefined || wantedAccess(record) === undefined;
-          return { record, nowMs: world.nowMs(), result: isStillMeant ? last : undefined };
+          return { record, nowMs: world.nowMs(), result: isStillMeant ? last : undefined, hasActed };
         },
-        decide: accessEvents,
+        decide: (context) => accessEvents(context),
       },
       { correlation: event.correlation, traceparent: event.traceparent },
     );
@@ -123,7 +140,9 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
   // did must be put right here.
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await bring()).drafts;
+      const { context, drafts } = await bring();
+      // No append has found out whether what was done untold fits the record by now: it is read once more.
+      if (drafts.length > 0 || !context.hasActed) return drafts;
     } catch (error) {
       if (tried === undefined || attempt === mostAttempts || !toRollcallError(error).retry) throw error;
       await delay(Math.random() * Math.min(100 * 2 ** attempt, longestDelayMs));

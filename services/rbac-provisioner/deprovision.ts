@@ -9,6 +9,7 @@ import {
   type Resource,
   resources,
 } from '@rollcall/shared/kubernetes';
+import { allArrived } from './all-arrived.ts';
 import { isMembers, type Member, memberName } from './member-objects.ts';
 
 type Kube = Pick<KubeClient, 'get' | 'delete' | 'listPage'>;
@@ -55,7 +56,7 @@ async function takeAway(
   const found = await kube.get<KubeObject>(resources.namespaces, { name: namespace });
   // Gone, or never ours: then there is nothing of ours in it.
   if (!found || !isMembers(found, member)) return;
-  await Promise.all([
+  await allArrived([
     kube.delete(resources.roleBindings, memberName, { namespace }),
     kube.delete(resources.serviceAccounts, memberName, { namespace }),
   ]);

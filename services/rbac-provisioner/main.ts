@@ -2,9 +2,12 @@ import { consumeEvents } from '@rollcall/shared/decisions';
 import { createEventId, type EventDraft, type StoredEvent } from '@rollcall/shared/events';
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { readIdentity, rollcallVersion, type RunningService, runService } from '@rollcall/shared/service';
+import { answerMints } from './answer-mints.ts';
 import { bringAccessAbout } from './bring-access-about.ts';
 import type { Config } from './config.ts';
 import { countWrites } from './count-writes.ts';
+import { createHeardAsks } from './heard-asks.ts';
+import { hubApiOf } from './hub-api.ts';
 import { bringPublicationAbout } from './publish-token.ts';
 import { watchExpiries } from './watch-expiries.ts';
 
@@ -13,6 +16,7 @@ export { configSchema } from './config.ts';
 export async function start(config: Config): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
+  const hubApi = hubApiOf(config, access);
   const client = createKubeClient(access, {
     fieldManager: 'rollcall-rbac-provisioner',
     userAgent: `rollcall-rbac-provisioner/${rollcallVersion}`,
@@ -47,6 +51,16 @@ export async function start(config: Config): Promise<RunningService> {
         metrics,
         handle: async (event) => tell(await bringAbout(event)),
       });
+      const minting = {
+        log,
+        kube: client,
+        hubId: identity.hubId,
+        hubApi,
+        tokenLifeMs: config.accessTokenLife,
+        isRepeated: createHeardAsks(Date.now),
+        nowMs: Date.now,
+      };
+      const mints = answerMints(nc, minting, { logger, metrics });
       const expiries = watchExpiries({
         log,
         logger,
@@ -60,10 +74,11 @@ export async function start(config: Config): Promise<RunningService> {
           deprovisioned: metrics.value('rollcall_events_written_total', { type: 'cluster.deprovisioned' }),
           failed: metrics.value('rollcall_events_written_total', { type: 'cluster.provisioning-failed' }),
           kubernetesWrites: metrics.value('rollcall_kubernetes_writes_total'),
+          accessTokens: metrics.value('rollcall_access_tokens_total', { outcome: 'sealed' }),
           deadLetters: metrics.value('rollcall_dead_letters_total'),
         }),
         async drain() {
-          await Promise.all([consumption.drain(), expiries.drain()]);
+          await Promise.all([consumption.drain(), expiries.drain(), mints.drain()]);
           client.close();
         },
       };

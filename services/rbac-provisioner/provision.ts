@@ -20,6 +20,7 @@ import {
   memberServiceAccount,
   type RoleBinding,
 } from './member-objects.ts';
+import { allArrived } from './all-arrived.ts';
 import { isReservedNamespace } from './reserved-namespace.ts';
 
 /** Why it cannot be made, where trying again would not help; `reason` is the event's. */
@@ -72,7 +73,7 @@ async function makeObjects(kube: Kube, member: Member): Promise<ProvisionFailure
     const message = `the namespace "${namespace}" exists and was not made for this cluster`;
     return failure('NamespaceTaken', 'NAMESPACE_TAKEN', message);
   }
-  const [account, binding] = await Promise.all([
+  const [account, binding] = await allArrived([
     createOrFind(kube, resources.serviceAccounts, memberServiceAccount(member)),
     createOrFind(kube, resources.roleBindings, memberRoleBinding(member)),
   ]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { bringAccessAbout } from '../bring-access-about.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
@@ -101,6 +102,41 @@ test('what a killed replica left behind is removed when its event comes again', 
   await world.say('denied', 'orphan');
   await bringAccessAbout({ ...replica, log }, newest);
   expect(await bindingOf('orphan')).toBeUndefined();
+});
+
+test('a replica that was stopped while it took rights away gives them back to a cluster that has joined anew', async () => {
+  const log = await world.hub.openLog('rbac-provisioner');
+  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  const other = { log, kube, reservedNames: [], nowMs: Date.now };
+  const newest = async () => {
+    const { newest: event } = await log.read({ kind: 'cluster', id: 'anew' });
+    if (!event) throw new Error('the event was appended');
+    return event;
+  };
+  await world.say('approved', 'anew');
+  await bringAccessAbout(other, await newest());
+  await world.say('leaving', 'anew', { namespacePolicy: 'Keep' });
+  const leaving = await newest();
+  let deletes = 0;
+  const stopped: typeof kube = {
+    ...kube,
+    async delete(resource, name, options) {
+      deletes++;
+      if (deletes === 1) {
+        await bringAccessAbout(other, leaving);
+        throw new RollcallError('KUBE_UNREACHABLE', 'no answer');
+      }
+      // The first of its second attempt, in which it has nothing to tell any more.
+      if (deletes === 3) {
+        await world.say('approved', 'anew', { requestId: 'R2', key: 'K2', approvedKey: 'K2' });
+        await bringAccessAbout(other, await newest());
+      }
+      return kube.delete(resource, name, options);
+    },
+  };
+  await bringAccessAbout({ ...other, kube: stopped }, leaving);
+  expect(deletes).toBe(4);
+  expect(await bindingOf('anew')).toBeDefined();
 });
 
 test('a refusal by the API server is told once and leaves nothing in the queue', async () => {

@@ -22,10 +22,12 @@ export const marks = {
   silent: 8,
   /** A transition is being written. */
   writing: 16,
+  /** Its key may be in use twice, so its beats are counted. */
+  keyWatched: 32,
 } as const;
 
 /**
- * One compact entry a cluster: 64 bytes of id and 40 bytes of columns, no object. Columns are public because every beat
+ * One compact entry a cluster: 64 bytes of id and 44 bytes of columns, no object. Columns are public because every beat
  * reads and writes them; who may change what is the engine's business.
  */
 export class ClusterTable {
@@ -39,6 +41,8 @@ export class ClusterTable {
   keyHash: Int32Array;
   /** Open connections of the admitted key that were seen to begin. */
   connections: Uint16Array;
+  /** Beats since the last look for floods. */
+  beats: Uint32Array;
   state: Uint8Array;
   mark: Uint8Array;
   readonly #countOf = new Uint32Array(livenessStates.length);
@@ -52,6 +56,7 @@ export class ClusterTable {
     this.graceMs = new Uint32Array(capacity);
     this.keyHash = new Int32Array(capacity);
     this.connections = new Uint16Array(capacity);
+    this.beats = new Uint32Array(capacity);
     this.state = new Uint8Array(capacity);
     this.mark = new Uint8Array(capacity);
   }
@@ -110,6 +115,7 @@ export class ClusterTable {
       graceMs,
       keyHash,
       connections,
+      beats,
       state,
       mark,
     } = this;
@@ -121,6 +127,7 @@ export class ClusterTable {
       graceMs,
       keyHash,
       connections,
+      beats,
       state,
       mark,
     ];
@@ -134,6 +141,7 @@ export class ClusterTable {
     this.graceMs = copiedInto(this.graceMs, new Uint32Array(capacity));
     this.keyHash = copiedInto(this.keyHash, new Int32Array(capacity));
     this.connections = copiedInto(this.connections, new Uint16Array(capacity));
+    this.beats = copiedInto(this.beats, new Uint32Array(capacity));
     this.state = copiedInto(this.state, new Uint8Array(capacity));
     this.mark = copiedInto(this.mark, new Uint8Array(capacity));
   }

@@ -27,5 +27,13 @@ export const configSchema = z.strictObject({
   stormDeadline: durationMs
     .default(300_000)
     .describe('after which time held transitions are taken anyway (5m)'),
+  floodWindow: durationMs
+    .default(10_000)
+    .describe('over how long beats are counted to find agents that flood the hub (10s)'),
+  floodRate: z.coerce
+    .number()
+    .min(1)
+    .default(20)
+    .describe('beats a second from one cluster that are a flood; agents send one in 15 s (20)'),
 });
 export type HeartbeatConfig = z.output<typeof configSchema>;

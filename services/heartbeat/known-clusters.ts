@@ -16,6 +16,7 @@ export function knownCluster(clusterId: string, member: Membership, clock: HubCl
     state: liveness?.state ?? 'neverSeen',
     sinceMs: liveness ? fromHubTime(clock, liveness.sinceMs) : -Infinity,
     lastBeatMs: liveness ? fromHubTime(clock, liveness.lastBeatAtMs) : -Infinity,
+    keyShared: liveness?.keySharedSinceMs !== undefined,
   };
 }
 
@@ -40,8 +41,8 @@ export async function readKnownClusters(
     all.set(event.id, sections);
     const { identity, decision, liveness } = clusterRecord(foldRecord(event, [event]));
     if (identity) {
-      const { state, admittedKey, admittedAtMs } = identity;
-      sections.identity = { state, admittedKey, admittedAtMs };
+      const { state, admittedKey, admittedAtMs, rotatedFrom } = identity;
+      sections.identity = { state, admittedKey, admittedAtMs, rotatedFrom };
     }
     if (decision) {
       const { verdict, key, approvedKey, heartbeat, revokedKeys } = decision;

@@ -12,6 +12,7 @@ function aHub(storm = { share: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 3
   const history: string[] = [];
   const live: string[] = [];
   const storms: string[] = [];
+  const keyUses: string[] = [];
   const pending: (() => void)[] = [];
   let nowMs = 1000;
   const engine = new LivenessEngine({
@@ -27,6 +28,7 @@ function aHub(storm = { share: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 3
       },
       live: (clusterId, state) => live.push(`${clusterId} ${state}`),
       storm: (change) => storms.push(change),
+      keyUse: (clusterId, change) => keyUses.push(`${clusterId} ${change}`),
     },
   });
   const settle = () => {
@@ -37,9 +39,10 @@ function aHub(storm = { share: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 3
     history,
     live,
     storms,
+    keyUses,
     nowMs: () => nowMs,
-    put(clusterId: string, state: LivenessState = 'neverSeen') {
-      const times = { sinceMs: -Infinity, lastBeatMs: -Infinity };
+    put(clusterId: string, state: LivenessState = 'neverSeen', keyShared = false) {
+      const times = { sinceMs: -Infinity, lastBeatMs: -Infinity, keyShared };
       engine.put({ clusterId, key: `U-${clusterId}`, intervalMs, graceMs, state, ...times }, nowMs);
     },
     beat(clusterId: string, flags = 0): boolean {
@@ -95,17 +98,17 @@ test('an unknown cluster is not taken in, and a forgotten one neither', () => {
 test('the last connection counts, however many there are', () => {
   const { put, beat, pass, engine, live, history, nowMs } = aHub();
   put('c1');
-  engine.connected(connectionOf('c1', 1));
+  engine.connected(connectionOf('c1', 1), nowMs());
   beat('c1');
-  engine.connected(connectionOf('c1', 2));
-  engine.connected(connectionOf('c1', 2));
+  engine.connected(connectionOf('c1', 2), nowMs());
+  engine.connected(connectionOf('c1', 2), nowMs());
   engine.disconnected(connectionOf('c1', 1), nowMs());
   pass(3000);
   expect(live).toEqual([]);
   engine.disconnected(connectionOf('c1', 2), nowMs());
   expect(live).toEqual(['c1 connection-lost']);
   pass(1900);
-  engine.connected(connectionOf('c1', 3));
+  engine.connected(connectionOf('c1', 3), nowMs());
   pass(3000);
   expect(live).toEqual(['c1 connection-lost', 'c1 ready']);
   expect(history).toEqual(['c1 ready']);
@@ -114,11 +117,44 @@ test('the last connection counts, however many there are', () => {
   expect(history).toEqual(['c1 ready', 'c1 suspect']);
 });
 
+test('two agents with one key are told once, and while they are nobody flaps; an end is told too', () => {
+  const { put, beat, pass, engine, keyUses, history, nowMs } = aHub();
+  put('c1');
+  engine.connected(connectionOf('c1', 1), nowMs());
+  beat('c1');
+  engine.connected(connectionOf('c1', 2), nowMs());
+  for (let beats = 0; beats < 12; beats++) {
+    pass(intervalMs / 2);
+    beat('c1');
+  }
+  expect(keyUses).toEqual(['c1 shared']);
+  put('c1', 'ready', true);
+  beat('c1', beatFlags.goodbye);
+  engine.disconnected(connectionOf('c1', 2), nowMs());
+  for (let beats = 0; beats < 7; beats++) {
+    pass(intervalMs);
+    beat('c1');
+  }
+  expect(history).toEqual(['c1 ready']);
+  expect(keyUses).toEqual(['c1 shared', 'c1 single']);
+});
+
+test('a dead connection beside a live one is no second agent', () => {
+  const { put, beat, pass, engine, keyUses, nowMs } = aHub();
+  put('c1');
+  for (const connection of [1, 2]) engine.connected(connectionOf('c1', connection), nowMs());
+  for (let beats = 0; beats < 30; beats++) {
+    beat('c1');
+    pass(intervalMs);
+  }
+  expect(keyUses).toEqual([]);
+});
+
 test('connections of a replaced key count for nothing', () => {
   const { put, beat, pass, engine, live, nowMs } = aHub();
   put('c1');
   beat('c1');
-  engine.connected({ ...connectionOf('c1', 1), key: 'U-old' });
+  engine.connected({ ...connectionOf('c1', 1), key: 'U-old' }, nowMs());
   engine.disconnected({ ...connectionOf('c1', 1), key: 'U-old' }, nowMs());
   pass(5000);
   expect(live).toEqual([]);
@@ -173,7 +209,7 @@ test('whatever beats and connections do: never unreachable within the grace, and
         hub.pass(afterMs);
         check();
         const which = connectionOf(cluster, connection);
-        if (kind === 'connect') hub.engine.connected(which);
+        if (kind === 'connect') hub.engine.connected(which, hub.nowMs());
         else if (kind === 'disconnect') hub.engine.disconnected(which, hub.nowMs());
         else {
           hub.beat(cluster, kind === 'goodbye' ? beatFlags.goodbye : 0);

@@ -2,6 +2,7 @@ import { beatFlags } from '@rollcall/shared/bus';
 import { ClusterTable, marks, readyState } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { hashBytes } from './hash-bytes.ts';
+import { KeyUseWatch } from './key-use.ts';
 import { judgeLiveness, type LivenessState, type LivenessVerdict } from './liveness-transition.ts';
 import { StormGuard, type StormSettings } from './storm-guard.ts';
 import { TimingWheel } from './timing-wheel.ts';
@@ -28,6 +29,8 @@ export interface KnownCluster {
   /** When it got into that state. */
   readonly sinceMs: number;
   readonly lastBeatMs: number;
+  /** Two agents use its key. */
+  readonly keyShared?: boolean;
 }
 
 /** A connection of a member began or ended, as the NATS server says. */
@@ -44,6 +47,8 @@ export interface EngineOutput {
   /** For whoever watches; not kept. */
   live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;
   storm(change: 'begins' | 'ends', silent: number, known: number): void;
+  /** Two agents use the key of a cluster, or one alone again; said again until the record says so. */
+  keyUse(clusterId: string, change: 'shared' | 'single'): void;
 }
 
 /** What the columns can hold: 49 days. */
@@ -57,12 +62,13 @@ function hashOfKey(key: string): number {
 
 /**
  * Liveness of all clusters in memory: signals in, wishes out, no I/O and no clock of its own. All times are ms of one
- * monotonic clock. `hear` takes raw beats and is all that a healthy cluster costs: it writes one number, and the deadline
+ * monotonic clock. `hear` takes raw beats and is all that a healthy cluster costs: it writes two numbers, and the deadline
  * in the wheel finds out later that it has moved.
  */
 export class LivenessEngine {
   readonly #table = new ClusterTable();
   readonly #connections = new ConnectionTable();
+  readonly #keyUse = new KeyUseWatch();
   readonly #wheel: TimingWheel;
   readonly #guard: StormGuard;
   readonly #suspectAfterMs: number;
@@ -92,6 +98,7 @@ export class LivenessEngine {
     const slot = table.ids.find(bytes, start, end);
     if (slot < 0) return false;
     table.lastBeatMs[slot] = nowMs;
+    table.beats[slot]!++;
     const goodbye = (flags & beatFlags.goodbye) !== 0;
     if (goodbye || table.mark[slot] !== 0 || table.state[slot] !== readyState)
       this.#heardNews(slot, goodbye, nowMs);
@@ -100,10 +107,28 @@ export class LivenessEngine {
 
   #heardNews(slot: number, goodbye: boolean, nowMs: number): void {
     const table = this.#table;
+    if (table.has(slot, marks.keyWatched)) {
+      this.#countBeat(slot, nowMs);
+      // Of two agents one may stop: the cluster has not.
+      if (goodbye && this.#keyUse.isShared(slot)) return;
+    }
     table.set(slot, marks.saidGoodbye, goodbye);
     table.set(slot, marks.beatSinceChange, table.state[slot] !== readyState);
     if (!goodbye) this.#connectionIsBack(slot);
     this.#look(slot, nowMs);
+  }
+
+  #countBeat(slot: number, nowMs: number): void {
+    const table = this.#table;
+    const isDoubled = table.connections[slot]! > 1;
+    const change = this.#keyUse.heard(slot, { intervalMs: table.intervalMs[slot]!, isDoubled, nowMs });
+    if (change === 'over') table.set(slot, marks.keyWatched, false);
+    else if (change) this.#output.keyUse(table.ids.textOf(slot), change);
+  }
+
+  #watchKey(slot: number, nowMs: number, isShared?: boolean): void {
+    this.#table.set(slot, marks.keyWatched, true);
+    this.#keyUse.watch(slot, nowMs, isShared);
   }
 
   /** Adds a member, or takes over what has changed of it; its state is the record's unless a transition is being written. */
@@ -119,7 +144,11 @@ export class LivenessEngine {
       table.keyHash[slot] = keyHash;
       table.connections[slot] = 0;
       table.set(slot, marks.connectionLost, false);
+      table.set(slot, marks.keyWatched, false);
+      this.#keyUse.forget(slot);
     }
+    if (cluster.keyShared || table.has(slot, marks.keyWatched))
+      this.#watchKey(slot, nowMs, cluster.keyShared ?? false);
     table.intervalMs[slot] = Math.min(cluster.intervalMs, longestMs);
     table.graceMs[slot] = Math.min(cluster.graceMs, longestMs);
     table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, cluster.lastBeatMs);
@@ -134,13 +163,15 @@ export class LivenessEngine {
     if (slot < 0) return;
     this.#setSilent(slot, false, nowMs);
     this.#wheel.cancel(slot);
+    this.#keyUse.forget(slot);
     this.#table.remove(slot);
   }
 
-  connected(connection: MemberConnection): void {
+  connected(connection: MemberConnection, nowMs: number): void {
     const slot = this.#slotOfMember(connection);
     if (slot < 0 || !this.#connections.add(connection.serverId, connection.clientId, slot)) return;
     this.#table.connections[slot]!++;
+    if (this.#table.connections[slot]! > 1) this.#watchKey(slot, nowMs);
     this.#connectionIsBack(slot);
   }
 
@@ -219,6 +250,21 @@ export class LivenessEngine {
     if (slot < 0) return;
     this.#table.set(slot, marks.writing, false);
     this.#wheel.schedule(slot, atMs);
+  }
+
+  /**
+   * Who has beaten more often than that since the last call; the count of everybody starts again.
+   * @param most - beats; far above what an agent sends
+   */
+  takeFloods(most: number): { clusterId: string; beats: number }[] {
+    const { beats, ids } = this.#table;
+    const floods: { clusterId: string; beats: number }[] = [];
+    for (let slot = 0; slot < beats.length; slot++) {
+      const count = beats[slot]!;
+      if (count > most && ids.isUsed(slot)) floods.push({ clusterId: ids.textOf(slot), beats: count });
+    }
+    beats.fill(0);
+    return floods;
   }
 
   stateOf(clusterId: string): LivenessState | undefined {

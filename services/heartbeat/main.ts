@@ -11,6 +11,8 @@ import type { HeartbeatConfig } from './config.ts';
 import { memberOfNotice } from './connection-notice.ts';
 import { systemClock as clock } from './hub-clock.ts';
 import { keepTime } from './keep-time.ts';
+import { writeFlood } from './flood-event.ts';
+import { writeKeyUse } from './key-use-event.ts';
 import { knownCluster, readKnownClusters } from './known-clusters.ts';
 import { LivenessEngine } from './liveness-engine.ts';
 import { livenessStates } from './cluster-table.ts';
@@ -19,6 +21,7 @@ import { type BeatReceiver, receiveBeats } from './receive-beats.ts';
 import { watchRecords } from './record-watch.ts';
 import { joinSiblings } from './siblings.ts';
 import { readStorm, writeStorm } from './storm-log.ts';
+import { watchFloods } from './watch-floods.ts';
 import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
 
 export { configSchema } from './config.ts';
@@ -49,7 +52,14 @@ async function work(
 ): Promise<ServiceWork> {
   let writer: TransitionWriter | undefined;
   let beats: BeatReceiver | undefined;
-  const stormWrites = new Set<Promise<void>>();
+  const sideWrites = new Set<Promise<void>>();
+  /** What is not written now is found again. */
+  function writeAside(writing: Promise<void>, failure: string): void {
+    const tracked = writing
+      .catch((thrown: unknown) => logger.error({ err: toRollcallError(thrown) }, failure))
+      .finally(() => sideWrites.delete(tracked));
+    sideWrites.add(tracked);
+  }
   const live = (clusterId: string, state: string, reason: string) => {
     if (!nc.isClosed())
       nc.publish(`rollcall.live.${clusterId}`, JSON.stringify({ state, atMs: clock.hubMs(), reason }));
@@ -68,12 +78,13 @@ async function work(
       live,
       storm(change, silent, known) {
         logger.warn({ count: silent, state: change }, 'storm: a large part of the fleet is silent together');
-        const writing = writeStorm(log, { change, silent, known, nowMs: clock.hubMs() })
-          .catch((thrown: unknown) =>
-            logger.error({ err: toRollcallError(thrown) }, 'storm could not be written'),
-          )
-          .finally(() => stormWrites.delete(writing));
-        stormWrites.add(writing);
+        const writing = writeStorm(log, { change, silent, known, nowMs: clock.hubMs() });
+        writeAside(writing, 'storm could not be written');
+      },
+      keyUse(clusterId, change) {
+        if (change === 'shared') logger.warn({ clusterId }, 'two agents use the key of one cluster');
+        const writing = writeKeyUse(log, { clusterId, change, nowMs: clock.hubMs() });
+        writeAside(writing, 'the use of a key could not be written');
       },
     },
   });
@@ -138,7 +149,7 @@ async function work(
         const member = error ? undefined : memberOfNotice(message.string());
         if (!member) return;
         metrics.count('rollcall_connection_notices_total', { kind });
-        if (kind === 'connected') engine.connected(member);
+        if (kind === 'connected') engine.connected(member, clock.monotonicMs());
         else engine.disconnected(member, clock.monotonicMs());
       },
     }),
@@ -178,6 +189,14 @@ async function work(
     logger,
     isListening: () => isConnected,
   });
+  const stopFloods = watchFloods({
+    engine,
+    clock,
+    logger,
+    metrics,
+    settings: { windowMs: config.floodWindow, perSecond: config.floodRate },
+    found: (finding) => writeAside(writeFlood(log, finding), 'a flood could not be written'),
+  });
   metrics.beforeScrape(() => {
     for (const state of livenessStates)
       metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state });
@@ -199,11 +218,12 @@ async function work(
     notReady: () => (isConnected ? undefined : 'not connected to the bus'),
     async drain() {
       stopTime();
+      stopFloods();
       for (const subscription of notices) subscription.unsubscribe();
       await Promise.all([receiver.stop(), watch.stop()]);
       await writer.drain();
       siblings.stop();
-      await Promise.allSettled(stormWrites);
+      await Promise.allSettled(sideWrites);
     },
   };
 }

@@ -1,8 +1,8 @@
-import type { Decision, Identity, Liveness } from '@rollcall/shared/events';
+import { type Decision, type Identity, isOfAdmittedKey, type Liveness } from '@rollcall/shared/events';
 
 /** What of a cluster's record says whether its beats count. */
 export interface MemberSections {
-  readonly identity?: Pick<Identity, 'state' | 'admittedKey' | 'admittedAtMs'> | undefined;
+  readonly identity?: Pick<Identity, 'state' | 'admittedKey' | 'admittedAtMs' | 'rotatedFrom'> | undefined;
   readonly decision?:
     | Pick<Decision, 'verdict' | 'key' | 'approvedKey' | 'heartbeat' | 'revokedKeys'>
     | undefined;
@@ -33,11 +33,12 @@ export function membershipOf({ identity, decision, liveness }: MemberSections): 
   if (!identity || !decision || !key || identity.state === 'left') return undefined;
   const isAboutKey = decision.key === key;
   if (out.has(decision.verdict) || (decision.verdict === 'denied' && isAboutKey)) return undefined;
+  // Whenever that was: an approval takes the key off the list again, and the clocks of approver and registrar differ.
+  if (decision.revokedKeys.some((revoked) => revoked.key === key)) return undefined;
   const admittedAtMs = identity.admittedAtMs ?? 0;
-  if (decision.revokedKeys.some((revoked) => revoked.key === key && revoked.atMs >= admittedAtMs))
-    return undefined;
   const isApproved = decision.approvedKey === key || (decision.verdict === 'approved' && isAboutKey);
-  const isOfThisAdmission = liveness?.key === key && liveness.joinedAtMs >= admittedAtMs;
+  const isOfThisAdmission =
+    liveness !== undefined && isOfAdmittedKey(identity, liveness.key) && liveness.joinedAtMs >= admittedAtMs;
   return {
     key,
     admittedAtMs,

@@ -12,6 +12,9 @@ import { UnknownClusters } from './unknown-clusters.ts';
 /** Look-ups of unknown ids under way; a flood beyond it is only counted, the next beat of a real one comes. */
 const lookUpsAtOnce = 64;
 
+/** Whatever number of ids that are no members beat: one line a minute says so. */
+const reportUnknownAfterMs = 60_000;
+
 export interface BeatReceiver {
   /** How many beats came; of ids that are no members; with a body that is no beat. */
   readonly counts: { taken: number; unknown: number; malformed: number };
@@ -35,11 +38,23 @@ export function receiveBeats(
   const counts = { taken: 0, unknown: 0, malformed: 0 };
   const unknown = new UnknownClusters();
   const lookUps = new Set<Promise<void>>();
+  let reported = { atMs: -Infinity, count: 0 };
+
+  function reportUnknown(clusterId: string, nowMs: number): void {
+    if (nowMs - reported.atMs < reportUnknownAfterMs) return;
+    logger.warn({ clusterId, count: counts.unknown - reported.count }, 'beats of no member are ignored');
+    reported = { atMs: nowMs, count: counts.unknown };
+  }
 
   async function lookUp(id: string, flags: number, nowMs: number): Promise<void> {
     try {
       const member = membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
-      if (!member) return;
+      if (!member) {
+        reportUnknown(id, nowMs);
+        return;
+      }
+      // A record that is read late makes it unknown once more: this beat must not be taken again then, as a new one.
+      unknown.forget(id);
       engine.put(knownCluster(id, member, clock), nowMs);
       engine.hear(Buffer.from(id, 'latin1'), 0, id.length, flags, nowMs);
     } catch (error) {
@@ -80,7 +95,9 @@ export function receiveBeats(
     hearAgain(clusterId) {
       const bytes = Buffer.from(clusterId, 'latin1');
       const nowMs = clock.monotonicMs();
-      if (unknown.has(bytes, 0, nowMs)) engine.hear(bytes, 0, bytes.length, 0, nowMs);
+      if (!unknown.has(bytes, 0, nowMs)) return;
+      unknown.forget(clusterId);
+      engine.hear(bytes, 0, bytes.length, 0, nowMs);
     },
     async stop() {
       for (const subscription of subscriptions) subscription.unsubscribe();

@@ -9,6 +9,8 @@ const watchedTypes = [
   'left',
   'approved',
   'changed',
+  'cordoned',
+  'uncordoned',
   'denied',
   'revoked',
   'banned',
@@ -18,6 +20,8 @@ const watchedTypes = [
   'suspect',
   'unreachable',
   'stopped',
+  'key-shared',
+  'key-unshared',
 ] as const;
 
 /** A heard event may not be stored yet, or the stream may have refused it: then the record is read again, later each time. */
@@ -57,6 +61,8 @@ export function watchRecords(
 ): RecordWatch {
   const waiting = new Map<string, Hint>();
   const running = new Set<Promise<void>>();
+  /** One read at a time for each cluster: of two, the older one may end later, and what it says would be believed. */
+  const reading = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
   let isOpen = false;
 
@@ -87,13 +93,17 @@ export function watchRecords(
     if (!isOpen) return;
     for (const [name, hint] of waiting) {
       if (running.size >= readsAtOnce) return;
+      const { clusterId } = hint;
+      if (reading.has(clusterId)) continue;
       waiting.delete(name);
-      if (!options.isNews(hint.clusterId, hint.type)) continue;
+      if (!options.isNews(clusterId, hint.type)) continue;
       const work = read(hint).finally(() => {
         running.delete(work);
+        reading.delete(clusterId);
         pump();
       });
       running.add(work);
+      reading.add(clusterId);
     }
   }
 

@@ -8,6 +8,7 @@ import { type HubClock, toHubTime } from './hub-clock.ts';
 import { decideLiveness } from './liveness-event.ts';
 import { knownCluster } from './known-clusters.ts';
 import type { LivenessEngine, TransitionWish } from './liveness-engine.ts';
+import type { LivenessState } from './liveness-transition.ts';
 import { membershipOf } from './membership.ts';
 import type { Siblings } from './siblings.ts';
 
@@ -103,16 +104,37 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
       },
       trace,
     );
+    if (drafts.length === 0) return settleBy(wish.clusterId, context, wish.from);
+    const isJoining = drafts.some(({ definition }) => definition === joined);
+    options.written(wish, isJoining ? context : undefined);
+    const outcome = { state: wish.state, sinceMs: wish.decidedAtMs };
+    engine.settle(wish.clusterId, outcome, clock.monotonicMs());
+  }
+
+  /** @param refused - the state from which the record let nothing follow; asked at once again it would say the same again */
+  function settleBy(clusterId: string, record: ClusterRecord, refused?: LivenessState): void {
     const nowMs = clock.monotonicMs();
-    if (drafts.length > 0) {
-      const isJoining = drafts.some(({ definition }) => definition === joined);
-      options.written(wish, isJoining ? context : undefined);
-      engine.settle(wish.clusterId, { state: wish.state, sinceMs: wish.decidedAtMs }, nowMs);
-      return;
-    }
-    const member = membershipOf(context);
-    if (member) engine.settle(wish.clusterId, knownCluster(wish.clusterId, member, clock), nowMs);
-    else engine.remove(wish.clusterId, nowMs);
+    const member = membershipOf(record);
+    if (!member) return engine.remove(clusterId, nowMs);
+    const known = knownCluster(clusterId, member, clock);
+    if (known.state === refused) engine.retry(clusterId, nowMs + known.intervalMs);
+    else engine.settle(clusterId, known, nowMs);
+  }
+
+  /**
+   * What failed may be stored all the same: only the record knows what state the cluster is in now. Judged from the old one, a
+   * goodbye that came meanwhile would say nothing new, and the cluster would be shown as ready for ever.
+   */
+  function settleLater(clusterId: string): void {
+    const look = async () => {
+      if (draining) return;
+      try {
+        settleBy(clusterId, await readCluster(clusterId));
+      } catch {
+        settleLater(clusterId);
+      }
+    };
+    setTimeout(() => track(look()), retryAfterMs).unref();
   }
 
   function takeNext(): TransitionWish | undefined {
@@ -131,7 +153,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
       const work = writeOne(wish)
         .catch((thrown: unknown) => {
           logger.warn({ err: toRollcallError(thrown), clusterId }, 'transition could not be written');
-          engine.retry(clusterId, clock.monotonicMs() + retryAfterMs);
+          settleLater(clusterId);
         })
         .finally(() => {
           writing--;

@@ -23,4 +23,10 @@ export class UnknownClusters {
     this.#hash[hash & (cells - 1)] = hash;
     this.#untilMs[hash & (cells - 1)] = nowMs + forgetAfterMs;
   }
+
+  /** Its beat was heard after all. */
+  forget(id: string): void {
+    const hash = hashBytes(Buffer.from(id, 'latin1'), 0, id.length);
+    if (this.#hash[hash & (cells - 1)] === hash) this.#untilMs[hash & (cells - 1)] = 0;
+  }
 }

@@ -184,3 +184,26 @@ test('a denied cluster is forgotten: its beats change nothing', async () => {
   await witness.event('joined');
   expect(await member.history()).toEqual(['joined']);
 });
+
+test('two agents with one key: KeyInUseTwice once, no flapping, and over when one of them is gone', async () => {
+  await startHeartbeat(hub);
+  const member = await admitMember(around, 'cloned', fast);
+  await using original = await member.connect();
+  await using copy = await member.connect();
+  const everySecond = (nc: typeof copy) => setInterval(() => beat(nc, member.clusterId), 1000);
+  const timers = [everySecond(original), everySecond(copy)];
+  beat(original, member.clusterId);
+  try {
+    const shared = await member.event('key-shared');
+    expect(shared.reason).toBe('KeyInUseTwice');
+    expect((await member.record()).liveness?.keySharedSinceMs).toBeGreaterThan(0);
+    clearInterval(timers[1]);
+    sayGoodbye(copy, member.clusterId);
+    await copy.flush();
+    await member.event('key-unshared');
+  } finally {
+    timers.forEach(clearInterval);
+  }
+  expect((await member.record()).liveness).not.toHaveProperty('keySharedSinceMs');
+  expect(await member.history()).toEqual(['joined', 'key-shared', 'key-unshared']);
+});

@@ -1,0 +1,49 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  createEventId,
+  draft,
+  type EventDraft,
+  flooding,
+} from '@rollcall/shared/events';
+import { membershipOf } from './membership.ts';
+
+/** A flood that goes on is written again only after this long: the history must not grow with it. */
+export const sayAgainAfterMs = 600_000;
+
+export interface FloodFinding {
+  readonly clusterId: string;
+  readonly beats: number;
+  readonly seconds: number;
+  /** Hub time. */
+  readonly nowMs: number;
+}
+
+/** One event a flood, whichever replica notices first. It changes nothing of whether the cluster is alive. */
+export function decideFlood(record: ClusterRecord, finding: FloodFinding): EventDraft[] {
+  const before = membershipOf(record)?.liveness;
+  const { beats, seconds, nowMs } = finding;
+  if (!before || (before.flood && nowMs < before.flood.atMs + sayAgainAfterMs)) return [];
+  const rate = Math.round(beats / seconds);
+  return [
+    draft(flooding, record, {
+      by: { service: 'heartbeat' },
+      reason: 'Flooding',
+      message: `${beats} beats in ${seconds.toFixed(1)} s, ${rate} a second`,
+      section: { ...before, flood: { atMs: nowMs, beats, seconds } },
+    }),
+  ];
+}
+
+export async function writeFlood(log: EventLog, finding: FloodFinding): Promise<void> {
+  await decideAndAppend(
+    log,
+    {
+      gather: async () => clusterRecord(await log.read({ kind: 'cluster', id: finding.clusterId })),
+      decide: (record) => decideFlood(record, finding),
+    },
+    { correlation: createEventId(finding.nowMs) },
+  );
+}

@@ -1,0 +1,84 @@
+/** Beats of so many intervals are counted before anything is said: renewals and restarts are over long before. */
+const windowIntervals = 6;
+/** Two agents beat twice as often as one; between the two figures nothing changes, so that it does not flap. */
+const sharedFrom = 1.75;
+const singleBelow = 1.25;
+
+export interface KeyUseView {
+  readonly beats: number;
+  readonly elapsedMs: number;
+  readonly intervalMs: number;
+  /** What the hub has said. */
+  readonly isShared: boolean;
+  /** More than one connection of the key is known to be open. */
+  readonly isDoubled: boolean;
+}
+export type KeyUseVerdict = 'too-early' | 'shared' | 'single' | 'as-it-was';
+
+/**
+ * Whether two agents use one key: both are connected, and both beat. An agent that lost its network has two connections for
+ * a while as well, the dead one among them, and beats once.
+ */
+export function judgeKeyUse({
+  beats,
+  elapsedMs,
+  intervalMs,
+  isShared,
+  isDoubled,
+}: KeyUseView): KeyUseVerdict {
+  if (elapsedMs < windowIntervals * intervalMs) return 'too-early';
+  const rate = (beats * intervalMs) / elapsedMs;
+  if (!isShared && isDoubled && rate >= sharedFrom) return 'shared';
+  if (isShared && rate < singleBelow) return 'single';
+  return 'as-it-was';
+}
+
+interface Window {
+  sinceMs: number;
+  beats: number;
+  isShared: boolean;
+}
+
+/** Counts the beats of the few clusters whose key may be in use twice. */
+export class KeyUseWatch {
+  readonly #windows = new Map<number, Window>();
+
+  isShared(slot: number): boolean {
+    return this.#windows.get(slot)?.isShared ?? false;
+  }
+
+  /** A second connection is open, or the hub has said that the key is shared. */
+  watch(slot: number, nowMs: number, isShared = this.isShared(slot)): void {
+    const known = this.#windows.get(slot);
+    if (known) known.isShared = isShared;
+    else this.#windows.set(slot, { sinceMs: nowMs, beats: 0, isShared });
+  }
+
+  forget(slot: number): void {
+    this.#windows.delete(slot);
+  }
+
+  /**
+   * A beat of a cluster that is watched.
+   * @returns what has changed; `over` when there is nothing left to watch
+   */
+  heard(
+    slot: number,
+    { intervalMs, isDoubled, nowMs }: { intervalMs: number; isDoubled: boolean; nowMs: number },
+  ): 'shared' | 'single' | 'over' | undefined {
+    const window = this.#windows.get(slot);
+    if (!window) return 'over';
+    window.beats++;
+    const { beats, isShared } = window;
+    const elapsedMs = nowMs - window.sinceMs;
+    const verdict = judgeKeyUse({ beats, elapsedMs, intervalMs, isShared, isDoubled });
+    if (verdict === 'too-early') return undefined;
+    if (verdict === 'as-it-was' && !isShared && !isDoubled) {
+      this.#windows.delete(slot);
+      return 'over';
+    }
+    window.sinceMs = nowMs;
+    window.beats = 0;
+    return verdict === 'as-it-was' ? undefined : verdict;
+  }
+}

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beatFlags, type EventLog } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { AggregateRecord, EventDraft } from '@rollcall/shared/events';
+import type { Logger } from '@rollcall/shared/service';
+import { LivenessEngine } from './liveness-engine.ts';
+import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
+
+const clusterId = 'c-1';
+const startMs = 100_000;
+const quiet = () => undefined;
+const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet, child: () => logger };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** An admitted cluster, a log that keeps its liveness, and the engine and writer of one replica. */
+function aReplica(lose: (append: number) => boolean) {
+  const written: string[] = [];
+  const lastOf: Record<string, object> = {
+    registrar: { section: { state: 'admitted', admittedKey: 'UA', admittedAtMs: 1000 }, correlation: 'r' },
+    approver: {
+      section: {
+        verdict: 'approved',
+        key: 'UA',
+        approvedKey: 'UA',
+        heartbeat: { intervalSeconds: 15, graceSeconds: 45 },
+        revokedKeys: [],
+      },
+    },
+  };
+  let reads = 0;
+  const log = {
+    read: async () => {
+      reads++;
+      return { aggregate: { kind: 'cluster', id: clusterId }, lastOf } as unknown as AggregateRecord;
+    },
+    append: async ([event]: readonly EventDraft[]) => {
+      written.push(event?.definition.type ?? '');
+      lastOf['heartbeat'] = { section: event?.section };
+      if (lose(written.length)) throw new RollcallError('BUS_UNREACHABLE', 'stored, and the answer was lost');
+    },
+  } as unknown as EventLog;
+  let writer: TransitionWriter | undefined;
+  const engine = new LivenessEngine({
+    nowMs: startMs,
+    suspectAfterMs: 2000,
+    storm: { share: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
+    output: { wish: (wish) => writer?.write(wish), live: quiet, storm: quiet, keyUse: quiet },
+  });
+  writer = createTransitionWriter({
+    engine,
+    log,
+    logger,
+    clock: { monotonicMs: () => startMs, hubMs: () => startMs },
+    siblings: { earsWork: async () => true, youngest: async () => [], stop: quiet },
+    written: quiet,
+    deaf: quiet,
+  });
+  const known = { clusterId, key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'neverSeen' } as const;
+  engine.put({ ...known, sinceMs: -Infinity, lastBeatMs: -Infinity }, startMs);
+  const id = Buffer.from(clusterId);
+  const hear = (flags = 0) => engine.hear(id, 0, id.length, flags, startMs);
+  return { written, lastOf, engine, hear, reads: () => reads };
+}
+
+test('a goodbye after a write whose answer was lost counts from what was written', async () => {
+  const { written, engine, hear } = aReplica((append) => append === 1);
+  hear();
+  await vi.advanceTimersByTimeAsync(0);
+  hear(beatFlags.goodbye);
+  expect(written).toEqual(['joined']);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(written).toEqual(['joined', 'stopped']);
+  expect(engine.stateOf(clusterId)).toBe('stopped');
+});
+
+test('what the record does not allow is not asked for without end', async () => {
+  const { written, lastOf, hear, reads } = aReplica(() => false);
+  Object.assign(lastOf['registrar'] ?? {}, {
+    section: { state: 'requested', admittedKey: 'UA', admittedAtMs: 1000 },
+  });
+  hear();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(written).toEqual([]);
+  expect(reads()).toBe(1);
+});

@@ -1,7 +1,8 @@
 import type { Facts } from '@rollcall/shared/bus';
-import type { ClusterRecord, EventWriter } from '@rollcall/shared/events';
+import { agentAwaitedUntilMs, type ClusterRecord, type EventWriter } from '@rollcall/shared/events';
 import { hasLeft, isKeyRevoked, livenessOf, standingOf, type Standing } from './cluster-standing.ts';
 import { asReason, type Judged } from './condition-list.ts';
+import { hubTime } from './hub-time.ts';
 
 /** What the conditions of a ManagedCluster are judged from. */
 export interface ClusterPicture {
@@ -179,6 +180,17 @@ function credentialsValid(picture: ClusterPicture): Judged {
       atMs,
     };
   }
+  const sharedSinceMs = livenessOf(picture.record)?.keySharedSinceMs;
+  if (sharedSinceMs !== undefined && !isKeyRevoked(picture.record)) {
+    return {
+      type,
+      status: 'False',
+      reason: 'KeyInUseTwice',
+      message:
+        'two agents use the key of this cluster: give the copy a key store and a token of its own, or replace the key',
+      atMs: sharedSinceMs,
+    };
+  }
   return isKeyRevoked(picture.record)
     ? {
         type,
@@ -208,16 +220,30 @@ function clockSynced(picture: ClusterPicture): Judged {
   };
 }
 
-/** What the hub still has to take away of a leaving cluster. */
-function remaining({ identity, decision, access, cut }: ClusterRecord): string[] {
+interface Remaining {
+  readonly reason: 'AccessRemoval' | 'WaitingForAgent' | 'Leaving';
+  readonly what: readonly string[];
+}
+
+/**
+ * What is still to be done of a leaving cluster. The reason is the first of it that has a reason of its own: what the hub has
+ * to take away counts before what the member has.
+ */
+function remaining(record: ClusterRecord): Remaining {
+  const { identity, decision, access, cut } = record;
   const key = identity?.admittedKey;
-  return [
+  const isAccessLeft = access !== undefined && access.state !== 'deprovisioned';
+  const untilMs = agentAwaitedUntilMs(record);
+  const what = [
     ...(key !== undefined && cut?.key !== key ? ['its connection'] : []),
-    ...(access !== undefined && access.state !== 'deprovisioned'
-      ? [`namespace "${decision?.namespace ?? access.namespace}"`]
-      : []),
+    ...(isAccessLeft ? [`its access in namespace "${decision?.namespace ?? access.namespace}"`] : []),
+    ...(untilMs === undefined
+      ? []
+      : [`the agent, which removes itself from the member and has until ${hubTime(untilMs)}`]),
     'the word of the registrar',
   ];
+  const reason = isAccessLeft ? 'AccessRemoval' : untilMs === undefined ? 'Leaving' : 'WaitingForAgent';
+  return { reason, what };
 }
 
 function deleting(picture: ClusterPicture): Judged {
@@ -226,15 +252,16 @@ function deleting(picture: ClusterPicture): Judged {
   if (hasLeft(picture.record))
     return { type, status: 'True', reason: 'Left', message: 'nothing remains', atMs };
   if (picture.record.decision?.verdict === 'leaving') {
-    const message = `remaining: ${remaining(picture.record).join(', ')}`;
-    return { type, status: 'True', reason: 'Leaving', message, atMs };
+    const { reason, what } = remaining(picture.record);
+    return { type, status: 'True', reason, message: `remaining: ${what.join(', ')}`, atMs };
   }
   return picture.isDeletionAsked
     ? {
         type,
         status: 'True',
         reason: 'WaitingForDecision',
-        message: 'deletion was asked for; the hub has not decided yet',
+        message:
+          'deletion was asked for; the hub has not decided yet (many at once wait until a person confirms them)',
         atMs,
       }
     : { type, status: 'False', reason: 'NotLeaving', message: '', atMs };

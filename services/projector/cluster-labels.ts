@@ -1,12 +1,5 @@
 import { labels, reservedPrefixes } from '@rollcall/shared/resources';
-
-const namePart = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
-const prefixPart = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
-
-function isLabelKey(key: string): boolean {
-  const [name = '', prefix, ...rest] = key.split('/').toReversed();
-  return rest.length === 0 && namePart.test(name) && (prefix === undefined || prefixPart.test(prefix));
-}
+import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
 
 function isReserved(key: string): boolean {
   const slash = key.indexOf('/');
@@ -17,7 +10,7 @@ function isReserved(key: string): boolean {
 /** Given labels without those that the API server would refuse the whole object for, and without ours. */
 export function givenLabels(given: Readonly<Record<string, string>>): Record<string, string> {
   const usable = Object.entries(given).filter(
-    ([key, value]) => isLabelKey(key) && !isReserved(key) && (value === '' || namePart.test(value)),
+    ([key, value]) => isLabelKey(key) && !isReserved(key) && isLabelValue(value),
   );
   return Object.fromEntries(usable.slice(0, 64));
 }

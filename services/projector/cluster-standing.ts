@@ -1,4 +1,4 @@
-import type { ClusterRecord, Decision, Liveness } from '@rollcall/shared/events';
+import { type ClusterRecord, type Decision, isOfAdmittedKey, type Liveness } from '@rollcall/shared/events';
 
 /** Where a cluster stands with the hub, whether it is alive or not. */
 export type Standing = 'undecided' | 'accepted' | 'denied' | 'revoked' | 'banned' | 'leaving' | 'left';
@@ -53,8 +53,7 @@ export function wasLetIn(record: ClusterRecord): boolean {
 
 /** What the heartbeat service says of the member as it is admitted now; silent about an earlier key or an earlier life. */
 export function livenessOf({ identity, liveness }: ClusterRecord): Liveness | undefined {
-  if (!liveness || identity?.admittedKey === undefined || liveness.key !== identity.admittedKey)
-    return undefined;
+  if (!liveness || !identity || !isOfAdmittedKey(identity, liveness.key)) return undefined;
   // The heartbeat service's own rule: after a new admission it writes `joined` anew.
   return liveness.joinedAtMs >= (identity.admittedAtMs ?? 0) ? liveness : undefined;
 }

@@ -181,6 +181,24 @@ describe('the other conditions', () => {
       name: 'leaving',
       sections: aMember({ decision: aDecision({ verdict: 'leaving' }) }),
       type: 'Deleting',
+      want: 'True AccessRemoval',
+    },
+    {
+      name: 'its access gone, its agent not',
+      sections: aMember({
+        decision: aDecision({ verdict: 'leaving', leaveUntilMs: 5000 }),
+        access: { state: 'deprovisioned', namespace: 'blue', atMs: 1 },
+      }),
+      type: 'Deleting',
+      want: 'True WaitingForAgent',
+    },
+    {
+      name: 'its access gone, forced',
+      sections: aMember({
+        decision: aDecision({ verdict: 'leaving', leaveUntilMs: 5000, forced: true }),
+        access: { state: 'deprovisioned', namespace: 'blue', atMs: 1 },
+      }),
+      type: 'Deleting',
       want: 'True Leaving',
     },
   ])('$type, $name → $want', ({ sections, type, want }) => {
@@ -193,7 +211,7 @@ describe('the other conditions', () => {
       apiVersion: 'rollcall.dev/v1alpha1',
       kind: 'ManagedCluster',
       metadata: { name: 'blue', deletionTimestamp: '2026-01-01T00:00:00Z' },
-      spec: { ...shape.spec, namespacePolicy: 'Delete', access: 'None' },
+      spec: { ...shape.spec, namespacePolicy: 'Delete' },
     } as const;
     expect(conditionOf(present(aMember(), current).status, 'Deleting')).toBe('True WaitingForDecision');
   });
@@ -201,7 +219,9 @@ describe('the other conditions', () => {
   test('leaving says what remains', () => {
     const { status } = present(aMember({ decision: aDecision({ verdict: 'leaving', revokedKeys }) }));
     const message = status.conditions?.find(({ type }) => type === 'Deleting')?.message;
-    expect(message).toBe('remaining: its connection, namespace "blue", the word of the registrar');
+    expect(message).toBe(
+      'remaining: its connection, its access in namespace "blue", the word of the registrar',
+    );
   });
 });
 

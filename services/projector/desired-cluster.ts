@@ -1,6 +1,7 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Cause, ClusterRecord, Decision } from '@rollcall/shared/events';
-import { isNewer, isPredefinedUnclaimed } from '@rollcall/shared/events';
+import { isNewer, isPredefinedUnclaimed, type JoinRequest } from '@rollcall/shared/events';
+import { keyFingerprint } from '@rollcall/shared/trust';
 import {
   type ClusterRegistrationRequest,
   leaveFinalizer,
@@ -45,6 +46,10 @@ function shownDecision(decision: Decision): ClusterStatus['decision'] {
   };
 }
 
+function fingerprintOf(key: string, request: JoinRequest | undefined): string {
+  return request?.key === key ? request.keyFingerprint : keyFingerprint(key);
+}
+
 function clusterStatus(
   record: ClusterRecord,
   facts: ClusterFacts | undefined,
@@ -57,6 +62,8 @@ function clusterStatus(
     facts: facts?.facts,
     isDeletionAsked: current?.metadata.deletionTimestamp !== undefined,
   });
+  // While another key asks, this is still the one that is in.
+  const known = decision?.approvedKey ?? identity?.admittedKey;
   const isReady = judged.some(({ type, status }) => type === 'Ready' && status === 'True');
   return {
     ...(decision ? { namespace: decision.namespace } : {}),
@@ -66,9 +73,7 @@ function clusterStatus(
       ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(liveness.lastBeatAtMs) }
       : {}),
     ...(identity ? shownFacts(facts?.facts, identity.request.claimed) : {}),
-    ...(identity?.admittedKey === identity?.request.key
-      ? { keyFingerprint: identity?.request.keyFingerprint }
-      : {}),
+    ...(known === undefined ? {} : { keyFingerprint: fingerprintOf(known, identity?.request) }),
     ...(decision ? { decision: shownDecision(decision) } : {}),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
     ...(facts ? { observedFacts: { epoch: facts.epoch, sequence: facts.sequence } } : {}),

@@ -114,6 +114,15 @@ describe('a token', () => {
     expect(tokenEndsInMs(aToken(endless), startMs)).toBeUndefined();
   });
 
+  test('an end that was shown stays, also for a replica whose clock is behind', () => {
+    const status = desiredToken(aToken(declaration()), object, endsAtMs);
+    const shown = { ...object, status } as ClusterRegistrationToken;
+    const reasonOf = (declared: TokenDeclaration) =>
+      desiredToken(aToken(declared), shown, endsAtMs - 2000)?.conditions?.[0]?.reason;
+    expect(reasonOf(declaration())).toBe('Expired');
+    expect(reasonOf(declaration({ expiresAtMs: endsAtMs + 60_000 }))).toBe('Usable');
+  });
+
   test('a refused token names what would have helped', () => {
     const expired = desiredToken(aToken(declaration()), object, endsAtMs);
     const spent = desiredToken(aToken(declaration(), used(2)), object, startMs);

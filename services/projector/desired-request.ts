@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
+import { keyFingerprint } from '@rollcall/shared/trust';
 import { givenLabels } from './cluster-labels.ts';
 import { currentDecision } from './cluster-standing.ts';
 import { asReason } from './condition-list.ts';
@@ -28,6 +29,8 @@ function failed(code: string, message: string): Outcome {
 }
 
 function waitsForPerson(decision: Decision): string {
+  // It names the keys, and who may decide between them: not everybody who may approve.
+  if (decision.reason === 'KeyChanged') return decision.message;
   const who = `a person with verb create on managedclusters/accept decides: rollcall approve ${decision.clusterName}, or deny`;
   return decision.message === '' ? who : `${decision.message}; ${who}`;
 }
@@ -88,14 +91,9 @@ function requestStatus(record: ClusterRecord): RequestStatus {
   };
 }
 
-function requestShape({
-  clusterId,
-  clientId,
-  clusterName,
-  clusterType,
-  mode,
-  request,
-}: Identity): RequestShape {
+/** @param known - the key that the hub knows the cluster by */
+function requestShape(identity: Identity, known: string | undefined): RequestShape {
+  const { clusterId, clientId, clusterName, clusterType, mode, request } = identity;
   const labels = givenLabels(request.claimed.labels);
   const digest = createHash('sha256').update(JSON.stringify(request.claimed)).digest('hex');
   return {
@@ -105,6 +103,8 @@ function requestShape({
     clusterType,
     mode,
     keyFingerprint: request.keyFingerprint,
+    // In one write with the key that asks: the fence compares the two (deploy/fence/accept.yaml).
+    ...(known === undefined || known === request.key ? {} : { knownKeyFingerprint: keyFingerprint(known) }),
     token: request.tokenName.slice(0, 253),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
     factsDigest: `sha256:${digest}`,
@@ -119,7 +119,7 @@ export function desiredRequest(record: ClusterRecord): Wanted<RequestShape, Requ
   return {
     presence: 'present',
     name: identity.clusterId,
-    shape: requestShape(identity),
+    shape: requestShape(identity, record.decision?.approvedKey ?? identity.admittedKey),
     status: requestStatus(record),
   };
 }

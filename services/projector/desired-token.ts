@@ -28,7 +28,20 @@ function judgePublication({ publication, declaration }: TokenRecord, atMs: numbe
   return { type, status: 'Unknown', reason: 'Publishing', message: `the hub makes ${secret}`, atMs };
 }
 
-function judge(record: TokenRecord, declaration: TokenDeclaration, nowMs: number): Judged {
+/**
+ * Whether this very end is shown as reached. It stays so: replicas whose clocks differ would else take turns to write, as
+ * fast as they can, until the last one's clock has come there.
+ */
+function isShownExpired({ status }: ClusterRegistrationToken, expiresAtMs: number): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.reason === 'Expired' && status?.expires === hubTime(expiresAtMs);
+}
+
+function judge(
+  record: TokenRecord,
+  declaration: TokenDeclaration,
+  { current, nowMs }: { current: ClusterRegistrationToken; nowMs: number },
+): Judged {
   const { uses } = record;
   const { expiresAtMs, declaredAtMs, problem, publicKey, uses: allowed } = declaration;
   const type = 'Ready';
@@ -42,9 +55,15 @@ function judge(record: TokenRecord, declaration: TokenDeclaration, nowMs: number
     const message = 'it was taken back; nobody gets in with it any more';
     return { type, status, reason: 'Withdrawn', message, atMs };
   }
-  if (expiresAtMs !== undefined && nowMs >= expiresAtMs) {
+  if (expiresAtMs !== undefined && (nowMs >= expiresAtMs || isShownExpired(current, expiresAtMs))) {
     const message = `it expired at ${hubTime(expiresAtMs)}; create a new one (--ttl sets how long it lives)`;
     return { type, status, reason: 'Expired', message, atMs: expiresAtMs };
+  }
+  if (declaration.voidSinceEpoch !== undefined) {
+    const atMs = record.lastOf.approver?.timeMs ?? nowMs;
+    const message =
+      'it was made before the hub was restored from a backup; rollcall token renew makes it good again, if it should be';
+    return { type, status, reason: 'OldEpoch', message, atMs };
   }
   if (uses && allowed !== 'unlimited' && uses.used >= allowed) {
     const message = `it was used ${uses.used} of ${allowed} times; create a new one (--uses sets how many clusters it lets in)`;
@@ -66,7 +85,7 @@ export function desiredToken(
 ): TokenStatus | undefined {
   const { declaration, uses, head } = record;
   if (!declaration || declaration.uid !== current.metadata.uid) return undefined;
-  const judged = judge(record, declaration, nowMs);
+  const judged = judge(record, declaration, { current, nowMs });
   return {
     conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
     ...(declaration.problem

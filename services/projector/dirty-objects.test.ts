@@ -136,3 +136,31 @@ test('a pass that did not show everything when stopping came is told as well', a
   await stopped;
   expect(await waiting).toMatchObject({ code: 'DEADLINE_EXCEEDED', retry: true });
 });
+
+test('what may wait is shown with the next word, or when its time is over', async () => {
+  const { objects, keys } = byHand();
+  void objects.project('a', 50).catch(() => undefined);
+  void objects.project('b', 50).catch(() => undefined);
+  expect(keys()).toEqual([]);
+  objects.mark('a');
+  expect(keys()).toEqual(['a']);
+  await vi.advanceTimersByTimeAsync(49);
+  expect(keys()).toEqual(['a']);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(keys()).toEqual(['a', 'b']);
+});
+
+test('what may wait is content with a look that comes sooner, and does not wait for one that comes later', async () => {
+  const { objects, end, keys } = byHand();
+  objects.mark('a');
+  objects.mark('b');
+  await end(0, { isShown: true, againInMs: 20 });
+  await end(1, { isShown: true, againInMs: 10_000 });
+  void objects.project('a', 50).catch(() => undefined);
+  void objects.project('b', 50).catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(keys()).toEqual(['a', 'b', 'a']);
+  await end(2);
+  await vi.advanceTimersByTimeAsync(30);
+  expect(keys()).toEqual(['a', 'b', 'a', 'b']);
+});

@@ -25,9 +25,10 @@ export interface DirtyObjects {
   mark(key: string, urgency?: 'urgent' | 'background'): void;
   /**
    * Marks, and resolves once a pass that began afterwards has shown the object.
+   * @param withinMs - how long it may wait for something more to show (0)
    * @throws what the pass throws; it is tried again all the same
    */
-  project(key: string): Promise<void>;
+  project(key: string, withinMs?: number): Promise<void>;
   /** Every object that failed is tried now: what it failed at may be back. */
   retryFailed(): void;
   /** Ends running passes, forgets the rest, and rejects whoever waits for it. */
@@ -39,6 +40,8 @@ interface Entry {
   isMarked: boolean;
   failures: number;
   timer: NodeJS.Timeout | undefined;
+  /** When the timer fires, on the clock of `performance`. */
+  dueAtMs: number;
   waiters: PromiseWithResolvers<void>[];
 }
 
@@ -64,6 +67,21 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     if (urgency === 'urgent') queues.background.delete(key);
     queues[urgency].add(key);
     startNext();
+  }
+
+  function later(key: string, entry: Entry, delayMs: number): void {
+    clearTimeout(entry.timer);
+    const urgency = entry.waiters.length > 0 ? 'urgent' : 'background';
+    entry.dueAtMs = performance.now() + delayMs;
+    entry.timer = setTimeout(() => enqueue(key, entry, urgency), Math.min(delayMs, longestTimerMs));
+  }
+
+  /** A pass that is to come anyway in that time is enough. */
+  function enqueueWithin(key: string, entry: Entry, withinMs: number): void {
+    if (withinMs === 0 || entry.isRunning) return enqueue(key, entry, 'urgent');
+    const isQueued = queues.urgent.has(key) || queues.background.has(key);
+    const isDue = entry.timer !== undefined && entry.dueAtMs <= performance.now() + withinMs;
+    if (!isQueued && !isDue) later(key, entry, withinMs);
   }
 
   function takeNext(): string | undefined {
@@ -108,8 +126,7 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     if (isStopped) return;
     if (entry.isMarked) return enqueue(key, entry, 'urgent');
     if (againInMs !== undefined) {
-      const urgency = entry.waiters.length > 0 ? 'urgent' : 'background';
-      entry.timer = setTimeout(() => enqueue(key, entry, urgency), Math.min(againInMs, longestTimerMs));
+      later(key, entry, againInMs);
       return;
     }
     entries.delete(key);
@@ -119,7 +136,14 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   function entryOf(key: string): Entry {
     let entry = entries.get(key);
     if (!entry) {
-      entry = { isRunning: false, isMarked: false, failures: 0, timer: undefined, waiters: [] };
+      entry = {
+        isRunning: false,
+        isMarked: false,
+        failures: 0,
+        timer: undefined,
+        dueAtMs: 0,
+        waiters: [],
+      };
       entries.set(key, entry);
       options.onSize(entries.size);
     }
@@ -130,12 +154,12 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     mark: (key, urgency = 'urgent') => {
       if (!isStopped) enqueue(key, entryOf(key), urgency);
     },
-    project(key) {
+    project(key, withinMs = 0) {
       if (isStopped) return Promise.reject(stopping(key));
       const waiter = Promise.withResolvers<void>();
       const entry = entryOf(key);
       entry.waiters.push(waiter);
-      enqueue(key, entry, 'urgent');
+      enqueueWithin(key, entry, withinMs);
       return waiter.promise;
     },
     retryFailed() {

@@ -27,6 +27,8 @@ export interface KindView<T extends KubeObject> {
   list(): StoredObject<T>[];
   /** Takes over what a write or a read returned. */
   took(object: StoredObject<T>): void;
+  /** A write has not found it: what we wrote before does not count any more. */
+  missed(object: StoredObject<T>): void;
   /** Called for changes that somebody else made. */
   onForeignChange(listener: (event: WatchEvent<T>) => void): void;
   readonly cache: ResourceCache<T>;
@@ -37,7 +39,11 @@ function isAtLeast(version: string, other: string): boolean {
   return version.length === other.length ? version >= other : version.length > other.length;
 }
 
-function createKindView<T extends KubeObject>(cache: ResourceCache<T>, resource: Resource): KindView<T> {
+/** What the cache has, and on top of it, for a while, what we wrote ourselves. */
+export function createKindView<T extends KubeObject>(
+  cache: ResourceCache<T>,
+  resource: Resource,
+): KindView<T> {
   const own = new Map<string, { object: StoredObject<T>; atMs: number }>();
   const listeners = new Set<(event: WatchEvent<T>) => void>();
   cache.onChange((event) => {
@@ -61,10 +67,17 @@ function createKindView<T extends KubeObject>(cache: ResourceCache<T>, resource:
     list: () => cache.list(),
     took: (object) => {
       const key = objectKey(object.metadata);
+      const { deletionTimestamp, finalizers = [] } = object.metadata;
+      // The answer to the write that took the last finalizer: the object was gone with it, and the watch may have said so before.
+      if (deletionTimestamp !== undefined && finalizers.length === 0) return void own.delete(key);
       const seen = cache.get(key)?.metadata;
       const isSeen =
         seen?.uid === object.metadata.uid && isAtLeast(seen.resourceVersion, object.metadata.resourceVersion);
       if (!isSeen) own.set(key, { object, atMs: performance.now() });
+    },
+    missed({ metadata }) {
+      const key = objectKey(metadata);
+      if (own.get(key)?.object.metadata.uid === metadata.uid) own.delete(key);
     },
     onForeignChange: (listener) => void listeners.add(listener),
   };

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openFactStore } from '@rollcall/shared/bus';
 import { consumeEvents, type Consumption } from '@rollcall/shared/decisions';
-import { toRollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { epochAggregate, epochRecord } from '@rollcall/shared/events';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
   readIdentity,
@@ -19,6 +20,7 @@ import {
   keyOfEvent,
   markForeignChanges,
   markWholeHistory,
+  mayWaitMs,
   predefinedKey,
   setKey,
 } from './what-is-dirty.ts';
@@ -38,6 +40,13 @@ function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
 /** Everything is compared once, and then what happens is followed. */
 async function follow(context: ServiceContext, { view, dirty }: Projection): Promise<Consumption> {
   const { nc, log, logger, metrics } = context;
+  if (!epochRecord(await log.read(epochAggregate)).isReviewed) {
+    // What it shows of the life before is all that is left of it.
+    throw new RollcallError(
+      'RESTORE_UNREVIEWED',
+      'the approver has not looked yet at what Kubernetes showed before',
+    );
+  }
   const count = await markWholeHistory(log, dirty, logger);
   for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
   for (const object of view.clusters.list()) {
@@ -52,7 +61,7 @@ async function follow(context: ServiceContext, { view, dirty }: Projection): Pro
     ordered: false,
     handle: async (event) => {
       const key = keyOfEvent(event);
-      if (key !== undefined) await dirty.project(key);
+      if (key !== undefined) await dirty.project(key, mayWaitMs(event));
     },
   });
 }

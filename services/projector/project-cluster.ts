@@ -52,6 +52,8 @@ export interface ClusterTools {
 
 /** How long a replica of the stream may lag behind the one that was read before; after that the tail is taken for lost. */
 const lagMs = 500;
+/** The object is gone, or a newer picture was there: the watch says so soon, and until then every look would end the same way. */
+const lookAgainMs = 100;
 const lostTailCheckMs = 60_000;
 
 type ShownCluster = StoredObject<ManagedCluster>;
@@ -238,11 +240,11 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     if (wanted.presence === 'gone') await letGo(wanted.name, clusterId);
     if (wanted.presence !== 'present') return { isShown: true };
     let current = await ensureCluster(record, name, wanted.shape);
-    if (!current) return { isShown: false, againInMs: 0 };
+    if (!current) return { isShown: false, againInMs: lookAgainMs };
     if (isLater) return { isShown: true };
     const shapePatch = clusterShapePatch(record, current, wanted.shape);
     if (Object.keys(shapePatch).length > 0) current = await writer.patch(view.clusters, current, shapePatch);
-    if (!current) return { isShown: false, againInMs: 0 };
+    if (!current) return { isShown: false, againInMs: lookAgainMs };
     // Again, because generation and conditions are now those of the object as it is.
     const now = desiredCluster(record, facts, current);
     // A decision that changes nothing to be seen is witnessed too: the approver takes only what is newer for a person's wish.
@@ -257,7 +259,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const isTaken = await showStatus(record, target, () =>
       writer.patchStatus(view.clusters, target, difference.patch),
     );
-    if (!isTaken) return { isShown: false, againInMs: 0 };
+    if (!isTaken) return { isShown: false, againInMs: lookAgainMs };
     tools.factThrottle.wrote(clusterId, nowMs());
     return { isShown: true };
   }
@@ -286,12 +288,13 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     // The approver takes a decision of a person only from a picture that shows its own last word.
     const isUnshown = current !== undefined && isDecisionUnshown(record, current);
     const difference = current && statusPatch(current.status, wanted.status, isUnshown);
-    if (!difference) return { isShown: current !== undefined, ...(current ? {} : { againInMs: 0 }) };
+    if (!difference)
+      return { isShown: current !== undefined, ...(current ? {} : { againInMs: lookAgainMs }) };
     const target = current as ShownRequest;
     const isTaken = await showStatus(record, target, () =>
       writer.patchStatus(view.requests, target, difference.patch),
     );
-    return isTaken ? { isShown: true } : { isShown: false, againInMs: 0 };
+    return isTaken ? { isShown: true } : { isShown: false, againInMs: lookAgainMs };
   }
 
   /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (decision 1). */

@@ -30,6 +30,15 @@ export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | un
   }
 }
 
+/** In a registration something more to show follows these within milliseconds, and each look costs two reads of the bus. */
+const neverTheLastWord = new Set(['cluster.requested', 'cluster.admitted', 'cluster.provisioned']);
+const nextWordWithinMs = 50;
+
+/** How long the picture may wait for the event that follows this one. */
+export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>): number {
+  return neverTheLastWord.has(`${kind}.${type}`) ? nextWordWithinMs : 0;
+}
+
 /** Marks everything that ever happened to anything. @returns how many objects that are */
 export async function markWholeHistory(
   log: Pick<EventLog, 'scan'>,

@@ -91,7 +91,10 @@ export function createObjectWriter(
         view.took(done);
         return done;
       } catch (error) {
-        if (isNotFound(error)) return undefined;
+        if (isNotFound(error)) {
+          view.missed(object);
+          return undefined;
+        }
         if (isConflict(error)) await lookAgain(view, object);
         throw error;
       }
@@ -103,7 +106,10 @@ export function createObjectWriter(
         view.took(await counted(view as KindView<never>, 'status', write));
         return true;
       } catch (error) {
-        if (isNotFound(error)) return false;
+        if (isNotFound(error)) {
+          view.missed(object);
+          return false;
+        }
         if (!isOlderRefused(error)) throw error;
         tools.metrics.count('rollcall_projector_older_refused_total');
         await lookAgain(view, object);

@@ -363,12 +363,12 @@ describe('leaving', () => {
       revokedKeys: [{ key: 'KEY1', atMs: Date.now() }],
     });
     await cluster.happens(leaving, section);
-    await eventually('leaving', () => deletingMessage()?.reason === 'Leaving');
+    await eventually('leaving', () => deletingMessage()?.reason === 'AccessRemoval');
     expect(cluster.ready()).toBe('False Revoked');
     await cluster.happens(revoked, section);
     await cluster.happens(cut, { key: 'KEY1', atMs: Date.now() });
-    await eventually('only the namespace remains', () =>
-      deletingMessage()?.message.startsWith('remaining: namespace'),
+    await eventually('only the access remains', () =>
+      deletingMessage()?.message.startsWith('remaining: its access'),
     );
     await cluster.happens(deprovisioned, { ...cluster.access, state: 'deprovisioned', verdict: 'leaving' });
     await cluster.happens(left, { ...cluster.identity, state: 'left' });

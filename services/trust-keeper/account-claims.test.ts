@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
-import { agentRoles, agentsAccountClaims, type HubKeys } from '@rollcall/shared/rights';
+import { agentRoles, agentsAccountClaims, type AgentSigners, type HubKeys } from '@rollcall/shared/rights';
 import { createNkey, decodeJwt, encodeJwt } from '@rollcall/shared/trust';
 import { readAccountClaims, signAccountClaims } from './account-claims.ts';
 
 const publicKey = () => createNkey('account').publicKey;
+const aGeneration = () =>
+  Object.fromEntries(Object.keys(agentRoles).map((role) => [role, publicKey()])) as AgentSigners;
 const keys: HubKeys = {
   sys: publicKey(),
   auth: publicKey(),
@@ -12,9 +14,7 @@ const keys: HubKeys = {
   hubSigner: publicKey(),
   sysSigner: publicKey(),
   authSigner: publicKey(),
-  agentSigners: Object.fromEntries(
-    Object.keys(agentRoles).map((role) => [role, publicKey()]),
-  ) as HubKeys['agentSigners'],
+  agentSigners: aGeneration(),
   calloutUser: publicKey(),
   calloutXkey: publicKey(),
 };
@@ -26,8 +26,36 @@ const anAccount = (change: Record<string, unknown> = {}, subject = keys.agents) 
     signer,
   );
 
+const known = { keys, formerAgentSigners: [] };
+const [next, former] = [aGeneration(), aGeneration()];
+const withKeys = (...generations: AgentSigners[]) => {
+  const [agentSigners = {} as AgentSigners, ...moreAgentSigners] = generations;
+  return anAccount({
+    ...agentsAccountClaims({ ...keys, agentSigners, moreAgentSigners }, { K: 5 }),
+  });
+};
+
 test('an account whose revocations alone differ is read', () => {
-  expect(readAccountClaims(anAccount(), keys).revocations).toEqual({ K: 5 });
+  expect(readAccountClaims(anAccount(), known)).toMatchObject({ revocations: { K: 5 }, keysAreRight: true });
+});
+
+test.each([
+  { name: 'without the next generation', jwt: withKeys(keys.agentSigners), right: false },
+  { name: 'with both', jwt: withKeys(keys.agentSigners, next), right: true },
+  { name: 'with both the other way round', jwt: withKeys(next, keys.agentSigners), right: true },
+  { name: 'with the next alone', jwt: withKeys(next), right: false },
+  { name: 'with one that was dropped', jwt: withKeys(former, keys.agentSigners, next), right: false },
+])('while keys roll over, an account $name has the right ones: $right', ({ jwt, right }) => {
+  const rolling = { keys: { ...keys, moreAgentSigners: [next] }, formerAgentSigners: [former] };
+  const current = readAccountClaims(jwt, rolling);
+  expect(current.keysAreRight).toBe(right);
+  const signed = signAccountClaims(current, { K: 5 }, { ...rolling, signer, nowMs });
+  expect(readAccountClaims(signed, rolling)).toMatchObject({ revocations: { K: 5 }, keysAreRight: true });
+});
+
+test('a generation that nobody announced is not signed over', () => {
+  const jwt = withKeys(keys.agentSigners, aGeneration());
+  expect(() => readAccountClaims(jwt, known)).toThrow(expect.objectContaining({ code: 'CLAIMS_DIFFER' }));
 });
 
 test.each([
@@ -35,18 +63,22 @@ test.each([
   { name: 'another account', jwt: anAccount({}, keys.hub) },
   { name: 'no limits', jwt: anAccount({ limits: {} }) },
   { name: 'other exports', jwt: anAccount({ exports: [] }) },
+  {
+    name: 'the right of one role under the key of another',
+    jwt: withKeys({ ...keys.agentSigners, token: keys.agentSigners.member, member: keys.agentSigners.token }),
+  },
   { name: 'a key without a scope', jwt: anAccount({ signing_keys: [keys.agentSigners.member] }) },
   { name: 'a new field', jwt: anAccount({ mappings: {} }) },
   { name: 'a changed signature', jwt: `${anAccount().slice(0, -4)}AAAA` },
 ])('nothing is signed over: $name', ({ jwt }) => {
-  expect(() => readAccountClaims(jwt, keys)).toThrow(expect.objectContaining({ code: 'CLAIMS_DIFFER' }));
+  expect(() => readAccountClaims(jwt, known)).toThrow(expect.objectContaining({ code: 'CLAIMS_DIFFER' }));
 });
 
 test.each([
   { name: 'in the same second', laterMs: 0 },
   { name: 'by a clock that is behind', laterMs: -60_000 },
 ])('what is signed is newer than what is there, $name', ({ laterMs }) => {
-  const current = readAccountClaims(anAccount(), keys);
+  const current = readAccountClaims(anAccount(), known);
   const claims = decodeJwt(signAccountClaims(current, { L: 7 }, { keys, signer, nowMs: nowMs + laterMs }));
   expect(claims?.iat).toBe(current.claims.iat + 1);
   expect(claims).toMatchObject({ sub: keys.agents, name: 'AGENTS', iss: signer.publicKey });

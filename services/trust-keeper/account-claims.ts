@@ -1,44 +1,73 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
-import { agentsAccountClaims, type HubKeys } from '@rollcall/shared/rights';
+import { agentsAccountClaims, agentScopes, type AgentSigners, type HubKeys } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt, type JwtClaims, type Nkey } from '@rollcall/shared/trust';
 import type { Revocations } from './revocation-list.ts';
+
+/** What this hub's own file says of keys: those that are to be good, and those that were and may still stand somewhere. */
+export interface KnownKeys {
+  readonly keys: HubKeys;
+  /** Generations that were dropped: found in claims, they are taken out, and are no reason to refuse. */
+  readonly formerAgentSigners: readonly AgentSigners[];
+}
 
 /** The account AGENTS as a server has it. */
 export interface AccountClaims {
   readonly claims: JwtClaims;
   readonly revocations: Revocations;
+  /** Whether its signing keys are those that are to be good: no more, no fewer. */
+  readonly keysAreRight: boolean;
 }
 
-function withoutRevocations(nats: JwtClaims['nats']): Record<string, unknown> {
-  const { revocations: _changes, ...rest } = nats;
-  return rest;
+/** As it comes back from JSON: absent and undefined are the same there. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const inOrder = (scopes: readonly unknown[]): string[] =>
+  scopes.map((scope) => JSON.stringify(scope)).toSorted();
+
+function areRevocations(value: unknown): value is Revocations {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((time) => Number.isSafeInteger(time))
+  );
 }
 
 /**
- * Reads the account that a server has, and refuses to go on from it unless its revocations are all that we would change:
- * who holds our key and can write the stream must not be able to give rights.
+ * Reads the account that a server has, and refuses to go on from it unless revocations and generations of signing keys that
+ * this hub knows are all that we would change: who holds our key and can write the stream must not be able to give rights.
  * @throws RollcallError CLAIMS_DIFFER; nothing is signed then
  */
-export function readAccountClaims(jwt: string, keys: HubKeys): AccountClaims {
+export function readAccountClaims(jwt: string, { keys, formerAgentSigners }: KnownKeys): AccountClaims {
   const claims = decodeJwt(jwt);
   if (claims?.sub !== keys.agents) {
     throw new RollcallError('CLAIMS_DIFFER', 'the server has no valid claims of the account AGENTS');
   }
-  const ours = JSON.parse(JSON.stringify({ ...agentsAccountClaims(keys, {}), version: 2 })) as unknown;
-  if (!isDeepStrictEqual(withoutRevocations(claims.nats), ours)) {
-    const message = 'the claims of the account AGENTS differ from the rights table in more than revocations';
+  const ours = plain({ ...agentsAccountClaims(keys, {}), version: 2 }) as JwtClaims['nats'];
+  const { revocations = {}, signing_keys: found, ...rest } = claims.nats;
+  const { signing_keys: wanted, ...wantedRest } = ours;
+  const scopes = Array.isArray(found) ? found : [];
+  const known = plain([...(wanted as unknown[]), ...formerAgentSigners.flatMap(agentScopes)]) as unknown[];
+  const areKnown = scopes.every((scope) => known.some((one) => isDeepStrictEqual(one, scope)));
+  if (!areKnown || !isDeepStrictEqual(rest, wantedRest)) {
+    const message =
+      'the claims of the account AGENTS differ from the rights table in more than revocations and known signing keys';
     throw new RollcallError('CLAIMS_DIFFER', message);
   }
-  return { claims, revocations: (claims.nats['revocations'] ?? {}) as Revocations };
+  if (!areRevocations(revocations)) {
+    throw new RollcallError('CLAIMS_DIFFER', 'the revocation list of the account AGENTS is none');
+  }
+  const keysAreRight = isDeepStrictEqual(inOrder(scopes), inOrder(wanted as unknown[]));
+  return { claims, revocations, keysAreRight };
 }
 
 /**
- * Signs the same account with another revocation list. Servers take the newer of two by the second in `iat`, so it is made
- * newer than the one that is there even where clocks differ or the second is the same.
+ * Signs the same account with another revocation list, and the signing keys that are to be good. Servers take the newer of
+ * two by the second in `iat`, so it is made newer than the one that is there even where clocks differ or the second is the
+ * same.
  */
 export function signAccountClaims(
-  current: AccountClaims,
+  current: Pick<AccountClaims, 'claims'>,
   revocations: Revocations,
   by: { keys: HubKeys; signer: Nkey; nowMs: number },
 ): string {

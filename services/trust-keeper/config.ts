@@ -9,5 +9,8 @@ export const configSchema = z.strictObject({
     .describe(
       'how long a key stays on the revocation list: longer than any agent credential lives (waiting: 72h)',
     ),
+  checkInterval: durationMs
+    .default(60_000)
+    .describe('how often all servers are compared with what should be, and mended (60s)'),
 });
 export type Config = z.output<typeof configSchema>;

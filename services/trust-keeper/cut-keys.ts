@@ -11,6 +11,7 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
+import type { Revocations } from './revocation-list.ts';
 import type { Connection, SystemAccount } from './system-account.ts';
 
 export interface CutWorld {
@@ -20,8 +21,8 @@ export interface CutWorld {
   readonly account: string;
   readonly longestLifeMs: number;
   nowMs(): number;
-  /** Returns once the servers refuse every key that the stream says is taken back. */
-  keepClaims(): Promise<void>;
+  /** Returns once the servers refuse every key that a `revoked` on the stream names, and which keys these are. */
+  keepClaims(): Promise<Revocations>;
   onKick?(): void;
 }
 
@@ -82,11 +83,14 @@ export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void
         const keys = keysToCut(record, event, { nowMs, longestLifeMs: world.longestLifeMs });
         const open = keys.filter((taken) => !done.has(nameOf(taken)));
         if (open.length > 0) {
-          await world.keepClaims();
-          await Promise.all(open.map(({ key }) => endConnections(world, key)));
-          for (const taken of open) done.add(nameOf(taken));
+          const refused = await world.keepClaims();
+          // A key of a decision whose own `revoked` is still to come is not on the list yet; that event will wake us.
+          const listed = open.filter(({ key }) => refused[key] !== undefined);
+          await Promise.all(listed.map(({ key }) => endConnections(world, key)));
+          for (const taken of listed) done.add(nameOf(taken));
         }
-        return { record, keys, nowMs: world.nowMs() };
+        const cutNow = keys.filter((taken) => done.has(nameOf(taken)));
+        return { record, keys: cutNow, nowMs: world.nowMs() };
       },
       decide({ record, keys, nowMs }) {
         const last = keys.at(-1);

@@ -1,84 +1,120 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Decision } from '@rollcall/shared/events';
-import type { HubKeys } from '@rollcall/shared/rights';
 import type { Nkey } from '@rollcall/shared/trust';
-import { readAccountClaims, signAccountClaims } from './account-claims.ts';
+import {
+  type AccountClaims,
+  type KnownKeys,
+  readAccountClaims,
+  signAccountClaims,
+} from './account-claims.ts';
 import { revocationList, type Revocations, sameRevocations } from './revocation-list.ts';
 import type { SystemAccount } from './system-account.ts';
+import { inTurn } from './in-turn.ts';
 
 export interface KeepClaimsOptions {
   readonly system: Pick<SystemAccount, 'lookUp' | 'push' | 'applied'>;
-  readonly keys: HubKeys;
-  /** One of the operator's signing keys. */
-  readonly signer: Nkey;
+  /** Asked in each round, because keys roll over while this runs. `signer`: one of the operator's signing keys. */
+  known(): KnownKeys & { readonly signer: Nkey };
   readonly longestLifeMs: number;
   nowMs(): number;
+  /** Of the hub's trust as it was last told; 0 while it is not known. */
+  signersSinceMs?(): number;
   readRevokedKeys(): Promise<readonly Pick<Decision, 'revokedKeys'>[]>;
   onPush?(): void;
   /** After each list that was made; `dropped` of the oldest did not fit. */
   onList?(size: number, dropped: number): void;
 }
 
+export interface Thoroughly {
+  /** Also find servers that have come since the last such look; it takes a little longer. */
+  readonly lookForNewServers?: boolean;
+}
+
 /** Rounds in which another replica may push in between. */
 const mostRounds = 10;
 
 /**
- * Keeps the account's revocations as the stream says.
+ * Keeps the account as the stream (revocations) and this hub's own file (signing keys) say.
  *
- * Each round makes the list from the stream and compares it with what the servers have stored and act on; a push is followed
- * by another round. So whoever pushed last has seen the stream after its push, and a list that a slower replica pushed over a
- * longer one does not stay.
- * @returns a function that returns once every server acts on a list that was made after the call. Calls at the same time
- *   share a run: one that runs already may have read the stream too early, so they wait for the next.
+ * Each pass makes the list from the stream, compares it with what is stored, and pushes it if it differs; whoever pushed looks
+ * again. So whoever pushed last has seen the stream after its push, and a list that a slower replica pushed over a longer one
+ * does not stay. Proofs run beside the next pass: with 10,000 keys one takes as long as a push, and a key that is to be cut
+ * now must not wait for it.
+ * @returns a function that returns the list once every server acts on claims that were made after the call. Calls at the same time
+ *   share a pass: one that runs already may have read the stream too early, so they wait for the next.
  * @throws (the returned function) RollcallError CLAIMS_DIFFER, CLAIMS_NOT_APPLIED
  */
-export function createClaimsKeeper(options: KeepClaimsOptions): () => Promise<void> {
-  const { system, keys, signer, longestLifeMs } = options;
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
+export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughly) => Promise<Revocations> {
+  const { system, longestLifeMs } = options;
+  let lastRead: { jwt: string; known: KnownKeys['keys']; claims: AccountClaims } | undefined;
+  let newest: Revocations = {};
+  let pushAnyway = false;
+  let lookThoroughly = false;
 
-  async function isActedOn(wanted: Revocations): Promise<boolean> {
-    const servers = await system.applied(keys.agents);
-    return servers.every((revocations) => sameRevocations(revocations, wanted));
+  /** Decoding the claims of 10,000 keys takes 10 ms, and they are mostly those of the time before. */
+  function read(jwt: string): AccountClaims {
+    const known = options.known();
+    if (lastRead?.jwt !== jwt || lastRead.known !== known.keys) {
+      lastRead = { jwt, known: known.keys, claims: readAccountClaims(jwt, known) };
+    }
+    return lastRead.claims;
   }
 
-  async function run(): Promise<void> {
+  const pass = inTurn(async (): Promise<{ wanted: Revocations; pushed: boolean }> => {
+    const known = options.known();
+    const [storedJwt, revokedKeys] = await Promise.all([
+      system.lookUp(known.keys.agents),
+      options.readRevokedKeys(),
+    ]);
+    const stored = read(storedJwt);
+    const nowMs = options.nowMs();
+    const { revocations: wanted, dropped } = revocationList(revokedKeys, {
+      nowMs,
+      longestLifeMs,
+      signersSinceMs: options.signersSinceMs?.(),
+    });
+    newest = wanted;
+    options.onList?.(Object.keys(wanted).length, dropped);
+    const isAsWanted =
+      stored.keysAreRight &&
+      stored.claims.iss === known.signer.publicKey &&
+      sameRevocations(stored.revocations, wanted);
+    if (isAsWanted && !pushAnyway) return { wanted, pushed: false };
+    pushAnyway = false;
+    await system.push(signAccountClaims(stored, wanted, { ...known, nowMs }));
+    options.onPush?.();
+    return { wanted, pushed: true };
+  });
+
+  const look = inTurn(() => {
+    const lookForNewServers = lookThoroughly;
+    lookThoroughly = false;
+    return system.applied(options.known().keys.agents, { lookForNewServers });
+  });
+
+  /** The newest list is good as well: it was made after the one that is asked for. */
+  async function isActedOn(wanted: Revocations): Promise<boolean> {
+    const servers = await look();
+    const issuer = options.known().signer.publicKey;
+    return servers.every(({ jwt, revocations }) => {
+      const { keysAreRight, claims } = read(jwt);
+      const isCurrent = sameRevocations(revocations, wanted) || sameRevocations(revocations, newest);
+      return isCurrent && keysAreRight && claims.iss === issuer;
+    });
+  }
+
+  return async (how = {}) => {
     for (let round = 1; round <= mostRounds; round++) {
-      const stored = readAccountClaims(await system.lookUp(keys.agents), keys);
-      const nowMs = options.nowMs();
-      const { revocations, dropped } = revocationList(await options.readRevokedKeys(), {
-        nowMs,
-        longestLifeMs,
-      });
-      options.onList?.(Object.keys(revocations).length, dropped);
-      if (sameRevocations(stored.revocations, revocations) && (await isActedOn(revocations))) return;
-      await system.push(signAccountClaims(stored, revocations, { keys, signer, nowMs }));
-      options.onPush?.();
+      const { wanted, pushed } = await pass();
+      if (pushed) continue;
+      lookThoroughly ||= how.lookForNewServers ?? false;
+      if (await isActedOn(wanted)) return wanted;
+      // Stored and not acted on: only a newer push can help.
+      pushAnyway = true;
     }
     throw new RollcallError(
       'CLAIMS_NOT_APPLIED',
-      `the servers do not act on the claims after ${mostRounds} pushes`,
+      `the servers do not act on the claims after ${mostRounds} rounds`,
     );
-  }
-
-  function startRun(): Promise<void> {
-    const mine = run().finally(() => {
-      if (running === mine) running = undefined;
-    });
-    running = mine;
-    return mine;
-  }
-
-  return () => {
-    if (next) return next;
-    if (!running) return startRun();
-    const mine = running
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined;
-        return startRun();
-      });
-    next = mine;
-    return mine;
   };
 }

@@ -1,16 +1,24 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { connectBus } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import type { HubKeys } from '@rollcall/shared/rights';
-import { busUserSchema, readIdentity, type RunningService, runService } from '@rollcall/shared/service';
+import type { HubTrust } from '@rollcall/shared/events';
+import type { AgentSigners, HubKeys } from '@rollcall/shared/rights';
+import {
+  busAddress,
+  busUserSchema,
+  followIdentity,
+  type RunningService,
+  runService,
+} from '@rollcall/shared/service';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
 import type { Config } from './config.ts';
 import { cutKeys } from './cut-keys.ts';
-import { createClaimsKeeper } from './keep-claims.ts';
+import { createClaimsKeeper, type Thoroughly } from './keep-claims.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
+import { alarmingShare, mostRevocations, type Revocations } from './revocation-list.ts';
 import { createSystemAccount } from './system-account.ts';
+import { readToldTrust, signersSinceMs, tellTrust } from './tell-trust.ts';
 
 export { configSchema } from './config.ts';
 
@@ -18,51 +26,74 @@ const identityShape = {
   sys: busUserSchema,
   operatorSigningSeed: z.string(),
   hubKeys: z.custom<HubKeys>((value) => typeof value === 'object' && value !== null && 'agents' in value),
+  /** Public keys of generations that were dropped; they may still stand in claims that a server has. */
+  formerAgentSigners: z.array(z.custom<AgentSigners>()).default([]),
 };
 
 export async function start(config: Config): Promise<RunningService> {
-  const identity = readIdentity(config.identityFile, identityShape);
-  const address = { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
-  const sys = await connectBus(address, identity.sys, 'trust-keeper');
+  const file = followIdentity(config.identityFile, identityShape);
+  const identity = file.current();
+  const sys = await connectBus(busAddress(config), identity.sys, 'trust-keeper');
   const longestLifeMs = config.longestCredentialLife;
   const clock = { longestLifeMs, nowMs: Date.now };
+  const known = () => {
+    const { hubKeys: keys, formerAgentSigners, operatorSigningSeed } = file.current();
+    return { keys, formerAgentSigners, signer: nkeyFromSeed(operatorSigningSeed) };
+  };
   const starting = runService({
     name: 'trust-keeper',
-    description: 'turns revocations into account claims',
+    description: 'turns revocations and rolled keys into account claims',
     config,
     identity,
     async work({ nc, log, logger, metrics }) {
       const system = createSystemAccount(sys);
+      const revokedKeys = createRevokedKeysReader(log, clock);
+      let told: HubTrust | undefined = await readToldTrust(log);
       const keepList = createClaimsKeeper({
         ...clock,
         system,
-        keys: identity.hubKeys,
-        signer: nkeyFromSeed(identity.operatorSigningSeed),
-        readRevokedKeys: createRevokedKeysReader(log, clock),
+        known,
+        signersSinceMs: () => signersSinceMs(told),
+        readRevokedKeys: () => revokedKeys.read(),
         onPush: () => metrics.count('rollcall_trust_pushes_total'),
         onList(size, dropped) {
           metrics.gauge('rollcall_trust_revocations', size);
+          metrics.gauge('rollcall_trust_revocations_room', mostRevocations);
           metrics.gauge('rollcall_trust_revocations_dropped', dropped);
           if (dropped > 0)
             logger.error({ count: dropped }, 'the revocation list has no room for the oldest keys');
+          else if (size > alarmingShare * mostRevocations)
+            logger.warn({ count: size }, 'the revocation list is filling up');
         },
       });
       let problem: RollcallError | undefined;
-      async function keepClaims(): Promise<void> {
+      async function keepClaims(how?: Thoroughly): Promise<Revocations> {
         try {
-          await keepList();
+          const revocations = await keepList(how);
           problem = undefined;
+          return revocations;
         } catch (thrown) {
           problem = toRollcallError(thrown);
           if (problem.code === 'CLAIMS_DIFFER') metrics.count('rollcall_trust_refused_total');
           throw problem;
         }
       }
+      /** Compares all that servers have with what should be, mends it, and tells what was changed on purpose. */
+      async function check(): Promise<void> {
+        try {
+          const { keys, signer } = known();
+          await keepClaims({ lookForNewServers: true });
+          const agentSigners = [keys.agentSigners, ...(keys.moreAgentSigners ?? [])];
+          told = await tellTrust(log, { agentSigners, operatorKey: signer.publicKey }, Date.now());
+        } catch (thrown) {
+          logger.error({ err: toRollcallError(thrown) }, 'account claims are not as they should be');
+        }
+      }
 
       // Not a reason to stop: what is wrong is shown, events are held, and the next one tries again.
-      await keepClaims().catch((error: RollcallError) =>
-        logger.error({ err: error }, 'account claims are not as they should be'),
-      );
+      await check();
+      const checking = setInterval(() => void check(), config.checkInterval);
+      file.follow(logger, () => void check());
       const world = {
         ...clock,
         log,
@@ -78,17 +109,19 @@ export async function start(config: Config): Promise<RunningService> {
         async handle(event) {
           if (event.type === 'revoked') return cutKeys(world, event);
           // An approval can only take off the list what a revocation of this cluster has put there; most have none.
-          const revocations = await log.readAll(`cluster.${event.id}.revoked`);
-          if (revocations.length > 0) await keepClaims();
+          if (await revokedKeys.hasTakenBack(event.id)) await keepClaims();
         },
       });
       return {
         stats: () => ({
           revokedKeys: metrics.value('rollcall_trust_revocations'),
+          revokedKeysRoom: mostRevocations,
           deadLetters: metrics.value('rollcall_dead_letters_total'),
         }),
         notReady: () => (sys.isClosed() ? 'not connected to the system account' : problem?.message),
         async drain() {
+          clearInterval(checking);
+          file.stop();
           await consumption.drain();
           if (!sys.isClosed()) await sys.drain();
         },

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mostRevocations, revocationList, sameRevocations } from './revocation-list.ts';
 
@@ -9,29 +10,53 @@ test.each([
   { name: 'nothing taken back', decisions: [], want: {} },
   { name: 'approved again', decisions: [{ revokedKeys: [] }], want: {} },
   {
-    name: 'the same second is refused, and a little after',
+    name: 'one credential life ahead, so that a renewal of the same moment stays out',
     decisions: [at('K', nowMs + 999)],
-    want: { K: 1_000_005 },
+    want: { K: 1_003_600 },
   },
   {
     name: 'exactly as old as a credential can be',
     decisions: [at('K', nowMs - longestLifeMs)],
-    want: { K: 996_405 },
+    want: { K: 1_000_000 },
   },
   { name: 'older than any credential', decisions: [at('K', nowMs - longestLifeMs - 1)], want: {} },
   {
     name: 'one key in two clusters',
     decisions: [at('K', nowMs), at('K', nowMs - 5000)],
-    want: { K: 1_000_005 },
+    want: { K: 1_003_600 },
   },
   {
     name: 'in the order of the keys',
     decisions: [at('B', nowMs), at('A', nowMs)],
-    want: { A: 1_000_005, B: 1_000_005 },
+    want: { A: 1_003_600, B: 1_003_600 },
   },
 ])('$name', ({ decisions, want }) => {
   const { revocations } = revocationList(decisions, { nowMs, longestLifeMs });
   expect(JSON.stringify(revocations)).toBe(JSON.stringify(want));
+});
+
+test.each([
+  { name: 'well before the signing keys of now', atMs: nowMs - 300_001, want: [] },
+  { name: 'so shortly before that an old reading could have signed', atMs: nowMs - 300_000, want: ['K'] },
+])('what was taken back $name → $want', ({ atMs, want }) => {
+  const { revocations } = revocationList([at('K', atMs)], { nowMs, longestLifeMs, signersSinceMs: nowMs });
+  expect(Object.keys(revocations)).toEqual(want);
+});
+
+test('whatever is on the list outlasts every credential it covers', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: longestLifeMs * 2 }),
+      fc.integer({ min: 0, max: longestLifeMs }),
+      (agoMs, lifeMs) => {
+        const atMs = nowMs - agoMs;
+        const { revocations } = revocationList([at('K', atMs)], { nowMs, longestLifeMs });
+        const couldBeAlive = atMs + lifeMs > nowMs;
+        const until = revocations['K'];
+        return !couldBeAlive || (until !== undefined && until * 1000 > atMs + lifeMs - 1000);
+      },
+    ),
+  );
 });
 
 test('what does not fit is the oldest', () => {

@@ -4,37 +4,51 @@ import type { Decision } from '@rollcall/shared/events';
 export type Revocations = Readonly<Record<string, number>>;
 
 /**
- * Credentials that a registrar issued by the decision before, while this one was written, or by a clock that is ahead.
- * An agent that may ask again is refused for no longer than this; an approval takes its key off the list at once.
+ * 93 bytes each in the account's JWT, and one push carries them all. The servers refuse an account above 1 MiB ("token too
+ * large"), whatever their `max_payload` is: that is at 11,190 keys with one generation of signing keys (measured). What more
+ * there is to do is written in docs/security/revoke.md.
  */
-const graceSeconds = 5;
-/** 93 bytes each: at 12,000 the server's max_payload refuses the whole account (measured). */
-export const mostRevocations = 10_000;
+export const mostRevocations = 11_000;
+/** From here on people are told: what is left is room for a wave like the largest one so far. */
+export const alarmingShare = 0.7;
 
 /**
  * The account's whole revocation list, by what the newest decision of each cluster takes back.
+ *
+ * The time of a key is one credential life ahead, and not the moment it was taken back: a renewal that was signed at that
+ * moment, or by a clock that is ahead, stays out as well. An approval takes the key off the list. Once the time has come,
+ * every credential that the entry covers has ended, and the entry goes.
  * @param decisions - one for each cluster that has taken a key back
- * @param options.longestLifeMs - how long any credential lives; what was taken back before that has lapsed by itself
+ * @param options.longestLifeMs - how long any credential lives, with room for clocks that differ
+ * @param options.signersSinceMs - since when nothing but the signing keys of now was signed with; what was taken back well
+ *   before holds no credential that any server takes
  * @returns the list in the order of its keys, and how many of the oldest did not fit
  */
 export function revocationList(
   decisions: Iterable<Pick<Decision, 'revokedKeys'>>,
-  options: { nowMs: number; longestLifeMs: number },
+  options: { nowMs: number; longestLifeMs: number; signersSinceMs?: number | undefined },
 ): { revocations: Revocations; dropped: number } {
+  const { nowMs, longestLifeMs, signersSinceMs = 0 } = options;
+  const isVoid = (atMs: number) => atMs + longestLifeMs < nowMs || atMs + raceMs < signersSinceMs;
   const newestAtMs = new Map<string, number>();
-  for (const { key, atMs } of [...decisions].flatMap(({ revokedKeys }) => revokedKeys)) {
-    if (atMs + options.longestLifeMs < options.nowMs) continue;
-    newestAtMs.set(key, Math.max(atMs, newestAtMs.get(key) ?? 0));
+  for (const { revokedKeys } of decisions) {
+    for (const { key, atMs } of revokedKeys) {
+      if (!isVoid(atMs)) newestAtMs.set(key, Math.max(atMs, newestAtMs.get(key) ?? 0));
+    }
   }
-  const newestFirst = [...newestAtMs].toSorted(([, a], [, b]) => b - a);
-  const kept = newestFirst.slice(0, mostRevocations);
-  const revocations = Object.fromEntries(
-    kept
-      .map(([key, atMs]) => [key, Math.floor(atMs / 1000) + graceSeconds] as const)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
-  );
-  return { revocations, dropped: newestFirst.length - kept.length };
+  const kept =
+    newestAtMs.size <= mostRevocations
+      ? newestAtMs
+      : new Map([...newestAtMs].toSorted(([, a], [, b]) => b - a).slice(0, mostRevocations));
+  const revocations: Record<string, number> = {};
+  for (const key of [...kept.keys()].toSorted()) {
+    revocations[key] = Math.floor(((kept.get(key) ?? 0) + longestLifeMs) / 1000);
+  }
+  return { revocations, dropped: newestAtMs.size - kept.size };
 }
+
+/** How long after a key was taken back a registrar may still sign for it: by an older reading, or by a clock that is ahead. */
+const raceMs = 300_000;
 
 export function sameRevocations(a: Revocations, b: Revocations): boolean {
   const keys = Object.keys(a);

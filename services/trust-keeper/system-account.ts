@@ -9,14 +9,24 @@ export interface Connection {
   readonly cid: number;
 }
 
+/** The claims of an account that one server acts on. */
+export interface AppliedClaims {
+  readonly revocations: Revocations;
+  readonly jwt: string;
+}
+
 /** What is asked of the servers as the SYS user. Every method throws CLAIMS_NOT_APPLIED when a server says no or nothing. */
 export interface SystemAccount {
   /** The JWT of an account as the server has stored it; empty when it has none. */
   lookUp(account: string): Promise<string>;
   /** The server says "updated" also to claims that it will not act on (measured): see `applied`. */
   push(accountJwt: string): Promise<void>;
-  /** The revocations that each server acts on. */
-  applied(account: string): Promise<Revocations[]>;
+  /**
+   * What each server acts on, of those that the account is known to: others take it from what is stored when somebody comes.
+   * Nobody says how many servers there are; once as many have answered as in the last look for new
+   * ones, all have.
+   */
+  applied(account: string, how?: { lookForNewServers?: boolean }): Promise<AppliedClaims[]>;
   /** Connections of a user key, also of users whose *name* is that key: those whom the callout let in. */
   connectionsOf(account: string, user: string): Promise<Connection[]>;
   /** Ends a connection; none of that number is no mistake. */
@@ -25,7 +35,7 @@ export interface SystemAccount {
 
 /** Short, because what is sent while the connection is down is lost; servers answer in some ms. */
 const timeoutMs = 2000;
-/** Nobody says how many servers there are: all have answered when none has for this long. Only the proof waits for it. */
+/** All have answered when none has for this long. */
 const stallMs = 150;
 const pageSize = 1024;
 
@@ -34,17 +44,21 @@ const updateAnswer = z.looseObject({
   data: z.looseObject({ code: z.int(), message: z.string().optional() }).optional(),
   error: z.looseObject({ description: z.string().optional() }).optional(),
 });
+/** `data` is null from a server that nobody of the account has come to yet: it has nothing to act on (measured). */
 const accountAnswer = z.looseObject({
-  data: z.looseObject({
-    account_detail: z.looseObject({ revoked_user: z.record(z.string(), z.string()).optional() }).optional(),
-  }),
+  data: z
+    .looseObject({
+      account_detail: z
+        .looseObject({ revoked_user: z.record(z.string(), z.string()).optional(), jwt: z.string() })
+        .optional(),
+    })
+    .nullish(),
 });
 const connectionsAnswer = z.looseObject({
   server,
-  data: z.looseObject({
-    total: z.int(),
-    connections: z.array(z.looseObject({ cid: z.int() })).nullish(),
-  }),
+  data: z
+    .looseObject({ total: z.int(), connections: z.array(z.looseObject({ cid: z.int() })).nullish() })
+    .nullish(),
 });
 
 function notApplied(cause: unknown): RollcallError {
@@ -56,6 +70,8 @@ function notApplied(cause: unknown): RollcallError {
 }
 
 export function createSystemAccount(nc: NatsConnection): SystemAccount {
+  let serverCount: number | undefined;
+
   async function ask(subject: string, body: string): Promise<string> {
     try {
       return (await nc.request(subject, body, { timeout: timeoutMs })).string();
@@ -64,11 +80,18 @@ export function createSystemAccount(nc: NatsConnection): SystemAccount {
     }
   }
 
-  /** The answers of all servers. */
-  async function askAll<Answer>(subject: string, body: object, answer: z.ZodType<Answer>): Promise<Answer[]> {
+  /** The answers of all servers; with `count`, of as many as that. */
+  async function askAll<Answer>(
+    subject: string,
+    body: object,
+    { answer, count }: { answer: z.ZodType<Answer>; count?: number | undefined },
+  ): Promise<Answer[]> {
     const answers: Answer[] = [];
     try {
-      const options = { strategy: 'stall', maxWait: timeoutMs, stall: stallMs } as const;
+      const options =
+        count === undefined
+          ? ({ strategy: 'stall', maxWait: timeoutMs, stall: stallMs } as const)
+          : ({ strategy: 'count', maxWait: timeoutMs, maxMessages: count } as const);
       for await (const message of await nc.requestMany(subject, JSON.stringify(body), options)) {
         answers.push(answer.parse(message.json()));
       }
@@ -86,26 +109,31 @@ export function createSystemAccount(nc: NatsConnection): SystemAccount {
       const { data, error } = updateAnswer.parse(JSON.parse(text));
       if (data?.code !== 200) throw notApplied(error?.description ?? data?.message);
     },
-    async applied(account) {
-      const answers = await askAll('$SYS.REQ.SERVER.PING.ACCOUNTZ', { account }, accountAnswer);
-      return answers.map(({ data }) =>
-        Object.fromEntries(
-          Object.entries(data.account_detail?.revoked_user ?? {}).map(([key, time]) => [
-            key,
-            Date.parse(time) / 1000,
-          ]),
-        ),
+    async applied(account, { lookForNewServers = false } = {}) {
+      const count = lookForNewServers ? undefined : serverCount;
+      const answers = await askAll(
+        '$SYS.REQ.SERVER.PING.ACCOUNTZ',
+        { account },
+        { answer: accountAnswer, count },
       );
+      serverCount = answers.length;
+      const details = answers.flatMap(({ data }) => data?.account_detail ?? []);
+      return details.map(({ jwt, revoked_user: revoked = {} }) => ({
+        jwt,
+        revocations: Object.fromEntries(
+          Object.entries(revoked).map(([key, time]) => [key, Date.parse(time) / 1000]),
+        ),
+      }));
     },
     async connectionsOf(account, user) {
       const found: Connection[] = [];
       for (let offset = 0; ; offset += pageSize) {
         const body = { auth: true, acc: account, user, limit: pageSize, offset };
-        const pages = await askAll('$SYS.REQ.SERVER.PING.CONNZ', body, connectionsAnswer);
+        const pages = await askAll('$SYS.REQ.SERVER.PING.CONNZ', body, { answer: connectionsAnswer });
         for (const page of pages) {
-          for (const { cid } of page.data.connections ?? []) found.push({ serverId: page.server.id, cid });
+          for (const { cid } of page.data?.connections ?? []) found.push({ serverId: page.server.id, cid });
         }
-        if (pages.every(({ data }) => data.total <= offset + pageSize)) return found;
+        if (pages.every(({ data }) => (data?.total ?? 0) <= offset + pageSize)) return found;
       }
     },
     async kick({ serverId, cid }) {

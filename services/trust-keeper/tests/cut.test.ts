@@ -84,7 +84,7 @@ test('two keepers at once end with the whole list', async () => {
   await Promise.all(keys.map((_key, index) => world.cut(`c${index}`)));
   expect(Object.keys(await world.stored())).toEqual(keys.toSorted());
   const applied = await world.system.applied(world.keys.agents);
-  for (const revocations of applied) expect(Object.keys(revocations).toSorted()).toEqual(keys.toSorted());
+  for (const { revocations } of applied) expect(Object.keys(revocations).toSorted()).toEqual(keys.toSorted());
   expect([one.notReady(), two.notReady()]).toEqual([undefined, undefined]);
 });
 
@@ -105,12 +105,12 @@ test('claims that differ in more than revocations are not signed over', async ()
 
 test('a push that the server acknowledges and ignores is not believed', async () => {
   const { system, keys } = world;
+  const signer = createNkey('operator');
   const revokedKeys = [{ key: createNkey('user').publicKey, atMs: Date.now() }];
   const keepClaims = createClaimsKeeper({
     system,
-    keys,
     // Not one of the operator's.
-    signer: createNkey('operator'),
+    known: () => ({ keys, formerAgentSigners: [], signer }),
     longestLifeMs: 3_600_000,
     nowMs: Date.now,
     readRevokedKeys: () => Promise.resolve([{ revokedKeys }]),

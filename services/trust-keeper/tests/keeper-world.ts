@@ -36,7 +36,8 @@ export interface KeeperWorld extends AsyncDisposable {
    * @param shownUser - what the server shows as the user instead of the key: for users of the callout, that is their name
    */
   tryAs(credentials: BusCredentials, shownUser?: string): Promise<NatsConnection | string>;
-  killAndRestartServer(): Promise<void>;
+  /** @param meanwhile - while the server is down */
+  killAndRestartServer(meanwhile?: () => void): Promise<void>;
   /** The revocation list that the server has stored. */
   stored(): Promise<Record<string, number>>;
 }
@@ -66,7 +67,7 @@ export async function startWorld(): Promise<KeeperWorld> {
     },
     keys: identity.hubKeys,
     async startKeeper() {
-      const running = await start(configSchema.parse(settings));
+      const running = await start(configSchema.parse({ ...settings, checkInterval: '1s' }));
       return { notReady: () => running.notReady(), [Symbol.asyncDispose]: () => running.stop() };
     },
     async say(word, clusterId, keys = []) {
@@ -127,8 +128,9 @@ export async function startWorld(): Promise<KeeperWorld> {
         return String(error);
       }
     },
-    async killAndRestartServer() {
+    async killAndRestartServer(meanwhile) {
       await hub.natsServer.kill();
+      meanwhile?.();
       await hub.natsServer.restart();
       // The old connections come back by themselves, but not yet, and what is sent until then is lost.
       system = await openSystem();

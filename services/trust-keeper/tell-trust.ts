@@ -1,0 +1,97 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  type AggregateRecord,
+  draft,
+  type EventDraft,
+  type HubTrust,
+  trustAnnounced,
+  trustChanged,
+} from '@rollcall/shared/events';
+import type { AgentSigners } from '@rollcall/shared/rights';
+import { keyFingerprint } from '@rollcall/shared/trust';
+
+/** What every server was just seen to act on. */
+export interface SeenTrust {
+  /** All generations that are good, in any order. */
+  readonly agentSigners: readonly AgentSigners[];
+  readonly operatorKey: string;
+}
+
+const aggregate = { kind: 'hub', id: 'trust' } as const;
+type Generation = HubTrust['agentSigners'][number];
+
+const nameOf = (keys: Readonly<Record<string, string>>) => Object.values(keys).toSorted().join(' ');
+const fingerprints = (keys: Readonly<Record<string, string>>) =>
+  Object.entries(keys)
+    .map(([role, key]) => `${role} ${keyFingerprint(key)}`)
+    .join(', ');
+
+/** The hub's trust as it was last told. The cast is sound: decodeEvent has parsed the section. */
+export function toldTrust({ lastOf }: Pick<AggregateRecord, 'lastOf'>): HubTrust | undefined {
+  return lastOf['trust-keeper']?.section as HubTrust | undefined;
+}
+
+/**
+ * Since when nothing but the generations of now was signed with; 0 while the first one of the hub is among them.
+ */
+export function signersSinceMs(told: HubTrust | undefined): number {
+  const since = (told?.agentSigners ?? []).map(({ sinceMs }) => sinceMs);
+  return since.length === 0 ? 0 : Math.min(...since);
+}
+
+/** What is to be told about keys that came or went; nothing while all is as it was told. */
+export function decideTrust(
+  record: Pick<AggregateRecord, 'aggregate' | 'head' | 'lastOf'>,
+  seen: SeenTrust,
+  nowMs: number,
+): EventDraft[] {
+  const told = toldTrust(record);
+  const before = told?.agentSigners ?? [];
+  const isFirst = told === undefined;
+  const generations: Generation[] = seen.agentSigners.map((keys) => ({
+    keys: { ...keys },
+    sinceMs: before.find((one) => nameOf(one.keys) === nameOf(keys))?.sinceMs ?? (isFirst ? 0 : nowMs),
+  }));
+  const names = new Set(generations.map(({ keys }) => nameOf(keys)));
+  const gone = before.filter(({ keys }) => !names.has(nameOf(keys)));
+  const come = generations.filter(({ keys }) => !before.some((one) => nameOf(one.keys) === nameOf(keys)));
+  const operatorChanged = !isFirst && told.operatorKey !== seen.operatorKey;
+  if (gone.length === 0 && come.length === 0 && !operatorChanged) return [];
+  const message = [
+    ...come.map(({ keys }) => `good now: ${fingerprints(keys)}`),
+    ...gone.map(({ keys }) => `not good any more: ${fingerprints(keys)}`),
+    ...(operatorChanged ? [`the operator's key ${keyFingerprint(seen.operatorKey)} signs now`] : []),
+  ].join('; ');
+  const isChange = gone.length > 0 || operatorChanged;
+  const reason = gone.length > 0 ? 'KeysDropped' : operatorChanged ? 'OperatorKeyChanged' : 'KeysAnnounced';
+  return [
+    draft(isChange ? trustChanged : trustAnnounced, record, {
+      by: { service: 'trust-keeper' },
+      reason,
+      message: message.slice(0, 1024),
+      section: { agentSigners: generations, operatorKey: seen.operatorKey },
+    }),
+  ];
+}
+
+/** Tells what is so now, once. @returns the hub's trust as it is told then */
+export async function tellTrust(
+  log: Pick<EventLog, 'read' | 'append'>,
+  seen: SeenTrust,
+  nowMs: number,
+): Promise<HubTrust | undefined> {
+  const { context, drafts } = await decideAndAppend(
+    log,
+    {
+      gather: () => log.read(aggregate),
+      decide: (record) => decideTrust(record, seen, nowMs),
+    },
+    { correlation: 'trust' },
+  );
+  return (drafts[0]?.section as HubTrust | undefined) ?? toldTrust(context);
+}
+
+export async function readToldTrust(log: Pick<EventLog, 'read'>): Promise<HubTrust | undefined> {
+  return toldTrust(await log.read(aggregate));
+}

@@ -1,0 +1,86 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { agentsAccountClaims, scopedUserClaims } from '@rollcall/shared/rights';
+import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { mostRevocations } from '../revocation-list.ts';
+import { type KeeperWorld, startWorld } from './keeper-world.ts';
+
+let world: KeeperWorld;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world?.[Symbol.asyncDispose]());
+
+const hourMs = 3_600_000;
+
+/** A renewal as a registrar signs it that has not heard of the revocation, or whose clock is ahead. */
+function renewal(of: { seed: string }, aheadMs: number) {
+  const { agentSigners, agentsAccount } = JSON.parse(
+    readFileSync(join(world.hub.stateDir, 'identities', 'registrar.json'), 'utf8'),
+  ) as { agentSigners: Record<string, string>; agentsAccount: string };
+  const key = nkeyFromSeed(of.seed);
+  const nowMs = Date.now() + aheadMs;
+  const jwt = encodeJwt(
+    {
+      subject: key.publicKey,
+      name: 'one',
+      nowMs,
+      expiresAtMs: nowMs + 24 * hourMs,
+      nats: scopedUserClaims(agentsAccount),
+    },
+    nkeyFromSeed(agentSigners['member'] ?? ''),
+  );
+  return { jwt, seed: of.seed };
+}
+
+test('a renewal signed while the key was taken back stays out, and a new approval lets even the old one in', async () => {
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  const one = world.hub.agentCredentials('member', 'one');
+  await world.say('revoked', 'one', [one.publicKey]);
+  await world.cut('one');
+  for (const aheadMs of [0, 60_000, hourMs]) {
+    expect(await world.tryAs(renewal(one, aheadMs))).toContain('Authorization Violation');
+  }
+  await world.say('approved', 'one');
+  while (typeof (await world.tryAs(one)) === 'string');
+});
+
+test('a server that comes back with older claims is mended without an event', async () => {
+  const directory = join(world.hub.stateDir, 'nats', 'jwt');
+  const find = (folder: string): string[] =>
+    readdirSync(folder, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile() && entry.name === `${world.keys.agents}.jwt`)
+      .map((entry) => join(entry.parentPath, entry.name));
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  const [path = ''] = find(directory);
+  const backup = readFileSync(path, 'utf8');
+  const one = world.hub.agentCredentials('member', 'one');
+  await world.say('revoked', 'one', [one.publicKey]);
+  await world.cut('one');
+  await world.killAndRestartServer(() => writeFileSync(path, backup));
+  expect(await world.stored()).toEqual({});
+  while (Object.keys(await world.stored()).length === 0);
+  expect(await world.tryAs(one)).toContain('Authorization Violation');
+});
+
+test('as many keys as the list takes fit one push, and every server acts on them', async () => {
+  const revocations = Object.fromEntries(
+    Array.from({ length: mostRevocations }, (_, index) => [
+      createNkey('user').publicKey,
+      1_900_000_000 + index,
+    ]),
+  );
+  const { operatorSigningSeed } = JSON.parse(
+    readFileSync(join(world.hub.stateDir, 'identities', 'trust-keeper.json'), 'utf8'),
+  ) as { operatorSigningSeed: string };
+  // While keys roll over there are two generations.
+  const keys = { ...world.keys, moreAgentSigners: [world.keys.agentSigners] };
+  const nats = agentsAccountClaims(keys, revocations);
+  const claims = { subject: world.keys.agents, name: 'AGENTS', nowMs: Date.now() + 5000, nats };
+  await world.system.push(encodeJwt(claims, nkeyFromSeed(operatorSigningSeed)));
+  const [applied] = await world.system.applied(world.keys.agents);
+  expect(Object.keys(applied?.revocations ?? {})).toHaveLength(mostRevocations);
+});

@@ -1,0 +1,139 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { type BusCredentials, connectBus, connectionOptions, jwtProof } from '@rollcall/shared/bus';
+import { type HubKeys, scopedUserClaims } from '@rollcall/shared/rights';
+import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findBinary } from '../../../cli/up/binaries.ts';
+import { type ChildHandle, startChild } from '../../../cli/up/child-process.ts';
+import { loopbackPorts } from '../../../cli/up/control-plane-ports.ts';
+import { type HubState, openHubState } from '../../../cli/up/hub-state.ts';
+import { natsServerConfig } from '../../../cli/up/nats-config.ts';
+import { writePrivate } from '../../../cli/up/private-files.ts';
+import { writeServerCertificate } from '../../../cli/up/server-certificate.ts';
+import { createClaimsKeeper } from '../keep-claims.ts';
+import { createSystemAccount } from '../system-account.ts';
+
+type Name = 'one' | 'two';
+
+let stateDir: string;
+let hub: HubState;
+let ports: Record<Name | 'oneRoute' | 'twoRoute', number>;
+const servers = new Map<Name, ChildHandle>();
+const connections: NatsConnection[] = [];
+const identity = <Shape>(name: string) =>
+  JSON.parse(readFileSync(join(stateDir, 'identities', `${name}.json`), 'utf8')) as Shape;
+
+/** The hub's own configuration, of which two servers make a cluster; without streams, which this is not about. */
+async function startServer(name: Name): Promise<void> {
+  const files = join(stateDir, 'nats');
+  const config = natsServerConfig(hub, {
+    host: '127.0.0.1',
+    port: ports[name],
+    directory: join(stateDir, name),
+    certificateFile: join(files, 'server.pem'),
+    keyFile: join(files, 'server-key.pem'),
+  })
+    .replace('server_name: hub', `server_name: ${name}`)
+    .replace(/^jetstream: .*$/m, '');
+  const routes = `["nats-route://127.0.0.1:${ports.oneRoute}", "nats-route://127.0.0.1:${ports.twoRoute}"]`;
+  const cluster = `cluster: { name: hub, listen: "127.0.0.1:${ports[`${name}Route`]}", routes: ${routes} }\n`;
+  const configFile = join(stateDir, `${name}.conf`);
+  writePrivate(configFile, config + cluster);
+  const child = await startChild({
+    name: `nats-${name}`,
+    command: findBinary('nats-server'),
+    args: ['-c', configFile],
+    stateDir,
+    logPath: join(stateDir, `${name}.log`),
+    readyWithinMs: 30_000,
+    async isReady() {
+      await (await connectSys(name)).flush();
+      return true;
+    },
+  });
+  servers.set(name, child);
+}
+
+async function connectSys(name: Name): Promise<NatsConnection> {
+  const { sys } = identity<{ sys: BusCredentials }>('trust-keeper');
+  const address = { servers: [`127.0.0.1:${ports[name]}`], caPem: hub.caPem };
+  const nc = await connectBus(address, sys, 'trust-keeper');
+  connections.push(nc);
+  return nc;
+}
+
+async function tryAgent(name: Name, seed: string): Promise<NatsConnection | string> {
+  const { agentSigners } = identity<{ agentSigners: Record<string, string> }>('registrar');
+  const key = nkeyFromSeed(seed);
+  const nowMs = Date.now();
+  const nats = scopedUserClaims(hub.keys.agents);
+  const claims = { subject: key.publicKey, name: 'one', nowMs, expiresAtMs: nowMs + 3_600_000, nats };
+  const jwt = encodeJwt(claims, nkeyFromSeed(agentSigners['member'] ?? ''));
+  const address = { servers: [`127.0.0.1:${ports[name]}`], caPem: hub.caPem };
+  try {
+    const nc = await connect({
+      ...connectionOptions(address, 'agent'),
+      authenticator: jwtProof({ jwt, seed }),
+      reconnect: false,
+    });
+    connections.push(nc);
+    return nc;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+beforeEach(async () => {
+  stateDir = mkdtempSync(join(tmpdir(), 'rollcall-two-'));
+  hub = openHubState(stateDir, Date.now());
+  ports = await loopbackPorts(join(stateDir, 'ports.json'), ['one', 'two', 'oneRoute', 'twoRoute']);
+  writeServerCertificate(hub, { stateDir, advertised: [], nowMs: Date.now() });
+  await Promise.all([startServer('one'), startServer('two')]);
+});
+afterEach(async () => {
+  await Promise.allSettled(connections.map((nc) => nc.close()));
+  await Promise.all([...servers.values()].map((server) => server.stop()));
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+test('a revocation reaches every server, also one that was down when it was pushed', async () => {
+  const { hubKeys, operatorSigningSeed } = identity<{ hubKeys: HubKeys; operatorSigningSeed: string }>(
+    'trust-keeper',
+  );
+  const system = createSystemAccount(await connectSys('one'));
+  const taken: { key: string; atMs: number }[] = [];
+  const keepClaims = createClaimsKeeper({
+    system,
+    known: () => ({ keys: hubKeys, formerAgentSigners: [], signer: nkeyFromSeed(operatorSigningSeed) }),
+    longestLifeMs: 3_600_000,
+    nowMs: Date.now,
+    readRevokedKeys: () => Promise.resolve([{ revokedKeys: taken }]),
+  });
+  // Each server knows the account from its first agent on.
+  const other = createNkey('user').seed;
+  for (const name of ['one', 'two'] as const) expect(await tryAgent(name, other)).not.toBeTypeOf('string');
+  while ((await system.applied(hub.keys.agents, { lookForNewServers: true })).length < 2);
+
+  const [first, second] = [createNkey('user'), createNkey('user')];
+  const connection = await tryAgent('two', first.seed);
+  if (typeof connection === 'string') throw new Error(connection);
+  taken.push({ key: first.publicKey, atMs: Date.now() });
+  await keepClaims({ lookForNewServers: true });
+  await connection.closed();
+  for (const name of ['one', 'two'] as const) {
+    expect(await tryAgent(name, first.seed)).toContain('Authorization Violation');
+  }
+
+  await servers.get('two')?.kill();
+  taken.push({ key: second.publicKey, atMs: Date.now() });
+  await keepClaims({ lookForNewServers: true });
+  await startServer('two');
+  expect(await tryAgent('two', other)).not.toBeTypeOf('string');
+  while ((await system.applied(hub.keys.agents, { lookForNewServers: true })).length < 2);
+  // As the check of every minute does; without it the servers' own exchange takes up to ten seconds.
+  await keepClaims({ lookForNewServers: true });
+  expect(await tryAgent('two', second.seed)).toContain('Authorization Violation');
+});

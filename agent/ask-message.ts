@@ -22,13 +22,21 @@ export interface AskMessage {
  */
 export function encodeAsk(
   content: AskContent,
-  sender: { hubId: string; ownKey: Nkey; tokenKey: Nkey | undefined },
+  sender: {
+    hubId: string;
+    ownKey: Nkey;
+    tokenKey: Nkey | undefined;
+    /** The key that is to take over; it signs the ask for that too. */
+    nextKey?: Nkey | undefined;
+    /** How much the hub's clock is ahead of ours, as far as we have heard it (ADR 13). */
+    hubAheadMs?: number;
+  },
 ): AskMessage {
-  const { hubId, ownKey, tokenKey } = sender;
+  const { hubId, ownKey, tokenKey, nextKey, hubAheadMs = 0 } = sender;
   const id = randomUUID();
   const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
-  const ask: AskInput = { v: 1, hub: hubId, id, atMs: Date.now(), traceparent, ...content };
-  const signers = tokenKey === undefined ? [ownKey] : [ownKey, tokenKey];
+  const ask: AskInput = { v: 1, hub: hubId, id, atMs: Date.now() + hubAheadMs, traceparent, ...content };
+  const signers = [ownKey, tokenKey, nextKey].filter((key) => key !== undefined);
   return {
     id,
     subject: `rollcall.ask.${ownKey.publicKey}.${content.verb}`,

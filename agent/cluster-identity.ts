@@ -23,7 +23,10 @@ const namesThatSayNothing = new Set([
  * Finds out which cluster this is: the client id it was given, else the UID of its namespace kube-system.
  * @throws RollcallError MEMBER_UNREACHABLE, MEMBER_FORBIDDEN
  */
-export async function readClusterId(member: MemberApi, clientId: string | undefined): Promise<string> {
+export async function readClusterId(
+  member: Pick<MemberApi, 'get'>,
+  clientId: string | undefined,
+): Promise<string> {
   if (clientId !== undefined) return clusterIdOf(clientId);
   const path = '/api/v1/namespaces/kube-system';
   const answer = await member.get(path);

@@ -1,4 +1,4 @@
-import { decodeJwt } from '@rollcall/shared/trust/keys';
+import { decodeJwt, jwtIssuedAt } from '@rollcall/shared/trust/keys';
 import type { AgentState } from './key-store.ts';
 
 /** What an agent can show the hub to be let in, and the role that it then has. */
@@ -45,7 +45,7 @@ export function credentialsToTry(
 
 /** Whether `jwt` was issued after `than`: answers may be heard twice and late. */
 export function isIssuedLater(jwt: string, than: string | undefined): boolean {
-  const issued = decodeJwt(jwt)?.iat;
+  const issued = jwtIssuedAt(jwt);
   if (issued === undefined || jwt === than) return false;
-  return issued >= ((than === undefined ? undefined : decodeJwt(than)?.iat) ?? 0);
+  return issued >= ((than === undefined ? undefined : jwtIssuedAt(than)) ?? 0);
 }

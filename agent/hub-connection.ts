@@ -8,7 +8,7 @@ import {
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Credential } from './credential-choice.ts';
 import { formatHubAddress, type HubAddress } from './hub-address.ts';
-import { connectionFailure } from './hub-trust.ts';
+import { connectionFailure, oldestTls } from './hub-trust.ts';
 
 export interface DialOptions {
   readonly addresses: readonly HubAddress[];
@@ -23,6 +23,8 @@ export interface DialOptions {
 /** One connection with one credential, for as long as it lasts. */
 export interface HubLink {
   readonly role: Credential['role'];
+  /** The agent's key that it was made with. */
+  readonly key: Nkey;
   /** When the connection is gone, whoever closed it; never rejects. */
   readonly closed: Promise<void>;
   isClosed(): boolean;
@@ -38,6 +40,12 @@ export interface HubLink {
 const connectTimeoutMs = 10_000;
 /** What is left to send is a beat and an ask; both can be lost. */
 const drainMs = 2000;
+
+/** nats.js hands all of it to node:tls, and its type lists less. */
+function hubTls(caPem: string) {
+  const minVersion: { minVersion: typeof oldestTls } = { minVersion: oldestTls };
+  return { ca: caPem, handshakeFirst: true, ...minVersion };
+}
 
 /** Proves who we are over the server's nonce; nothing secret is sent. */
 function proof(credential: Credential, { ownKey, tokenKey }: DialOptions) {
@@ -59,7 +67,7 @@ function proof(credential: Credential, { ownKey, tokenKey }: DialOptions) {
  * Connects once. Connecting again is the caller's: which credential comes next, and how long to wait, depends on why the last
  * connection ended, which nats.js tells nobody while it reconnects by itself.
  * @returns undefined when the server refuses the credential
- * @throws RollcallError HUB_UNREACHABLE, HUB_CA_WRONG
+ * @throws RollcallError what connectionFailure says
  */
 export async function dialHub(credential: Credential, options: DialOptions): Promise<HubLink | undefined> {
   let nc: NatsConnection;
@@ -68,7 +76,7 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
       servers: options.addresses.map(formatHubAddress),
       name: options.clusterId,
       inboxPrefix: `_INBOX_${options.clusterId}`,
-      tls: { ca: options.caPem, handshakeFirst: true },
+      tls: hubTls(options.caPem),
       authenticator: proof(credential, options),
       reconnect: false,
       ignoreAuthErrorAbort: true,
@@ -80,7 +88,7 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
     if (isRefusal(thrown)) return undefined;
     throw connectionFailure(thrown, options.addresses);
   }
-  return linkOver(nc, credential.role);
+  return linkOver(nc, credential.role, options.ownKey);
 }
 
 /** "Authentication Timeout" is no refusal: nobody answered the callout in time. */
@@ -89,13 +97,14 @@ function isRefusal(thrown: unknown): boolean {
   return thrown instanceof AuthorizationError && !/timeout/i.test(thrown.message);
 }
 
-function linkOver(nc: NatsConnection, role: Credential['role']): HubLink {
+function linkOver(nc: NatsConnection, role: Credential['role'], key: Nkey): HubLink {
   const closed = nc.closed().then(
     () => undefined,
     () => undefined,
   );
   return {
     role,
+    key,
     closed,
     isClosed: () => nc.isClosed(),
     publish(subject, data) {

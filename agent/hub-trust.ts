@@ -1,4 +1,4 @@
-import { createHash, type X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -8,15 +8,20 @@ import { formatHubAddress, type HubAddress } from './hub-address.ts';
 export type HubTrust = { readonly caPem: string } | { readonly pins: readonly string[] };
 
 const probeTimeoutMs = 10_000;
+/** The hub's server speaks it; what is older is an old proxy in between, or somebody who wants it to be (docs/security/keys.md). */
+export const oldestTls = 'TLSv1.3';
 
 /**
  * Finds the hub's CA certificate by its pin, in the chain that the hub shows. Nothing is trusted yet: whoever stands in
  * between can show the same certificate. The check is the connection that follows, verified against the CA that is returned.
- * @throws RollcallError HUB_UNREACHABLE when no address answers; HUB_CA_WRONG when one does, and none with a pinned CA
+ * @throws RollcallError HUB_CA_WRONG when an address answers, and none with a pinned CA; else what connectionFailure says
  */
 export async function findHubCa(addresses: readonly HubAddress[], trust: HubTrust): Promise<string> {
   if ('caPem' in trust) return trust.caPem;
-  const pins = new Set(trust.pins.map((pin) => pin.trim().toLowerCase()));
+  // While a hub changes its CA, what it hands out are two pins with a comma between.
+  const pins = new Set(
+    trust.pins.flatMap((given) => given.split(',')).map((pin) => pin.trim().toLowerCase()),
+  );
   let shown: string | undefined;
   let failure: unknown;
   for (const address of addresses) {
@@ -32,10 +37,43 @@ export async function findHubCa(addresses: readonly HubAddress[], trust: HubTrus
   if (shown !== undefined) {
     throw new RollcallError('HUB_CA_WRONG', `no certificate of the hub has the pinned key (${shown})`);
   }
-  const where = addresses.map(formatHubAddress).join(', ');
-  throw new RollcallError('HUB_UNREACHABLE', `cannot reach the hub at ${where}: ${describe(failure)}`, {
-    cause: failure,
-  });
+  throw connectionFailure(failure, addresses);
+}
+
+/**
+ * The CA that the first address shows which answers, whoever that is. For people who said in so many words that they trust
+ * the first contact, and for nobody else. An impostor can still not answer for the hub whose id is in the token.
+ * @throws RollcallError HUB_CA_WRONG when a server shows no CA; else what connectionFailure says
+ */
+export async function firstHubCa(addresses: readonly HubAddress[]): Promise<{ caPem: string; pin: string }> {
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      const ca = (await readChain(address)).findLast((certificate) => certificate.ca);
+      if (ca !== undefined) return { caPem: ca.toString(), pin: pinOf(ca) };
+      const shown = `${formatHubAddress(address)} shows no certificate of a CA`;
+      failure = new RollcallError('HUB_CA_WRONG', shown);
+    } catch (cause) {
+      failure = cause;
+    }
+  }
+  throw failure instanceof RollcallError ? failure : connectionFailure(failure, addresses);
+}
+
+const pemBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+/** Two while they roll over; more are no announcement of ours. */
+const mostCas = 8;
+
+/** Whether a text is CA certificates (PEM) and nothing else. */
+export function areCas(text: string): boolean {
+  const blocks = text.match(pemBlock) ?? [];
+  if (blocks.length === 0 || blocks.length > mostCas || text.replaceAll(pemBlock, '').trim() !== '')
+    return false;
+  try {
+    return blocks.every((block) => new X509Certificate(block).ca);
+  } catch {
+    return false;
+  }
 }
 
 /** `sha256:<hex>` over the certificate's public key (SPKI). */
@@ -55,6 +93,7 @@ async function readChain({ host, port }: HubAddress): Promise<X509Certificate[]>
       // Nobody is trusted yet, so the 140 public roots need not be parsed: that costs 4 MB for good (measured).
       ca: [],
       timeout: probeTimeoutMs,
+      minVersion: oldestTls,
       ...(isIP(host) ? {} : { servername: host }),
     },
     () => {
@@ -79,25 +118,54 @@ async function readChain({ host, port }: HubAddress): Promise<X509Certificate[]>
   }
 }
 
-const certificateCodes =
-  /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|ERR_SSL_)/;
+type Failure = 'HUB_CERT_EXPIRED' | 'HUB_CERT_NAME' | 'HUB_NOT_TLS' | 'HUB_TLS_OLD' | 'HUB_CA_WRONG';
+
+/** What the codes of OpenSSL and Node mean for a person; the first that fits. */
+const meanings: readonly { readonly codes: RegExp; readonly code: Failure; readonly says: string }[] = [
+  {
+    codes: /^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
+    code: 'HUB_CERT_EXPIRED',
+    says: 'the certificate has expired, or is not valid yet',
+  },
+  {
+    codes: /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/,
+    code: 'HUB_CERT_NAME',
+    says: 'the certificate is not for this address',
+  },
+  {
+    codes: /^ERR_SSL_(UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW|.*ALERT_PROTOCOL_VERSION)$/,
+    code: 'HUB_TLS_OLD',
+    says: `the server does not speak ${oldestTls}`,
+  },
+  {
+    codes: /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|HTTPS_PROXY_REQUEST)$/,
+    code: 'HUB_NOT_TLS',
+    says: 'the server does not speak TLS',
+  },
+  {
+    codes: /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|ERR_SSL_)/,
+    code: 'HUB_CA_WRONG',
+    says: 'the certificate is not one of the hub that was named',
+  },
+];
+
+/** The codes above: something answered at the address, and waiting does not make it the hub. */
+export function isTrustFailure(code: string): boolean {
+  return meanings.some((meaning) => meaning.code === code);
+}
 
 /**
- * Why a connection with a CA failed: an untrusted certificate is for people to solve, everything else may pass by itself.
+ * Why a connection with a CA failed: who answers and is not trusted is for people to solve, everything else may pass by itself.
  * @param addresses - for the message
  */
 export function connectionFailure(thrown: unknown, addresses: readonly HubAddress[]): RollcallError {
   const where = addresses.map(formatHubAddress).join(', ');
   for (let error = thrown; error instanceof Error; error = error.cause) {
     const code = 'code' in error ? String(error.code) : '';
-    if (certificateCodes.test(code)) {
-      return new RollcallError(
-        'HUB_CA_WRONG',
-        `the certificate of the hub at ${where} is not valid: ${error.message} (${code})`,
-        {
-          cause: thrown,
-        },
-      );
+    const meaning = meanings.find(({ codes }) => codes.test(code));
+    if (meaning) {
+      const message = `the hub at ${where}: ${meaning.says}: ${error.message} (${code})`;
+      return new RollcallError(meaning.code, message, { cause: thrown });
     }
   }
   return new RollcallError('HUB_UNREACHABLE', `cannot reach the hub at ${where}: ${describe(thrown)}`, {

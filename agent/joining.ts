@@ -51,9 +51,13 @@ export function verbFor(joining: Joining, role: AgentRole): 'join' | 'renew' {
   return role === 'returning' && joining.standing === 'admitted' ? 'renew' : 'join';
 }
 
+function isNoStanding({ kind }: AnswerResult): boolean {
+  return kind === 'done' || kind === 'access' || kind === 'rotated';
+}
+
 /** Whether the answer is older than one that already counted, or no statement about the cluster's standing. */
 export function isStale(joining: Joining, answer: { atHubMs: number; result: AnswerResult }): boolean {
-  return answer.result.kind === 'done' || answer.atHubMs < joining.answeredAtHubMs;
+  return isNoStanding(answer.result) || answer.atHubMs < joining.answeredAtHubMs;
 }
 
 /** Takes the state one step on. There is no last state: the agent asks for as long as it runs. */
@@ -112,6 +116,9 @@ function answered(
         askAtMs: renewalAtMs({ nowMs, answeredAtMs: atHubMs, renewAfterMs, expiresAtMs, random }),
       };
     }
+    case 'leave':
+    case 'access':
+    case 'rotated':
     case 'done':
       return joining;
   }

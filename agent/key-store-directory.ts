@@ -1,7 +1,11 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { decodeAgentState, encodeAgentState, type KeyStore } from './key-store.ts';
+import { hubKubeconfigFile } from './hub-access-store.ts';
+import type { Uninstall } from './leaving.ts';
+import { forgetRotationWish } from './rotation-wish.ts';
+import { writePrivateFile } from './private-file.ts';
 
 const fileName = 'agent-state';
 
@@ -17,33 +21,19 @@ export function directoryKeyStore(directory: string): KeyStore {
       });
       return text === undefined ? undefined : decodeAgentState(text, `"${path}"`);
     },
-    async save(state) {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-      const beside = `${path}.${process.pid}.new`;
-      try {
-        const file = await open(beside, 'w', 0o600);
-        try {
-          await file.writeFile(encodeAgentState(state));
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-        await rename(beside, path);
-      } catch (error) {
-        await rm(beside, { force: true });
-        throw error;
-      }
-      await syncDirectory(directory);
-    },
+    save: (state) => writePrivateFile(path, encodeAgentState(state)),
   };
 }
 
-/** Without it the rename itself may be lost with the power. */
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+/** An agent in the foreground leaves nothing but its keys; the next one makes new ones. */
+export function forgetDirectory(directory: string): Uninstall {
+  return {
+    beforeGoodbye: () => rm(join(directory, hubKubeconfigFile), { force: true }),
+    async afterGoodbye() {
+      for (const name of [fileName, hubKubeconfigFile]) await rm(join(directory, name), { force: true });
+      await forgetRotationWish(directory);
+      // Only if there is nothing of others in it.
+      await rmdir(directory).catch(() => undefined);
+    },
+  };
 }

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
 
-/** Everything an agent keeps: its keys, whom it trusts, and its credentials. All of it is secret; the token is not in it. */
-export interface AgentState {
-  readonly version: 1;
+/** The two keys of an agent. */
+export interface Seeds {
   /** Seed of the NKey that is the agent's identity on the bus. */
   readonly seed: string;
   /** Seed of the X25519 key to which the hub seals secrets. */
   readonly sealingSeed: string;
+}
+
+/** Everything an agent keeps: its keys, whom it trusts, and its credentials. All of it is secret; the token is not in it. */
+export interface AgentState extends Seeds {
+  readonly version: 1;
   readonly clusterId: string;
   readonly hubId: string;
   /** The CA that was found by its pin, so that later connections need no probe. */
@@ -17,6 +21,10 @@ export interface AgentState {
   /** A user JWT to wait with, until the answer comes. */
   readonly waitingJwt?: string | undefined;
   readonly member?: MemberState | undefined;
+  /** A rotation is under way: kept before the hub hears of it, until the hub has let it in (ADR 25). */
+  readonly next?: (Seeds & { readonly wish: string }) | undefined;
+  /** The wish for a rotation that was last carried out: each counts once. */
+  readonly rotatedBy?: string;
 }
 
 export interface MemberState {
@@ -49,6 +57,18 @@ export function encodeAgentState(state: AgentState): string {
   return `sha256:${digestOf(text)}\n${text}\n`;
 }
 
+/** @returns undefined for what is no state; no error, because those of the parser quote the text, which holds keys */
+function parseState(text: string): AgentState | undefined {
+  let state: Partial<Record<string, unknown>>;
+  try {
+    state = (JSON.parse(text) ?? {}) as typeof state;
+  } catch {
+    return undefined;
+  }
+  const texts = [state['seed'], state['sealingSeed'], state['clusterId'], state['hubId']];
+  return texts.every((one) => typeof one === 'string') ? (state as unknown as AgentState) : undefined;
+}
+
 /** @throws RollcallError AGENT_STATE_INVALID, without any part of the state in its message */
 export function decodeAgentState(encoded: string, place: string): AgentState {
   const [digest = '', text = ''] = encoded.split('\n');
@@ -58,12 +78,13 @@ export function decodeAgentState(encoded: string, place: string): AgentState {
       `the state of the agent in ${place} is torn or was edited`,
     );
   }
-  const state = JSON.parse(text) as AgentState;
-  if (state.version === 1) return state;
-  throw new RollcallError(
-    'AGENT_STATE_INVALID',
-    `the state of the agent in ${place} is of version ${String(state.version)}, not 1`,
-  );
+  const state = parseState(text);
+  if (state === undefined)
+    throw new RollcallError('AGENT_STATE_INVALID', `the state of the agent in ${place} is none`);
+  const version: unknown = state.version;
+  if (version === 1) return state;
+  const shown = typeof version === 'number' ? `of version ${version}, not 1` : 'without a version';
+  throw new RollcallError('AGENT_STATE_INVALID', `the state of the agent in ${place} is ${shown}`);
 }
 
 /**

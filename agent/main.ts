@@ -5,26 +5,41 @@ import type { Logger } from '@rollcall/shared/service';
 import { keyFingerprint, parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { fullJitterMs } from './back-off.ts';
 import { clusterNameOf, readClusterId } from './cluster-identity.ts';
+import type { HubAccessStore } from './hub-access-store.ts';
 import { parseHubAddress } from './hub-address.ts';
 import { findHubCa, type HubTrust } from './hub-trust.ts';
 import { type AgentState, checkStateFits, type KeyStore } from './key-store.ts';
+import type { Uninstall } from './leaving.ts';
 import { createLogLines } from './log-lines.ts';
 import { openMemberApi, type MemberApi } from './member-api.ts';
 import { readMemberFacts } from './member-facts.ts';
+import { createMemberProof } from './member-proof.ts';
 import { type Admission, createMembership, type Membership, type Patience } from './membership.ts';
-import { newAgentState, ownKeyOf } from './own-keys.ts';
+import { createKeyRing, newAgentState } from './own-keys.ts';
 import type { OnPhase } from './phase.ts';
+import type { RotationWish } from './rotation-wish.ts';
 import { createStateKeeper, type StateKeeper } from './state-keeper.ts';
 
 export { clusterNameOf, readClusterId } from './cluster-identity.ts';
+export { directoryHubAccess, type HubAccessStore, secretHubAccess } from './hub-access-store.ts';
 export { type HubAddress, formatHubAddress, parseHubAddress } from './hub-address.ts';
-export { connectionFailure, findHubCa, type HubTrust } from './hub-trust.ts';
+export {
+  connectionFailure,
+  findHubCa,
+  firstHubCa,
+  type HubTrust,
+  isTrustFailure,
+  oldestTls,
+} from './hub-trust.ts';
 export type { AgentState, KeyStore } from './key-store.ts';
-export { directoryKeyStore } from './key-store-directory.ts';
+export { directoryKeyStore, forgetDirectory } from './key-store-directory.ts';
+export { uninstallFromMember } from './installed-objects.ts';
+export type { Uninstall } from './leaving.ts';
 export { secretKeyStore } from './key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';
 export type { Admission, Patience } from './membership.ts';
 export type { OnPhase, PhaseDetail, PhaseEvent, PhaseName } from './phase.ts';
+export { directoryRotationWish, type RotationWish, secretRotationWish } from './rotation-wish.ts';
 
 export interface AgentOptions {
   /** `host:port` of one hub, any of which will do. */
@@ -41,6 +56,16 @@ export interface AgentOptions {
   readonly labels?: Readonly<Record<string, string>>;
   readonly clusterType?: 'Standard' | 'Edge';
   readonly version: string;
+  /** Where a kubeconfig for the hub is put, where its policy grants one. Default: none is asked for. */
+  readonly hubAccess?: HubAccessStore | undefined;
+  /** However long access is good, it is renewed by then. Default: an hour, the longest that the hub gives. */
+  readonly longestAccessMs?: number;
+  /** How to remove what installed this agent, for when its cluster leaves. Default: nothing is removed. */
+  readonly uninstall?: Uninstall | undefined;
+  /** Where a person beside the agent asks for a new key (`rollcall agent rotate`). Default: nowhere. */
+  readonly rotationWish?: RotationWish | undefined;
+  /** Leave the hub, as soon as it hears of it. Default: stay until the hub says so. */
+  readonly leave?: boolean;
   readonly onPhase?: OnPhase;
   /** Default: warnings and errors as JSON lines on stderr. */
   readonly logger?: Logger;
@@ -48,8 +73,12 @@ export interface AgentOptions {
 }
 
 export interface RunningAgent {
+  /** Resolves when the cluster has left the hub and what installed the agent is removed; there is nothing to run for then. */
+  left(): Promise<void>;
   /** Resolves when the agent is a member and the server has its first beat. Never rejects: the agent asks until it is stopped. */
   admitted(): Promise<Admission>;
+  /** Gives the agent a new key, make-before-break; at once, or as soon as it is a member. */
+  rotate(): void;
   /** Says goodbye, keeps its state and closes its connections. */
   stop(): Promise<void>;
 }
@@ -62,7 +91,9 @@ const defaultPatience: Patience = {
   reconnect: { firstMs: 1000, longestMs: 30_000 },
   refusedRetryMs: 300_000,
   factsIntervalMs: 300_000,
+  rotationWishMs: 10_000,
 };
+const defaultLongestAccessMs = 3_600_000;
 /** A known agent checks whose keys it has, but does not wait long for a member that is down. */
 const identityCheckMs = 2000;
 /** A store that is away does not keep an agent from stopping: its credentials can be had again. */
@@ -110,25 +141,31 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   const firstFacts = readFacts();
 
   const admitted = Promise.withResolvers<Admission>();
+  const left = Promise.withResolvers<void>();
   let membership: Membership | undefined;
   let keeper: StateKeeper | undefined;
+  let isRotationWanted = false;
 
   async function live(): Promise<void> {
     const clusterId = known?.clusterId ?? (await untilKnown(firstId, member));
     const clusterName = clusterNameOf({ ...naming, clusterId });
     const state = known ?? newAgentState({ clusterId, hubId: token?.hubId ?? '' });
-    const ownKey = ownKeyOf(state, store.place);
-    keeper = createStateKeeper(store, { state, isKept: known !== undefined, logger, signal });
+    const keeping = createStateKeeper(store, { state, isKept: known !== undefined, logger, signal });
+    keeper = keeping;
+    const keys = createKeyRing(() => keeping.state, store.place);
+    const memberProof = createMemberProof(member, state.hubId);
+    // A new agent shows it with its first request, which should not wait for it.
+    if (state.member === undefined) void memberProof(keys.current().publicKey);
     keeper.kept().catch(() => undefined);
     onPhase({
       phase: 'preflight',
       message: `cluster "${clusterName}" (${clusterId})`,
-      detail: { clusterId, clusterName, keyFingerprint: keyFingerprint(ownKey.publicKey) },
+      detail: { clusterId, clusterName, keyFingerprint: keyFingerprint(keys.current().publicKey) },
     });
     membership = createMembership({
       addresses,
       hubCa,
-      ownKey,
+      keys,
       token,
       keeper,
       request: {
@@ -141,14 +178,37 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
       },
       firstFacts,
       readFacts,
+      memberProof,
       memberAnswers: async () => (await member.get('/readyz', 5000)).status < 500,
+      isLeaveWanted: options.leave ?? false,
+      uninstall: options.uninstall,
+      access: options.hubAccess && {
+        store: options.hubAccess,
+        sealingKey: keys.sealing,
+        longestMs: options.longestAccessMs ?? defaultLongestAccessMs,
+      },
+      rotationWish: options.rotationWish,
       patience,
       onPhase,
       logger,
       signal,
     });
+    if (isRotationWanted) membership.rotate();
     membership.admitted.then(admitted.resolve, admitted.reject);
-    await membership.run();
+    if (await membership.run()) await goAway(membership);
+  }
+
+  /** Last of all the keys: until then a crash is followed by another try. */
+  async function goAway(over: Membership): Promise<void> {
+    await over.leave();
+    await withinMs(keeper?.kept() ?? Promise.resolve(), lastWriteMs);
+    try {
+      await options.uninstall?.afterGoodbye();
+    } catch (error) {
+      logger.error({ err: toRollcallError(error) }, 'not everything could be removed from the member');
+    }
+    onPhase({ phase: 'leave', message: 'the cluster has left the hub; the agent ends', detail: {} });
+    left.resolve();
   }
 
   async function untilKnown(first: Promise<string>, api: MemberApi): Promise<string> {
@@ -181,7 +241,15 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
     await withinMs(keeper?.kept() ?? Promise.resolve(), lastWriteMs);
     member.close();
   }
-  return { admitted: () => admitted.promise, stop: () => (stopped ??= stop()) };
+  return {
+    admitted: () => admitted.promise,
+    left: () => left.promise,
+    rotate() {
+      if (membership) membership.rotate();
+      else isRotationWanted = true;
+    },
+    stop: () => (stopped ??= stop()),
+  };
 }
 
 /** The cluster of the kubeconfig's context; in a pod there is none. */

@@ -1,16 +1,32 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
+import { resources } from '@rollcall/shared/kubernetes/resources';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 
-/** All that the agent does with its member: reading. */
+/** All that the agent does with its member: reading, and having a token made that proves it (ADR 14). */
 export interface MemberApi {
   /** `https://host:port`, and what verifies it: what the hub is told as the cluster's address. */
   readonly server: string;
   readonly caPem: string | undefined;
   /** @throws RollcallError MEMBER_UNREACHABLE without an answer; any answer is given as it is */
   get(path: string, timeoutMs?: number): Promise<{ status: number; body: string }>;
+  /**
+   * A token for the agent's own ServiceAccount that is good for this audience only.
+   * @returns undefined where the agent has none, or may not: whoever runs it by a kubeconfig need not have one
+   */
+  ownToken(audience: string): Promise<string | undefined>;
+  /** The public keys of who makes them, as the API server shows them; undefined where it shows none, or not to us. */
+  issuerKeys(): Promise<string | undefined>;
   close(): void;
 }
+
+interface TokenRequest {
+  readonly status?: { readonly token?: string };
+}
+
+const account = 'rollcall-agent';
+/** The least that API servers give. */
+const tokenLifeS = 600;
 
 export function openMemberApi(access: KubeAccess, version: string): MemberApi {
   const client = createKubeClient(access, {
@@ -27,6 +43,30 @@ export function openMemberApi(access: KubeAccess, version: string): MemberApi {
       } catch (cause) {
         const text = cause instanceof Error ? cause.message : String(cause);
         throw new RollcallError('MEMBER_UNREACHABLE', text, { cause });
+      }
+    },
+    async ownToken(audience) {
+      const namespace = access.contextName === 'in-cluster' ? access.namespace : account;
+      const body = { spec: { audiences: [audience], expirationSeconds: tokenLifeS } };
+      const where = { namespace, name: account, subresource: 'token' };
+      try {
+        const made = await client.createSubresource<TokenRequest>(resources.serviceAccounts, where, {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenRequest',
+          ...body,
+        });
+        return made.status?.token;
+      } catch {
+        return undefined;
+      }
+    },
+    async issuerKeys() {
+      try {
+        // Its only representation: asked for plain JSON it answers 406.
+        const { status, body } = await client.raw('/openid/v1/jwks', { accept: 'application/jwk-set+json' });
+        return status === 200 ? body : undefined;
+      } catch {
+        return undefined;
       }
     },
     close: () => client.close(),

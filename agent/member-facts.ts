@@ -2,6 +2,8 @@ import type { Facts } from '@rollcall/shared/bus';
 import type { MemberApi } from './member-api.ts';
 import { sumResources } from './quantity.ts';
 
+type MemberReader = Pick<MemberApi, 'server' | 'caPem' | 'get'>;
+
 interface NodeItem {
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: {
@@ -25,7 +27,7 @@ const maxPodCidrs = 16;
  * Reads what the agent reports of its member. Whatever cannot be read is absent: a cluster without the right to list nodes
  * registers all the same. Two requests at a time: each connection costs the API server a handshake.
  */
-export async function readMemberFacts(member: MemberApi, agentVersion: string): Promise<Facts> {
+export async function readMemberFacts(member: MemberReader, agentVersion: string): Promise<Facts> {
   const [api, nodes] = await Promise.all([readApiFacts(member), readNodeFacts(member)]);
   return {
     ...api,
@@ -36,7 +38,7 @@ export async function readMemberFacts(member: MemberApi, agentVersion: string): 
   };
 }
 
-async function readApiFacts(member: MemberApi): Promise<Facts> {
+async function readApiFacts(member: MemberReader): Promise<Facts> {
   const version = await readJson<{ gitVersion?: string; platform?: string }>(member, '/version');
   const facts: Facts = {};
   if (version?.gitVersion !== undefined) facts.kubernetesVersion = version.gitVersion;
@@ -52,7 +54,7 @@ async function readApiFacts(member: MemberApi): Promise<Facts> {
   return facts;
 }
 
-async function readNodeFacts(member: MemberApi): Promise<Facts> {
+async function readNodeFacts(member: MemberReader): Promise<Facts> {
   const all: NodeItem[] = [];
   let after = '';
   do {
@@ -98,7 +100,7 @@ export function describeNodes(nodes: readonly NodeItem[]): Facts {
   };
 }
 
-async function readJson<T>(member: MemberApi, path: string): Promise<T | undefined> {
+async function readJson<T>(member: MemberReader, path: string): Promise<T | undefined> {
   try {
     const answer = await member.get(path);
     return answer.status === 200 ? (JSON.parse(answer.body) as T) : undefined;

@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { createInterface } from 'node:readline';
 import { createCa, createNkey, issueCertificate, spkiPin } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { dialHub } from '../hub-connection.ts';
-import { findHubCa } from '../hub-trust.ts';
+import { findHubCa, firstHubCa } from '../hub-trust.ts';
 
 const nowMs = Date.now();
 const hourMs = 3_600_000;
@@ -16,13 +17,17 @@ const ca = createCa({ commonName: 'hub', validForDays: 1, nowMs });
 const otherCa = createCa({ commonName: 'hub', validForDays: 1, nowMs });
 const ownKey = createNkey('user');
 
-function leaf(of: { certificatePem: string; privateKeyPem: string }, endsAtMs = nowMs + hourMs) {
+function leaf(
+  of: { certificatePem: string; privateKeyPem: string },
+  endsAtMs = nowMs + hourMs,
+  ipAddresses: readonly string[] = ['127.0.0.1'],
+) {
   const issuedAtMs = endsAtMs - hourMs;
   return issueCertificate({
     ca: of,
     commonName: 'hub',
     dnsNames: ['localhost'],
-    ipAddresses: ['127.0.0.1'],
+    ipAddresses: [...ipAddresses],
     usages: ['server'],
     validForMs: hourMs,
     nowMs: issuedAtMs,
@@ -119,7 +124,7 @@ test('an expired certificate is refused', async () => {
   await using server = await startServer(leaf(ca, nowMs - 1000), ca.certificatePem);
   const caPem = await findHubCa([server.address], pinned);
   await expect(dial(server.address, caPem)).rejects.toMatchObject({
-    code: 'HUB_CA_WRONG',
+    code: 'HUB_CERT_EXPIRED',
     message: expect.stringContaining('CERT_HAS_EXPIRED'),
   });
 });
@@ -131,4 +136,63 @@ test('a hub that does not answer is unreachable, which is another error', async 
     message: expect.stringContaining('ECONNREFUSED'),
   });
   await expect(dial(address, ca.certificatePem)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
+});
+
+test('a certificate for another address is refused', async () => {
+  await using server = await startServer(leaf(ca, nowMs + hourMs, ['127.0.0.2']), ca.certificatePem);
+  const caPem = await findHubCa([server.address], pinned);
+  await expect(dial(server.address, caPem)).rejects.toMatchObject({
+    code: 'HUB_CERT_NAME',
+    message: expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID'),
+  });
+});
+
+/** Listens on a free port until the test is over. */
+async function listening(server: Server) {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => void sockets.add(socket.on('error', () => undefined)));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const bound = server.address();
+  return {
+    address: { host: '127.0.0.1', port: typeof bound === 'object' && bound !== null ? bound.port : 0 },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
+}
+
+const natsWithoutTls = () =>
+  createServer((socket) => void socket.write('INFO {"server_id":"X","version":"2.15.2","nonce":"n"}\r\n'));
+const webServer = () =>
+  createServer((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+
+test.each([
+  { name: 'a NATS server that speaks first, in plain text', server: natsWithoutTls },
+  { name: 'a web server', server: webServer },
+])('$name is no hub: neither the probe nor the connection takes it for unreachable', async ({ server }) => {
+  await using plain = await listening(server());
+  await expect(findHubCa([plain.address], pinned)).rejects.toMatchObject({ code: 'HUB_NOT_TLS' });
+  await expect(dial(plain.address, ca.certificatePem)).rejects.toMatchObject({ code: 'HUB_NOT_TLS' });
+});
+
+test('a server that speaks TLS 1.2 and no newer is refused, with a certificate that is right', async () => {
+  const { certificatePem: cert, privateKeyPem: key } = leaf(ca);
+  const tls12 = createTlsServer({ cert: cert + ca.certificatePem, key, maxVersion: 'TLSv1.2' });
+  tls12.on('tlsClientError', () => undefined);
+  await using server = await listening(tls12);
+  await expect(findHubCa([server.address], pinned)).rejects.toMatchObject({ code: 'HUB_TLS_OLD' });
+  await expect(dial(server.address, ca.certificatePem)).rejects.toMatchObject({ code: 'HUB_TLS_OLD' });
+});
+
+test('of a first contact the CA is told, and who has another one is refused from then on', async () => {
+  let caPem: string;
+  {
+    await using server = await startServer(leaf(ca), ca.certificatePem);
+    const first = await firstHubCa([server.address]);
+    expect(first.pin).toBe(pinned.pins[0]);
+    ({ caPem } = first);
+  }
+  await using other = await startServer(leaf(otherCa), otherCa.certificatePem);
+  await expect(dial(other.address, caPem)).rejects.toMatchObject({ code: 'HUB_CA_WRONG' });
 });

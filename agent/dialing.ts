@@ -1,0 +1,66 @@
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { Nkey } from '@rollcall/shared/trust/keys';
+import { type Credential, credentialsToTry } from './credential-choice.ts';
+import type { HubAddress } from './hub-address.ts';
+import { dialHub, type HubLink } from './hub-connection.ts';
+import { isTrustFailure } from './hub-trust.ts';
+import type { Session } from './session.ts';
+
+export interface Dialing {
+  /**
+   * Connects with one credential and the key that goes with it.
+   * @returns undefined when the server refuses it
+   */
+  dial(credential: Credential, key: Nkey): Promise<HubLink | undefined>;
+  /** Tries what the agent has, best first. */
+  best(): Promise<{ link?: HubLink; shown: Credential['role'][] }>;
+}
+
+export function createDialing(
+  session: Session,
+  options: {
+    readonly addresses: readonly HubAddress[];
+    /** The hub's CA: found by its pin, or given. Asked again after a connection showed another one. */
+    hubCa(options: { again: boolean }): Promise<string>;
+  },
+): Dialing {
+  const { keeper, keys, clusterId } = session;
+  const { addresses, hubCa } = options;
+
+  async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
+    const tokenKey = session.token?.key;
+    const dialed = await dialHub(credential, { addresses, caPem, clusterId, ownKey, tokenKey });
+    if (dialed && keeper.state.hubCaPem !== caPem) keeper.update((old) => ({ ...old, hubCaPem: caPem }));
+    return dialed;
+  }
+
+  /** A hub with a new CA is found by its pin again; where a CA was given, that one stays what is trusted. */
+  async function dial(credential: Credential, key: Nkey): Promise<HubLink | undefined> {
+    const caPem = keeper.state.hubCaPem ?? (await hubCa({ again: false }));
+    try {
+      return await dialTrusting(caPem, credential, key);
+    } catch (error) {
+      if (!isTrustFailure(toRollcallError(error).code)) throw error;
+      const fresh = await hubCa({ again: true });
+      if (fresh === caPem) throw error;
+      return await dialTrusting(fresh, credential, key);
+    }
+  }
+
+  return {
+    dial,
+    async best() {
+      const shown: Credential['role'][] = [];
+      const hasToken = session.token !== undefined;
+      for (const credential of credentialsToTry(keeper.state, { hasToken, nowMs: Date.now() })) {
+        const dialed = await dial(credential, keys.current());
+        if (dialed) return { link: dialed, shown };
+        shown.push(credential.role);
+      }
+      // The hub let the next key in, and a crash or a lost answer kept that from us.
+      const next = keys.next();
+      const link = next && (await dial({ role: 'returning' }, next));
+      return link ? { link, shown } : { shown };
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { type Answer, decodeAnswer } from '@rollcall/shared/protocol/answer';
+import { hubIdOf, type Nkey } from '@rollcall/shared/trust/keys';
+import type { Sending } from './asking.ts';
+import type { FactsReport } from './facts-report.ts';
+import type { HubAccess } from './hub-access.ts';
+import { areCas } from './hub-trust.ts';
+import { errorAsRefusal } from './refusal.ts';
+import type { Session } from './session.ts';
+
+export interface HearingOptions {
+  readonly sending: Pick<Sending, 'answered'>;
+  readonly factsReport: Pick<FactsReport, 'confirmed'>;
+  readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
+  /** An answer about a rotation of keys. */
+  rotation(answer: Answer): void;
+  /** An answer about where a key stands. */
+  standing(answer: Answer, key: Nkey): void;
+}
+
+/** Hears what is answered on the subjects of a key, and believes what the hub has signed for that key. */
+export type Hear = (heard: { data: Uint8Array; subject: string; key: Nkey }) => void;
+
+export function createHearing(session: Session, options: HearingOptions): Hear {
+  const { keeper, logger, signal } = session;
+
+  /** The hub has announced a CA, or dropped one: its signature is what makes that true, not the connection. */
+  function learnCas(hubCas: string | undefined): void {
+    if (hubCas === undefined || hubCas === keeper.state.hubCaPem || !areCas(hubCas)) return;
+    keeper.update((old) => ({ ...old, hubCaPem: hubCas }));
+    logger.info({}, 'the hub is known by other CA certificates from now on');
+  }
+
+  /** Who answers with another key is another hub, or pretends to be ours: it is not followed, and people should know. */
+  function hearStranger(data: Uint8Array, key: Nkey): void {
+    const stranger = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted: () => true });
+    if (stranger === undefined) return;
+    const message = `the answer is signed by the key of hub "${hubIdOf(stranger.answerKey)}", and the token is of hub "${keeper.state.hubId}"`;
+    session.tellRefusal(
+      'refused',
+      errorAsRefusal(new RollcallError('HUB_WRONG', message)),
+      session.refusedRetryMs,
+    );
+  }
+
+  return ({ data, subject, key }) => {
+    const { answerKey: pinned, hubId } = keeper.state;
+    const answerKeyIsTrusted = (answerKey: string) =>
+      pinned === undefined ? hubIdOf(answerKey) === hubId : answerKey === pinned;
+    const heard = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted });
+    if (signal.aborted) return;
+    if (heard === undefined || heard.answer.hub !== hubId) return hearStranger(data, key);
+    const { answer, answerKey } = heard;
+    if (pinned !== answerKey) keeper.update((old) => ({ ...old, answerKey }));
+    const { result, inReplyTo, atMs } = answer;
+    learnCas(answer.hubCas);
+    const verb = subject.split('.').at(-1);
+    // Making a token takes the hub a while: it says less about the clocks.
+    if (verb !== 'access') options.sending.answered(inReplyTo, atMs);
+    switch (verb) {
+      case 'facts':
+        // What a member may do is not decided over its facts; those that were not taken are sent again.
+        if (result.kind === 'done') options.factsReport.confirmed();
+        else logger.warn({ reason: result.kind }, 'facts not taken');
+        break;
+      case 'access':
+        options.hubAccess?.hear(answer);
+        break;
+      case 'rotate':
+        options.rotation(answer);
+        break;
+      default:
+        options.standing(answer, key);
+    }
+  };
+}

@@ -1,0 +1,53 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
+import { isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
+import { resources } from '@rollcall/shared/kubernetes/resources';
+import { writePrivateFile } from './private-file.ts';
+
+/** Where the kubeconfig for the hub is put, for those who use it; the agent itself does not. */
+export interface HubAccessStore {
+  /** For messages. */
+  readonly place: string;
+  write(access: { kubeconfig: string; namespace: string }): Promise<void>;
+  /** Nothing to remove is fine. */
+  remove(): Promise<void>;
+}
+
+/** Name of the file in the agent's directory. */
+export const hubKubeconfigFile = 'hub.kubeconfig';
+
+export function directoryHubAccess(directory: string): HubAccessStore {
+  const path = join(directory, hubKubeconfigFile);
+  return {
+    place: `"${path}"`,
+    write: ({ kubeconfig }) => writePrivateFile(path, kubeconfig),
+    remove: () => rm(path, { force: true }),
+  };
+}
+
+type Secret = KubeObject & { data?: Record<string, string>; type?: string };
+
+const encoded = (text: string) => Buffer.from(text).toString('base64');
+
+/** The Secret `rollcall-hub-kubeconfig` (surfaces): keys `kubeconfig` and `namespace`. Others of it are left alone. */
+export function secretHubAccess(
+  client: Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>,
+  { namespace, name = 'rollcall-hub-kubeconfig' }: { namespace: string; name?: string },
+): HubAccessStore {
+  return {
+    place: `the Secret ${namespace}/${name}`,
+    async write(access) {
+      const data = { kubeconfig: encoded(access.kubeconfig), namespace: encoded(access.namespace) };
+      try {
+        await client.mergePatch<Secret>(resources.secrets, name, { data }, { namespace });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        const metadata = { name, namespace };
+        const secret: Secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data };
+        await client.create<Secret>(resources.secrets, secret);
+      }
+    },
+    remove: async () => void (await client.delete(resources.secrets, name, { namespace })),
+  };
+}

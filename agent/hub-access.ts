@@ -1,0 +1,170 @@
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { Answer, AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { Logger } from '@rollcall/shared/service';
+import type { Xkey } from '@rollcall/shared/trust/keys';
+import type { AskContent } from './ask-message.ts';
+import { hubKubeconfig, openAccessBox } from './hub-access-box.ts';
+import type { HubAccessStore } from './hub-access-store.ts';
+import { type HubAccessInput, nextHubAccess, noHubAccess } from './hub-access-time.ts';
+import { answeredRefusal, refusalDetail } from './refusal.ts';
+import type { OnPhase } from './phase.ts';
+
+export interface HubAccessOptions {
+  readonly clusterId: string;
+  /** What the hub seals to it, only this agent can open. */
+  readonly sealingKey: Pick<Xkey, 'publicKey' | 'open'>;
+  readonly store: HubAccessStore;
+  readonly longestMs: number;
+  /** It was a member before this run, so nobody will tell it what it may have. */
+  readonly isKnown: boolean;
+  readonly onPhase: OnPhase;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** @returns the id of the ask, or undefined while there is no member connection to send it over */
+  send(content: AskContent): string | undefined;
+}
+
+/** Access of this member to the hub's API server, where a policy grants it: asked for, renewed ahead, and removed. */
+export interface HubAccess {
+  /** What an answer to another ask, or news, says about it. */
+  learn(answer: Pick<Answer, 'result' | 'atMs'>): void;
+  /** An answer on the subject of verb `access`. */
+  hear(answer: Answer): void;
+  /** A member connection is there. */
+  connected(): void;
+  /** The cluster leaves: nothing is asked or written any more. Resolves when the last write is done. */
+  stop(): Promise<void>;
+}
+
+/** Refusals that say: you are no member. All others are trouble, and no reason to take away what works. */
+const isOut = (code: string) => code.startsWith('CLUSTER_');
+
+/** What an answer says that the cluster may have; undefined when it says nothing about it. */
+function accessSaid(result: AnswerResult): 'None' | 'Namespace' | undefined {
+  switch (result.kind) {
+    case 'admitted':
+    case 'access':
+      return result.access;
+    case 'waiting':
+      return 'None';
+    case 'refused':
+      return isOut(result.code) ? 'None' : undefined;
+    case 'leave':
+    case 'rotated':
+    case 'done':
+      return undefined;
+  }
+}
+
+export function createHubAccess(options: HubAccessOptions): HubAccess {
+  const { clusterId, sealingKey, store, onPhase, logger, signal } = options;
+  let plan = options.isKnown ? { ...noHubAccess, askAtMs: Date.now() } : noHubAccess;
+  let askId: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isThere: boolean | undefined;
+  /** One after the other: what was decided last stands in the end. */
+  let writing: Promise<void> = Promise.resolve();
+  let isStopped = false;
+
+  function step(input: HubAccessInput): void {
+    plan = nextHubAccess(plan, input, {
+      nowMs: Date.now(),
+      random: Math.random(),
+      longestMs: options.longestMs,
+    });
+    askWhenDue();
+  }
+
+  function askWhenDue(): void {
+    clearTimeout(timer);
+    if (plan.askAtMs === undefined || isStopped || signal.aborted) return;
+    timer = setTimeout(ask, Math.max(0, plan.askAtMs - Date.now()));
+    timer.unref();
+  }
+
+  function ask(): void {
+    if (isStopped || signal.aborted) return;
+    const id = options.send({ verb: 'access', body: { clusterId, sealTo: sealingKey.publicKey } });
+    // Without a connection nothing is due: the next one brings it up again.
+    if (id === undefined) return;
+    askId = id;
+    step({ kind: 'asked' });
+  }
+
+  async function writeAfter(
+    before: Promise<void>,
+    work: () => Promise<void>,
+    failure: string,
+  ): Promise<void> {
+    await before;
+    if (isStopped) return;
+    try {
+      await work();
+    } catch (thrown) {
+      logger.error({ err: toRollcallError(thrown) }, failure);
+    }
+  }
+
+  function write(work: () => Promise<void>, failure: string): void {
+    writing = writeAfter(writing, work, failure);
+  }
+
+  function keep(kubeconfig: string, namespace: string): void {
+    write(async () => {
+      await store.write({ kubeconfig, namespace });
+      const message = `kubeconfig for namespace "${namespace}" of the hub ${isThere ? 'renewed' : 'written'}: ${store.place}`;
+      onPhase({ phase: 'access', message, detail: { clusterId } });
+      isThere = true;
+    }, 'the kubeconfig for the hub could not be written');
+  }
+
+  function remove(): void {
+    // Unknown after a start: an earlier run may have left one.
+    if (isThere === false) return;
+    const wasThere = isThere;
+    isThere = false;
+    write(async () => {
+      await store.remove();
+      if (!wasThere) return;
+      const message = `access to the hub was withdrawn; removed: ${store.place}`;
+      onPhase({ phase: 'access', message, detail: { clusterId } });
+    }, 'the kubeconfig for the hub could not be removed');
+  }
+
+  function learn({ result, atMs }: Pick<Answer, 'result' | 'atMs'>): void {
+    const access = accessSaid(result);
+    if (access === undefined || isStopped || atMs < plan.heardAtHubMs) return;
+    step({ kind: 'told', access, atHubMs: atMs, isFresh: result.kind === 'admitted' });
+    if (access === 'None') remove();
+  }
+
+  function hear(answer: Answer): void {
+    const { result, atMs, inReplyTo } = answer;
+    learn(answer);
+    if (result.kind === 'refused' && inReplyTo === askId) {
+      step({ kind: 'refused', askAgainMs: result.askAgainMs });
+      const refusal = answeredRefusal(result);
+      const retryInMs = Math.max(0, (plan.askAtMs ?? 0) - Date.now());
+      onPhase({ phase: 'access', message: refusal.message, detail: refusalDetail(refusal, retryInMs) });
+    }
+    if (result.kind !== 'access' || !result.sealed || askId === undefined) return;
+    // Withdrawn by something newer than this answer.
+    if (plan.access !== 'Namespace') return;
+    const box = openAccessBox(result.sealed, sealingKey, { askId, clusterId });
+    if (!box) return void logger.warn({ clusterId }, 'the hub sealed something else than was asked for');
+    askId = undefined;
+    step({ kind: 'given', atHubMs: atMs, expiresAtHubMs: box.expiresAtMs });
+    keep(hubKubeconfig(box), box.namespace);
+  }
+
+  return {
+    learn,
+    hear,
+    connected: askWhenDue,
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      return writing;
+    },
+  };
+}

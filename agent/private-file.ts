@@ -1,0 +1,33 @@
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** Writes a file, 0600 in a directory 0700: beside, synced and renamed, so that it is never half there. */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const directory = dirname(path);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const beside = join(directory, `${basename(path)}.${process.pid}.new`);
+  try {
+    const file = await open(beside, 'w', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+  await syncDirectory(directory);
+}
+
+/** Without it the rename itself may be lost with the power. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,145 @@
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { Answer, Admitted } from '@rollcall/shared/protocol/answer';
+import type { Nkey } from '@rollcall/shared/trust/keys';
+import type { Asking } from './asking.ts';
+import { isIssuedLater } from './credential-choice.ts';
+import type { Dialing } from './dialing.ts';
+import type { FactsReport } from './facts-report.ts';
+import type { HubAccess } from './hub-access.ts';
+import type { HubLink } from './hub-connection.ts';
+import { isStale } from './joining.ts';
+import type { MemberState } from './key-store.ts';
+import type { Leaving } from './leaving.ts';
+import { answeredRefusal } from './refusal.ts';
+import type { Session } from './session.ts';
+
+export interface StandingOptions {
+  readonly asking: Asking;
+  readonly dialing: Pick<Dialing, 'dial'>;
+  readonly factsReport: Pick<FactsReport, 'confirmed'>;
+  readonly hubAccess: HubAccess | undefined;
+  readonly leaving: Pick<Leaving, 'follow' | 'isTold'>;
+  /** Makes a connection the one that counts; the one before ends once the new one beats. */
+  take(next: HubLink): Promise<void>;
+}
+
+/** What the agent makes of where the hub says that a key of it stands. */
+export interface Standing {
+  follow(answer: Answer, key: Nkey): void;
+  /** The hub has let that key in. */
+  admit(admitted: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void;
+  /** What is being adopted, until it is through. */
+  settled(): Promise<void>;
+}
+
+/** Shorter rests are spent connected. */
+const shortRestMs = 15_000;
+const beatIntervalBoundsMs = { least: 1000, most: 600_000 };
+
+export function createStanding(session: Session, options: StandingOptions): Standing {
+  const { keeper, keys, clusterId, signal, logger } = session;
+  const { asking, leaving, hubAccess } = options;
+  let adopting: Promise<void> = Promise.resolve();
+
+  const restMs = () => session.joining.askAtMs - Date.now();
+  const isOwn = (key: Nkey) => key.publicKey === keys.current().publicKey;
+
+  function waitWith(credentials: string | undefined): void {
+    // A member whose connection stands is one, whatever else is being decided about it.
+    if (credentials === undefined || session.link?.role === 'member') return;
+    if (!isIssuedLater(credentials, keeper.state.waitingJwt)) return;
+    keeper.update((old) => ({ ...old, member: undefined, waitingJwt: credentials }));
+  }
+
+  function follow({ result, atMs }: Answer, key: Nkey): void {
+    if (leaving.follow(result) || leaving.isTold()) return void hubAccess?.stop();
+    if (isStale(session.joining, { atHubMs: atMs, result })) return;
+    // What is said of a key that has given way, or has not taken over yet, is not said of the agent.
+    if (!isOwn(key)) {
+      if (result.kind === 'admitted') admit(result, atMs, key);
+      return;
+    }
+    hubAccess?.learn({ result, atMs });
+    if (result.kind !== 'refused') options.factsReport.confirmed();
+    session.step({ kind: 'answered', atHubMs: atMs, result });
+    switch (result.kind) {
+      case 'waiting':
+        waitWith(result.credentials);
+        session.tell('waiting', result.message, { reason: result.reason, clusterId });
+        break;
+      case 'refused': {
+        session.tellRefusal('refused', answeredRefusal(result), restMs());
+        // There is nothing to wait for over a connection of that kind; the next one is made when it is time to ask again.
+        const role = session.link?.role;
+        if ((role === 'token' || role === 'returning') && restMs() > shortRestMs) void session.link?.close();
+        break;
+      }
+      case 'admitted':
+        admit(result, atMs, key);
+        break;
+      case 'leave':
+      case 'access':
+      case 'rotated':
+      case 'done':
+        break;
+    }
+    asking.whenDue();
+  }
+
+  function admit(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void {
+    adopting = adopting.then(() => adopt(result, atMs, key));
+  }
+
+  /** From here on the next key is the agent's own. It renews soon: with that the hub hears that it needs the old one no more. */
+  function takeOver(member: MemberState): void {
+    keeper.update(({ next, ...old }) => {
+      if (!next) return old;
+      const { wish: rotatedBy, ...seeds } = next;
+      return { ...old, ...seeds, member, waitingJwt: undefined, rotatedBy };
+    });
+  }
+
+  function isNews(jwt: string, key: Nkey): boolean {
+    if (leaving.isTold() || signal.aborted) return false;
+    if (!isOwn(key)) return key.publicKey === keys.next()?.publicKey;
+    const known = keeper.state.member?.jwt;
+    const isUsed = known === jwt && session.link?.role === 'member';
+    return !isUsed && (known === jwt || isIssuedLater(jwt, known));
+  }
+
+  /** Make before break: the connection with the new credentials stands and beats before the old one ends. */
+  async function adopt(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): Promise<void> {
+    const { credentials: jwt, clusterName, namespace } = result;
+    if (!isNews(jwt, key)) return;
+    const beatIntervalMs = Math.min(
+      beatIntervalBoundsMs.most,
+      Math.max(beatIntervalBoundsMs.least, result.beatIntervalMs),
+    );
+    const isRotated = !isOwn(key);
+    if (isRotated) session.joining = { ...session.joining, standing: 'admitted', askAtMs: Date.now() };
+    const member = { jwt, clusterName, namespace, beatIntervalMs, renewAtMs: session.joining.askAtMs };
+    if (isRotated) takeOver(member);
+    else keeper.update((old) => ({ ...old, waitingJwt: undefined, member }));
+    session.token = undefined;
+    if (isRotated) session.tell('rotate', 'the hub has let the new key in');
+    else if (session.link?.role === 'member') session.tell('renew', 'fresh credentials');
+    else session.tell('approve', `admitted as "${clusterName}"`, { clusterId, clusterName });
+    logger.debug({ clusterId, delayMs: Date.now() - atMs }, 'credentials received');
+    try {
+      const next = await options.dialing.dial({ role: 'member', jwt }, key);
+      if (next && !signal.aborted) return await options.take(next);
+      await next?.close();
+    } catch (error) {
+      logger.warn({ err: toRollcallError(error) }, 'no connection with the new credentials yet');
+    }
+    if (session.memberLink()) {
+      session.step({ kind: 'asked' });
+      asking.whenDue();
+    } else {
+      // The loop connects with what was just kept.
+      await session.link?.close();
+    }
+  }
+
+  return { follow, admit, settled: () => adopting };
+}

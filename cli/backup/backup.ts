@@ -1,0 +1,164 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NatsConnection } from '@nats-io/transport-node';
+import {
+  connectBus,
+  handledEvents,
+  readStream,
+  type StreamMessage,
+  type StreamName,
+  streamState,
+} from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { createChainCheck, digestOf } from '@rollcall/shared/events';
+import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service';
+import { printResult, say } from '../output.ts';
+import { stateDirectory } from '../state-directory.ts';
+import { openHubFiles } from '../trust/hub-files.ts';
+import { askPassphrase } from './ask-passphrase.ts';
+import { type BackupHeader, bodyFields, formatVersion, type StreamLine } from './backup-format.ts';
+import { readSecretFiles } from './hub-secrets.ts';
+import { readPeoplesObjects } from './peoples-objects.ts';
+import { newSealing, type Sealer, sealKeys } from './sealed-keys.ts';
+import { temporaryUser } from './temporary-user.ts';
+import { type BackupFile, createBackupFile } from './write-backup.ts';
+
+export interface BackupFlags {
+  readonly passphraseFile?: string;
+  /** Public X25519 key to seal to, instead of a passphrase. */
+  readonly to?: string;
+  readonly stateDir?: string;
+}
+
+export interface BackupReport {
+  readonly file: string;
+  readonly epoch: number;
+  readonly events: number;
+  readonly throughSequence: number;
+  readonly objects: number;
+  readonly sizeBytes: number;
+}
+
+/** Said now and then while events are copied. */
+const tellEvery = 50_000;
+
+async function sealerOf(flags: BackupFlags): Promise<Sealer> {
+  if (flags.to === undefined)
+    return {
+      kind: 'passphrase',
+      passphrase: await askPassphrase({ file: flags.passphraseFile, isNew: true }),
+    };
+  if (!/^X[A-Z2-7]{55}$/.test(flags.to))
+    throw new RollcallError(
+      'USAGE',
+      `--to "${flags.to}" is no public key; \`rollcall backup key FILE\` makes one`,
+    );
+  return { kind: 'key', recipient: flags.to };
+}
+
+/** In a directory, a name that says which hub and when. */
+function fileFor(target: string, hubId: string, nowMs: number): string {
+  if (!existsSync(target) || !statSync(target).isDirectory()) return target;
+  const when = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  return join(target, `rollcall-${hubId}-${when}.backup`);
+}
+
+/** What the server itself adds to a message, and what only an append needs, is none of it; how long it stays is. */
+const isOwn = ([name]: [string, string]) => !/^nats-/i.test(name) || name === 'Nats-TTL';
+
+function ownHeaders(headers: StreamMessage['headers']): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(isOwn));
+}
+
+function lineOf(stream: StreamName, { sequence, subject, timeMs, headers, data }: StreamMessage): StreamLine {
+  const digest = stream === 'EVENTS' ? { digest: digestOf(subject, headers['ce-id'] ?? '', data) } : {};
+  return { stream, sequence, subject, timeMs, headers: ownHeaders(headers), ...bodyFields(data), ...digest };
+}
+
+async function copyStreams(nc: NatsConnection, file: BackupFile, header: BackupHeader): Promise<number> {
+  const check = createChainCheck();
+  let events = 0;
+  for await (const message of readStream(nc, 'EVENTS', header.throughSequence)) {
+    for (const { sequence, message: why } of check({ ...message, eventId: message.headers['ce-id'] ?? '' })
+      .problems)
+      say(`warning: event ${sequence}: ${why}; \`rollcall verify\` says more`);
+    await file.write(lineOf('EVENTS', message));
+    if (++events % tellEvery === 0) say(`… ${events} of ${header.throughSequence} events`);
+  }
+  for (const stream of ['FACTS', 'DEAD'] as const) {
+    const { lastSequence } = await streamState(nc, stream);
+    for await (const message of readStream(nc, stream, lastSequence))
+      await file.write(lineOf(stream, message));
+  }
+  return events;
+}
+
+/**
+ * Copies everything that a hub is into one file, while it runs: its history up to an event, what it knows now, what people
+ * wrote in its API server, and its keys, sealed.
+ * @throws RollcallError HUB_MISSING, KEYS_OFFLINE, BACKUP_EXISTS, BUS_UNREACHABLE, KUBE_UNREACHABLE, DISK_FULL
+ */
+export async function writeBackup(options: {
+  target: string;
+  sealer: Sealer;
+  stateDir: string;
+}): Promise<BackupReport> {
+  const { stateDir, sealer } = options;
+  const files = openHubFiles(stateDir);
+  const hub = files.read('hub');
+  const takenAtMs = Date.now();
+  const path = fileFor(options.target, hub.hubId, takenAtMs);
+  const user = temporaryUser(stateDir, hub, 'backup');
+  const file = createBackupFile(path);
+  let nc: NatsConnection | undefined;
+  let client: KubeClient | undefined;
+  try {
+    nc = await connectBus(files.address, user, 'backup');
+    const access = loadKubeAccess({ path: join(stateDir, 'kubernetes', 'kubeconfig'), context: undefined });
+    client = createKubeClient(access, {
+      fieldManager: 'rollcall-cli',
+      userAgent: `rollcall/${rollcallVersion}`,
+    });
+    // First how far the services are, then where the history ends: so nobody is ahead of it.
+    const handled = await handledEvents(nc);
+    const { lastSequence: throughSequence } = await streamState(nc, 'EVENTS');
+    const sealing = newSealing(sealer);
+    const header: BackupHeader = {
+      rollcallBackup: formatVersion,
+      rollcallVersion,
+      hubId: hub.hubId,
+      epoch: hub.epoch,
+      takenAtMs,
+      throughSequence,
+      handled,
+      sealing,
+    };
+    await file.write(header);
+    const events = await copyStreams(nc, file, header);
+    const objects = await readPeoplesObjects(client);
+    for (const object of objects) await file.write({ object });
+    const secrets = { contentDigest: file.contentDigest(), files: readSecretFiles(stateDir) };
+    await file.write({ keys: sealKeys(secrets, sealing, sealer) });
+    const { sizeBytes } = await file.end();
+    return { file: path, epoch: hub.epoch, events, throughSequence, objects: objects.length, sizeBytes };
+  } catch (error) {
+    file.abandon();
+    throw error;
+  } finally {
+    client?.close();
+    await nc?.close();
+  }
+}
+
+export async function backup(target: string, flags: BackupFlags): Promise<void> {
+  const stateDir = flags.stateDir ?? stateDirectory();
+  const report = await writeBackup({ target, sealer: await sealerOf(flags), stateDir });
+  const size =
+    report.sizeBytes < 1_048_576
+      ? `${Math.ceil(report.sizeBytes / 1024)} KiB`
+      : `${Math.ceil(report.sizeBytes / 1_048_576)} MiB`;
+  printResult(
+    `"${report.file}": ${report.events} events up to ${report.throughSequence} of epoch ${report.epoch}, ${report.objects} objects, keys sealed; ${size}`,
+  );
+}

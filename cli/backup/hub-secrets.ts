@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { damaged } from './backup-format.ts';
+
+/**
+ * What a hub is made of beside its streams: who it is, what signs for it, who its services are, which claims its server had,
+ * and the keys of the agent of its own cluster. Everything else in a state directory is made again.
+ */
+const patterns = [
+  /^hub\.json$/,
+  /^ops\.creds$/,
+  /^ports\.json$/,
+  /^identities\/[a-z-]+\.json$/,
+  /^offline\/keys\.json$/,
+  /^nats\/(next-)?ca-key\.pem$/,
+  /^nats\/jwt\/A[A-Z2-7]{55}\.jwt$/,
+  /^agent\/agent-state$/,
+] as const;
+const folders = ['', 'identities', 'offline', 'nats', 'nats/jwt', 'agent'];
+
+/** @returns paths below the state directory, and what stands there */
+export function readSecretFiles(stateDir: string): Record<string, string> {
+  const paths = folders.flatMap((folder) => {
+    const directory = join(stateDir, folder);
+    if (!existsSync(directory)) return [];
+    return readdirSync(directory).map((name) => (folder === '' ? name : `${folder}/${name}`));
+  });
+  const ours = paths.filter((path) => patterns.some((pattern) => pattern.test(path)));
+  return Object.fromEntries(ours.map((path) => [path, readFileSync(join(stateDir, path), 'utf8')]));
+}
+
+/** @throws RollcallError BACKUP_INVALID for a file that is none of these: it would be written where it says */
+export function checkSecretFiles(files: Readonly<Record<string, string>>): void {
+  for (const path of Object.keys(files)) {
+    if (!patterns.some((pattern) => pattern.test(path))) throw damaged(`a file "${path}" belongs to no hub`);
+  }
+  for (const needed of ['hub.json', 'identities/registrar.json', 'identities/trust-keeper.json']) {
+    if (files[needed] === undefined) throw damaged(`the file "${needed}" of the hub is not in it`);
+  }
+}

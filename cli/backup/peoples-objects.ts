@@ -1,0 +1,48 @@
+import { type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import { apiGroup, labels } from '@rollcall/shared/resources';
+
+const kinds = [
+  resources.managedClusterSets,
+  resources.approvalPolicies,
+  resources.clusterRegistrationTokens,
+  resources.managedClusters,
+] as const;
+
+/** Marks of ours are set by us alone, and made again; the set of a cluster is a person's. */
+const isOurMark = (key: string) => key.startsWith(`${apiGroup}/`) && key !== labels.clusterSet;
+const isForeign = ([key]: [string, string]) => !isOurMark(key) && !key.startsWith('kubectl.kubernetes.io/');
+
+function withoutMarks(entries: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(entries).filter(isForeign));
+}
+
+/** What of an object a person wrote; the rest is the API server's or ours. A wish is none for a later life. */
+function asWritten({ apiVersion, kind, metadata, ...rest }: StoredObject<KubeObject>): KubeObject {
+  const { name, namespace } = metadata;
+  const { wish: _spoken, ...spec } = (rest as { spec?: Record<string, unknown> }).spec ?? {};
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: withoutMarks(metadata.labels ?? {}),
+      annotations: withoutMarks(metadata.annotations ?? {}),
+    },
+    spec,
+  };
+}
+
+/** Made by us from events, so it is made by us again. */
+function isProjected({ metadata }: StoredObject<KubeObject>): boolean {
+  return metadata.labels?.[labels.createdBy] === 'projector';
+}
+
+/** What people keep in the hub's API server: sets, policies, tokens (their public halves), clusters laid down beforehand. */
+export async function readPeoplesObjects(client: KubeClient): Promise<KubeObject[]> {
+  const lists = await Promise.all(kinds.map((kind) => client.list<KubeObject>(kind)));
+  return lists
+    .flat()
+    .filter((object) => !isProjected(object) && object.metadata.deletionTimestamp === undefined)
+    .map(asWritten);
+}

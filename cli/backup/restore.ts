@@ -1,0 +1,279 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import {
+  type BusAddress,
+  connectBus,
+  forgetConsumers,
+  openEventLog,
+  refillStream,
+  setUpStreams,
+} from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { draft, epochAggregate, restored } from '@rollcall/shared/events';
+import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
+import { stateDirectory } from '../state-directory.ts';
+import { loopbackPorts } from '../up/control-plane-ports.ts';
+import { type HubState, openHubState } from '../up/hub-state.ts';
+import { startNatsServer } from '../up/nats-server.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
+import { renewHubState } from '../up/renew-hub-state.ts';
+import { keepRestoredObjects } from '../up/restored-objects.ts';
+import { lockState } from '../up/state-lock.ts';
+import { askPassphrase } from './ask-passphrase.ts';
+import { type BackupHeader, bodyOf, type StreamLine } from './backup-format.ts';
+import { type CheckedBackup, checkBackup } from './read-backup.ts';
+import type { Opener } from './sealed-keys.ts';
+import { temporaryUser } from './temporary-user.ts';
+
+export interface RestoreFlags {
+  readonly passphraseFile?: string;
+  /** Seed of the X25519 key that the backup was sealed to. */
+  readonly keyFile?: string;
+  readonly stateDir?: string;
+  readonly keepKubernetes?: boolean;
+  readonly epoch?: string;
+}
+
+export interface RestoreReport {
+  readonly epoch: number;
+  readonly events: number;
+  readonly throughSequence: number;
+  readonly takenAtMs: number;
+  /** Where the hub that was there before is now. */
+  readonly movedTo: string | undefined;
+}
+
+/** What stays where it is while a hub is put in the place of another. */
+const staying = new Set(['kubernetes', 'up.lock', 'restoring']);
+const isMovedAside = (name: string) => name.startsWith('before-restore-');
+
+async function openerOf({ sealing }: BackupHeader, flags: RestoreFlags): Promise<Opener> {
+  if (sealing.kind === 'passphrase')
+    return {
+      kind: 'passphrase',
+      passphrase: await askPassphrase({ file: flags.passphraseFile, isNew: false }),
+    };
+  if (flags.keyFile === undefined)
+    throw new RollcallError(
+      'BACKUP_LOCKED',
+      `the backup is sealed to the key ${sealing.recipient}; give --key-file`,
+    );
+  return { kind: 'key', seed: readFileSync(flags.keyFile, 'utf8').trim() };
+}
+
+/** @throws RollcallError STATE_NOT_EMPTY */
+function checkRoom(stateDir: string, keepKubernetes: boolean): void {
+  const found = existsSync(stateDir) ? readdirSync(stateDir) : [];
+  const inTheWay = found.filter((name) => name !== 'up.lock' && name !== 'restoring' && !isMovedAside(name));
+  if (keepKubernetes || inTheWay.length === 0) return;
+  throw new RollcallError(
+    'STATE_NOT_EMPTY',
+    `"${stateDir}" has a hub already (${inTheWay.slice(0, 3).join(', ')} …)`,
+  );
+}
+
+/**
+ * One more than any life that is known of: two lives of the same number could not be told apart.
+ * @param asked - by a person who knows of a later one
+ */
+export function nextEpoch(known: readonly number[], asked: number | undefined): number {
+  const least = Math.max(...known) + 1;
+  if (asked === undefined) return least;
+  if (Number.isInteger(asked) && asked >= least) return asked;
+  throw new RollcallError('USAGE', `--epoch must be a whole number of at least ${least}`);
+}
+
+/** The same keys and rights; only the number of the life is another. */
+function inEpoch(path: string, text: string, epoch: number): string {
+  if (path !== 'hub.json' && !path.startsWith('identities/')) return text;
+  return JSON.stringify({ ...(JSON.parse(text) as object), epoch }, undefined, 2);
+}
+
+function writeFiles(directory: string, files: Readonly<Record<string, string>>, epoch: number): HubState {
+  for (const [path, text] of Object.entries(files))
+    writePrivate(join(directory, path), inEpoch(path, text, epoch));
+  renewHubState(openHubState(directory, Date.now()), directory, Date.now());
+  return openHubState(directory, Date.now());
+}
+
+async function* asMessages(lines: AsyncIterable<StreamLine>, meta: Readonly<Record<string, string>> = {}) {
+  for await (const line of lines) {
+    const { sequence, subject, headers } = line;
+    yield { sequence, subject, headers: { ...headers, ...meta }, data: bodyOf(line) };
+  }
+}
+
+/**
+ * The history with its sequences. Where one was missing already, garbage takes its place: what comes after is named by
+ * sequence, and nobody reads such a subject.
+ */
+async function* withoutGaps(lines: AsyncIterable<StreamLine>) {
+  let next = 1;
+  for await (const message of asMessages(lines)) {
+    for (; next < message.sequence; next++)
+      yield {
+        sequence: next,
+        subject: 'rollcall.events.hub.restore.gap',
+        headers: {},
+        data: new Uint8Array(),
+      };
+    next++;
+    yield message;
+  }
+}
+
+async function fillStreams(
+  backup: CheckedBackup,
+  to: { address: BusAddress; directory: string; hub: HubState },
+): Promise<void> {
+  const { address, directory, hub } = to;
+  const { header } = backup;
+  const nc = await connectBus(address, temporaryUser(directory, hub, 'restore'), 'restore');
+  try {
+    await refillStream(nc, withoutGaps(backup.messages('EVENTS')), { sameSequences: true });
+    // State, and told anew: what is shown of an earlier life is older.
+    const anew = { 'rollcall-epoch': String(hub.epoch) };
+    await refillStream(nc, asMessages(backup.messages('FACTS'), anew), { sameSequences: false });
+    await refillStream(nc, asMessages(backup.messages('DEAD')), { sameSequences: false });
+    const log = await openEventLog(nc, { epoch: hub.epoch, source: '/rollcall/restore' });
+    const takenAt = new Date(header.takenAtMs).toISOString();
+    await log.append(
+      [
+        draft(restored, await log.read(epochAggregate), {
+          reason: 'Restored',
+          message: `epoch ${hub.epoch} begins, from a backup of ${takenAt} with ${header.throughSequence} events of epoch ${header.epoch}`,
+          section: {
+            epoch: hub.epoch,
+            throughSequence: header.throughSequence,
+            backupTakenAtMs: header.takenAtMs,
+          },
+        }),
+      ],
+      { correlation: 'restore' },
+    );
+    // Made anew where they were; set-up itself may delete none.
+    await forgetConsumers(nc);
+  } finally {
+    await nc.close();
+  }
+}
+
+/** Services go on where they were, and not from the first event of all. */
+async function placeConsumers(
+  address: BusAddress,
+  directory: string,
+  handled: Readonly<Record<string, number>>,
+): Promise<void> {
+  const setup = readState<{ bus: { jwt: string; seed: string } }>(
+    join(directory, 'identities', 'setup.json'),
+  );
+  if (!setup) throw new RollcallError('BACKUP_INVALID', 'the identity that makes the streams is not in it');
+  const nc = await connectBus(address, setup.bus, 'setup');
+  try {
+    await setUpStreams(nc, { replicas: 1, handled });
+  } finally {
+    await nc.close();
+  }
+}
+
+/** Kept means on disk: file by file once, and not at each of ten thousands of appends. */
+function syncFiles(directory: string): void {
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() && !entry.isDirectory()) continue;
+    const fd = openSync(join(entry.parentPath, entry.name), 'r');
+    fsyncSync(fd);
+    closeSync(fd);
+  }
+}
+
+/** @returns where the hub that was there is now */
+function putInPlace(directory: string, stateDir: string): string | undefined {
+  const before = readdirSync(stateDir).filter((name) => !staying.has(name) && !isMovedAside(name));
+  const movedTo = join(stateDir, `before-restore-${new Date().toISOString().replaceAll(':', '')}`);
+  if (before.length > 0) mkdirSync(movedTo, { mode: 0o700 });
+  for (const name of before) renameSync(join(stateDir, name), join(movedTo, name));
+  // The file that says that there is a hub comes last.
+  const notOfTheHub = new Set(['logs', 'run', 'restore-ports.json', 'hub.json']);
+  const names = readdirSync(directory).filter((name) => !notOfTheHub.has(name));
+  for (const name of [...names, 'hub.json']) renameSync(join(directory, name), join(stateDir, name));
+  rmSync(directory, { recursive: true, force: true });
+  return before.length > 0 ? movedTo : undefined;
+}
+
+/**
+ * Makes a hub from a backup that was checked and opened. It is put together beside what is there and moved into its place at the
+ * end, so that a restore which fails, or is killed, leaves what was there before.
+ * @throws RollcallError STATE_NOT_EMPTY, STATE_IN_USE, BACKUP_LOCKED, BACKUP_INVALID, DISK_FULL
+ */
+export async function restoreHub(
+  backup: CheckedBackup,
+  options: { stateDir: string; opener: Opener; keepKubernetes?: boolean; epoch?: number | undefined },
+): Promise<RestoreReport> {
+  const { stateDir, keepKubernetes = false } = options;
+  const { header } = backup;
+  const { files } = backup.open(options.opener);
+  checkRoom(stateDir, keepKubernetes);
+  const unlock = lockState(stateDir);
+  const directory = join(stateDir, 'restoring');
+  try {
+    rmSync(directory, { recursive: true, force: true });
+    const former = readState<HubState>(join(stateDir, 'hub.json'))?.epoch ?? 0;
+    const epoch = nextEpoch([header.epoch, former], options.epoch);
+    const hub = writeFiles(directory, files, epoch);
+    // Not where agents look for the hub: nobody may be let in before all is there.
+    const { nats: port } = await loopbackPorts(join(directory, 'restore-ports.json'), ['nats']);
+    const nats = await startNatsServer(hub, {
+      stateDir: directory,
+      port,
+      advertised: [],
+      nowMs: Date.now(),
+      syncsAtEnd: true,
+    });
+    try {
+      await fillStreams(backup, { address: nats.address, directory, hub });
+      await placeConsumers(nats.address, directory, header.handled);
+    } finally {
+      await nats.server.stop();
+    }
+    syncFiles(join(directory, 'nats', 'jetstream'));
+    if (!keepKubernetes) keepRestoredObjects(directory, backup.objects, header.epoch);
+    const movedTo = putInPlace(directory, stateDir);
+    const { throughSequence, takenAtMs } = header;
+    return { epoch, events: backup.events, throughSequence, takenAtMs, movedTo };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+    unlock();
+  }
+}
+
+export async function restore(path: string, flags: RestoreFlags): Promise<void> {
+  const stateDir = flags.stateDir ?? stateDirectory();
+  const keepKubernetes = flags.keepKubernetes ?? false;
+  checkRoom(stateDir, keepKubernetes);
+  const checked = await withProgress(`reading "${path}"`, checkBackup(path));
+  const { header } = checked;
+  say(
+    `hub ${header.hubId}, epoch ${header.epoch}, taken at ${new Date(header.takenAtMs).toISOString()} by Rollcall ${header.rollcallVersion}`,
+  );
+  const opener = await openerOf(header, flags);
+  const epoch = flags.epoch === undefined ? undefined : Number(flags.epoch);
+  const report = await withProgress(
+    'restoring',
+    restoreHub(checked, { stateDir, opener, keepKubernetes, epoch }),
+  );
+  if (report.movedTo !== undefined) say(`the hub that was there is in "${report.movedTo}"`);
+  printResult(
+    `"${stateDir}": ${report.events} events; epoch ${report.epoch} begins. Start it with \`rollcall up\`; agents come back by themselves, and tokens wait for \`rollcall token renew\`.`,
+  );
+}

@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pictureDifferences } from '@rollcall/projector/picture';
+import type { EventLog, FactStore } from '@rollcall/shared/bus';
+import { clusterRecord, foldRecord } from '@rollcall/shared/events';
+import { type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import {
+  type ApprovalPolicy,
+  type ClusterRegistrationRequest,
+  type ClusterRegistrationToken,
+  labels,
+  type ManagedCluster,
+} from '@rollcall/shared/resources';
+import type { Witness } from './check-history.ts';
+import { type Finding, finding } from './finding.ts';
+
+/** Everything that the projector writes. */
+export interface Pictures {
+  readonly clusters: readonly StoredObject<ManagedCluster>[];
+  readonly requests: readonly StoredObject<ClusterRegistrationRequest>[];
+  readonly witnesses: readonly Witness[];
+}
+
+export async function readPictures(client: KubeClient): Promise<Pictures> {
+  const [clusters, requests, tokens, policies] = await Promise.all([
+    client.list<ManagedCluster>(resources.managedClusters),
+    client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
+    client.list<ClusterRegistrationToken>(resources.clusterRegistrationTokens),
+    client.list<ApprovalPolicy>(resources.approvalPolicies),
+  ]);
+  type Shown = StoredObject<
+    KubeObject<unknown, { observed?: { epoch: number; sequence: number; digest?: string } }>
+  >;
+  const witnessesOf = (kind: string, objects: readonly unknown[]): Witness[] =>
+    (objects as readonly Shown[]).flatMap(({ metadata, status }) => {
+      const observed = status?.observed;
+      if (!observed) return [];
+      const { epoch, sequence, digest } = observed;
+      return [{ object: `${kind}/${metadata.name}`, epoch, sequence, digest }];
+    });
+  const witnesses = [
+    ...witnessesOf('ManagedCluster', clusters),
+    ...witnessesOf('ClusterRegistrationRequest', requests),
+    ...witnessesOf('ClusterRegistrationToken', tokens),
+    ...witnessesOf('ApprovalPolicy', policies),
+  ];
+  return { clusters, requests, witnesses };
+}
+
+async function differences(
+  { clusters, requests }: Pictures,
+  bus: { log: EventLog; facts: FactStore },
+): Promise<Finding[]> {
+  const byName = new Map(clusters.map((object) => [object.metadata.name, object]));
+  const byId = new Map(requests.map((object) => [object.metadata.name, object]));
+  const events = Map.groupBy(await bus.log.readAll('cluster.*.*'), ({ id }) => id);
+  const findings: Finding[] = [];
+  for (const [id, ofCluster] of events) {
+    const record = clusterRecord(foldRecord({ kind: 'cluster', id }, ofCluster));
+    const shown = { clusterNamed: (name: string) => byName.get(name), request: byId.get(id) };
+    for (const { object, what, fields } of pictureDifferences(record, await bus.facts.get(id), shown)) {
+      if (what === 'missing') findings.push(finding('PictureMissing', object, 'it is not there'));
+      else if (what === 'status')
+        findings.push(finding('PictureDiffers', object, `its status differs in: ${fields.join(', ')}`));
+      else findings.push(finding('PictureDiffers', object, 'it should be gone'));
+    }
+  }
+  const ofNobody = [
+    ...clusters
+      .filter(
+        ({ metadata, spec }) =>
+          metadata.labels?.[labels.createdBy] === 'projector' && !events.has(spec.clusterId ?? ''),
+      )
+      .map(({ metadata }) => `ManagedCluster/${metadata.name}`),
+    ...requests
+      .filter(({ metadata }) => !events.has(metadata.name))
+      .map(({ metadata }) => `ClusterRegistrationRequest/${metadata.name}`),
+  ];
+  for (const object of ofNobody)
+    findings.push(finding('PictureUnknown', object, 'the history knows nothing of this cluster'));
+  return findings;
+}
+
+const looks = 4;
+const lookAgainMs = 1500;
+
+/**
+ * Compares what Kubernetes shows with the fold of the events. A hub that works is never quite still, so only what differs in
+ * each of some looks counts.
+ */
+export async function checkPictures(
+  client: KubeClient,
+  bus: { log: EventLog; facts: FactStore },
+): Promise<Finding[]> {
+  let lasting: Finding[] | undefined;
+  for (let look = 1; look <= looks; look++) {
+    const now = await differences(await readPictures(client), bus);
+    lasting = (lasting ?? now).filter((before) =>
+      now.some(
+        ({ code, about, message }) =>
+          code === before.code && about === before.about && message === before.message,
+      ),
+    );
+    if (lasting.length === 0) break;
+    if (look < looks) await delay(lookAgainMs);
+  }
+  return lasting ?? [];
+}

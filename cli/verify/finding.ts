@@ -1,0 +1,36 @@
+/** Something that is not as it should be, in words, and what to do about it. */
+export interface Finding {
+  /** Stable, for programs. */
+  readonly code:
+    | 'EventsMissing'
+    | 'ChainBroken'
+    | 'TailLost'
+    | 'EventDiffers'
+    | 'PictureDiffers'
+    | 'PictureMissing'
+    | 'PictureUnknown';
+  /** What it is about: an event, or an object. */
+  readonly about: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+const hints: Readonly<Record<Finding['code'], string>> = {
+  EventsMissing:
+    'Events that were acknowledged are gone from the stream: the store of NATS was damaged or replaced. Restore the newest backup.',
+  ChainBroken:
+    'The history was changed, or written past the services. Find out by whom before you go on; restore the newest backup that `rollcall verify` found good.',
+  TailLost:
+    'The stream was rolled back: Kubernetes shows a later event than it has. Stop the hub, and restore a newer backup with --keep-kubernetes.',
+  EventDiffers:
+    'The stream is not the one that Kubernetes was shown: it was rolled back and went on from there, or is that of another hub. Stop the hub, and restore a newer backup with --keep-kubernetes.',
+  PictureDiffers:
+    'See that the projector runs (`rollcall status`); it writes what is missing. Where somebody else writes our status, the fence is missing.',
+  PictureMissing: 'See that the projector runs (`rollcall status`); it makes the object again.',
+  PictureUnknown:
+    'Nothing in the history is about this object: it is of events that were lost. Its agent asks again; if there is none, delete it.',
+};
+
+export function finding(code: Finding['code'], about: string, message: string): Finding {
+  return { code, about, message, hint: hints[code] };
+}

@@ -1,7 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
-
-const keyShape = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
-const valueShape = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/;
+import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
 
 /**
  * Reads labels as people write them: `region=eu,env=prod`. The syntax is that of Kubernetes labels.
@@ -14,10 +12,10 @@ export function parseLabels(text: string): Record<string, string> {
 
 function parsePair(pair: string): [string, string] {
   const [key = '', value, ...rest] = pair.split('=');
-  if (value === undefined || rest.length > 0 || !keyShape.test(key)) {
+  if (value === undefined || rest.length > 0 || !isLabelKey(key)) {
     throw new RollcallError('USAGE', `label "${pair}" is not of the form key=value`);
   }
-  if (!valueShape.test(value)) {
+  if (!isLabelValue(value)) {
     throw new RollcallError('USAGE', `label "${pair}": "${value}" is no value that Kubernetes takes`);
   }
   return [key, value];

@@ -1,3 +1,5 @@
+import { printableLines } from './printable.ts';
+
 /**
  * Where commands write: results to stdout, everything said about the way there to stderr.
  */
@@ -5,8 +7,9 @@ export function printResult(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Much of what is said quotes others: API servers, hubs, files, names. None of it moves the cursor. */
 export function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${printableLines(text)}\n`);
 }
 
 /** Whoever reads us may stop reading (`| head`): that ends us, and is no failure. */

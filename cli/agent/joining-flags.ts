@@ -9,6 +9,12 @@ export interface TrustFlags {
   readonly caFile?: string;
 }
 
+/** Of `register` alone: an agent that runs for good never decides that by itself. */
+export interface FirstContactFlags extends TrustFlags {
+  /** Trust the CA that whoever answers first shows. */
+  readonly insecureTrustFirstCa?: boolean;
+}
+
 function readText(flag: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -33,9 +39,8 @@ export function tokenOf(flag: string | undefined): string | undefined {
  * @throws RollcallError USAGE
  */
 export function trustOf(flags: TrustFlags): HubTrust | undefined {
-  const pins = [...(flags.caCertHash ?? []), ...(flags.discoveryTokenCaCertHash ?? [])].map((pin) =>
-    pin.trim(),
-  );
+  const given = [...(flags.caCertHash ?? []), ...(flags.discoveryTokenCaCertHash ?? [])];
+  const pins = given.flatMap((hashes) => hashes.split(',')).map((pin) => pin.trim());
   const wrong = pins.find((pin) => !/^sha256:[0-9a-f]{64}$/i.test(pin));
   if (wrong !== undefined) {
     throw new RollcallError('USAGE', `--ca-cert-hash "${wrong}" is not of the form sha256:<64 hex digits>`);

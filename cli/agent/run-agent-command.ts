@@ -1,12 +1,21 @@
 import {
   createLogLines,
+  directoryHubAccess,
   directoryKeyStore,
+  directoryRotationWish,
+  forgetDirectory,
   formatHubAddress,
+  type HubAccessStore,
   type HubTrust,
   type KeyStore,
   type OnPhase,
+  type RotationWish,
   runAgent,
+  secretHubAccess,
   secretKeyStore,
+  secretRotationWish,
+  type Uninstall,
+  uninstallFromMember,
 } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
@@ -68,11 +77,14 @@ function createOnPhase(): OnPhase {
   };
 }
 
-/** The Secret rollcall-bootstrap of the pod's namespace; elsewhere there is none, and flags say everything. */
-async function readBootstrap(client: KubeClient, isPod: boolean): Promise<ReturnType<typeof bootstrapFrom>> {
-  const { namespace } = client.access;
+/** @param namespace - of the Secret rollcall-bootstrap; undefined where there is none, and flags say everything */
+export async function readBootstrap(
+  client: KubeClient,
+  namespace: string | undefined,
+): Promise<ReturnType<typeof bootstrapFrom>> {
+  if (namespace === undefined) return bootstrapFrom(undefined);
   const where = { name: 'rollcall-bootstrap', namespace };
-  return bootstrapFrom(isPod ? (await client.get<Secret>(resources.secrets, where))?.data : undefined);
+  return bootstrapFrom((await client.get<Secret>(resources.secrets, where))?.data);
 }
 
 /** @throws RollcallError USAGE outside of a pod without `--state-dir`: the keys must be somewhere */
@@ -85,8 +97,26 @@ function openStore(client: KubeClient, options: { isPod: boolean; stateDir: stri
   );
 }
 
+/** Where its keys are is how it was installed: a Secret came with the manifests, a directory with nothing else. */
+function uninstallOf(client: KubeClient, stateDir: string | undefined): Uninstall {
+  return stateDir === undefined ? uninstallFromMember(client) : forgetDirectory(stateDir);
+}
+
+/** Beside its keys: a Secret of its own in a pod, a file in the state directory elsewhere. */
+function hubAccessOf(client: KubeClient, stateDir: string | undefined): HubAccessStore {
+  return stateDir === undefined
+    ? secretHubAccess(client, { namespace: client.access.namespace })
+    : directoryHubAccess(stateDir);
+}
+
+function rotationWishOf(client: KubeClient, stateDir: string | undefined): RotationWish {
+  return stateDir === undefined
+    ? secretRotationWish(client, { namespace: client.access.namespace })
+    : directoryRotationWish(stateDir);
+}
+
 /**
- * Runs the agent until a signal: in a pod from its Secrets, elsewhere from flags and a state directory.
+ * Runs the agent until a signal, or until its cluster has left: in a pod from its Secrets, elsewhere from flags and a state directory.
  * @throws RollcallError USAGE, CONFIG_INVALID; what `runAgent` throws
  */
 export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
@@ -99,7 +129,7 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
   });
   try {
     const store = openStore(client, { isPod, stateDir: flags.stateDir });
-    const bootstrap = await readBootstrap(client, isPod);
+    const bootstrap = await readBootstrap(client, isPod ? client.access.namespace : undefined);
     const hub = flags.hub ?? (bootstrap.hub === undefined ? undefined : [bootstrap.hub]);
     const trust = trustOf(flags) ?? bootstrap.trust;
     if (hub === undefined || trust === undefined) {
@@ -121,9 +151,12 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
       labels: parseLabels(given(flags.labels, 'ROLLCALL_LABELS') ?? ''),
       ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),
       version: rollcallVersion,
+      uninstall: uninstallOf(client, flags.stateDir),
+      hubAccess: hubAccessOf(client, flags.stateDir),
+      rotationWish: rotationWishOf(client, flags.stateDir),
       onPhase: createOnPhase(),
     });
-    await stop;
+    await Promise.race([stop, agent.left()]);
     await agent.stop();
   } finally {
     client.close();

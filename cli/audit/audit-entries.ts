@@ -1,7 +1,8 @@
 import type { Cause, StoredEvent } from '@rollcall/shared/events';
+import { keysInEvent } from './keys-in-event.ts';
 
 /** Types of events by which trust is given, taken or refused. */
-const trustEvents = new Set([
+export const trustEvents: ReadonlySet<string> = new Set([
   'cluster.refused',
   'cluster.approved',
   'cluster.held',
@@ -13,11 +14,16 @@ const trustEvents = new Set([
   'cluster.changed',
   'cluster.cordoned',
   'cluster.uncordoned',
+  'cluster.leave-asked',
   'cluster.leaving',
+  'cluster.cleaned',
   'cluster.left',
   'cluster.admitted',
+  'cluster.pinned',
+  'cluster.rotated',
   'cluster.cut',
   'cluster.provisioned',
+  'cluster.access-given',
   'cluster.deprovisioned',
   'token.declared',
   'token.published',
@@ -31,6 +37,8 @@ const trustEvents = new Set([
   'hub.wishes-confirmed',
   'hub.trust-announced',
   'hub.trust-changed',
+  'hub.restored',
+  'hub.restore-reviewed',
 ]);
 
 export interface AuditEntry {
@@ -39,11 +47,16 @@ export interface AuditEntry {
   /** Name of the cluster, token, policy or set. */
   readonly about: string;
   readonly id: string;
-  readonly by: Cause | undefined;
+  readonly by: Cause;
   /** The token by which the cluster came, as namespace/name. */
   readonly token: string | undefined;
+  /** Fingerprints of the keys that it lets in, puts out, or that asked. */
+  readonly keys: readonly string[];
   readonly reason: string;
   readonly message: string;
+  /** Which service wrote it, and the request that it goes back to. */
+  readonly source: string;
+  readonly correlation: string;
   readonly sequence: number;
 }
 
@@ -51,7 +64,10 @@ export interface AuditFilter {
   readonly clusterId?: string | undefined;
   /** Name, or namespace/name. */
   readonly token?: string | undefined;
+  /** Who decided, or whose wish waits in a mass. */
   readonly person?: string | undefined;
+  /** Fingerprint. */
+  readonly key?: string | undefined;
   readonly fromMs?: number | undefined;
 }
 
@@ -60,6 +76,13 @@ interface Named {
   readonly namespace?: unknown;
   readonly name?: unknown;
   readonly request?: { readonly tokenName?: unknown; readonly tokenId?: unknown };
+  readonly held?: MassOfWishes;
+  readonly confirmed?: MassOfWishes;
+}
+
+/** A mass of wishes names the clusters and people in it. */
+interface MassOfWishes {
+  readonly wishes?: readonly { readonly clusterId?: unknown; readonly person?: unknown }[];
 }
 
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
@@ -68,13 +91,16 @@ const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
 export interface Remembered {
   readonly names: Map<string, string>;
   readonly tokens: Map<string, string>;
+  /** Keys that were taken back so far. */
+  readonly takenKeys: Map<string, Set<string>>;
 }
 
 export function newMemory(): Remembered {
-  return { names: new Map(), tokens: new Map() };
+  return { names: new Map(), tokens: new Map(), takenKeys: new Map() };
 }
 
-function remember(event: StoredEvent, { names, tokens }: Remembered): void {
+/** @returns the keys that the event is about */
+function remember(event: StoredEvent, { names, tokens, takenKeys }: Remembered): string[] {
   const section = (event.section ?? {}) as Named;
   const key = `${event.kind}.${event.id}`;
   const own = text(section.name);
@@ -84,6 +110,26 @@ function remember(event: StoredEvent, { names, tokens }: Remembered): void {
   if (name !== undefined) names.set(key, name);
   const token = text(section.request?.tokenName);
   if (token !== undefined) tokens.set(key, token);
+  const taken = takenKeys.get(key) ?? new Set();
+  takenKeys.set(key, taken);
+  return keysInEvent(event, taken);
+}
+
+/** Of a cluster or of a mass of wishes that has it in it. */
+function isAbout(event: StoredEvent, clusterId: string): boolean {
+  return (
+    (event.kind === 'cluster' && event.id === clusterId) ||
+    wishesIn(event).some((wish) => wish.clusterId === clusterId)
+  );
+}
+
+function wishesIn({ kind, section }: StoredEvent) {
+  const { held, confirmed } = kind === 'hub' ? ((section ?? {}) as Named) : {};
+  return [...(held?.wishes ?? []), ...(confirmed?.wishes ?? [])];
+}
+
+function isOfPerson(event: StoredEvent, person: string): boolean {
+  return event.by?.person === person || wishesIn(event).some((wish) => wish.person === person);
 }
 
 function isOfToken(token: string, wanted: string): boolean {
@@ -99,7 +145,7 @@ export function auditEntry(
   memory: Remembered,
   filter: AuditFilter,
 ): AuditEntry | undefined {
-  remember(event, memory);
+  const keys = remember(event, memory);
   const what = `${event.kind}.${event.type}`;
   if (!trustEvents.has(what)) return undefined;
   const key = `${event.kind}.${event.id}`;
@@ -107,19 +153,24 @@ export function auditEntry(
   const token = event.kind === 'token' ? about : memory.tokens.get(key);
   const isWanted =
     (filter.fromMs === undefined || event.timeMs >= filter.fromMs) &&
-    (filter.clusterId === undefined || (event.kind === 'cluster' && event.id === filter.clusterId)) &&
+    (filter.clusterId === undefined || isAbout(event, filter.clusterId)) &&
     (filter.token === undefined || (token !== undefined && isOfToken(token, filter.token))) &&
-    (filter.person === undefined || event.by?.person === filter.person);
+    (filter.person === undefined || isOfPerson(event, filter.person)) &&
+    (filter.key === undefined || keys.includes(filter.key));
   if (!isWanted) return undefined;
   return {
     at: new Date(event.timeMs).toISOString(),
     what,
     about,
     id: event.id,
-    by: event.by,
+    // Without a cause, it is a service that acts by its own rules.
+    by: event.by ?? { service: event.definition.writer },
     token,
+    keys,
     reason: event.reason,
     message: event.message,
+    source: event.source,
+    correlation: event.correlation,
     sequence: event.sequence,
   };
 }

@@ -3,18 +3,19 @@ import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { sinceMs } from '../events/event-filter.ts';
 import { causeText } from '../events/event-line.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
-import { renderTable } from '../get/table.ts';
-import { printResult, say } from '../output.ts';
-import { printableJson } from '../printable.ts';
+import { type EntryFormat, type EntryView, printEntries } from '../get/print-entries.ts';
+import { say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { type AuditEntry, auditEntry, type AuditFilter, newMemory } from './audit-entries.ts';
+import { fingerprintOf } from './keys-in-event.ts';
 
 export interface AuditFlags extends BusFlags {
   readonly cluster?: string;
   readonly token?: string;
   readonly person?: string;
+  readonly key?: string;
   readonly since?: string;
-  readonly output: 'table' | 'wide' | 'json';
+  readonly output: EntryFormat;
 }
 
 async function read({ log }: OpenBus, filter: AuditFilter): Promise<AuditEntry[]> {
@@ -29,26 +30,34 @@ async function read({ log }: OpenBus, filter: AuditFilter): Promise<AuditEntry[]
 }
 
 function byWhom({ by }: AuditEntry): string {
-  return causeText(by).replace(/^by /, '') || by?.service || '';
+  return causeText(by).replace(/^by /, '') || by.service || '';
 }
 
-const columns = [
-  { name: 'Time' },
-  { name: 'What' },
-  { name: 'About' },
-  { name: 'By' },
-  { name: 'Token', priority: 1 },
-  { name: 'Reason' },
-  { name: 'Message', priority: 1 },
-];
-
-function table(entries: readonly AuditEntry[], isWide: boolean): string {
-  const rows = entries.map((entry) => ({
-    cells: [entry.at, entry.what, entry.about, byWhom(entry), entry.token, entry.reason, entry.message],
-    object: { metadata: { name: entry.about } },
-  }));
-  return renderTable({ columnDefinitions: columns, rows }, { wide: isWide, withNamespace: false });
-}
+const view: EntryView<AuditEntry> = {
+  columns: [
+    { name: 'Time' },
+    { name: 'What' },
+    { name: 'About' },
+    { name: 'By' },
+    { name: 'Token', priority: 1 },
+    { name: 'Keys', priority: 1 },
+    { name: 'From', priority: 1 },
+    { name: 'Reason' },
+    { name: 'Message', priority: 1 },
+  ],
+  cells: (entry) => [
+    entry.at,
+    entry.what,
+    entry.about,
+    byWhom(entry),
+    entry.token,
+    entry.keys.join(' '),
+    entry.source,
+    entry.reason,
+    entry.message,
+  ],
+  nameOf: ({ what, about }) => `${what.slice(0, what.indexOf('.'))}/${about}`,
+};
 
 /**
  * `rollcall audit`: who was trusted or put out, by whom, and why; oldest first.
@@ -56,14 +65,14 @@ function table(entries: readonly AuditEntry[], isWide: boolean): string {
  */
 export async function audit(flags: AuditFlags): Promise<void> {
   const fromMs = flags.since === undefined ? undefined : sinceMs(flags.since, Date.now());
+  const key = flags.key === undefined ? undefined : fingerprintOf(flags.key);
   const bus = await withProgress('connecting', openBus(flags));
   try {
     const clusterId =
       flags.cluster === undefined ? undefined : await clusterIdOfTarget(bus.log, flags.cluster);
-    const filter = { clusterId, token: flags.token, person: flags.person, fromMs };
+    const filter = { clusterId, token: flags.token, person: flags.person, key, fromMs };
     const entries = await withProgress('reading the history', read(bus, filter));
-    if (flags.output === 'json') for (const entry of entries) printResult(printableJson(entry));
-    else if (entries.length > 0) printResult(table(entries, flags.output === 'wide'));
+    printEntries(entries, flags.output, view);
     if (entries.length === 0) say('No decisions found.');
   } finally {
     await bus.nc.close();

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
+import { addBackupCommands } from './backup-commands.ts';
 import { addCompletionCommands } from './completion-commands.ts';
 import { addHubCommands } from './hub-commands.ts';
 import { addMemberCommands } from './member-commands.ts';
@@ -7,6 +8,7 @@ import { addOperationsCommands } from './operations-commands.ts';
 import { addPeopleCommands } from './people-commands.ts';
 import { addPolicyCommands } from './policy-commands.ts';
 import { addTokenCommands } from './token-commands.ts';
+import { addTrustCommands } from './trust-commands.ts';
 
 const examples = `
 Start here:
@@ -34,6 +36,8 @@ export function commandTree(): Command {
   addPeopleCommands(program);
   addOperationsCommands(program);
   addPolicyCommands(program);
+  addTrustCommands(program);
+  addBackupCommands(program);
   addCompletionCommands(program);
   return program;
 }

@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander';
+import type { AgentLeaveFlags } from '../agent/leave-command.ts';
+import type { AgentRotateFlags } from '../agent/rotate-command.ts';
 import type { AgentRunFlags } from '../agent/run-agent-command.ts';
 import type { RegisterFlags } from '../register/register.ts';
-import { collect, withMember } from './common-flags.ts';
+import type { UnregisterFlags } from '../unregister/unregister.ts';
+import { collect, withHub, withMember } from './common-flags.ts';
 
 const registerExamples = `
 Examples:
@@ -13,6 +16,15 @@ Examples:
 \`rollcall token create --print-register-command\` on the hub prints the whole command. ROLLCALL_TOKEN and
 \`--token file:PATH\` keep the token out of process lists.`;
 
+const unregisterExamples = `
+Examples:
+  rollcall unregister edge-1                             its agent is told, and removes itself
+  rollcall unregister edge-1 --member-kubeconfig edge-1.kubeconfig
+      the member is cleaned from here, whether its agent runs or not
+  rollcall unregister edge-1 --force                     do not wait for its agent
+
+A member that is away hears of it when it comes back. Its old keys stay out; \`rollcall register\` makes new ones.`;
+
 export function addMemberCommands(program: Command): void {
   withMember(program.command('register'))
     .description('register a cluster with a hub')
@@ -21,6 +33,10 @@ export function addMemberCommands(program: Command): void {
     .option('--ca-cert-hash <sha256:hex>', "hash of the public key of the hub's CA; repeatable", collect)
     .addOption(new Option('--discovery-token-ca-cert-hash <sha256:hex>').argParser(collect).hideHelp())
     .option('--ca-file <file>', "the hub's CA certificate (PEM)")
+    .option(
+      '--insecure-trust-first-ca',
+      'trust whatever CA answers first, once, without verifying it; it is shown and kept',
+    )
     .option('--cluster-name <name>', "name on the hub (default: the context's cluster)")
     .option('--client-id <id>', 'identity on the hub (default: the UID of kube-system)')
     .option('--labels <k=v,k=v>', 'labels to ask for; the token says which it allows')
@@ -40,6 +56,20 @@ export function addMemberCommands(program: Command): void {
     .action(async (hub: string, flags: RegisterFlags) => {
       const { register } = await import('../register/register.ts');
       await register(hub, flags);
+    });
+
+  withMember(withHub(program.command('unregister')))
+    .alias('unjoin')
+    .description('have a cluster leave the hub, and remove its agent from the member')
+    .argument('<name>', 'of the cluster')
+    .option('--force', 'do not wait for the agent; needs create on managedclusters/forcedelete')
+    .option('--wait', 'also until Kubernetes has emptied the namespace of the cluster on the hub')
+    .option('--timeout <duration>', 'how long to wait until the hub is done', '2m')
+    .option('--dry-run', 'ask hub and member whether you may, and change nothing')
+    .addHelpText('after', unregisterExamples)
+    .action(async (name: string, flags: UnregisterFlags) => {
+      const { unregister } = await import('../unregister/unregister.ts');
+      await unregister(name, flags);
     });
 
   const agent = program.command('agent').description('the agent of a member cluster');
@@ -64,5 +94,42 @@ export function addMemberCommands(program: Command): void {
     .action(async (flags: AgentRunFlags) => {
       const { runAgentCommand } = await import('../agent/run-agent-command.ts');
       await runAgentCommand(flags);
+    });
+
+  withMember(agent.command('leave'))
+    .description(
+      'have this cluster leave its hub, and remove the agent; the hub is told with the keys of the agent',
+    )
+    .option(
+      '--hub <host:port>',
+      'address of the hub; repeatable (default: Secret rollcall-bootstrap of the member)',
+      collect,
+    )
+    .option('--ca-cert-hash <sha256:hex>', "hash of the public key of the hub's CA; repeatable", collect)
+    .option('--ca-file <file>', "the hub's CA certificate (PEM; default: the one that the agent knows)")
+    .option(
+      '--state-dir <directory>',
+      'keys of an agent that runs in the foreground (default: Secret rollcall-agent of the member)',
+    )
+    .option('--timeout <duration>', 'give up when the cluster has not left by then', '1m')
+    .option('--dry-run', 'say what would be done and stop')
+    .action(async (flags: AgentLeaveFlags) => {
+      const { leaveAsAgent } = await import('../agent/leave-command.ts');
+      await leaveAsAgent(flags);
+    });
+
+  withMember(agent.command('rotate'))
+    .description(
+      'have the agent that runs here take a new key; the cluster stays connected, and the former key is out afterwards',
+    )
+    .option(
+      '--state-dir <directory>',
+      'keys of an agent that runs in the foreground (default: Secret rollcall-agent of the member)',
+    )
+    .option('--timeout <duration>', 'stop waiting by then; the agent goes on', '1m')
+    .option('--dry-run', 'say what would be done and stop')
+    .action(async (flags: AgentRotateFlags) => {
+      const { rotateAgentKey } = await import('../agent/rotate-command.ts');
+      await rotateAgentKey(flags);
     });
 }

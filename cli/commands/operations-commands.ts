@@ -14,7 +14,8 @@ Examples:
   rollcall audit --since 30d                    every decision of trust of the last month
   rollcall audit --cluster edge-1               who let it in, and by which token
   rollcall audit --token rollcall-join/rollout -o wide
-  rollcall audit --person alice -o json`;
+  rollcall audit --person alice -o json
+  rollcall audit --key 1f2e-3d4c-5b6a-7988       of an agent or of a token`;
 
 const doctorExamples = `
 Examples:
@@ -55,8 +56,9 @@ export function addOperationsCommands(program: Command): void {
     .option('--cluster <id|name>', 'of this cluster only')
     .option('--token <name>', 'of this token and the clusters that came by it: its name, or namespace/name')
     .option('--person <user>', 'what this person decided')
+    .option('--key <fingerprint>', 'what let this key in or put it out; also the public key itself')
     .option('--since <when>', 'not older than a duration (30d) or a time (RFC 3339)')
-    .addOption(outputOption('table', 'wide', 'json'))
+    .addOption(outputOption('table', 'wide', 'json', 'yaml', 'name'))
     .addHelpText('after', auditExamples)
     .action(async (flags: AuditFlags) => {
       const { audit } = await import('../audit/audit.ts');
@@ -66,6 +68,7 @@ export function addOperationsCommands(program: Command): void {
   withBus(program.command('top'))
     .description('watch the fleet: clusters by state, joins, who waits, lag, beats and events a second')
     .option('--once', 'print one frame, for scripts')
+    .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (flags: TopFlags) => {
       const { top } = await import('../top/top.ts');
       await top(flags);
@@ -83,7 +86,7 @@ export function addOperationsCommands(program: Command): void {
     .description('find out why something does not work, and say what to do; exit 1 when something is found')
     .option('--agent-state-dir <directory>', 'look at the keys and credentials of an agent')
     .option('--hub <host:port>', 'and whether this address of its hub answers; repeatable', collect)
-    .addOption(outputOption('text', 'json'))
+    .addOption(outputOption('text', 'json', 'yaml'))
     .addHelpText('after', doctorExamples)
     .action(async (flags: DoctorFlags) => {
       const { doctor } = await import('../doctor/doctor.ts');
@@ -94,7 +97,7 @@ export function addOperationsCommands(program: Command): void {
   withBus(dead.command('list'))
     .alias('ls')
     .description('show them, oldest first')
-    .addOption(outputOption('table', 'wide', 'json'))
+    .addOption(outputOption('table', 'wide', 'json', 'yaml', 'name'))
     .action(async (flags: DeadFlags) => {
       const { listDead } = await import('../status/list-dead.ts');
       await listDead(flags);

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
+import type { ConfirmFlags } from '../decide/confirm-wishes.ts';
 import type { DecideFlags } from '../decide/decide-request.ts';
+import type { WishFlags } from '../decide/wish-for-cluster.ts';
 import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../output.ts';
@@ -12,6 +14,12 @@ Examples:
   rollcall events --cluster edge-1                      who let it in, by which rule, when was it last seen
   rollcall events --type approved --type denied -o json
   rollcall events --follow                              lines marked \`live\` are what is heard now and not stored`;
+
+const wishes = {
+  revoke: 'put the key of a cluster out; its agent may ask again',
+  ban: 'put a cluster out for good, whatever key it asks with',
+  unban: 'let a banned cluster ask again',
+} as const;
 
 export function addPeopleCommands(program: Command): void {
   withHub(program.command('get'))
@@ -27,7 +35,7 @@ export function addPeopleCommands(program: Command): void {
     });
 
   for (const verdict of ['approve', 'deny'] as const) {
-    withHub(program.command(verdict))
+    const command = withHub(program.command(verdict))
       .description(
         verdict === 'approve' ? 'let a cluster in that asked to join' : 'refuse a cluster, or put it out',
       )
@@ -39,7 +47,31 @@ export function addPeopleCommands(program: Command): void {
         const { decideRequest } = await import('../decide/decide-request.ts');
         await decideRequest(verdict, target, flags);
       });
+    if (verdict === 'approve')
+      command.option('--replace-key <fingerprint>', 'let this key in, in place of the one that is known');
   }
+
+  for (const verb of ['revoke', 'ban', 'unban'] as const) {
+    withHub(program.command(verb))
+      .description(wishes[verb])
+      .argument('<name>', 'of the cluster')
+      .option('--reason <text>', 'why; it is kept in the history')
+      .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
+      .option('--dry-run', 'ask the hub whether you may, and change nothing')
+      .action(async (name: string, flags: WishFlags) => {
+        const { wishForCluster } = await import('../decide/wish-for-cluster.ts');
+        await wishForCluster(verb, name, flags);
+      });
+  }
+
+  withHub(program.command('confirm'))
+    .description('have a mass of wishes acted on that the hub holds')
+    .argument('<id>', 'as `rollcall events --type wishes-held` shows it')
+    .option('--dry-run', 'ask the hub whether you may, and change nothing')
+    .action(async (id: string, flags: ConfirmFlags) => {
+      const { confirmWishes } = await import('../decide/confirm-wishes.ts');
+      await confirmWishes(id, flags);
+    });
 
   withBus(program.command('events'))
     .description('show what happened, and follow what happens')

@@ -25,6 +25,9 @@ const liveArguments: Readonly<Record<string, readonly LiveKind[]>> = {
   'policy explain': ['request'],
   cordon: ['cluster'],
   uncordon: ['cluster'],
+  revoke: ['cluster'],
+  ban: ['cluster'],
+  unban: ['cluster'],
   'token delete': ['token'],
 };
 const wordArguments: Readonly<Record<string, readonly string[]>> = {

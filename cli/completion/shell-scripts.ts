@@ -34,6 +34,8 @@ _rollcall() {
       candidates+=("\${line//:/\\\\:}")
     fi
   done
+  # Of --flag=value, only the value is completed.
+  [[ $PREFIX == --*=* ]] && compset -P '*='
   if (( \${#candidates} )); then
     _describe 'rollcall' candidates
   elif [[ $directive == 0 ]]; then
@@ -47,15 +49,17 @@ const fish = `# rollcall completion for fish. Load it with: rollcall completion 
 function __rollcall_complete
     set -l words (commandline -opc)
     set -e words[1]
-    set -l typed (commandline -ct | string collect --allow-empty)
+    set -l typed (commandline -ct)[1]
     set -l lines (rollcall __complete $words "$typed" 2>/dev/null)
     test (count $lines) -gt 0; or return
+    # Of --flag=value, only the value is completed, and fish wants the whole word.
+    set -l flag (string match -r -- '^--[^=]*=' "$typed")
     if test "$lines[-1]" = ':0' -a (count $lines) -eq 1
-        __fish_complete_path "$typed"
-        return
+        set lines (__fish_complete_path (string replace -- "$flag" '' "$typed")) ''
     end
+    test (count $lines) -gt 1; or return
     for line in $lines[1..-2]
-        echo $line
+        echo "$flag$line"
     end
 end
 complete -c rollcall -f -a '(__rollcall_complete)'

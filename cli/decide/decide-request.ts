@@ -10,6 +10,8 @@ import { userName } from './user-name.ts';
 
 export interface DecideFlags extends HubFlags {
   readonly reason?: string;
+  /** Of the key that is to take the place of the known one. */
+  readonly replaceKey?: string;
   readonly timeout: string;
   readonly dryRun?: boolean;
 }
@@ -34,20 +36,42 @@ export async function decideRequest(
   try {
     sayHub(client);
     const request = await findRequest(client, target);
-    const { clusterName, keyFingerprint } = request.spec;
+    const { clusterName, keyFingerprint, knownKeyFingerprint } = request.spec;
     say(`request: cluster "${clusterName}" (${request.metadata.name}), key ${keyFingerprint}`);
+    if (knownKeyFingerprint !== undefined) say(`known key of this cluster: ${knownKeyFingerprint}`);
     if (request.status?.result === verdicts[verb].done) {
       printResult(
         `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`,
       );
       return;
     }
+    refuseUnnamedReplacement(request, verb, flags.replaceKey);
     await writeDecision(client, request, { verb, flags });
     if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
     else await untilActedOn(client, request, { verb, timeoutMs });
   } finally {
     client.close();
   }
+}
+
+/** Who replaces a key says which one, after comparing both with what the agents print. */
+function refuseUnnamedReplacement(
+  { spec }: StoredRequest,
+  verb: keyof typeof verdicts,
+  replaceKey: string | undefined,
+): void {
+  const { clusterName, keyFingerprint, knownKeyFingerprint } = spec;
+  const isReplacement = verb === 'approve' && knownKeyFingerprint !== undefined;
+  if (replaceKey === undefined && isReplacement) {
+    throw new RollcallError(
+      'USAGE',
+      `cluster "${clusterName}" is known under the key ${knownKeyFingerprint}; if ${keyFingerprint} is what its agent prints: rollcall approve ${clusterName} --replace-key ${keyFingerprint}`,
+    );
+  }
+  if (replaceKey === undefined) return;
+  if (!isReplacement) throw new RollcallError('USAGE', `no other key asks for cluster "${clusterName}"`);
+  if (replaceKey !== keyFingerprint)
+    throw new RollcallError('USAGE', `the key that asks is ${keyFingerprint}, not "${replaceKey}"`);
 }
 
 async function writeDecision(

@@ -5,6 +5,7 @@ export interface RequestSpec {
   readonly clusterId: string;
   readonly clusterName: string;
   readonly keyFingerprint: string;
+  readonly knownKeyFingerprint?: string;
   readonly decision?: {
     readonly verdict: string;
     readonly keyFingerprint?: string;

@@ -2,6 +2,7 @@ import {
   approved,
   held,
   joined,
+  predefined,
   provisioningFailed,
   refused,
   requested,
@@ -64,6 +65,7 @@ const described = (events: readonly StoredEvent[], change: Partial<ClusterSource
     request: undefined,
     events,
     facts: undefined,
+    attempts: [],
     missing: [],
     ...change,
   });
@@ -122,6 +124,15 @@ test.each([
     next: /rollcall doctor/,
   },
   {
+    name: 'one that a person predefined, and that somebody tried to claim',
+    events: () => [
+      decided(predefined, { verdict: 'predefined', requestId: undefined }),
+      anEvent(refused, anIdentity({ state: 'refused', refusal: { code: 'PREDEFINED_CLAIM', message: 'm' } })),
+    ],
+    standing: 'predefined',
+    next: /was refused[^]*Use a token that names this cluster[^]*rollcall token create/,
+  },
+  {
     name: 'a new request after a decision about an old one',
     events: () => [asked(), decided(held, { verdict: 'denied', requestId: 'ask-0' })],
     standing: 'waiting',
@@ -143,6 +154,33 @@ test('what could not be provisioned comes with the hint of its error', () => {
   const description = described([asked(), letIn(), anEvent(provisioningFailed, failed)]);
   expect(description.namespace?.problem).toBe('NAMESPACE_TAKEN: m');
   expect(nextSteps(description)[0]).toContain('rename the cluster');
+});
+
+test('who asked for the name of a predefined cluster in vain is told', () => {
+  const attempts = [
+    {
+      metadata: { name: 'other-id' },
+      spec: { clusterName: 'edge-1' },
+      status: { result: 'Failed', reason: 'NameTaken', message: 'it is taken' },
+    },
+  ] as unknown as ClusterSources['attempts'];
+  const events = [decided(predefined, { verdict: 'predefined', requestId: undefined })];
+  const text = descriptionText(described(events, { attempts }), { all: false });
+  expect(text).toMatch(/^Refused for its name:\n {2}other-id NameTaken: it is taken$/m);
+  expect(text).toMatch(/^ {2}Verdict: +predefined$/m);
+});
+
+test("an object whose id is another cluster's is not described as that one", () => {
+  const cluster = {
+    metadata: { name: 'edge-2' },
+    spec: { clientId: 'c1' },
+    status: {
+      conditions: [{ type: 'Accepted', status: 'False', reason: 'IdTaken', message: 'the id is taken' }],
+    },
+  } as unknown as NonNullable<ClusterSources['cluster']>;
+  const description = described([asked(), letIn()], { cluster });
+  expect(description).toMatchObject({ clusterName: 'edge-2', standing: 'without effect', timeline: [] });
+  expect(nextSteps(description)[0]).toBe('Another cluster is in its way: the id is taken.');
 });
 
 test('only the picture in Kubernetes is at hand', () => {

@@ -4,6 +4,7 @@ import {
   type ClusterRecord,
   clusterRecord,
   foldRecord,
+  isOfAdmittedKey,
   type StoredEvent,
 } from '@rollcall/shared/events';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
@@ -16,6 +17,8 @@ export interface ClusterSources {
   readonly request: ClusterRegistrationRequest | undefined;
   readonly events: readonly StoredEvent[];
   readonly facts: Facts | undefined;
+  /** Of a cluster that a person predefined: refused requests of other ids for its name. */
+  readonly attempts: readonly ClusterRegistrationRequest[];
   /** Why a side could not be read. */
   readonly missing: readonly { readonly source: 'kubernetes' | 'history'; readonly why: string }[];
 }
@@ -77,6 +80,12 @@ export interface ClusterDescription {
   readonly facts: Facts | undefined;
   readonly conditions: NonNullable<NonNullable<ManagedCluster['status']>['conditions']>;
   readonly timeline: readonly TimelineEntry[];
+  /** Who else asked for its name, in vain. */
+  readonly attempts: readonly {
+    readonly clusterId: string;
+    readonly reason: string;
+    readonly message: string;
+  }[];
   readonly missing: ClusterSources['missing'];
 }
 
@@ -84,12 +93,14 @@ const time = (atMs: number) => new Date(atMs).toISOString();
 
 function standing({ identity, decision, liveness }: ClusterRecord): string {
   if (identity?.state === 'left') return 'left';
+  // A refused attempt takes nothing from what a person predefined.
+  if (decision?.verdict === 'predefined' && identity?.state !== 'requested') return 'predefined';
   if (identity?.state === 'refused') return 'refused';
   if (!decision) return identity ? 'waiting' : 'unknown';
   if (identity && decision.requestId !== identity.request.id && decision.verdict !== 'leaving')
     return 'waiting';
   if (decision.verdict !== 'approved') return decision.verdict;
-  return liveness && liveness.key === identity?.admittedKey ? liveness.state : 'approved';
+  return liveness && isOfAdmittedKey(identity, liveness.key) ? liveness.state : 'approved';
 }
 
 function requestOf({ identity }: ClusterRecord): ClusterDescription['request'] {
@@ -108,7 +119,8 @@ function requestOf({ identity }: ClusterRecord): ClusterDescription['request'] {
 function decisionOf({ identity, decision }: ClusterRecord): ClusterDescription['decision'] {
   if (!decision) return undefined;
   const { verdict, by, reason, message, decidedAtMs } = decision;
-  const isAboutThisRequest = identity === undefined || decision.requestId === identity.request.id;
+  const isAboutThisRequest =
+    identity === undefined || verdict === 'predefined' || decision.requestId === identity.request.id;
   return { verdict, by, reason, message, at: time(decidedAtMs), isAboutThisRequest };
 }
 
@@ -124,6 +136,14 @@ function credentialsOf({ identity, decision }: ClusterRecord): ClusterDescriptio
   };
 }
 
+/** What the cluster may have on the hub's API server, and since when its agent has it. */
+function accessText({ access, decision }: Pick<ClusterRecord, 'access' | 'decision'>): string {
+  const may = decision?.access ?? 'None';
+  if (may === 'None') return may;
+  const { tokens } = access ?? {};
+  return tokens === undefined ? `${may}, not asked for yet` : `${may}, given since ${time(tokens.sinceMs)}`;
+}
+
 function namespaceOf({ access, decision }: ClusterRecord): ClusterDescription['namespace'] {
   const name = access?.namespace ?? decision?.namespace;
   if (name === undefined) return undefined;
@@ -131,18 +151,29 @@ function namespaceOf({ access, decision }: ClusterRecord): ClusterDescription['n
   return {
     name,
     state: access?.state ?? 'not made yet',
-    access: decision?.access ?? 'None',
+    access: accessText({ access, decision }),
     ...(code === undefined ? {} : { problem: `${code}: ${message}` }),
   };
 }
 
+/** An object that a person made for an id which another cluster has: the history of that id is not its own. */
+function isInVain({ cluster, clusterId, events }: ClusterSources): boolean {
+  const { decision } = clusterRecord(foldRecord({ kind: 'cluster', id: clusterId }, events));
+  return cluster !== undefined && decision !== undefined && decision.clusterName !== cluster.metadata.name;
+}
+
 /** Puts together what both sides know. Pure. */
 export function describeSources(sources: ClusterSources): ClusterDescription {
-  const { clusterId, cluster, request, events, facts, missing } = sources;
+  const { clusterId, cluster, request, facts, attempts, missing } = sources;
+  const inVain = isInVain(sources);
+  const events = inVain ? [] : sources.events;
   const record = clusterRecord(foldRecord({ kind: 'cluster', id: clusterId }, events));
   const { identity, decision, liveness } = record;
-  const shownStanding =
-    record.newest === undefined ? (request?.status?.result?.toLowerCase() ?? 'unknown') : standing(record);
+  const shownStanding = inVain
+    ? 'without effect'
+    : record.newest === undefined
+      ? (request?.status?.result?.toLowerCase() ?? 'unknown')
+      : standing(record);
   return {
     clusterId,
     clusterName:
@@ -167,7 +198,7 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
     },
     schedulable: !(cluster?.spec?.unschedulable ?? decision?.unschedulable ?? false),
     clusterSet: decision?.clusterSet,
-    facts,
+    facts: inVain ? undefined : facts,
     conditions: cluster?.status?.conditions ?? [],
     timeline: events.map(({ timeMs, type, by, reason, message }) => ({
       at: time(timeMs),
@@ -175,6 +206,11 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
       by,
       reason,
       message,
+    })),
+    attempts: attempts.map(({ metadata, status }) => ({
+      clusterId: metadata.name,
+      reason: status?.reason ?? '',
+      message: status?.message ?? '',
     })),
     missing,
   };

@@ -1,28 +1,28 @@
-import { stringify } from 'yaml';
 import { type Facts, openFactStore } from '@rollcall/shared/bus';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { clusterIdOf, type StoredEvent } from '@rollcall/shared/events';
 import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import { type DocumentFormat, documentText } from '../document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
 import { resourceOfName } from '../get/kind-names.ts';
 import { openHub } from '../hub-access.ts';
 import { printResult } from '../output.ts';
-import { printableJson, printableLines } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { type ClusterSources, describeSources } from './cluster-description.ts';
 import { descriptionText } from './description-text.ts';
 
 export interface DescribeFlags extends BusFlags {
-  readonly output: 'text' | 'json' | 'yaml';
+  readonly output: 'text' | DocumentFormat;
   readonly all?: boolean;
 }
 
 interface Pictures {
   readonly cluster: ManagedCluster | undefined;
   readonly request: ClusterRegistrationRequest | undefined;
+  readonly attempts: readonly ClusterRegistrationRequest[];
 }
 
 /** What the API server shows under this name or id. */
@@ -41,17 +41,34 @@ async function readPictures(client: KubeClient, target: string): Promise<Picture
     byName ?? (await get<ManagedCluster>(resources.managedClusters, request?.spec?.clusterName));
   // Another cluster may have the name that this one only asks for.
   const isOther = !byName && cluster?.spec?.clusterId !== request?.spec?.clusterId;
-  return { cluster: isOther ? undefined : cluster, request };
+  const isUnclaimed = byName !== undefined && !byName.status?.keyFingerprint;
+  // Only then: a list of all requests is much to read.
+  const attempts = isUnclaimed ? await refusedFor(client, target, id ?? '') : [];
+  return { cluster: isOther ? undefined : cluster, request, attempts };
+}
+
+/** Requests of others for a name, that the hub refused. */
+async function refusedFor(
+  client: KubeClient,
+  clusterName: string,
+  ownId: string,
+): Promise<ClusterRegistrationRequest[]> {
+  const all = await requestsOfName(client, clusterName);
+  return all.filter(({ metadata, status }) => metadata.name !== ownId && status?.result === 'Failed');
+}
+
+async function requestsOfName(client: KubeClient, clusterName: string) {
+  const all = await client.list<ClusterRegistrationRequest & { metadata: object }>(
+    resources.clusterRegistrationRequests,
+  );
+  return all.filter(({ spec }) => spec?.clusterName === clusterName);
 }
 
 async function requestByName(
   client: KubeClient,
   clusterName: string,
 ): Promise<ClusterRegistrationRequest | undefined> {
-  const all = await client.list<ClusterRegistrationRequest & { metadata: object }>(
-    resources.clusterRegistrationRequests,
-  );
-  const named = all.filter(({ spec }) => spec?.clusterName === clusterName);
+  const named = await requestsOfName(client, clusterName);
   if (named.length < 2) return named[0];
   const ids = named.map(({ metadata }) => metadata.name).join(', ');
   throw new RollcallError('USAGE', `several clusters asked to join as "${clusterName}"; give an id: ${ids}`);
@@ -93,7 +110,7 @@ async function gather(target: string, flags: DescribeFlags): Promise<ClusterSour
       attempt(() => openBus(flags)),
     ]);
     bus = opened.value;
-    const found = pictures.value ?? { cluster: undefined, request: undefined };
+    const found = pictures.value ?? { cluster: undefined, request: undefined, attempts: [] };
     const fromHistory =
       bus && idOf(found) === undefined ? await attempt(() => clusterIdOfTarget(bus!.log, target)) : {};
     const clusterId = idOf(found) ?? fromHistory.value;
@@ -133,7 +150,6 @@ export async function describeCluster(kind: string, target: string, flags: Descr
     );
   }
   const description = describeSources(await withProgress('reading the hub', gather(target, flags)));
-  if (flags.output === 'json') printResult(printableJson(description, 2));
-  else if (flags.output === 'yaml') printResult(printableLines(stringify(description).trimEnd()));
-  else printResult(descriptionText(description, { all: flags.all ?? false }));
+  const { output, all = false } = flags;
+  printResult(output === 'text' ? descriptionText(description, { all }) : documentText(description, output));
 }

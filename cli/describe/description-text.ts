@@ -152,6 +152,12 @@ export function descriptionText(description: ClusterDescription, options: { all:
     ...section('Conditions', conditionLines(description)),
     ...section('Timeline', timelineLines(description, options.all)),
     ...section(
+      'Refused for its name',
+      description.attempts
+        .map(({ clusterId, reason, message }) => printable(`${clusterId} ${reason}: ${message}`))
+        .map((line) => `  ${line}`),
+    ),
+    ...section(
       'Not known',
       description.missing.map(({ source, why }) => `  ${source}: ${printable(why)}`),
     ),

@@ -1,4 +1,5 @@
 import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
+import { shellWord } from '@rollcall/shared/hub';
 import type { ClusterDescription } from './cluster-description.ts';
 
 function hintOf(code: string | undefined): string[] {
@@ -9,7 +10,9 @@ const look = (name: string) => `\`rollcall events --cluster ${name} --follow\` s
 
 /** What to do, by where the cluster stands; every line is a whole sentence. */
 export function nextSteps(description: ClusterDescription): string[] {
-  const { clusterName: name, standing, request, namespace, clientId } = description;
+  const { clusterName: name, standing, request, namespace, clientId, conditions } = description;
+  const known = description.credentials.keyFingerprint;
+  const isOther = request !== undefined && known !== undefined && known !== request.keyFingerprint;
   const broken = namespace?.problem === undefined ? [] : hintOf(namespace.problem.split(':', 1)[0]);
   const steps: Readonly<Record<string, readonly string[]>> = {
     waiting: ['The approver has not judged this request yet: `rollcall status` says whether it works.'],
@@ -17,15 +20,22 @@ export function nextSteps(description: ClusterDescription): string[] {
     refused: [...hintOf(request?.refusal?.code), 'Correct it at the member; its agent asks again.'],
     held: [
       `\`rollcall policy explain ${name}\` says why no policy let it in.`,
-      `Compare the key ${request?.keyFingerprint ?? ''} with what the agent prints; then \`rollcall approve ${name}\` or \`rollcall deny ${name}\`.`,
+      `Compare the key ${request?.keyFingerprint ?? ''} with what the agent prints; then \`rollcall approve ${name}${isOther ? ` --replace-key ${request.keyFingerprint}` : ''}\` or \`rollcall deny ${name}\`.`,
     ],
     denied: [`If that is not what you want: \`rollcall approve ${name}\`.`],
     revoked: [`The cluster may ask again with a new key; \`rollcall approve ${name}\` lets it in again.`],
-    banned: ['A banned cluster cannot ask; a person with the right to revoke takes the ban back.'],
+    banned: [`A banned cluster cannot ask: \`rollcall unban ${name}\` takes the ban back.`],
     leaving: ['The hub is taking its access away.', look(name)],
     left: ['A new token lets it ask again: `rollcall token create`.'],
     predefined: [
-      `Nobody has claimed it yet: \`rollcall token create ${clientId === undefined ? `--cluster-name ${name}` : `--client-id ${clientId}`} --print-register-command\`.`,
+      ...(request?.refusal
+        ? ['Somebody tried to claim it and was refused.', ...hintOf(request.refusal.code)]
+        : []),
+      `Nobody has claimed it yet: \`rollcall token create ${clientId === undefined ? `--cluster-name ${name}` : `--client-id ${shellWord(clientId)}`} --print-register-command\`.`,
+    ],
+    'without effect': [
+      `Another cluster is in its way${conditions.flatMap(({ type, message }) => (type === 'Accepted' ? [`: ${message}`] : [])).join('')}.`,
+      'Correct its clientId, clusterId or name, or delete it.',
     ],
     approved: [
       'It is let in, and its agent has not beaten yet: look at the log of the agent.',

@@ -1,14 +1,15 @@
 import { styleText } from 'node:util';
-import { toRollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { findHubInfo } from '@rollcall/shared/hub';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { documentText } from '../document-text.ts';
 import { busAccess, type BusFlags } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
 import type { MemberFlags } from '../member-access.ts';
 import { printResult } from '../output.ts';
-import { printable, printableJson } from '../printable.ts';
+import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { readKubernetesSide } from '../status/hub-status.ts';
 import { hasColour } from '../terminal.ts';
@@ -22,7 +23,7 @@ import { examine, type Finding, findingOf, ok } from './finding.ts';
 export interface DoctorFlags extends BusFlags, MemberFlags {
   readonly agentStateDir?: string;
   readonly hub?: readonly string[];
-  readonly output: 'text' | 'json';
+  readonly output: 'text' | 'json' | 'yaml';
 }
 
 /** The side of the member, where a flag names it; the hub need not be at hand there. */
@@ -95,13 +96,20 @@ function lineOf(one: Finding, isColoured: boolean): string {
 /**
  * `rollcall doctor`: looks at everything that can keep a cluster from joining, and says for each finding what to do. Exit 1
  * where there is one.
+ * @throws RollcallError USAGE
  */
 export async function doctor(flags: DoctorFlags): Promise<void> {
+  if (flags.hub && flags.agentStateDir === undefined) {
+    throw new RollcallError(
+      'USAGE',
+      '--hub goes with --agent-state-dir, which has the CA of that hub; without one, `rollcall register … --dry-run` tries an address',
+    );
+  }
   const member = memberSide(flags);
   const looking = member.length > 0 ? member : [examineHub(flags)];
   const findings = (await withProgress('looking', Promise.all(looking))).flat();
   const count = findings.filter(({ outcome }) => outcome === 'finding').length;
-  if (flags.output === 'json') printResult(printableJson(findings, 2));
+  if (flags.output !== 'text') printResult(documentText(findings, flags.output));
   else {
     const isColoured = hasColour();
     for (const one of findings) printResult(lineOf(one, isColoured));

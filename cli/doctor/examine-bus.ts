@@ -46,7 +46,7 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
       );
     return ok(check, `${ready} of ${replicas} ready, ${versions.join(', ')}`);
   });
-  const { deadLetters, projectorLagSeconds, storm, streams } = status;
+  const { deadLetters, eventsUsedPercent, projectorLagSeconds, storm, streams } = status;
   return [
     versionFinding(side.version ?? 'unknown'),
     isAnyReady
@@ -75,10 +75,19 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
       : deadLetters > 0
         ? finding(
             'dead-letters',
-            `${deadLetters} events could not be handled`,
+            `${deadLetters} events could not be handled, or are held for a newer version`,
             '`rollcall dead list -o wide` says which and why.',
           )
         : ok('dead-letters', 'none'),
+    eventsUsedPercent === undefined
+      ? skipped('events-space', 'the registrar does not say')
+      : eventsUsedPercent >= 85
+        ? finding(
+            'events-space',
+            `the place of the events is ${eventsUsedPercent} % full; new requests are refused`,
+            'Make space on the disk of NATS, or raise max_file_store or the max_bytes of stream EVENTS.',
+          )
+        : ok('events-space', `${eventsUsedPercent} % used`),
     streams.EVENTS === undefined
       ? finding(
           'history',

@@ -1,10 +1,11 @@
+import { errorCatalogue } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import { findHubInfo } from '@rollcall/shared/hub';
 import { userName } from '../decide/user-name.ts';
 import { fenceFindings } from '../status/fence-state.ts';
+import { examineClock } from './examine-clock.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
-import { judgeClock, measureClock } from './judge-clock.ts';
 
 const oldest = { major: 1, minor: 30 } as const;
 
@@ -20,19 +21,6 @@ async function version(client: KubeClient): Promise<Finding> {
         `${client.access.server} runs ${gitVersion || 'an unknown version'}`,
         `Upgrade the hub's Kubernetes to ${oldest.major}.${oldest.minor} or newer.`,
       );
-}
-
-/** The Date header has whole seconds. */
-const dateRoundsToMs = 1000;
-
-async function clock(client: KubeClient): Promise<Finding> {
-  const measured = await measureClock(async () => {
-    const atMs = Date.parse((await client.raw('/version')).date ?? '');
-    return Number.isNaN(atMs) ? undefined : atMs;
-  }, dateRoundsToMs);
-  return measured
-    ? judgeClock('API server', measured)
-    : skipped('clock API server', 'it does not say its time');
 }
 
 const ourKinds = [
@@ -64,12 +52,8 @@ async function fence(client: KubeClient): Promise<Finding> {
   });
   if (problems instanceof Error) return skipped('fence', `you may not look: ${problems.message}`);
   return problems.length === 0
-    ? ok('fence', 'every admission policy is there and denies')
-    : finding(
-        'fence',
-        problems.join('; '),
-        'Apply deploy/fence again; until then decisions of people are held.',
-      );
+    ? ok('fence', 'every admission policy is there as it was shipped')
+    : finding('fence', problems.join('; '), errorCatalogue.FENCE_MISSING.hint);
 }
 
 type Review = KubeObject<object, { readonly allowed?: boolean }>;
@@ -182,7 +166,7 @@ export async function examineKubernetes(client: KubeClient): Promise<readonly Fi
   const first = await examine('kubernetes', () => version(client));
   if (first.some(({ outcome }) => outcome === 'finding')) return first;
   const rest = await Promise.all([
-    examine('clock API server', () => clock(client)),
+    examine('clock API server', () => examineClock(client, 'API server')),
     examine('kinds', () => kinds(client)),
     examine('hub', () => hubInfo(client)),
     examine('fence', () => fence(client)),

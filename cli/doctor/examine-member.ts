@@ -5,9 +5,10 @@ import { decodeJwt, keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust'
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { checkMember } from '../register/check-member.ts';
 import { examineAddress } from './examine-address.ts';
+import { examineClock } from './examine-clock.ts';
 import { examine, finding, type Finding, findingOf, ok } from './finding.ts';
 
-/** The member's API server as its agent would use it: reached, new enough, readable. */
+/** The member's API server as its agent would use it: reached, new enough, readable, with the clock of this machine. */
 export function examineMember(flags: MemberFlags): Promise<readonly Finding[]> {
   return examine('member', async () => {
     const client = createKubeClient(await memberAccess(flags), {
@@ -16,9 +17,11 @@ export function examineMember(flags: MemberFlags): Promise<readonly Finding[]> {
     });
     try {
       const { outcomes } = await checkMember(client, undefined);
-      return outcomes.map((outcome) =>
+      const findings = outcomes.map((outcome) =>
         'found' in outcome ? ok(outcome.name, outcome.found) : findingOf(outcome.name, outcome.error),
       );
+      const isReached = findings.some(({ outcome }) => outcome === 'ok');
+      return isReached ? [...findings, await examineClock(client, 'member API server')] : findings;
     } finally {
       client.close();
     }

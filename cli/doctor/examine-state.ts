@@ -2,6 +2,9 @@ import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { stateDirectory } from '../state-directory.ts';
 import { bytesText } from '../status/stream-sizes.ts';
+import { rotationStep } from '../trust/rotation-step.ts';
+import { type HubState, rotatedKeys } from '../up/hub-state.ts';
+import { readState } from '../up/private-files.ts';
 import { stateHolder } from '../up/state-lock.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 
@@ -41,13 +44,33 @@ export function judgeDisk(directory: string, disk: { freeBytes: number; totalByt
     : ok('disk', message);
 }
 
+/** Keys that roll over wait for a person to take the next step. */
+export function judgeRotations(rotations: HubState['rotations'], nowMs: number): Finding[] {
+  const open = rotatedKeys.flatMap((key) => {
+    const rotation = rotations?.[key];
+    return rotation === undefined ? [] : [{ key, ...rotationStep(key, rotation) }];
+  });
+  const due = open.filter(({ dueAtMs }) => dueAtMs <= nowMs);
+  if (due.length > 0) {
+    return due.map(({ key, kind }) =>
+      finding(
+        'rotation',
+        `the next step of "${key}" (${kind}) is due`,
+        `Take it: \`rollcall trust rotate ${key}\`.`,
+      ),
+    );
+  }
+  const keys = open.map(({ key, dueAtMs }) => `${key} until ${new Date(dueAtMs).toISOString()}`);
+  return [ok('rotation', keys.length === 0 ? 'no key is rolling over' : `rolling over: ${keys.join(', ')}`)];
+}
+
 /** The embedded hub of this directory, if there is one: its files, its process, its disk. */
 export async function examineState(): Promise<readonly Finding[]> {
   const directory = stateDirectory();
   if (!existsSync(directory)) {
     return [skipped('state', `there is no "${directory}" here: no hub of \`rollcall up\``)];
   }
-  const [state, running, disk] = await Promise.all([
+  const [state, running, rotations, disk] = await Promise.all([
     examine('state', () => {
       const open = openToOthers(directory);
       return open.length === 0
@@ -64,10 +87,13 @@ export async function examineState(): Promise<readonly Finding[]> {
         ? finding('process', `no \`rollcall up\` runs in "${directory}"`, 'Start it with `rollcall up`.')
         : ok('process', `\`rollcall up\` runs as process ${holder}`);
     }),
+    examine('rotation', () =>
+      judgeRotations(readState<HubState>(join(directory, 'hub.json'))?.rotations, Date.now()),
+    ),
     examine('disk', () => {
       const { bavail, blocks, bsize } = statfsSync(directory);
       return judgeDisk(directory, { freeBytes: bavail * bsize, totalBytes: blocks * bsize });
     }),
   ]);
-  return [...state, ...running, ...disk];
+  return [...state, ...running, ...rotations, ...disk];
 }

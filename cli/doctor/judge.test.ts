@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { judgeCertificate } from './examine-address.ts';
-import { judgeDisk } from './examine-state.ts';
+import { judgeDisk, judgeRotations } from './examine-state.ts';
 import { judgeClock } from './judge-clock.ts';
 
 const dayMs = 86_400_000;
@@ -42,4 +42,28 @@ test('only a clock that is certainly far away is a finding', () => {
     'ok',
     'ok',
   ]);
+});
+
+const rolledAtMs = 1_700_000_000_000;
+const dayAndHourMs = 25 * 3_600_000;
+test.each([
+  { name: 'no key', rotations: undefined, laterMs: 0, want: [['ok', 'no key is rolling over']] },
+  {
+    name: 'a key whose next step is not due',
+    rotations: { ca: { stage: 'announced', atMs: rolledAtMs } } as const,
+    laterMs: dayAndHourMs - 1,
+    want: [['ok', 'rolling over: ca until 2023-11-15T23:13:20.000Z']],
+  },
+  {
+    name: 'one whose next step is due, beside another',
+    rotations: {
+      ca: { stage: 'announced', atMs: rolledAtMs },
+      'signing-keys': { stage: 'switched', atMs: rolledAtMs + 1 },
+    } as const,
+    laterMs: dayAndHourMs,
+    want: [['finding', 'the next step of "ca" (switch) is due']],
+  },
+])('what is rolling over: $name', ({ rotations, laterMs, want }) => {
+  const found = judgeRotations(rotations, rolledAtMs + laterMs);
+  expect(found.map(({ outcome, message }) => [outcome, message])).toEqual(want);
 });

@@ -6,7 +6,7 @@ import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { say } from '../output.ts';
 import { stateFile } from '../state-directory.ts';
-import { readHubInfo } from '../token/hub-info.ts';
+import { readHubInfo } from '@rollcall/shared/hub';
 import { parseCreds } from '../up/ops-connection.ts';
 import { readNatsContext, serversOf } from './nats-context.ts';
 

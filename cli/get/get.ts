@@ -1,11 +1,11 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, Resource } from '@rollcall/shared/kubernetes';
-import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { resourceOfName } from './kind-names.ts';
 import { objectText, type ObjectFormat, type ShownObject, withoutManagers } from './object-text.ts';
+import { asTable, type Page, readJson, readPages } from './read-pages.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
 export interface GetFlags extends HubFlags {
@@ -14,12 +14,6 @@ export interface GetFlags extends HubFlags {
   readonly watch?: boolean;
 }
 
-export const asTable = 'application/json;as=Table;g=meta.k8s.io;v=v1,application/json';
-const pageSize = 500;
-
-export interface Page {
-  readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string };
-}
 interface ObjectList extends Page {
   readonly items: readonly ShownObject[];
 }
@@ -28,29 +22,6 @@ interface ObjectList extends Page {
 function pathOf({ group, version, plural, namespaced }: Resource, namespace: string | undefined): string {
   const place = namespaced && namespace !== undefined ? `namespaces/${encodeURIComponent(namespace)}/` : '';
   return `/apis/${group}/${version}/${place}${plural}`;
-}
-
-async function read<T>(client: KubeClient, path: string, accept: string): Promise<T> {
-  const { status, body } = await client.raw(path, { accept });
-  if (status !== 200) throw kubeApiError(status, body, `GET ${path}`);
-  return JSON.parse(body) as T;
-}
-
-/** @param selector - a further query parameter, such as `fieldSelector=…` */
-export async function readPages<T extends Page>(
-  client: KubeClient,
-  path: string,
-  { accept, selector = '' }: { accept: string; selector?: string },
-): Promise<T[]> {
-  const pages: T[] = [];
-  let next = '';
-  do {
-    const more = next === '' ? '' : `&continue=${encodeURIComponent(next)}`;
-    const page = await read<T>(client, `${path}?limit=${pageSize}${selector}${more}`, accept);
-    pages.push(page);
-    next = page.metadata?.continue ?? '';
-  } while (next !== '');
-  return pages;
 }
 
 /**
@@ -92,7 +63,7 @@ async function readTables(
 ): Promise<ServerTable[]> {
   if (names.length === 0) return readPages<ServerTable & Page>(client, path, { accept: asTable });
   const paths = names.map((name) => `${path}/${encodeURIComponent(name)}`);
-  return Promise.all(paths.map((one) => read<ServerTable>(client, one, asTable)));
+  return Promise.all(paths.map((one) => readJson<ServerTable>(client, one, asTable)));
 }
 
 async function readObjects(
@@ -105,7 +76,7 @@ async function readObjects(
     return pages.flatMap(({ items }) => items);
   }
   const paths = names.map((name) => `${path}/${encodeURIComponent(name)}`);
-  return Promise.all(paths.map((one) => read<ShownObject>(client, one, 'application/json')));
+  return Promise.all(paths.map((one) => readJson<ShownObject>(client, one, 'application/json')));
 }
 
 function printObjects(

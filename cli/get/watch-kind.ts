@@ -4,15 +4,15 @@ import { KubeApiError, type KubeClient, readJsonLines, type Resource } from '@ro
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { printResult, say } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
-import { asTable, type GetFlags, type Page, readPages } from './get.ts';
 import { type ObjectFormat, objectText, type ShownObject, withoutManagers } from './object-text.ts';
+import { asTable, type Page, readPages } from './read-pages.ts';
 import { createTablePrinter, type ServerTable } from './table.ts';
 
 interface Watched {
   readonly resource: Resource;
   readonly path: string;
   readonly name: string | undefined;
-  readonly output: GetFlags['output'];
+  readonly output: 'table' | 'wide' | ObjectFormat;
   readonly withNamespace: boolean;
 }
 

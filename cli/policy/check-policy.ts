@@ -1,5 +1,6 @@
 import { policyProblems, policyWarnings } from '@rollcall/approver/policy';
 import { RollcallError } from '@rollcall/shared/errors';
+import { type DocumentFormat, documentText } from '../document-text.ts';
 import { printResult, say } from '../output.ts';
 import { printable, printableLines } from '../printable.ts';
 import { type FilePolicy, type FileProblem, type PolicyFile, readPolicyFile } from './policy-file.ts';
@@ -64,15 +65,20 @@ export function findingText(path: string, lines: readonly string[], finding: Fin
   return [head, `    ${printableLines(excerpt)}`, `    ${' '.repeat(column - 1 - from)}^`].join('\n');
 }
 
+function sayFinding(path: string, { lines }: PolicyFile, finding: Finding): void {
+  say(findingText(path, lines, finding));
+}
+
 /**
  * Reads a file and says what is wrong with it.
+ * @param tell - to whom; without it to the person, on stderr
  * @returns its policies, none of which has a mistake
  * @throws RollcallError USAGE, POLICY_INVALID
  */
-export async function readGoodPolicies(path: string): Promise<readonly FilePolicy[]> {
+export async function readGoodPolicies(path: string, tell = sayFinding): Promise<readonly FilePolicy[]> {
   const file = readPolicyFile(path);
   const findings = await findingsOf(file);
-  for (const finding of findings) say(findingText(path, file.lines, finding));
+  for (const finding of findings) tell(path, file, finding);
   const { length } = findings.filter(({ severity }) => severity === 'error');
   if (length > 0)
     throw new RollcallError(
@@ -85,20 +91,31 @@ export async function readGoodPolicies(path: string): Promise<readonly FilePolic
   return file.policies;
 }
 
+export interface CheckFlags {
+  readonly output: 'text' | DocumentFormat;
+}
+
 /**
  * `rollcall policy check`: what the hub would say of these files, without a hub.
  * @throws RollcallError USAGE, POLICY_INVALID
  */
-export async function checkPolicies(paths: readonly string[]): Promise<void> {
+export async function checkPolicies(paths: readonly string[], { output }: CheckFlags): Promise<void> {
   let first: unknown;
+  const checked: { file: string; good: boolean; findings: Finding[] }[] = [];
   for (const path of paths) {
+    const findings: Finding[] = [];
+    const note: typeof sayFinding = (_path, _file, finding) => findings.push(finding);
+    let isGood = false;
     try {
-      const policies = await readGoodPolicies(path);
+      const policies = await readGoodPolicies(path, output === 'text' ? sayFinding : note);
       const rules = policies.reduce((count, policy) => count + policy.rules.length, 0);
-      printResult(`${path}: policies ${policies.length}, rules ${rules}: good`);
+      if (output === 'text') printResult(`${path}: policies ${policies.length}, rules ${rules}: good`);
+      isGood = true;
     } catch (thrown) {
       first ??= thrown;
     }
+    checked.push({ file: path, good: isGood, findings });
   }
+  if (output !== 'text') printResult(documentText(checked, output));
   if (first !== undefined) throw first;
 }

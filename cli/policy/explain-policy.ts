@@ -12,13 +12,11 @@ import {
   policyInput,
   type PolicyInput,
   type PolicyOutcome,
-  type PolicyRule,
   readExpression,
 } from '@rollcall/approver/policy';
 import type { EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
-  type Cause,
   clusterRecord,
   type Decision,
   foldRecord,
@@ -27,58 +25,17 @@ import {
   type StoredEvent,
   tokenRecord,
 } from '@rollcall/shared/events';
+import { type DocumentFormat, documentText } from '../document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { printResult, say } from '../output.ts';
-import { printableJson } from '../printable.ts';
+import type { Explained, Explanation, RuleAnswer } from './explanation.ts';
 import { explanationText } from './explanation-text.ts';
 import { judgePast } from './judge-past.ts';
 import { withHistory } from './with-history.ts';
 
 export interface ExplainFlags extends BusFlags {
-  readonly output?: 'text' | 'json';
-}
-
-/** One rule: what it read, and what it gave. */
-export interface RuleAnswer {
-  readonly policy: string;
-  readonly generation: number;
-  readonly rule: string;
-  readonly effect: PolicyRule['effect'];
-  readonly when: string;
-  /** `error`: it could not be evaluated; `timeout`: all together took too long. */
-  readonly answer: 'true' | 'false' | 'error' | 'timeout';
-  readonly error?: string;
-  /** What it reads, by `token.valid`; null: it is not there. */
-  readonly inputs: Readonly<Record<string, unknown>>;
-  /** The judgement names this rule. */
-  readonly decides: boolean;
-}
-
-/** What policies said, or say, at a point in time. */
-export interface Explained {
-  readonly at: string;
-  readonly rules: readonly RuleAnswer[];
-  readonly verdict: Judgement['verdict'] | 'settled';
-  readonly reason: string;
-  readonly message: string;
-}
-
-export interface Explanation {
-  readonly clusterId: string;
-  readonly clusterName: string;
-  readonly requestId: string;
-  readonly requestedAt: string;
-  /** What was decided; absent: nothing yet. */
-  readonly decision?: {
-    readonly verdict: string;
-    readonly by: Cause;
-    readonly reason: string;
-    readonly message: string;
-    readonly at: string;
-  };
-  readonly atDecision?: Explained;
-  readonly now: Explained;
+  readonly output: 'text' | DocumentFormat;
 }
 
 function onSkip(error: RollcallError): void {
@@ -235,6 +192,7 @@ export async function explainRequest(target: string, flags: ExplainFlags): Promi
   await withHistory(flags, async (log) => {
     const clusterId = await clusterIdOfTarget(log, target);
     const explanation = await explain(log, clusterId, Date.now());
-    printResult(flags.output === 'json' ? printableJson(explanation, 2) : explanationText(explanation));
+    const { output } = flags;
+    printResult(output === 'text' ? explanationText(explanation) : documentText(explanation, output));
   });
 }

@@ -1,5 +1,5 @@
 import { printable } from '../printable.ts';
-import type { Explained, Explanation, RuleAnswer } from './explain-policy.ts';
+import type { Explained, Explanation, RuleAnswer } from './explanation.ts';
 import { textTable } from './text-table.ts';
 
 const longestInput = 60;
@@ -22,12 +22,18 @@ function row({ policy, rule, effect, answer, error, inputs, decides }: RuleAnswe
   ];
 }
 
-function part(title: string, { at, rules, verdict, reason, message }: Explained): string[] {
+/** @param told - what was said above already */
+function part(title: string, { at, rules, verdict, reason, message }: Explained, told = ''): string[] {
   const table =
     rules.length === 0
       ? 'no policy was in force'
       : textTable(['', 'POLICY', 'RULE', 'EFFECT', 'ANSWER', 'INPUTS'], rules.map(row));
-  return ['', `${title} (${at}): ${verdict}, ${reason}`, table, printable(message)];
+  return [
+    '',
+    printable(`${title} (${at}): ${verdict}, ${reason}`),
+    table,
+    ...(message === told ? [] : [printable(message)]),
+  ];
 }
 
 /** For people: what was decided, then each rule as it was, then as it is now. The arrow marks the rule that decides. */
@@ -42,7 +48,7 @@ export function explanationText({ decision, atDecision, now, ...request }: Expla
   return [
     printable(who),
     printable(decided),
-    ...(atDecision ? part('policies then', atDecision) : []),
-    ...part('policies now', now),
+    ...(atDecision ? part('policies then', atDecision, decision?.message) : []),
+    ...part('policies now', now, (atDecision ?? decision)?.message),
   ].join('\n');
 }

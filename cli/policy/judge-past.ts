@@ -1,5 +1,7 @@
 import {
+  type BulkPolicyEvaluator,
   evaluatePolicies,
+  evaluateTogether,
   judge,
   type Judgement,
   type PolicyEvaluator,
@@ -23,4 +25,18 @@ export async function judgePast(
 ): Promise<PastJudgement> {
   const outcome = await evaluatePolicies({ evaluator, deadlineMs }, policies, input);
   return { outcome, judgement: judge({ identity, previous, outcome }) };
+}
+
+/** The same of many requests, for policies that do not count the fleet. */
+export async function judgeManyPast(
+  evaluator: BulkPolicyEvaluator,
+  policies: readonly PolicyInForce[],
+  all: readonly Pick<PastRequest, 'identity' | 'previous' | 'input'>[],
+): Promise<PastJudgement[]> {
+  const inputs = all.map(({ input }) => input);
+  const outcomes = (await evaluateTogether({ evaluator, deadlineMs }, policies, inputs)).values();
+  return all.flatMap(({ identity, previous }) => {
+    const outcome = outcomes.next().value;
+    return outcome ? [{ outcome, judgement: judge({ identity, previous, outcome }) }] : [];
+  });
 }

@@ -32,14 +32,20 @@ export type Instead = Pick<Decision, 'verdict' | 'clusterSet'> & { readonly poli
 
 const firstDecisions = new Set(['approved', 'held', 'denied']);
 
-/** Reads the history in order and gives each request to `judge` at the moment of its first decision. */
+/** Judged together where one answer changes nothing for the next: few enough to be far within the deadline on a busy machine, too. */
+const togetherAtMost = 32;
+
+/**
+ * Reads the history in order and gives each request to `judge` as it stood at the moment of its first decision, in order: one
+ * at a time where policies count the fleet, else many.
+ */
 export async function replayRequests(options: {
   log: Pick<EventLog, 'scan'>;
   fromMs: number;
   onSkip(error: RollcallError): void;
   /** Whether policies read the counts of the fleet. */
   readsFleet: boolean;
-  judge(past: PastRequest): Promise<Instead | undefined>;
+  judge(past: readonly PastRequest[]): Promise<readonly (Instead | undefined)[]>;
 }): Promise<void> {
   const { log, fromMs, onSkip, judge } = options;
   const tally = new FleetTally();
@@ -48,7 +54,11 @@ export async function replayRequests(options: {
   const open = new Map<string, Identity>();
   /** Requests that were decided otherwise: what policies decided later on is not what would have been. */
   const replaced = new Set<string>();
+  const together = options.readsFleet ? 1 : togetherAtMost;
+  const waiting: PastRequest[] = [];
+  const count = (event: StoredEvent) => options.readsFleet && tally.add(event);
 
+  /** @returns what counts instead; undefined where nothing is counted */
   async function ask(identity: Identity, decision: StoredEvent | undefined): Promise<Instead | undefined> {
     const { request, clusterId } = identity;
     const previous = decisions.get(clusterId);
@@ -60,7 +70,8 @@ export async function replayRequests(options: {
       fleet: options.readsFleet ? tally.counts(atMs) : undefined,
       nowMs: atMs,
     };
-    return judge({ identity, previous, decision, atMs, input: policyInput(identity, context) });
+    waiting.push({ identity, previous, decision, atMs, input: policyInput(identity, context) });
+    return waiting.length < together ? undefined : (await judge(waiting.splice(0))).at(-1);
   }
 
   async function takeDecision(event: StoredEvent): Promise<void> {
@@ -71,8 +82,8 @@ export async function replayRequests(options: {
     if (isFirst) open.delete(event.id);
     if (instead && section.requestId !== undefined) {
       replaced.add(section.requestId);
-      tally.add(asDecided(event, section, instead));
-    } else if (event.by?.policy === undefined || !replaced.has(section.requestId ?? '')) tally.add(event);
+      count(asDecided(event, section, instead));
+    } else if (event.by?.policy === undefined || !replaced.has(section.requestId ?? '')) count(event);
     decisions.set(event.id, section);
   }
 
@@ -80,10 +91,11 @@ export async function replayRequests(options: {
     if (event.kind === 'token') tokens.set(event.id, event.section as TokenDeclaration);
     const isDecision = event.kind === 'cluster' && event.definition.writer === 'approver';
     if (isDecision) await takeDecision(event);
-    else tally.add(event);
+    else count(event);
     if (event.type === 'requested' && event.timeMs >= fromMs) open.set(event.id, event.section as Identity);
   }
   for (const identity of open.values()) await ask(identity, undefined);
+  if (waiting.length > 0) await judge(waiting);
 }
 
 /** The event as it would have been, as far as counts follow from it. */

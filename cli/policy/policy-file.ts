@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { PolicyRule } from '@rollcall/approver/policy';
+import { yamlTooDeep } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
 import { apiVersion, approvalPolicy } from '@rollcall/shared/resources';
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml';
@@ -53,7 +54,10 @@ export function parsePolicyFile(text: string): PolicyFile {
     const { line, col } = counter.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const documents = parseAllDocuments(text, { lineCounter: counter });
+  const lines = text.split(/\r?\n/);
+  const tooDeep = yamlTooDeep(text);
+  if (tooDeep !== undefined) return { lines, policies, problems: [{ ...at(0), message: tooDeep }], others };
+  const documents = parseAllDocuments(text, { lineCounter: counter, logLevel: 'error' });
   for (const document of Array.isArray(documents) ? documents : []) {
     for (const error of document.errors)
       problems.push({
@@ -93,7 +97,7 @@ export function parsePolicyFile(text: string): PolicyFile {
       },
     });
   }
-  return { lines: text.split(/\r?\n/), policies, problems, others };
+  return { lines, policies, problems, others };
 }
 
 /** Aliases that multiply are the only thing that a document without errors can fail on. */

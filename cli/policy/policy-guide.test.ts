@@ -10,6 +10,7 @@ import {
 import { identitySchema } from '@rollcall/shared/events';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { aDecision } from '../../tests/harness/events.ts';
 import { findingText, findingsOf } from './check-policy.ts';
 import { parsePolicyFile } from './policy-file.ts';
 import { withFile } from './try-policy.ts';
@@ -70,6 +71,19 @@ async function decide(yaml: string, row: string): Promise<string> {
     clusterName: 'alpha',
     request,
   });
+  // Another key asks: one is in, and the hub has judged what the member proved.
+  const { keyChanged, sameMember } = over['verified'] ?? {};
+  const known = keyChanged === true ? 'other' : undefined;
+  const asking =
+    known === undefined
+      ? identity
+      : {
+          ...identity,
+          admittedKey: known,
+          request: { ...identity.request, member: { sameMember: sameMember === true } },
+        };
+  const previous =
+    known === undefined ? undefined : aDecision({ verdict: 'approved', key: known, approvedKey: known });
   const base: Record<string, Fields> = {
     ...policyInput(identity, { token: undefined, keyChanged: false, nowMs }),
   };
@@ -80,7 +94,7 @@ async function decide(yaml: string, row: string): Promise<string> {
   const policies = withFile([], parsePolicyFile(yaml).policies);
   const input = laid as unknown as ReturnType<typeof policyInput>;
   const outcome = await evaluatePolicies({ evaluator, deadlineMs: 5000 }, policies, input);
-  const judgement = judge({ identity, previous: undefined, outcome });
+  const judgement = judge({ identity: asking, previous, outcome });
   if (!judgement) return 'settled';
   const { verdict, reason, by } = judgement;
   const isByRule = reason.startsWith('Policy') && reason !== 'PolicyError';

@@ -14,7 +14,7 @@ import { sinceMs } from '../events/event-filter.ts';
 import { printResult, say } from '../output.ts';
 import { printableJson } from '../printable.ts';
 import { readGoodPolicies } from './check-policy.ts';
-import { judgePast } from './judge-past.ts';
+import { judgeManyPast, type PastJudgement } from './judge-past.ts';
 import { type Instead, type PastRequest, replayRequests } from './past-requests.ts';
 import type { FilePolicy } from './policy-file.ts';
 import { textTable } from './text-table.ts';
@@ -127,8 +127,7 @@ export async function tryPolicies(options: {
   let judged = 0;
   let timeouts = 0;
 
-  async function judge(past: PastRequest): Promise<Instead | undefined> {
-    const { outcome, judgement } = await judgePast(evaluator, policies, past);
+  function compare(past: PastRequest, { outcome, judgement }: PastJudgement): Instead | undefined {
     if (!judgement) return undefined;
     judged++;
     if (outcome.kind === 'timeout' && ++timeouts >= maxTimeouts)
@@ -154,7 +153,10 @@ export async function tryPolicies(options: {
       fromMs,
       readsFleet: policiesRead(policies, 'fleet'),
       onSkip: (error) => say(`left out: ${error.message}`),
-      judge,
+      async judge(all) {
+        const judgements = await judgeManyPast(evaluator, policies, all);
+        return judgements.map((judgement, at) => compare(all[at] as PastRequest, judgement));
+      },
     });
   } finally {
     await evaluator.close();

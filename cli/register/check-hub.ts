@@ -7,6 +7,8 @@ import {
   formatHubAddress,
   type HubAddress,
   type HubTrust,
+  isTrustFailure,
+  oldestTls,
 } from '@rollcall/agent';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type CheckOutcome, runCheck } from './check.ts';
@@ -16,7 +18,13 @@ const answerWithinMs = 10_000;
 /** A whole TLS handshake that ends at this hub's CA; NATS speaks TLS from the first byte. */
 async function handshake({ host, port }: HubAddress, caPem: string): Promise<void> {
   const signal = AbortSignal.timeout(answerWithinMs);
-  const socket = connect({ host, port, ca: caPem, ...(isIP(host) === 0 ? { servername: host } : {}) });
+  const socket = connect({
+    host,
+    port,
+    ca: caPem,
+    minVersion: oldestTls,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  });
   try {
     await once(socket, 'secureConnect', { signal });
   } finally {
@@ -25,7 +33,7 @@ async function handshake({ host, port }: HubAddress, caPem: string): Promise<voi
   }
 }
 
-/** The first address that is this hub. @throws RollcallError HUB_UNREACHABLE, HUB_CA_WRONG */
+/** The first address that is this hub. @throws RollcallError what connectionFailure says */
 async function firstThatAnswers(addresses: readonly HubAddress[], caPem: string): Promise<HubAddress> {
   let failure: unknown;
   for (const address of addresses) {
@@ -54,7 +62,7 @@ export async function checkHub(addresses: readonly HubAddress[], trust: HubTrust
     ];
   } catch (thrown) {
     const error = toRollcallError(thrown);
-    const isReached = error.code === 'HUB_CA_WRONG';
+    const isReached = isTrustFailure(error.code);
     const reached = await runCheck('hub', () => {
       if (isReached) return `${where} answers`;
       throw error;

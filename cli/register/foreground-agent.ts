@@ -76,7 +76,19 @@ export async function runInForeground(
     },
   });
   try {
-    const outcome = await firstOf({ ready: agent.admitted(), stopped, refused: refused.promise, timeoutMs });
+    const left = agent.left().then(() => 'left' as const);
+    const outcome = await firstOf({
+      ready: agent.admitted(),
+      stopped,
+      left,
+      refused: refused.promise,
+      timeoutMs,
+    });
+    if (outcome === 'left') {
+      const message =
+        'the keys that were kept here are those of a cluster that has left; they are forgotten now';
+      throw new RollcallError('CLUSTER_LEFT', message);
+    }
     if (outcome === 'late') throw lateError(obstacle, timeoutMs ?? 0);
     if (outcome === 'stopped') {
       say('stopped before the cluster was Ready; the same command goes on with the same keys');
@@ -87,8 +99,10 @@ export async function runInForeground(
     const seconds = ((performance.now() - sinceMs) / 1000).toFixed(1);
     printResult(`cluster "${outcome.clusterName}" is Ready after ${seconds} s`);
     say('the agent runs in the foreground; Ctrl-C stops it, and the same command goes on with the same keys');
-    await stopped;
-    say('saying goodbye to the hub');
+    const why = await Promise.race([stopped, left]);
+    if (why === 'left')
+      printResult(`cluster "${outcome.clusterName}" has left the hub; its keys are forgotten`);
+    else say('saying goodbye to the hub');
   } finally {
     await agent.stop();
   }
@@ -97,9 +111,10 @@ export async function runInForeground(
 async function firstOf(from: {
   ready: Promise<Admission>;
   stopped: Promise<unknown>;
+  left: Promise<'left'>;
   refused: Promise<never>;
   timeoutMs: number | undefined;
-}): Promise<Admission | 'stopped' | 'late'> {
+}): Promise<Admission | 'stopped' | 'left' | 'late'> {
   const timer = new AbortController();
   const { signal } = timer;
   const late =
@@ -107,7 +122,13 @@ async function firstOf(from: {
       ? new Promise<never>(() => undefined)
       : delay(from.timeoutMs, 'late' as const, { signal }).catch(() => 'late' as const);
   try {
-    return await Promise.race([from.ready, from.stopped.then(() => 'stopped' as const), from.refused, late]);
+    return await Promise.race([
+      from.ready,
+      from.stopped.then(() => 'stopped' as const),
+      from.left,
+      from.refused,
+      late,
+    ]);
   } finally {
     timer.abort();
   }

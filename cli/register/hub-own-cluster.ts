@@ -1,5 +1,5 @@
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { findHubInfo } from '../token/hub-info.ts';
+import { findHubInfo } from '@rollcall/shared/hub';
 
 type Cluster = KubeObject<{ readonly clusterId?: string }>;
 

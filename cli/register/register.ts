@@ -1,9 +1,18 @@
-import { directoryKeyStore, formatHubAddress, type HubAddress, type HubTrust } from '@rollcall/agent';
+import {
+  directoryKeyStore,
+  directoryRotationWish,
+  firstHubCa,
+  directoryHubAccess,
+  forgetDirectory,
+  formatHubAddress,
+  type HubAddress,
+  type HubTrust,
+} from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
-import { addressesOf, tokenOf, type TrustFlags, trustOf } from '../agent/joining-flags.ts';
+import { addressesOf, type FirstContactFlags, tokenOf, trustOf } from '../agent/joining-flags.ts';
 import { durationFlagMs } from '../duration-flag.ts';
 import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
@@ -16,7 +25,7 @@ import { nameAsHubsOwn } from './hub-own-cluster.ts';
 import { renderManifest } from './manifest.ts';
 import { stateDirectoryOf } from './state-place.ts';
 
-export interface RegisterFlags extends MemberFlags, TrustFlags {
+export interface RegisterFlags extends MemberFlags, FirstContactFlags {
   readonly token?: string;
   readonly clusterName?: string;
   readonly clientId?: string;
@@ -40,28 +49,45 @@ interface Registration {
   readonly flags: RegisterFlags;
 }
 
-/** @throws RollcallError USAGE */
-function readFlags(hub: string, flags: RegisterFlags): Registration {
+/**
+ * How the hub is known. Trusting whoever answers first has to be said in so many words; the agent then keeps that CA, and
+ * takes no other one later.
+ * @throws RollcallError USAGE; what firstHubCa throws
+ */
+async function hubTrustOf(addresses: readonly HubAddress[], flags: RegisterFlags): Promise<HubTrust> {
+  const trust = trustOf(flags);
+  if (!flags.insecureTrustFirstCa) {
+    if (trust) return trust;
+    throw new RollcallError(
+      'USAGE',
+      'give --ca-cert-hash or --ca-file, so that the hub can be told from others',
+    );
+  }
+  if (trust)
+    throw new RollcallError('USAGE', 'give either --insecure-trust-first-ca, or --ca-cert-hash or --ca-file');
+  const { caPem, pin } = await firstHubCa(addresses);
+  say(`[preflight] hub-ca: NOT verified, trusting the first CA that was shown: ${pin}`);
+  say(`[preflight] hint: compare it with the hub (ConfigMap rollcall-hub), then use --ca-cert-hash ${pin}`);
+  return { caPem };
+}
+
+/** @throws RollcallError USAGE; what firstHubCa throws */
+async function readFlags(hub: string, flags: RegisterFlags): Promise<Registration> {
   if (flags.run === flags.manifest && !flags.dryRun) {
     throw new RollcallError(
       'USAGE',
       'say how the agent shall run: --run (here, in the foreground) or --manifest (print what installs it in the member)',
     );
   }
-  const trust = trustOf(flags);
-  if (!trust)
-    throw new RollcallError(
-      'USAGE',
-      'give --ca-cert-hash or --ca-file, so that the hub can be told from others',
-    );
-  return {
-    addresses: addressesOf([hub]),
-    trust,
+  const addresses = addressesOf([hub]);
+  const asked = {
+    addresses,
     token: tokenOf(flags.token),
     labels: parseLabels(flags.labels ?? ''),
     timeoutMs: flags.timeout === undefined ? undefined : durationFlagMs('--timeout', flags.timeout),
     flags,
   };
+  return { ...asked, trust: await hubTrustOf(addresses, flags) };
 }
 
 /**
@@ -70,7 +96,7 @@ function readFlags(hub: string, flags: RegisterFlags): Registration {
  */
 export async function register(hub: string, flags: RegisterFlags): Promise<void> {
   const sinceMs = performance.now();
-  const wanted = readFlags(hub, flags);
+  const wanted = await readFlags(hub, flags);
   if (flags.manifest) {
     printManifest(wanted);
     return;
@@ -116,8 +142,10 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
   reportChecks([form, ...member.outcomes, ...hub]);
   const { clusterId = '' } = member;
 
-  const store = directoryKeyStore(stateDirectoryOf({ given: flags.stateDir, hubId, clusterId }));
-  const known = (await store.load())?.member;
+  const directory = stateDirectoryOf({ given: flags.stateDir, hubId, clusterId });
+  const store = directoryKeyStore(directory);
+  const kept = await store.load();
+  const known = kept?.member;
   if (known) {
     say(`[preflight] registered already as "${known.clusterName}"; going on with the keys in ${store.place}`);
   }
@@ -139,7 +167,8 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
   await runInForeground(
     {
       hub: addresses.map(formatHubAddress),
-      trust,
+      // Only the first contact is trusted: a second one is compared with it.
+      trust: flags.insecureTrustFirstCa && kept?.hubCaPem ? { caPem: kept.hubCaPem } : trust,
       token,
       member: client.access,
       store,
@@ -148,6 +177,9 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
       labels: wanted.labels,
       ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),
       version: rollcallVersion,
+      uninstall: forgetDirectory(directory),
+      hubAccess: directoryHubAccess(directory),
+      rotationWish: directoryRotationWish(directory),
     },
     { timeoutMs: wanted.timeoutMs, sinceMs },
   );

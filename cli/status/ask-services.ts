@@ -15,8 +15,8 @@ export interface ServiceAnswer {
 export const serviceNames = Object.keys(serviceRoles);
 
 const allWithinMs = 2000;
-/** The slowest of those who answer at all comes well within it; who has not answered then is away. */
-const silenceMs = 400;
+/** How long nobody has spoken when a round ends. A busy machine makes some late, so who is missing is waited for longer once more. */
+const silencesMs = [400, 1200];
 
 function parse(text: string): ServiceAnswer | undefined {
   try {
@@ -39,8 +39,7 @@ function parse(text: string): ServiceAnswer | undefined {
   }
 }
 
-/** Asks all services at once how they are; those that do not answer are simply not there. */
-export async function askServices(nc: NatsConnection): Promise<ServiceAnswer[]> {
+async function round(nc: NatsConnection, silenceMs: number): Promise<ServiceAnswer[]> {
   const answers: ServiceAnswer[] = [];
   try {
     const replies = await nc.requestMany('$SRV.STATS', undefined, {
@@ -55,7 +54,18 @@ export async function askServices(nc: NatsConnection): Promise<ServiceAnswer[]> 
   } catch {
     // Nobody answers at all: none of them is there.
   }
-  return answers.toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
+  return answers;
+}
+
+/** Asks all services at once how they are; those that do not answer when asked again are simply not there. */
+export async function askServices(nc: NatsConnection): Promise<ServiceAnswer[]> {
+  const byId = new Map<string, ServiceAnswer>();
+  for (const silenceMs of silencesMs) {
+    for (const answer of await round(nc, silenceMs)) byId.set(answer.id, answer);
+    const heard = new Set([...byId.values()].map(({ name }) => name));
+    if (serviceNames.every((name) => heard.has(name))) break;
+  }
+  return [...byId.values()].toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
 }
 
 /** The largest of what the replicas of a service say: each of them knows everything, a young one perhaps not yet. */

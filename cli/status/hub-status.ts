@@ -27,13 +27,20 @@ export interface HubStatus {
   readonly fence: 'in place' | 'missing' | undefined;
   readonly streams: Partial<Readonly<Record<StreamName, StreamSize>>>;
   readonly deadLetters: number | undefined;
+  /** How full the place of the events is. */
+  readonly eventsUsedPercent: number | undefined;
   readonly projectorLagSeconds: number | undefined;
   /** Everything that is not as it should be; empty: exit 0. */
   readonly problems: readonly string[];
 }
 
+/** From here on the registrar refuses new requests (services/registrar/request-gate.ts). */
+const fullFromPercent = 85;
 /** Above this, people see an old picture; a burst of joins stays below. */
 const tolerableLagSeconds = 10;
+
+/** Above this the list is filling up: rolling the signing keys over without cutting anybody off takes a day. */
+const revocationsAlarmShare = 0.7;
 
 /** By what the heartbeat service calls the figure. */
 const clusterStates = {
@@ -124,6 +131,9 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
   const projectorLagSeconds = figureOf(answers, 'projector', 'lagSeconds');
   const storm = figureOf(answers, 'heartbeat', 'storm');
   const deadLetters = streams.DEAD?.messages;
+  const eventsUsedPercent = figureOf(answers, 'registrar', 'eventsUsedPercent');
+  const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
+  const revokedKeysRoom = figureOf(answers, 'trust-keeper', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
   const problems = [
     ...(bus.error === undefined ? [] : [`the bus: ${bus.error}`]),
     ...(kubernetes.error === undefined ? [] : [`the API server: ${kubernetes.error}`]),
@@ -133,8 +143,16 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
       ? ['the approver holds decisions of people: its probe of the fence was not refused as it must be']
       : []),
     ...(storm === 1 ? ['a large part of the fleet is silent together; transitions are held'] : []),
+    ...(revokedKeys > revocationsAlarmShare * revokedKeysRoom
+      ? [
+          `${revokedKeys} keys are on the revocation list, which takes ${revokedKeysRoom}: \`rollcall trust rotate signing-keys\` empties it (docs/security/revoke.md)`,
+        ]
+      : []),
     ...(deadLetters !== undefined && deadLetters > 0
       ? [`${deadLetters} dead letters: \`rollcall dead list\` shows them`]
+      : []),
+    ...(eventsUsedPercent !== undefined && eventsUsedPercent >= fullFromPercent
+      ? [`the disk for the events is ${eventsUsedPercent} % full: new requests are refused (HUB_FULL)`]
       : []),
     ...(projectorLagSeconds !== undefined && projectorLagSeconds > tolerableLagSeconds
       ? [`what Kubernetes shows is ${projectorLagSeconds.toFixed(1)} s behind`]
@@ -155,6 +173,7 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
     fence: isFenceKnown ? (isFenceMissing ? 'missing' : 'in place') : undefined,
     streams,
     deadLetters,
+    eventsUsedPercent,
     projectorLagSeconds,
     problems,
   };

@@ -1,11 +1,10 @@
-import { stringify } from 'yaml';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { BusFlags } from '../events/bus-access.ts';
 import { type OpenBus, openBus } from '../events/open-bus.ts';
+import { documentText } from '../document-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
 import { printResult } from '../output.ts';
-import { printableJson, printableLines } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { type BusSide, type HubStatus, judgeHub, readBusSide, readKubernetesSide } from './hub-status.ts';
 import { statusText } from './status-text.ts';
@@ -50,8 +49,6 @@ async function readStatus(flags: BusFlags): Promise<HubStatus> {
 /** `rollcall status`: the hub at a glance. Exit 1 where something is not as it should be. */
 export async function showStatus(flags: StatusFlags): Promise<void> {
   const status = await withProgress('asking the hub', readStatus(flags));
-  if (flags.output === 'json') printResult(printableJson(status, 2));
-  else if (flags.output === 'yaml') printResult(printableLines(stringify(status).trimEnd()));
-  else printResult(statusText(status));
+  printResult(flags.output === 'text' ? statusText(status) : documentText(status, flags.output));
   if (status.problems.length > 0) process.exitCode = exitCodes.failed;
 }

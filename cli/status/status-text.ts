@@ -1,12 +1,13 @@
 import { formatDuration } from '@rollcall/shared/config';
 import { renderTable } from '../get/table.ts';
+import { printable } from '../printable.ts';
 import type { HubStatus } from './hub-status.ts';
 import { bytesText, streamNames } from './stream-sizes.ts';
 
 const width = 18;
 const unknown = 'not known';
 
-const line = (name: string, value: string) => `${`${name}:`.padEnd(width)}${value}`;
+const line = (name: string, value: string) => `${`${name}:`.padEnd(width)}${printable(value)}`;
 
 /** `3 ready, 1 unreachable`, without the states that no cluster is in. */
 export function countsText(counts: Readonly<Record<string, number>> | undefined): string {
@@ -46,6 +47,10 @@ export function statusText(status: HubStatus): string {
     line('Waiting requests', waitingText(status.waitingRequests, status.oldestWaitingSeconds)),
     line('Fence', status.fence ?? unknown),
     line('Streams', streamsText(status)),
+    line(
+      'Space for events',
+      status.eventsUsedPercent === undefined ? unknown : `${status.eventsUsedPercent} % used`,
+    ),
     line('Dead letters', status.deadLetters === undefined ? unknown : String(status.deadLetters)),
     line(
       'Projector lag',
@@ -59,7 +64,7 @@ export function statusText(status: HubStatus): string {
       ? ['Everything is as it should be.']
       : [
           'Not as it should be:',
-          ...status.problems.map((problem) => `  - ${problem}`),
+          ...status.problems.map((problem) => `  - ${printable(problem)}`),
           'See also: rollcall doctor',
         ]),
   ].join('\n');

@@ -76,12 +76,12 @@ test('dead letters are listed with why, and garbage among them is left out', asy
     message: 'no section\u001b[2J',
     deliveries: 1,
   };
-  registrar.publish('rollcall.dead.registrar', 'garbage');
-  registrar.publish('rollcall.dead.registrar', JSON.stringify(letter));
+  registrar.publish('rollcall.dead.registrar.1', 'garbage');
+  registrar.publish('rollcall.dead.registrar.2', JSON.stringify(letter));
   await registrar.flush();
   const { code, stdout } = await runCli(['dead', 'list', '-o', 'wide', ...busFlags]);
   expect(stdout).toMatch(
-    /^ID +TIME +SERVICE +EVENT +CODE +TRIES +MESSAGE\n2 .* registrar +cluster\.c1\.approved +EVENT_INVALID +1 +no section\[2J\n$/,
+    /^ID +TIME +SERVICE +EVENT +STATE +CODE +TRIES +MESSAGE\n2 .* registrar +cluster\.c1\.approved +dead +EVENT_INVALID +1 +no section\[2J\n$/,
   );
   expect(code).toBe(0);
 });

@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -54,7 +63,68 @@ test('bash completes commands, kinds and the names on the hub', async () => {
   expect(await bashCompletes('token', 'de')).toBe('delete\n');
   expect(await bashCompletes('get', 'set')).toBe('sets\n');
   expect(await bashCompletes('get', 'sets', 'si')).toBe('sites\n');
-  expect(await bashCompletes('get', 'sets', '--output=wi')).toBe('wide\n');
+  // As bash splits it.
+  expect(await bashCompletes('get', 'sets', '--output', '=', 'wi')).toBe('wide\n');
+});
+
+const isOnPath = (name: string) =>
+  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)));
+
+/** What the word at the cursor can become, as fish itself computes it. */
+const fishCompletes = async (line: string) => {
+  const script = `rollcall completion fish | source; complete -C '${line}'`;
+  return (await promisify(execFile)('fish', ['-N', '-c', script], { env, cwd: directory })).stdout;
+};
+
+test.skipIf(!isOnPath('fish'))('fish, where it is installed, completes the same', async () => {
+  expect(await fishCompletes('rollcall token de')).toMatch(/^delete\ttake tokens back/);
+  expect(await fishCompletes('rollcall get se')).toBe('sets\n');
+  expect(await fishCompletes('rollcall get sets ')).toBe('sites\n');
+  expect(await fishCompletes('rollcall get sets --output=wi')).toBe('--output=wide\n');
+  expect(await fishCompletes('rollcall get sets --output wi')).toBe('wide\n');
+  expect(await fishCompletes('rollcall policy check ./bi')).toBe('./bin/\n');
+  expect(await fishCompletes('rollcall get sets --kubeconfig=./bi')).toBe('--kubeconfig=./bin/\n');
+  expect(await fishCompletes('rollcall get sets nobody')).toBe('');
+});
+
+/** A zsh at a terminal of its own, in which Tab is pressed after each line; then Ctrl-T says what stands there. */
+const zshDriver = `zmodload zsh/zpty
+zpty z zsh -i
+zpty -r z seen '*READY*'
+for line in "$@"; do zpty -w -n z "$line"$'\t\x14\x15'; done
+zpty -w z exit
+while zpty -r z seen; do :; done`;
+const zshStart = `autoload -Uz compinit; compinit -u -D
+source <(rollcall completion zsh)
+show() { print -r -- "$BUFFER" >> shown; }
+zle -N show; bindkey '^T' show; bindkey '^I' complete-word
+PS1=READY`;
+
+async function zshCompletes(lines: readonly string[]): Promise<string[]> {
+  writeFileSync(join(directory, '.zshrc'), zshStart);
+  await promisify(execFile)('zsh', ['-f', '-c', zshDriver, 'zsh', ...lines], {
+    env: { ...env, TERM: 'xterm' },
+    cwd: directory,
+  });
+  return readFileSync(join(directory, 'shown'), 'utf8').split('\n');
+}
+
+test.skipIf(!isOnPath('zsh'))('zsh, where it is installed, completes the same', async () => {
+  const typed = [
+    'rollcall token de',
+    'rollcall get sets si',
+    'rollcall get sets --output=wi',
+    'rollcall get sets --output wi',
+    'rollcall get sets --kubeconfig=bi',
+  ];
+  expect(await zshCompletes(typed)).toEqual([
+    'rollcall token delete ',
+    'rollcall get sets sites ',
+    'rollcall get sets --output=wide ',
+    'rollcall get sets --output wide ',
+    'rollcall get sets --kubeconfig=bin/',
+    '',
+  ]);
 });
 
 test('a hub that is away completes nothing, and ends well', async () => {

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
+import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { grant, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../../tests/harness/embedded.ts';
 import { runCli, startCli } from './run-cli.ts';
 
@@ -115,6 +116,56 @@ test('a cluster is cordoned and uncordoned, once each', async () => {
   });
 });
 
+test('a cordon is an event of its own, with the name of who did it', async () => {
+  await until('the mark is gone in the history as well', async () =>
+    (await run('events', '--type', 'uncordoned')).stdout.includes('cluster.uncordoned'),
+  );
+  const { stdout } = await run('events', '--cluster', 'edge-1', '--type', 'cordoned,uncordoned');
+  const [first, second] = stdout.split('\n');
+  expect(first).toMatch(/cluster\.cordoned .*by rollcall-admin, Cordoned: a person cordoned the cluster$/);
+  expect(second).toMatch(/cluster\.uncordoned .*by rollcall-admin, Uncordoned: a person uncordoned/);
+});
+
+test('a token that the hub makes is said to be in a Secret, and is there', async () => {
+  const made = await run('token', 'create', '--publish', '--name', 'rollout', '--uses', '2', '--wait');
+  expect(made).toMatchObject({ code: 0, stdout: 'secret rollcall-join/rollout holds the token\n' });
+  expect(made.stderr).toContain('token rollcall-join/rollout: good for 2 clusters, until ');
+  expect(made.stderr).toContain('kubectl -n rollcall-join get secret rollout -o jsonpath=');
+  const where = { name: 'rollout', namespace: 'rollcall-join' };
+  const secret = await hub.up.admin.get<KubeObject & { data?: Record<string, string> }>(
+    resources.secrets,
+    where,
+  );
+  const command = Buffer.from(secret?.data?.['command'] ?? '', 'base64').toString();
+  expect(command).toMatch(/^rollcall register 127\.0\.0\.1:\d+ --token rc1\./);
+  expect(made.stdout + made.stderr).not.toContain('rc1.');
+  const named = await run('token', 'create', '--publish', '-o', 'name');
+  expect(named.stdout).toMatch(/^clusterregistrationtoken\.rollcall\.dev\/token-[0-9a-f]{8}\n$/);
+});
+
+test.each([
+  { args: ['--ttl', '0'], want: 'InvalidTtl, ttl "0" (for ever) is not allowed on this hub' },
+  { args: ['--ttl', '99999d'], want: 'InvalidTtl, ttl "99999d" is longer than ten years' },
+  { args: ['--publish', '--name', 'taken', '--wait'], want: 'SecretTaken' },
+])('a token that the hub does not take is refused with its words: $args', async ({ args, want }) => {
+  await hub.up.admin.apply(
+    resources.secrets,
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'taken', namespace: 'rollcall-join' } },
+    { force: true },
+  );
+  const { code, stdout, stderr } = await run('token', 'create', ...args);
+  expect(stderr).toContain(want);
+  expect(stderr).toContain('code: TOKEN_REFUSED');
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+});
+
+test('who made a token, a policy or a set is in the audit', async () => {
+  const { stdout } = await run('audit', '--person', 'rollcall-admin');
+  expect(stdout).toMatch(/token\.declared +rollcall-join\/rollout +rollcall-admin/);
+  expect(stdout).toMatch(/policy\.declared +later +rollcall-admin/);
+  expect(stdout).toMatch(/cluster\.cordoned +edge-1 +rollcall-admin/);
+});
+
 test('a token is deleted only by who says so, and only together', async () => {
   const unasked = await run('token', 'delete', 'test-0');
   expect(unasked).toMatchObject({
@@ -138,7 +189,33 @@ test('the audit says who was let in by what, and filters that match nothing say 
   expect(nothing).toEqual({ code: 0, stdout: '', stderr: expect.stringMatching(/No decisions found\.\n$/) });
   const [first = ''] = (await run('audit', '--cluster', 'edge-1', '-o', 'json')).stdout.split('\n');
   expect(JSON.parse(first)).toMatchObject({ about: 'edge-1', token: 'rollcall-join/test-0' });
+  const { keys, source } = JSON.parse(first) as { keys: string[]; source: string };
+  expect(source).toBe('/rollcall/approver');
+  const ofKey = (await run('audit', '--key', keys[0] ?? '')).stdout;
+  expect(ofKey).toMatch(/cluster\.approved +edge-1/);
+  expect(ofKey).not.toMatch(/token\.|policy\./);
+  expect(await run('audit', '--key', 'edge-1')).toMatchObject({ code: 2, stdout: '' });
   expect(await run('audit', '--since', 'yesterday')).toMatchObject({ code: 2, stdout: '' });
+  const names = (await run('audit', '--token', 'test-0', '-o', 'name')).stdout;
+  expect(names.split('\n')).toEqual(['token/rollcall-join/test-0', 'cluster/edge-1', '']);
+  const entries = parse((await run('audit', '--cluster', 'edge-1', '-o', 'yaml')).stdout);
+  expect(entries).toContainEqual(expect.objectContaining({ what: 'cluster.approved', about: 'edge-1' }));
+});
+
+test('a policy that is applied by a dry run is no policy: neither an object nor an event', async () => {
+  const policy = (name: string) => ({
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata: { name },
+    spec: { rules: [{ name: 'all', when: 'true', effect: 'Approve' }] },
+  });
+  await hub.up.admin.create(policies, policy('dry'), { dryRun: true });
+  await hub.up.admin.create(policies, policy('wet'));
+  const declared = (name: string) => hub.log.read({ kind: 'policy', id: name });
+  await until('the later one is declared', async () => (await declared('wet')).head);
+  expect((await declared('dry')).head).toBeUndefined();
+  expect(await hub.up.admin.get(policies, { name: 'dry' })).toBeUndefined();
+  await hub.up.admin.delete(policies, 'wet');
 });
 
 test('events that no filter lets through are said to be none', async () => {
@@ -166,6 +243,8 @@ test('a frame of top is printed for scripts, without colours', async () => {
   expect(stdout).toMatch(/^Beats +\d+\.\d \/s$/m);
   expect(stdout).not.toContain('\u001b');
   expect(code).toBe(0);
+  const figures = JSON.parse((await run('top', '--once', '-o', 'json')).stdout);
+  expect(figures).toMatchObject({ clusters: 1, clustersByState: { ready: 1 } });
 });
 
 test('at a terminal top draws until q, gives the terminal back, and leaves colours out where they are not wanted', async () => {
@@ -285,7 +364,7 @@ test('a service that is away and a fence that was taken down are told, and exit 
   const broken = await run('doctor');
   expect(broken.stdout).toMatch(/finding +service trust-keeper: does not answer\n +→ /);
   expect(broken.stdout).toMatch(
-    /finding +fence: ValidatingAdmissionPolicyBinding rollcall-join is missing\n +→ Apply deploy\/fence/,
+    /finding +fence: ValidatingAdmissionPolicyBinding rollcall-join is missing\n +→ Delete what is named, if it is there, and apply deploy\/fence/,
   );
   expect(broken.stdout).toMatch(/ok +certificate 127\.0\.0\.1:\d+: ends in 8\d days/);
   expect(broken.stdout).toMatch(/ok +clock NATS: the same as here/);

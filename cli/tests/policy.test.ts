@@ -122,6 +122,21 @@ test('check: mistakes stand with place and caret, and end with 1', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
 });
 
+test('check: for programs, one document with every finding, and the same exit code', async () => {
+  const bad = file('bad.yaml', policyYaml('a', 'token.valid && token.color'));
+  const good = file('good.yaml', policyYaml('a', 'token.valid'));
+  const { code, stdout } = await runCli(['policy', 'check', '-o', 'json', good, bad]);
+  expect(JSON.parse(stdout)).toEqual([
+    { file: good, good: true, findings: [] },
+    {
+      file: bad,
+      good: false,
+      findings: [expect.objectContaining({ severity: 'error', line: 4, column: 54 })],
+    },
+  ]);
+  expect(code).toBe(1);
+});
+
 test.each([
   { name: 'no such file', args: ['check', 'nowhere.yaml'], code: 2, says: 'cannot read "nowhere.yaml"' },
   { name: 'no file', args: ['check'], code: 2, says: "missing required argument 'files'" },

@@ -85,6 +85,34 @@ test.each([
     args: ['context', 'export', '--name', '../x'],
     want: '"../x" is no name for a context',
   },
+  { name: 'a ttl below zero', args: ['token', 'create', '--ttl', '-1h'], want: '--ttl "-1h" is no duration' },
+  { name: 'a ttl of nothing', args: ['token', 'create', '--ttl', '0s'], want: 'is over at once' },
+  {
+    name: 'a ttl in words',
+    args: ['token', 'create', '--ttl', '1 day'],
+    want: 'write for example 30m, 24h or 7d',
+  },
+  {
+    name: 'no uses',
+    args: ['token', 'create', '--uses', '0'],
+    want: '--uses "0" is neither a number of 1 or more',
+  },
+  {
+    name: 'a token that would be lost',
+    args: ['token', 'create', '-o', 'name'],
+    want: 'would lose the token',
+  },
+  {
+    name: 'a command that is in the Secret',
+    args: ['token', 'create', '--publish', '--print-register-command'],
+    want: 'puts the command into the Secret',
+  },
+  { name: 'figures of a live view', args: ['top', '-o', 'json'], want: 'rollcall top --once' },
+  {
+    name: 'an address to examine without a CA',
+    args: ['doctor', '--hub', 'h:1'],
+    want: '--hub goes with --agent-state-dir',
+  },
   { name: 'an unknown type of event', args: ['events', '--type', 'frobnicated'], want: 'cluster.approved' },
 ])('$name: exit 2, and the text says what is meant', async ({ args, want }) => {
   const { code, stdout, stderr } = await runCli(args);

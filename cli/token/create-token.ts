@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
+import { type HubInfo, readHubInfo, registerCommand } from '@rollcall/shared/hub';
 import {
   apiVersionOf,
   type KubeClient,
@@ -8,119 +9,169 @@ import {
   type StoredObject,
 } from '@rollcall/shared/kubernetes';
 import { createRegistrationToken } from '@rollcall/shared/trust';
+import { type DocumentFormat, documentText } from '../document-text.ts';
 import { durationFlagMs } from '../duration-flag.ts';
+import { objectText } from '../get/object-text.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
-import { printableJson } from '../printable.ts';
+import { printable, printableJson } from '../printable.ts';
+import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
-import { type HubInfo, readHubInfo } from './hub-info.ts';
-import { registerCommand } from './register-command.ts';
+import { termsText, type TokenSpecFlags, type TokenTerms, tokenTerms } from './token-spec.ts';
 
-export interface CreateTokenFlags extends HubFlags {
-  readonly printRegisterCommand?: boolean;
-  readonly ttl: string;
-  readonly uses: string;
-  readonly clusterName?: string;
+export interface CreateTokenFlags extends HubFlags, TokenSpecFlags {
+  readonly name?: string;
   readonly namespace: string;
-  readonly description?: string;
+  readonly publish?: boolean;
+  readonly printRegisterCommand?: boolean;
+  readonly wait?: boolean;
+  readonly timeout: string;
   readonly dryRun?: boolean;
-  readonly output?: 'json';
+  readonly output?: 'json' | 'yaml' | 'name';
 }
 
-interface TokenSpec {
-  readonly publicKey: string;
-  readonly ttl: string;
-  readonly uses: number | 'unlimited';
-  readonly clusterName?: string;
-  readonly description?: string;
-}
 interface TokenStatus {
-  readonly conditions?: readonly { type: string; status: string }[];
+  readonly conditions?: readonly { type: string; status: string; reason?: string; message?: string }[];
   readonly expires?: string;
 }
-type TokenObject = KubeObject<TokenSpec, TokenStatus>;
+type TokenObject = KubeObject<TokenTerms & ({ publicKey: string } | { publish: true }), TokenStatus>;
 
 /** The hub takes a token within milliseconds; one that is away takes it when it is back. */
 const takenWithinMs = 5000;
 
-/** @throws RollcallError USAGE */
-export function tokenSpec(publicKey: string, flags: CreateTokenFlags): TokenSpec {
-  const { ttl, clusterName, description } = flags;
-  if (ttl !== '0') durationFlagMs('--ttl', ttl);
-  return {
-    publicKey,
-    ttl,
-    uses: parseUses(flags.uses),
-    ...(clusterName === undefined ? {} : { clusterName }),
-    ...(description === undefined ? {} : { description }),
-  };
-}
+const tokens = resources.clusterRegistrationTokens;
+const readyOf = ({ status }: TokenObject) => status?.conditions?.find(({ type }) => type === 'Ready');
+const placeOf = ({ metadata }: TokenObject) => `${metadata.namespace}/${metadata.name}`;
 
-function parseUses(text: string): number | 'unlimited' {
-  if (text === 'unlimited') return text;
-  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
-  throw new RollcallError(
-    'USAGE',
-    `--uses "${text}" is neither a number of 1 or more nor the word unlimited`,
-  );
+/** Mistakes in flags, before anything is asked. @throws RollcallError USAGE */
+function checkFlags({ publish, printRegisterCommand, output }: CreateTokenFlags): void {
+  if (publish && printRegisterCommand) {
+    throw new RollcallError('USAGE', '--publish puts the command into the Secret; nobody sees it here');
+  }
+  if (!publish && output === 'name') {
+    throw new RollcallError(
+      'USAGE',
+      '-o name would lose the token, which is shown once; it is for --publish',
+    );
+  }
 }
 
 /**
- * Makes a token on this machine, declares its public key, and prints the token once.
- * @throws RollcallError USAGE, HUB_MISSING; KubeApiError
+ * Makes a token on this machine, declares its public key, and prints the token once; with `--publish` the hub makes it, and
+ * this says in which Secret.
+ * @throws RollcallError USAGE, HUB_MISSING, TOKEN_REFUSED, DEADLINE_EXCEEDED; KubeApiError
  */
 export async function createToken(flags: CreateTokenFlags): Promise<void> {
+  checkFlags(flags);
+  const terms = tokenTerms(flags);
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
   const client = openHub(flags);
   try {
     const hub = await readHubInfo(client);
-    const token = createRegistrationToken(hub.hubId);
+    const own = flags.publish ? undefined : createRegistrationToken(hub.hubId);
     const object: TokenObject = {
-      apiVersion: apiVersionOf(resources.clusterRegistrationTokens),
-      kind: resources.clusterRegistrationTokens.kind,
-      metadata: { name: `token-${randomBytes(4).toString('hex')}`, namespace: flags.namespace },
-      spec: tokenSpec(token.key.publicKey, flags),
+      apiVersion: apiVersionOf(tokens),
+      kind: tokens.kind,
+      metadata: {
+        name: flags.name ?? `token-${randomBytes(4).toString('hex')}`,
+        namespace: flags.namespace,
+      },
+      spec: { ...(own ? { publicKey: own.key.publicKey } : { publish: true }), ...terms },
     };
     sayHub(client);
     const dryRun = flags.dryRun ?? false;
-    const made = await client.create(resources.clusterRegistrationTokens, object, { strict: true, dryRun });
-    if (dryRun) say('a token like this would be made (dry run)');
-    else printToken({ hub, flags, object: await untilTaken(client, made), text: token.text });
+    const made = await client.create(tokens, object, { strict: true, dryRun });
+    if (dryRun) return say('a token like this would be made (dry run)');
+    if (own) printOwn(await untilOwnIsTaken(client, made), { hub, flags, terms, text: own.text });
+    else await publishToken(client, made, { flags, terms, timeoutMs });
+    if (own && flags.wait) await untilReady(client, made, timeoutMs);
   } finally {
     client.close();
   }
 }
 
-/** The token is good once the approver has declared it; until then an agent would be refused. */
-async function untilTaken(client: KubeClient, made: StoredObject<TokenObject>): Promise<TokenObject> {
+/**
+ * Waits until the hub says whether it takes the token.
+ * @returns undefined while it says nothing
+ * @throws RollcallError TOKEN_REFUSED with the hub's words
+ */
+async function untilSettled(
+  client: KubeClient,
+  made: StoredObject<TokenObject>,
+  timeoutMs: number,
+): Promise<TokenObject | undefined> {
   const { name, namespace } = made.metadata;
-  const on = { resource: resources.clusterRegistrationTokens, name, namespace, timeoutMs: takenWithinMs };
-  const taken = await waitForObject<TokenObject>(client, on, ({ status }) =>
-    (status?.conditions ?? []).some(({ type, status: is }) => type === 'Ready' && is === 'True'),
+  const settled = waitForObject<TokenObject>(
+    client,
+    { resource: tokens, name, namespace, timeoutMs },
+    (object) => ['True', 'False'].includes(readyOf(object)?.status ?? ''),
   );
+  const token = await withProgress('waiting for the hub to take the token', settled);
+  const ready = token && readyOf(token);
+  if (ready?.status !== 'False') return token;
+  const why = printable(`${ready.reason ?? 'NotReady'}, ${ready.message ?? ''}`);
+  throw new RollcallError('TOKEN_REFUSED', `the hub does not take the token "${placeOf(made)}": ${why}`);
+}
+
+/** @throws RollcallError TOKEN_REFUSED, DEADLINE_EXCEEDED */
+async function untilReady(
+  client: KubeClient,
+  made: StoredObject<TokenObject>,
+  timeoutMs: number,
+): Promise<TokenObject> {
+  const token = await untilSettled(client, made, timeoutMs);
+  if (token) return token;
+  throw new RollcallError(
+    'DEADLINE_EXCEEDED',
+    `the token "${placeOf(made)}" is made, and the hub has not taken it within ${timeoutMs / 1000} s`,
+  );
+}
+
+/** The token is good once the approver has declared it; until then an agent would be refused. */
+async function untilOwnIsTaken(client: KubeClient, made: StoredObject<TokenObject>): Promise<TokenObject> {
+  const taken = await untilSettled(client, made, takenWithinMs);
   if (!taken)
     say(`the hub has not taken the token within ${takenWithinMs / 1000} s; it works as soon as the hub has`);
   return taken ?? made;
 }
 
-function printToken(made: {
-  hub: HubInfo;
-  flags: CreateTokenFlags;
-  object: TokenObject;
-  text: string;
-}): void {
-  const { hub, flags, object, text } = made;
+function printOwn(
+  object: TokenObject,
+  how: { hub: HubInfo; flags: CreateTokenFlags; terms: TokenTerms; text: string },
+): void {
+  const { hub, flags, terms, text } = how;
   const { name, namespace } = object.metadata;
-  const { uses = 1, ttl, clusterName } = object.spec ?? {};
-  const command = registerCommand(hub, { token: text, clusterName });
+  const { clusterName, clientId, uses } = terms;
   const expires = object.status?.expires;
-  const times =
-    uses === 1 ? 'one cluster' : uses === 'unlimited' ? 'any number of clusters' : `${uses} clusters`;
-  const named = clusterName === undefined ? '' : ` named "${clusterName}"`;
-  const until = expires === undefined ? `for ${ttl}` : expires === 'never' ? 'for ever' : `until ${expires}`;
-  say(`token ${namespace}/${name}: good for ${times}${named}, ${until}`);
-  if (flags.output === 'json') {
-    printResult(printableJson({ token: text, name, namespace, expires, uses, command }));
-  } else {
-    printResult(flags.printRegisterCommand ? command : text);
-  }
+  const command = registerCommand(hub, { token: text, clusterName, clientId });
+  say(`token ${namespace}/${name}: good for ${termsText(terms, expires)}`);
+  const told = { token: text, name, namespace, expires, uses, command };
+  if (flags.output === 'json' || flags.output === 'yaml') printResult(toldText(told, flags.output));
+  else printResult(flags.printRegisterCommand ? command : text);
+}
+
+/** JSON is one line, for scripts that take it apart with what they have. */
+function toldText(told: object, format: DocumentFormat): string {
+  return format === 'json' ? printableJson(told) : documentText(told, format);
+}
+
+/** The Secret has the name of the token; what is in it, only those see who may read it. */
+async function publishToken(
+  client: KubeClient,
+  made: StoredObject<TokenObject>,
+  how: { flags: CreateTokenFlags; terms: TokenTerms; timeoutMs: number },
+): Promise<void> {
+  const { flags, terms, timeoutMs } = how;
+  const { name, namespace } = made.metadata;
+  const token = flags.wait ? await untilReady(client, made, timeoutMs) : made;
+  const expires = token.status?.expires;
+  say(`token ${namespace}/${name}: good for ${termsText(terms, expires)}`);
+  say(
+    `the hub makes it${flags.wait ? '' : ', in a moment'}; Secret ${namespace}/${name} goes with its end or last use`,
+  );
+  say(`to use it: kubectl -n ${namespace} get secret ${name} -o jsonpath='{.data.command}' | base64 -d`);
+  const told = { name, namespace, secret: name, expires, uses: terms.uses };
+  if (flags.output === 'json' || flags.output === 'yaml') printResult(toldText(told, flags.output));
+  else if (flags.output === 'name') printResult(objectText(made, tokens, 'name'));
+  else printResult(`secret ${namespace}/${name} ${flags.wait ? 'holds' : 'will hold'} the token`);
 }

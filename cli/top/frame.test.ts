@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { fleetFigures, rate } from './fleet-figures.ts';
 import type { FleetSample } from './fleet-sample.ts';
-import { frame, rate } from './frame.ts';
+import { frame } from './frame.ts';
 
 const answer = (name: string, figures: Record<string, number>) => ({
   name,
@@ -22,7 +23,7 @@ const aSample = (change: Partial<FleetSample> = {}): FleetSample => ({
 });
 
 const textOf = (sample: FleetSample, before?: FleetSample) =>
-  frame(sample, before, { isColoured: false, hub: 'h:1' }).join('\n');
+  frame(fleetFigures(sample, before, 'h:1'), { isColoured: false }).join('\n');
 
 test('a frame says how many clusters are in which state, who waits, and what goes on', () => {
   const before = aSample({ atMs: 8000, lastSequence: 30 });

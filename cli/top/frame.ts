@@ -1,22 +1,10 @@
 import { styleText } from 'node:util';
-import { figureOf, type ServiceAnswer, serviceNames } from '../status/ask-services.ts';
-import { clusterCounts } from '../status/hub-status.ts';
 import { waitingText } from '../status/status-text.ts';
-import type { FleetSample } from './fleet-sample.ts';
+import type { FleetFigures } from './fleet-figures.ts';
 
 const unknown = '-';
 const nameWidth = 20;
 const barWidth = 30;
-
-/** Per second between two samples; undefined for the first one, and where a counter began anew. */
-export function rate(
-  now: number | undefined,
-  before: number | undefined,
-  elapsedMs: number,
-): number | undefined {
-  if (now === undefined || before === undefined || elapsedMs <= 0 || now < before) return undefined;
-  return ((now - before) * 1000) / elapsedMs;
-}
 
 const number = (value: number | undefined, digits = 1) =>
   value === undefined ? unknown : value.toFixed(digits);
@@ -30,65 +18,33 @@ const colourOf: Readonly<Record<string, 'green' | 'yellow' | 'red' | 'dim'>> = {
   'never seen': 'dim',
 };
 
-function stateLines(counts: Readonly<Record<string, number>>, isColoured: boolean): string[] {
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return Object.entries(counts).map(([state, count]) => {
-    const bar = '█'.repeat(total === 0 ? 0 : Math.ceil((count / total) * barWidth));
+function stateLines({ clusters = 0, clustersByState }: FleetFigures, isColoured: boolean): string[] {
+  return Object.entries(clustersByState).map(([state, count]) => {
+    const bar = '█'.repeat(clusters === 0 ? 0 : Math.ceil((count / clusters) * barWidth));
     const colour = colourOf[state];
     const shown = isColoured && colour ? styleText(colour, bar, { validateStream: false }) : bar;
     return `  ${state.padEnd(nameWidth - 2)}${String(count).padStart(7)}  ${shown}`.trimEnd();
   });
 }
 
-function serviceLine(answers: readonly ServiceAnswer[]): string {
-  return serviceNames
-    .map((service) => {
-      const replicas = answers.filter(({ name }) => name === service);
-      const ready = replicas.filter(({ figures }) => figures['ready'] === 1).length;
-      return `${service} ${ready}/${replicas.length}`;
-    })
-    .join(', ');
-}
-
-/**
- * One picture of the fleet.
- * @param before - the sample before it, for what is counted per second
- */
-export function frame(
-  sample: FleetSample,
-  before: FleetSample | undefined,
-  options: { isColoured: boolean; hub: string },
-): string[] {
-  const { answers } = sample;
-  const elapsedMs = before === undefined ? 0 : sample.atMs - before.atMs;
-  const counts = clusterCounts(answers);
-  const total = counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const beats = rate(
-    figureOf(answers, 'heartbeat', 'beats'),
-    before && figureOf(before.answers, 'heartbeat', 'beats'),
-    elapsedMs,
-  );
-  const waiting = figureOf(answers, 'projector', 'waitingRequests');
-  const oldest = figureOf(answers, 'projector', 'oldestWaitingSeconds');
-  const storm =
-    figureOf(answers, 'heartbeat', 'storm') === 1
-      ? ['STORM: a large part of the fleet is silent together']
-      : [];
+/** One picture of the fleet. */
+export function frame(figures: FleetFigures, options: { isColoured: boolean }): string[] {
+  const { clusters, waitingRequests, oldestWaitingSeconds, services } = figures;
   return [
-    `rollcall top - ${options.hub} - ${new Date(sample.atMs).toISOString().slice(0, 19)}Z`,
+    `rollcall top - ${figures.hub} - ${figures.at}`,
     '',
-    ...storm,
-    line('Clusters', total === undefined ? unknown : String(total)),
-    ...stateLines(counts ?? {}, options.isColoured),
+    ...(figures.storm ? ['STORM: a large part of the fleet is silent together'] : []),
+    line('Clusters', clusters === undefined ? unknown : String(clusters)),
+    ...stateLines(figures, options.isColoured),
     '',
-    line('Joins', `${sample.joinedAtMs.length} in the last minute`),
-    line('Waiting requests', waiting === undefined ? unknown : waitingText(waiting, oldest)),
-    line('Projector lag', `${number(figureOf(answers, 'projector', 'lagSeconds'), 3)} s`),
-    line('Beats', `${number(beats)} /s`),
+    line('Joins', `${figures.joinsInLastMinute} in the last minute`),
     line(
-      'Events',
-      `${number(rate(sample.lastSequence, before?.lastSequence, elapsedMs))} /s, ${sample.lastSequence ?? unknown} in all`,
+      'Waiting requests',
+      waitingRequests === undefined ? unknown : waitingText(waitingRequests, oldestWaitingSeconds),
     ),
-    line('Services', serviceLine(answers)),
+    line('Projector lag', `${number(figures.projectorLagSeconds, 3)} s`),
+    line('Beats', `${number(figures.beatsPerSecond)} /s`),
+    line('Events', `${number(figures.eventsPerSecond)} /s, ${figures.events ?? unknown} in all`),
+    line('Services', services.map(({ name, replicas, ready }) => `${name} ${ready}/${replicas}`).join(', ')),
   ];
 }

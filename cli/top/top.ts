@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { type DocumentFormat, documentText } from '../document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { type OpenBus, openBus } from '../events/open-bus.ts';
 import { printResult } from '../output.ts';
@@ -7,11 +8,14 @@ import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { hasColour } from '../terminal.ts';
+import { fleetFigures } from './fleet-figures.ts';
 import { createSampler, type FleetSample } from './fleet-sample.ts';
 import { frame } from './frame.ts';
 
 export interface TopFlags extends BusFlags {
   readonly once?: boolean;
+  /** Of one frame. */
+  readonly output: 'text' | DocumentFormat;
 }
 
 const everyMs = 1000;
@@ -45,20 +49,20 @@ function untilQuit(signal: AbortController): void {
   });
 }
 
-async function printOnce(bus: OpenBus): Promise<void> {
+async function printOnce(bus: OpenBus, output: TopFlags['output']): Promise<void> {
   const sampler = createSampler(bus.nc, bus.log);
   const before = await sampler.next();
   await delay(everyMs);
-  const sample = await sampler.next();
-  const options = { isColoured: hasColour(), hub: bus.nc.getServer() };
-  printResult(frame(sample, before, options).join('\n'));
+  const figures = fleetFigures(await sampler.next(), before, bus.nc.getServer());
+  if (output === 'text') printResult(frame(figures, { isColoured: hasColour() }).join('\n'));
+  else printResult(documentText(figures, output));
 }
 
 async function live(bus: OpenBus): Promise<void> {
   const ending = new AbortController();
   untilQuit(ending);
   const sampler = createSampler(bus.nc, bus.log);
-  const options = { isColoured: hasColour(), hub: bus.nc.getServer() };
+  const options = { isColoured: hasColour() };
   let before: FleetSample | undefined;
   let lines: string[] = [];
   process.stdout.write(openScreen);
@@ -69,7 +73,7 @@ async function live(bus: OpenBus): Promise<void> {
       const startedMs = performance.now();
       try {
         const sample = await sampler.next();
-        lines = frame(sample, before, options);
+        lines = frame(fleetFigures(sample, before, bus.nc.getServer()), options);
         before = sample;
         draw([...lines, '', 'q ends']);
       } catch (thrown) {
@@ -100,9 +104,12 @@ export async function top(flags: TopFlags): Promise<void> {
   if (!flags.once && !process.stdout.isTTY) {
     throw new RollcallError('USAGE', 'stdout is no terminal; `rollcall top --once` prints one frame');
   }
+  if (!flags.once && flags.output !== 'text') {
+    throw new RollcallError('USAGE', `-o ${flags.output} is for one frame: add --once`);
+  }
   const bus = await withProgress('connecting', openBus(flags));
   try {
-    if (flags.once) await withProgress('counting', printOnce(bus));
+    if (flags.once) await withProgress('counting', printOnce(bus, flags.output));
     else await live(bus);
   } finally {
     await bus.nc.close();

@@ -88,11 +88,11 @@ export function controllerManagerFlags(kubeconfigPath: string): string[] {
 }
 
 /** One line a finished write with user, verb and object, for counting writes by user; reads are left out. */
-export const writesAuditPolicy = `apiVersion: audit.k8s.io/v1
+export const writesAuditPolicy = (level: 'Metadata' | 'Request') => `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
-- level: Metadata
+- level: ${level}
   verbs: [create, update, patch, delete, deletecollection]
 - level: None
 `;

@@ -1,6 +1,8 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 
 /**
@@ -18,7 +20,8 @@ export async function loopbackPorts<Name extends string>(
   try {
     const ports: Partial<Record<string, number>> = {};
     for (const name of names) {
-      const server = await listen(remembered[name] ?? 0, { name, path });
+      const port = remembered[name] ?? 0;
+      const server = port === 0 ? await listenSomewhere() : await listen(port, { name, path });
       servers.push(server);
       ports[name] = (server.address() as AddressInfo).port;
     }
@@ -30,15 +33,39 @@ export async function loopbackPorts<Name extends string>(
   }
 }
 
-async function listen(port: number, { name, path }: { name: string; path: string }): Promise<Server> {
+/**
+ * Below the ports that systems give to outgoing connections (from 32768 on, Linux): one of those would often take a port
+ * between our closing it and the server's opening it.
+ */
+const drawn = { from: 20_000, to: 32_768 };
+
+async function listenSomewhere(): Promise<Server> {
+  for (;;) {
+    const server = await listenOnce(randomInt(drawn.from, drawn.to)).catch(() => undefined);
+    if (server) return server;
+  }
+}
+
+/** A server that was just ended may hold its port a moment longer than its process is seen. */
+const freedWithinMs = 3000;
+const pollMs = 100;
+
+async function listenOnce(port: number): Promise<Server> {
   const server = createServer();
   server.listen({ port, host: '127.0.0.1' });
-  try {
-    await once(server, 'listening');
-    return server;
-  } catch (error) {
-    const message = `port ${port} of ${name} is taken by another process (remembered in "${path}")`;
-    throw new RollcallError('PORT_BUSY', message, { cause: error });
+  await once(server, 'listening');
+  return server;
+}
+
+async function listen(port: number, { name, path }: { name: string; path: string }): Promise<Server> {
+  for (const deadlineMs = performance.now() + freedWithinMs; ; await delay(pollMs)) {
+    try {
+      return await listenOnce(port);
+    } catch (cause) {
+      if (performance.now() < deadlineMs) continue;
+      const message = `port ${port} of ${name} is taken by another process (remembered in "${path}")`;
+      throw new RollcallError('PORT_BUSY', message, { cause });
+    }
   }
 }
 

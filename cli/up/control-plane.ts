@@ -25,13 +25,15 @@ import { loopbackPorts } from './control-plane-ports.ts';
 type ServerName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager';
 type PortName = 'etcd' | 'etcd-peer' | 'kube-apiserver';
 
+export type AuditPolicy = 'none' | 'metadata' | 'requests';
+
 export interface ControlPlaneOptions {
   /** Keys, ports, data and logs; 0700. A second start goes on from what is there. */
   stateDir: string;
   /** Needed for namespaces to go away after their deletion; 200 MB of memory. */
   withControllerManager: boolean;
-  /** `metadata`: every write is a line in `auditLogPath`. Default `none`. */
-  auditPolicy?: 'none' | 'metadata';
+  /** `metadata`: every write is a line in `auditLogPath`; `requests`: with what was sent. Default `none`. */
+  auditPolicy?: AuditPolicy;
   /** Fixed ports, instead of free ones that are drawn once. */
   ports?: Partial<Record<PortName, number>>;
   /** Keep the data in the etcd of another control plane, which must outlive this one. */
@@ -98,7 +100,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const controllerKubeconfigPath = join(stateDir, 'pki', 'controller-manager.kubeconfig');
   const controllerAccess = userAccess('system:kube-controller-manager');
   writeFileSync(controllerKubeconfigPath, kubeconfigYaml(controllerAccess), { mode: 0o600 });
-  const audit = options.auditPolicy === 'metadata' ? prepareAudit(stateDir) : undefined;
+  const { auditPolicy = 'none' } = options;
+  const audit = auditPolicy === 'none' ? undefined : prepareAudit(stateDir, auditPolicy);
 
   const probe = createKubeClient(access, { fieldManager: userAgent, userAgent, timeoutMs: 2_000 });
   const flags: Record<ServerName, () => string[]> = {
@@ -212,8 +215,12 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
-function prepareAudit(stateDir: string): { policyPath: string; logPath: string } {
+function prepareAudit(
+  stateDir: string,
+  policy: 'metadata' | 'requests',
+): { policyPath: string; logPath: string } {
   const policyPath = join(stateDir, 'audit-policy.yaml');
-  writeFileSync(policyPath, writesAuditPolicy, { mode: 0o600 });
+  const level = policy === 'requests' ? 'Request' : 'Metadata';
+  writeFileSync(policyPath, writesAuditPolicy(level), { mode: 0o600 });
   return { policyPath, logPath: join(stateDir, 'logs', 'audit.log') };
 }

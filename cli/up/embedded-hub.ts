@@ -7,7 +7,7 @@ import type { RunningService } from '@rollcall/shared/service';
 import { reapStale } from './child-process-stale.ts';
 import type { ChildHandle } from './child-process.ts';
 import { loopbackPorts } from './control-plane-ports.ts';
-import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { type AuditPolicy, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { checkDiskSpace } from './disk-space.ts';
 import { untilFenceStands } from './fence-stands.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
@@ -20,6 +20,9 @@ import {
 import { type HubState, openHubState } from './hub-state.ts';
 import { type EmbeddedNats, startNatsServer } from './nats-server.ts';
 import { readState } from './private-files.ts';
+import { renewHubState } from './renew-hub-state.ts';
+import { applyRestoredObjects } from './restored-objects.ts';
+import { renewServerCertificate } from './server-certificate.ts';
 import { lockState } from './state-lock.ts';
 
 export interface EmbeddedHubOptions {
@@ -30,7 +33,9 @@ export interface EmbeddedHubOptions {
   readonly advertise?: readonly string[];
   /** Without, the caller runs the services in processes of their own. */
   readonly withServices?: boolean;
-  readonly auditPolicy?: 'none' | 'metadata';
+  readonly auditPolicy?: AuditPolicy;
+  /** Where a service shall differ from its defaults. */
+  readonly settings?: HubServicesOptions['settings'];
   onProgress?(message: string): void;
   /** A server ended that nobody stopped. */
   onUnexpectedExit?(child: ChildHandle, how: string): void;
@@ -55,6 +60,8 @@ export interface EmbeddedHub extends AsyncDisposable {
 }
 
 const defaultPort = 4222;
+/** Far less than the third of its life in which the server's certificate is renewed. */
+const renewalCheckMs = 12 * 3_600_000;
 
 function hostOf(address: string): string {
   const host = address.slice(0, address.lastIndexOf(':')).replaceAll(/[[\]]/g, '');
@@ -91,6 +98,8 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     checkDiskSpace(stateDir);
     const reaped = [...(await reapStale(stateDir)), ...(await reapStale(join(stateDir, 'kubernetes')))];
     if (reaped.length > 0) onProgress(`ended what an earlier run left behind: ${reaped.join(', ')}`);
+    const renewed = renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now());
+    if (renewed.length > 0) onProgress(`gave the rights of this version to: ${renewed.join(', ')}`);
     const hub = openHubState(stateDir, Date.now());
     const portsFile = join(stateDir, 'ports.json');
     const wanted = options.port === undefined || options.port === 0 ? undefined : { nats: options.port };
@@ -107,9 +116,16 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     onProgress('starting NATS, etcd and the Kubernetes API server');
     let nats: EmbeddedNats | undefined;
     const startNats = async () => {
-      nats = await startNatsServer(hub, { ...natsOptions, nowMs: Date.now() });
+      // Read again: keys may have been rolled over since this process began.
+      const nowMs = Date.now();
+      nats = await startNatsServer(openHubState(stateDir, nowMs), { ...natsOptions, nowMs });
     };
     started.push(async () => nats?.server.stop());
+    const renewing = setInterval(
+      () => renewServerCertificate(openHubState(stateDir, Date.now()), { stateDir, nowMs: Date.now() }),
+      renewalCheckMs,
+    );
+    started.push(async () => clearInterval(renewing));
     let plane: ControlPlane | undefined;
     started.push(async () => plane?.stop());
     const startPlane = async () => {
@@ -135,10 +151,14 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     });
     started.push(async () => admin.close());
     await applyHubManifests(admin, hub, addresses);
+    // Before the services look: what people wrote is there again, and says that it is of an older epoch.
+    const restored = await applyRestoredObjects(admin, stateDir);
+    if (restored > 0) onProgress(`made ${restored} objects of people again from the backup`);
     const serviceOptions: HubServicesOptions = {
       stateDir,
       busServers: `127.0.0.1:${port}`,
       userAccess: controlPlane.userAccess,
+      settings: options.settings,
     };
     let services: RunningService[] = [];
     if (withServices) {

@@ -1,6 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  applyManifests,
+  KubeApiError,
+  type KubeClient,
+  type KubeObject,
+  resources,
+} from '@rollcall/shared/kubernetes';
 import type { HubState } from './hub-state.ts';
 
 const deployDirectory = join(import.meta.dirname, '..', '..', 'deploy');
@@ -15,7 +22,7 @@ export function manifestsIn(...path: string[]): string[] {
 }
 
 /** What the CLI needs to make tokens and register commands; nothing in it is secret. */
-function hubConfigMap(
+export function hubConfigMap(
   hub: HubState,
   addresses: readonly string[],
 ): KubeObject & { data: Record<string, string> } {
@@ -28,6 +35,7 @@ function hubConfigMap(
       addresses: addresses.join(','),
       caBundle: hub.caPem,
       caCertHash: hub.caCertHash,
+      epoch: String(hub.epoch),
     },
   };
 }
@@ -52,15 +60,33 @@ export async function applyHubManifests(
   await applyManifests(client, [hubConfigMap(hub, addresses)]);
 }
 
+const servedWithinMs = 30_000;
+const askAgainMs = 50;
+
+/** 404: the kind is not served yet; 503: its storage is still being made ready (measured, right after the CRD was taken). */
+const notServedYet = new Set([404, 503]);
+
+/** An API server takes a new kind some time after it has taken the CRD, also one that lists it already; longer on a busy machine. */
+export async function onceServed<Result>(apply: () => Promise<Result>): Promise<Result> {
+  for (const deadlineMs = performance.now() + servedWithinMs; ; await delay(askAgainMs)) {
+    try {
+      return await apply();
+    } catch (error) {
+      const isNotServedYet = error instanceof KubeApiError && notServedYet.has(error.status);
+      if (!isNotServedYet || performance.now() > deadlineMs) throw error;
+    }
+  }
+}
+
 /**
  * What belongs to people once it is there, so it is made only if it is missing: the set `default`, and, for an embedded hub,
  * a policy that lets every valid token in.
  */
 export async function createDefaults(client: KubeClient): Promise<void> {
   const [set, policy] = await Promise.all([
-    client.get(resources.managedClusterSets, { name: 'default' }),
-    client.get(resources.approvalPolicies, { name: 'default' }),
+    onceServed(() => client.get(resources.managedClusterSets, { name: 'default' })),
+    onceServed(() => client.get(resources.approvalPolicies, { name: 'default' })),
   ]);
-  if (!set) await applyManifests(client, manifestsIn('sets'));
-  if (!policy) await applyManifests(client, manifestsIn('embedded'));
+  if (!set) await onceServed(() => applyManifests(client, manifestsIn('sets')));
+  if (!policy) await onceServed(() => applyManifests(client, manifestsIn('embedded')));
 }

@@ -26,6 +26,8 @@ export interface HubServicesOptions {
   readonly busServers: string;
   /** Access to the hub's API server as any user. */
   userAccess(name: string, groups: readonly string[]): KubeAccess;
+  /** Where a service shall differ from its defaults. */
+  readonly settings?: Partial<Record<ServiceName, Readonly<Record<string, string>>>> | undefined;
 }
 
 /** Settings of each service, as text where a file would have text; also what separate processes are started with. */
@@ -42,6 +44,7 @@ export function serviceSettings(options: HubServicesOptions): Record<ServiceName
     identityFile: join(stateDir, 'identities', `${name}.json`),
     logFile: join(stateDir, 'logs', `${name}.log`),
     ...more,
+    ...options.settings?.[name],
   });
   return {
     registrar: settingsOf('registrar'),

@@ -37,20 +37,32 @@ export interface HubState {
   readonly epoch: number;
   readonly answerKey: string;
   readonly keys: HubKeys;
+  /** What the hub is known by: one certificate, and the next beside it while they roll over. */
   readonly caPem: string;
-  /** `sha256:<hex>` of the CA's public key, for `--ca-cert-hash`. */
+  /** `sha256:<hex>` of each of their public keys, with a comma between: for `--ca-cert-hash`. */
   readonly caCertHash: string;
+  /** The one of them whose key is here and which signs the server's certificate; absent: `caPem`. */
+  readonly issuingCaPem?: string;
   readonly operatorJwt: string;
   readonly accountJwts: Readonly<Record<string, string>>;
   readonly sentinelJwt: string;
+  /** Keys that are rolling over, and since when they are where they are (`rollcall trust status`). */
+  readonly rotations?: Readonly<Partial<Record<RotatedKey, Rotation>>>;
 }
 
-interface BusUser {
+export const rotatedKeys = ['signing-keys', 'ca', 'answer-key', 'operator-keys'] as const;
+export type RotatedKey = (typeof rotatedKeys)[number];
+export interface Rotation {
+  readonly stage: 'announced' | 'switched';
+  readonly atMs: number;
+}
+
+export interface BusUser {
   readonly jwt: string;
   readonly seed: string;
 }
 
-function busUser(
+export function busUser(
   role: Role,
   name: string,
   issuer: { account: string; signer: Nkey },
@@ -69,7 +81,7 @@ function credsBlock(what: string, text: string): string {
 }
 
 /** The credentials file that the `nats` command and every NATS client read. */
-function credsFile(user: BusUser): string {
+export function credsFile(user: BusUser): string {
   return `${credsBlock('NATS USER JWT', user.jwt)}\n${credsBlock('USER NKEY SEED', user.seed)}`;
 }
 
@@ -77,9 +89,9 @@ function credsFile(user: BusUser): string {
  * Everybody who connects starts as this user, may do nothing, and is sent to the callout (`default_sentinel`).
  * It is no secret: a bearer token that grants nothing.
  */
-function sentinel(keys: HubKeys, signer: Nkey, nowMs: number): string {
+export function sentinelClaims(keys: Pick<HubKeys, 'auth'>) {
   const nothing = { deny: ['>'] };
-  const claims = {
+  return {
     type: 'user',
     issuer_account: keys.auth,
     bearer_token: true,
@@ -88,8 +100,14 @@ function sentinel(keys: HubKeys, signer: Nkey, nowMs: number): string {
     subs: -1,
     data: -1,
     payload: -1,
+    // Only what the server listens for (nats-config.ts): a listener that is added must be added here as well.
+    allowed_connection_types: ['STANDARD'],
   };
-  return encodeJwt({ subject: createNkey('user').publicKey, name: 'sentinel', nowMs, nats: claims }, signer);
+}
+
+function sentinel(keys: HubKeys, signer: Nkey, nowMs: number): string {
+  const nats = sentinelClaims(keys);
+  return encodeJwt({ subject: createNkey('user').publicKey, name: 'sentinel', nowMs, nats }, signer);
 }
 
 /** Makes all keys of a hub. The operator's root and the accounts' roots go to `offline/`; nothing that runs reads them. */

@@ -1,6 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { directoryKeyStore, type OnPhase, runAgent, type RunningAgent } from '@rollcall/agent';
+import {
+  directoryHubAccess,
+  directoryKeyStore,
+  directoryRotationWish,
+  forgetDirectory,
+  type OnPhase,
+  runAgent,
+  type RunningAgent,
+} from '@rollcall/agent';
 import { openEventLog } from '@rollcall/shared/bus';
 import { tokenRecord } from '@rollcall/shared/events';
 import { applyManifests, resources } from '@rollcall/shared/kubernetes';
@@ -59,8 +67,13 @@ export async function startLocalAgent(
   hub: EmbeddedHub,
   options: { clusterName: string; onPhase?: OnPhase },
 ): Promise<RunningAgent> {
-  const store = directoryKeyStore(join(hub.stateDir, 'agent'));
-  const isKnown = (await store.load())?.member !== undefined;
+  const directory = join(hub.stateDir, 'agent');
+  const store = directoryKeyStore(directory);
+  const known = await store.load();
+  const isKnown = known?.member !== undefined;
+  const system = await hub.admin.get(resources.namespaces, { name: 'kube-system' });
+  // Kubernetes may have lost all it had, or be another one after a restore; the cluster that is registered is this one still.
+  const isOtherUid = known !== undefined && known.clusterId !== system?.metadata.uid;
   // Its Deployment and bootstrap Secret are for pods; here the agent runs in this process.
   const [namespace = '', , , rights = ''] = manifestsIn('agent');
   await applyManifests(hub.admin, [namespace, rights]);
@@ -70,7 +83,12 @@ export async function startLocalAgent(
     token: isKnown ? undefined : await createLocalToken(hub, options.clusterName),
     member: hub.plane.userAccess(agentUser, agentGroups),
     store,
+    // Whoever unregistered it has it again, with new keys, at the next `up`.
+    uninstall: forgetDirectory(directory),
+    hubAccess: directoryHubAccess(directory),
+    rotationWish: directoryRotationWish(directory),
     clusterName: options.clusterName,
+    ...(isOtherUid ? { clientId: known.clusterId } : {}),
     version: rollcallVersion,
     ...(options.onPhase ? { onPhase: options.onPhase } : {}),
   });

@@ -6,12 +6,15 @@ export interface NatsServerSettings {
   readonly directory: string;
   readonly certificateFile: string;
   readonly keyFile: string;
+  /** For a server that is only filled: whoever fills it has it written out at the end, once. */
+  readonly syncsAtEnd?: boolean;
 }
 
 /**
  * The configuration of the hub's NATS server. It holds no secret: JWTs of accounts, and files by path.
  *
  * - `sync_interval: always`: acknowledged means kept (decision 12).
+ * - `timeout` of TLS and of authorization: whoever connects and says nothing is let go after 5 s; a busy machine gets that long.
  * - `ping_interval`: a frozen agent's connection is closed after about a minute; its beats have told long before.
  * - resolver `full`: account claims (revocations) are pushed while the server runs, and the newer ones win over the preload.
  */
@@ -27,8 +30,8 @@ resolver_preload: {
 ${preload.join('\n')}
 }
 default_sentinel: "${hub.sentinelJwt}"
-jetstream: { store_dir: "${settings.directory}/jetstream", sync_interval: always }
-tls: { cert_file: "${settings.certificateFile}", key_file: "${settings.keyFile}", handshake_first: true }
+jetstream: { store_dir: "${settings.directory}/jetstream", ${settings.syncsAtEnd === true ? '' : 'sync_interval: always '}}
+tls: { cert_file: "${settings.certificateFile}", key_file: "${settings.keyFile}", handshake_first: true, timeout: 5 }
 authorization: { timeout: 5 }
 ping_interval: "20s"
 ping_max: 2

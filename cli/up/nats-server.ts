@@ -1,16 +1,13 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BusAddress, type BusCredentials, connectBus, setUpStreams } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { issueCertificate } from '@rollcall/shared/trust';
 import { findBinary } from './binaries.ts';
 import { type ChildHandle, startChild } from './child-process.ts';
 import type { HubState } from './hub-state.ts';
 import { natsServerConfig } from './nats-config.ts';
 import { readState, writePrivate } from './private-files.ts';
-
-const certificateLifeMs = 90 * 86_400_000;
+import { certificateFiles, writeServerCertificate } from './server-certificate.ts';
 
 export interface EmbeddedNats {
   readonly server: ChildHandle;
@@ -35,28 +32,32 @@ async function canSetUp(address: BusAddress, user: BusCredentials): Promise<true
  */
 export async function startNatsServer(
   hub: HubState,
-  options: { stateDir: string; port: number; host?: string; advertised: readonly string[]; nowMs: number },
+  options: {
+    stateDir: string;
+    port: number;
+    host?: string;
+    advertised: readonly string[];
+    nowMs: number;
+    syncsAtEnd?: boolean;
+  },
 ): Promise<EmbeddedNats> {
   const { stateDir, port, host = '127.0.0.1' } = options;
   const directory = join(stateDir, 'nats');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const names = ['localhost', ...options.advertised];
-  const leaf = issueCertificate({
-    ca: { certificatePem: hub.caPem, privateKeyPem: readFileSync(join(directory, 'ca-key.pem'), 'utf8') },
-    commonName: 'rollcall hub',
-    dnsNames: names.filter((name) => isIP(name) === 0),
-    ipAddresses: ['127.0.0.1', ...names.filter((name) => isIP(name) !== 0)],
-    usages: ['server'],
-    validForMs: certificateLifeMs,
-    nowMs: options.nowMs,
-  });
-  const certificateFile = join(directory, 'server.pem');
-  const keyFile = join(directory, 'server-key.pem');
+  writeServerCertificate(hub, options);
+  const { certificateFile, keyFile } = certificateFiles(stateDir);
   const configFile = join(directory, 'nats.conf');
-  // With the CA behind it: agents that only have its hash find it in the chain (measured: else "pin mismatch; chain of 1").
-  writePrivate(certificateFile, leaf.certificatePem + hub.caPem);
-  writePrivate(keyFile, leaf.privateKeyPem);
-  writePrivate(configFile, natsServerConfig(hub, { host, port, directory, certificateFile, keyFile }));
+  writePrivate(
+    configFile,
+    natsServerConfig(hub, {
+      host,
+      port,
+      directory,
+      certificateFile,
+      keyFile,
+      syncsAtEnd: options.syncsAtEnd ?? false,
+    }),
+  );
 
   const address = { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
   const setup = readState<{ bus: BusCredentials }>(join(stateDir, 'identities', 'setup.json'));

@@ -41,7 +41,8 @@ export function readState<Shape>(path: string): Shape | undefined {
   }
   try {
     return JSON.parse(text) as Shape;
-  } catch (cause) {
-    throw new RollcallError('STATE_INVALID', `"${path}" is damaged`, { cause });
+  } catch {
+    // No cause: the parser's message quotes the file, which holds keys.
+    throw new RollcallError('STATE_INVALID', `"${path}" is damaged`);
   }
 }

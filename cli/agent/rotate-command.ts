@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type AgentState,
+  directoryKeyStore,
+  directoryRotationWish,
+  type KeyStore,
+  type RotationWish,
+  secretKeyStore,
+  secretRotationWish,
+} from '@rollcall/agent';
+import { RollcallError } from '@rollcall/shared/errors';
+import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
+import { durationFlagMs } from '../duration-flag.ts';
+import { memberAccess, type MemberFlags } from '../member-access.ts';
+import { printResult, say } from '../output.ts';
+import { agentNamespace } from '../unregister/member-of-cluster.ts';
+
+export interface AgentRotateFlags extends MemberFlags {
+  readonly stateDir?: string;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+}
+
+interface Installed {
+  readonly store: KeyStore;
+  readonly wish: RotationWish;
+}
+
+const lookAgainMs = 250;
+
+function findInstalled(client: KubeClient | undefined, stateDir: string | undefined): Installed {
+  if (stateDir !== undefined || client === undefined) {
+    const directory = stateDir ?? '';
+    return { store: directoryKeyStore(directory), wish: directoryRotationWish(directory) };
+  }
+  const namespace = agentNamespace;
+  return { store: secretKeyStore(client, { namespace }), wish: secretRotationWish(client, { namespace }) };
+}
+
+async function stateOf({ store }: Installed): Promise<AgentState> {
+  const state = await store.load();
+  if (!state) throw new RollcallError('NOT_FOUND', `there is no agent: ${store.place} has no keys`);
+  return state;
+}
+
+const fingerprintOf = ({ seed }: AgentState) => keyFingerprint(nkeyFromSeed(seed).publicKey);
+
+/** The agent keeps its new key once the hub has let it in, and names the wish that it was for. */
+async function untilRotated(installed: Installed, id: string, timeoutMs: number): Promise<AgentState> {
+  const deadlineMs = performance.now() + timeoutMs;
+  for (;;) {
+    const state = await stateOf(installed);
+    if (state.rotatedBy === id) return state;
+    if (performance.now() > deadlineMs) {
+      const stage = state.next?.wish === id ? 'the hub has not let it in yet' : 'the agent has not begun';
+      throw new RollcallError(
+        'DEADLINE_EXCEEDED',
+        `no new key after ${timeoutMs / 1000} s: ${stage}; the agent goes on, look at what it says`,
+      );
+    }
+    await delay(lookAgainMs);
+  }
+}
+
+/**
+ * Has the agent that runs in the member take a new key in the place of its own, and waits for it.
+ * @throws RollcallError NOT_FOUND, DEADLINE_EXCEEDED (the agent goes on by itself)
+ */
+export async function rotateAgentKey(flags: AgentRotateFlags): Promise<void> {
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const member = flags.stateDir === undefined ? await memberAccess(flags) : undefined;
+  const options = { fieldManager: 'rollcall-cli', userAgent: `rollcall/${rollcallVersion}` };
+  const client = member && createKubeClient(member, options);
+  try {
+    const installed = findInstalled(client, flags.stateDir);
+    const before = await stateOf(installed);
+    const name = before.member?.clusterName ?? before.clusterId;
+    say(
+      member === undefined
+        ? `keys: ${installed.store.place}`
+        : `member: ${member.server} (context "${member.contextName}", user "${member.userName}")`,
+    );
+    if (flags.dryRun) {
+      say(`the agent of cluster "${name}" would take a new key (dry run; nothing was changed)`);
+      return;
+    }
+    const id = randomUUID();
+    await installed.wish.write(id);
+    const after = await untilRotated(installed, id, timeoutMs);
+    printResult(
+      `the agent of cluster "${name}" has a new key: ${fingerprintOf(before)} → ${fingerprintOf(after)}`,
+    );
+  } finally {
+    client?.close();
+  }
+}

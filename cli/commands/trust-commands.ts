@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import type { RotateFlags } from '../trust/rotate.ts';
+import type { TrustStatusFlags } from '../trust/trust-status.ts';
+import { outputOption } from './common-flags.ts';
+
+const rotateExamples = `
+Examples:
+  rollcall trust rotate signing-keys --dry-run     what would happen
+  rollcall trust rotate signing-keys               a next generation; the same again a day later drops the former
+  rollcall trust rotate ca                         announce the next CA; the same again a day later switches to it
+  rollcall trust rotate answer-key                 at once; agents and tokens follow the link that the old key signs
+  rollcall trust rotate operator-keys              the other listed key signs; the list changes at the next start
+
+Runs where the keys are: in the directory of \`rollcall up\`. docs/security/rotate.md says what each key is for.`;
+
+/** What people do with the keys of a hub. */
+export function addTrustCommands(program: Command): void {
+  const trust = program.command('trust').description('the keys of a hub, on the machine that holds them');
+  trust
+    .command('status')
+    .description('show every key, what it is good for and until when, and what is rolling over')
+    .addOption(outputOption('text', 'json'))
+    .action(async (flags: TrustStatusFlags) => {
+      const { showTrustStatus } = await import('../trust/trust-status.ts');
+      await showTrustStatus(flags);
+    });
+  trust
+    .command('rotate')
+    .description('take the next step in replacing a key, without cutting anybody off')
+    .argument('<key>', 'signing-keys, ca, answer-key or operator-keys')
+    .option('--dry-run', 'say what would happen, and change nothing')
+    .option('--now', 'also before it is due: whoever has not heard of it yet is cut off')
+    .addHelpText('after', rotateExamples)
+    .action(async (key: string, flags: RotateFlags) => {
+      const { rotate } = await import('../trust/rotate.ts');
+      await rotate(key, flags);
+    });
+}

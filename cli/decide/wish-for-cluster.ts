@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { RollcallError } from '@rollcall/shared/errors';
+import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import { durationFlagMs } from '../duration-flag.ts';
+import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
+import { printResult, say } from '../output.ts';
+import { printable } from '../printable.ts';
+import { withProgress } from '../progress.ts';
+import { waitForObject } from '../wait-for-object.ts';
+import { userName } from './user-name.ts';
+
+export interface WishFlags extends HubFlags {
+  readonly reason?: string;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+}
+
+type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
+type Accepted = { readonly status: string; readonly reason: string; readonly message: string };
+
+/** What each verb asks for, how the hub shows that it is so, and how people say it. */
+const verbs = {
+  revoke: { verb: 'Revoke', isDone: ({ status }: Accepted) => status === 'False', done: 'revoked' },
+  ban: { verb: 'Ban', isDone: ({ reason }: Accepted) => reason === 'PersonBanned', done: 'banned' },
+  unban: {
+    verb: 'Unban',
+    isDone: ({ reason }: Accepted) => reason !== 'PersonBanned',
+    done: 'not banned any more',
+  },
+} as const;
+export type WishVerb = keyof typeof verbs;
+
+const unknown: Accepted = { status: 'Unknown', reason: '', message: '' };
+const acceptedOf = ({ status }: Pick<ManagedCluster, 'status'>): Accepted =>
+  status?.conditions?.find(({ type }) => type === 'Accepted') ?? unknown;
+const wordsOf = ({ reason, message }: Accepted): string =>
+  printable([reason, message].filter((text) => text !== '').join(', '));
+
+/** The key that is in; of a cluster that nobody let in, the one that asks. */
+async function keyOf(client: KubeClient, { spec, status }: Cluster): Promise<string | undefined> {
+  if (status?.keyFingerprint !== undefined || spec.clusterId === undefined) return status?.keyFingerprint;
+  const request = await client.get<ClusterRegistrationRequest & { metadata: object }>(
+    resources.clusterRegistrationRequests,
+    { name: spec.clusterId },
+  );
+  return request?.spec.keyFingerprint;
+}
+
+async function writeWish(
+  client: KubeClient,
+  name: string,
+  { wish, dryRun }: { wish: object; dryRun: boolean },
+): Promise<void> {
+  try {
+    await client.mergePatch(resources.managedClusters, name, { spec: { wish } }, { dryRun, strict: true });
+  } catch (cause) {
+    if (!isForbidden(cause)) throw cause;
+    throw new RollcallError('WISH_FORBIDDEN', cause.message, { cause });
+  }
+}
+
+/**
+ * Revokes the key of a cluster, bans the cluster or takes the ban back, as the person of the kubeconfig, and waits until the
+ * hub has acted.
+ * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, DEADLINE_EXCEEDED; KubeApiError
+ */
+export async function wishForCluster(verb: WishVerb, name: string, flags: WishFlags): Promise<void> {
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const { dryRun = false, reason = null } = flags;
+  const { isDone, done } = verbs[verb];
+  const client = openHub(flags);
+  try {
+    sayHub(client);
+    const reading = client.get<Cluster>(resources.managedClusters, { name });
+    const cluster = await withProgress('reading the cluster', reading);
+    if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
+    const now = acceptedOf(cluster);
+    if (isDone(now)) {
+      printResult(`cluster "${name}" is ${done} already: ${wordsOf(now)}`);
+      return;
+    }
+    if (verb !== 'unban' && cluster.metadata.deletionTimestamp !== undefined)
+      throw new RollcallError('USAGE', `cluster "${name}" is leaving; its keys are out for good`);
+    const keyFingerprint = await keyOf(client, cluster);
+    if (keyFingerprint === undefined)
+      throw new RollcallError(
+        'USAGE',
+        `no agent has asked as cluster "${name}" yet, so there is no key to ${verb}`,
+      );
+    say(`cluster "${name}" (${cluster.spec.clusterId ?? ''}), key ${keyFingerprint}`);
+    const by = await userName(client);
+    const wish = { id: `cli-${randomUUID()}`, verb: verbs[verb].verb, keyFingerprint, reason, by };
+    await withProgress('writing the wish', writeWish(client, name, { wish, dryRun }));
+    if (dryRun) {
+      say('you may wish this (dry run; nothing was changed)');
+      return;
+    }
+    let seen = now;
+    const on = { resource: resources.managedClusters, name, timeoutMs };
+    const acted = await waitForObject<ManagedCluster & { metadata: object }>(client, on, (object) => {
+      seen = acceptedOf(object);
+      return isDone(seen);
+    });
+    if (!acted) {
+      throw new RollcallError(
+        'DEADLINE_EXCEEDED',
+        `your wish is written, and the hub has not acted on it within ${timeoutMs / 1000} s (now: ${wordsOf(seen)}); if many were put out lately, it is held: \`rollcall events --type wishes-held\``,
+      );
+    }
+    printResult(`cluster "${name}" is ${done}: ${wordsOf(acceptedOf(acted))}`);
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,155 @@
+import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { confirmations } from '@rollcall/shared/resources';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  serviceUser,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../tests/harness/control-plane.ts';
+import { runCli, startCli } from './run-cli.ts';
+
+const clusters = resources.managedClusters;
+let plane: TestControlPlane;
+let projector: KubeClient;
+let admin: string;
+let victor: string;
+const asAdmin = (...args: string[]) => [...args, '--kubeconfig', admin];
+const asVictor = (...args: string[]) => [...args, '--kubeconfig', victor];
+
+beforeAll(async () => {
+  plane = await startTestControlPlane();
+  projector = plane.clientFor(serviceUser('projector'));
+  admin = plane.plane.adminKubeconfigPath;
+  victor = plane.kubeconfigFor('victor');
+  // He may write clusters, and has none of the fence's rights but accept.
+  await plane.admin.create(resources.clusterRoleBindings, {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'victor' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'rollcall-approver' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'victor' }],
+  } as KubeObject);
+});
+afterAll(async () => {
+  projector?.close();
+  await plane?.[Symbol.asyncDispose]();
+});
+
+/** A cluster as the projector shows it. */
+async function aCluster(name: string): Promise<void> {
+  const object = { apiVersion: 'rollcall.dev/v1alpha1', kind: 'ManagedCluster', metadata: { name } };
+  await projector.create(clusters, { ...object, spec: { clusterId: `id-of-${name}` } } as KubeObject);
+  await showAccepted(name, 'True', 'PolicyApproved');
+}
+
+async function showAccepted(name: string, status: string, reason: string): Promise<void> {
+  const accepted = {
+    type: 'Accepted',
+    status,
+    reason,
+    message: 'said why',
+    lastTransitionTime: '2026-11-21T12:00:00Z',
+  };
+  const patch = { status: { keyFingerprint: 'aaaa-bbbb', conditions: [accepted] } };
+  await projector.mergePatch(clusters, name, patch, { subresource: 'status' });
+}
+
+async function wishOf(name: string): Promise<object> {
+  const found = await plane.admin.get<KubeObject<{ wish?: object }>>(clusters, { name });
+  return found?.spec?.wish ?? wishOf(name);
+}
+
+test.each([
+  { verb: 'revoke', wish: 'Revoke', reason: 'PersonRevoked', says: 'is revoked' },
+  { verb: 'ban', wish: 'Ban', reason: 'PersonBanned', says: 'is banned' },
+])(
+  '$verb says on which hub, about which key, and what the hub made of it',
+  async ({ verb, wish, reason, says }) => {
+    const name = `edge-${verb}`;
+    await aCluster(name);
+    await using cli = startCli(asAdmin(verb, name, '--reason', 'stolen'));
+    await cli.line(/^hub: https:/);
+    await cli.line(new RegExp(`^cluster "${name}" \\(id-of-${name}\\), key aaaa-bbbb`));
+    expect(await wishOf(name)).toMatchObject({
+      verb: wish,
+      keyFingerprint: 'aaaa-bbbb',
+      reason: 'stolen',
+      by: 'rollcall-admin',
+    });
+    await showAccepted(name, 'False', reason);
+    expect(await cli.result).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`cluster "${name}" ${says}`),
+    });
+    expect((await runCli(asAdmin(verb, name))).stdout).toContain('already');
+  },
+);
+
+test('unban of a cluster that is not banned changes nothing', async () => {
+  await aCluster('edge-free');
+  const { code, stdout } = await runCli(asAdmin('unban', 'edge-free'));
+  expect(stdout).toContain('already');
+  expect(code).toBe(0);
+});
+
+test.each([
+  { name: 'revoke', args: ['revoke', 'edge-r'], right: 'managedclusters/revoke for "edge-r"' },
+  { name: 'ban', args: ['ban', 'edge-r'], right: 'managedclusters/revoke for "edge-r"' },
+  { name: 'confirm', args: ['confirm', 'w-0123456789'], right: 'rollcall-confirmations' },
+])('$name without the right is refused by the API server, which names it', async ({ args, right }) => {
+  await aCluster('edge-r').catch(() => undefined);
+  for (const more of [['--dry-run'], []]) {
+    const { code, stdout, stderr } = await runCli(asVictor(...args, ...more));
+    expect(stderr).toContain(right);
+    expect(stdout).toBe('');
+    expect(code).toBe(3);
+  }
+});
+
+test('a dry run changes nothing, and a wish that waits ends in time', async () => {
+  await aCluster('edge-w');
+  const dry = await runCli(asAdmin('revoke', 'edge-w', '--dry-run'));
+  expect(dry).toMatchObject({ code: 0, stderr: expect.stringContaining('dry run') });
+  const { code, stderr } = await runCli(asAdmin('revoke', 'edge-w', '--timeout', '1s'));
+  expect(stderr).toContain('wishes-held');
+  expect(code).toBe(6);
+});
+
+test('a confirmation names the list and who says so', async () => {
+  expect((await runCli(asAdmin('confirm', 'nonsense'))).code).toBe(2);
+  expect((await runCli(asAdmin('confirm', 'w-0123456789'))).code).toBe(0);
+  const { name, namespace } = confirmations;
+  const stored = await plane.admin.get<KubeObject & { data?: object }>(resources.configMaps, {
+    name,
+    namespace,
+  });
+  expect(stored?.data).toEqual({ confirm: 'w-0123456789', by: 'rollcall-admin' });
+});
+
+test('another key is let in only by who names it', async () => {
+  const spec = {
+    clusterId: 'id-of-edge-k',
+    clusterName: 'edge-k',
+    keyFingerprint: 'cccc-dddd',
+    knownKeyFingerprint: 'aaaa-bbbb',
+  };
+  await projector.create(resources.clusterRegistrationRequests, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ClusterRegistrationRequest',
+    metadata: { name: spec.clusterId },
+    spec,
+  } as KubeObject);
+  const unnamed = await runCli(asAdmin('approve', 'edge-k'));
+  expect(unnamed.stderr).toContain('known key of this cluster: aaaa-bbbb');
+  expect(unnamed.stderr).toContain('rollcall approve edge-k --replace-key cccc-dddd');
+  expect(unnamed.code).toBe(2);
+  expect((await runCli(asAdmin('approve', 'edge-k', '--replace-key', 'aaaa-bbbb'))).code).toBe(2);
+  const refused = await runCli(asVictor('approve', 'edge-k', '--replace-key', 'cccc-dddd'));
+  expect(refused.stderr).toContain('managedclusters/replacekey');
+  expect(refused.code).toBe(3);
+  const right = await runCli(asAdmin('approve', 'edge-k', '--replace-key', 'cccc-dddd', '--dry-run'));
+  expect(right.code).toBe(0);
+  const wide = await runCli(asAdmin('get', 'requests', '-o', 'wide'));
+  expect(wide.stdout).toMatch(/KEY +KNOWN-KEY/);
+  expect(wide.stdout).toMatch(/cccc-dddd +aaaa-bbbb/);
+});

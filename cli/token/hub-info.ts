@@ -1,1 +1,0 @@
-export { findHubInfo, type HubInfo, readHubInfo } from '@rollcall/shared/hub';

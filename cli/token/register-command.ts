@@ -1,1 +1,0 @@
-export { registerCommand, shellWord } from '@rollcall/shared/hub';

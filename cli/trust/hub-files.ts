@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
+import type { SignedMessage } from '@rollcall/shared/trust';
+import type { HubState } from '../up/hub-state.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
+
+/** Seeds that nothing reads which runs. */
+export interface OfflineKeys {
+  readonly operator: string;
+  readonly operatorSigners: readonly string[];
+  readonly accounts: Readonly<Record<string, string>>;
+  readonly signers: Readonly<Record<string, string>>;
+  /** Seeds of a generation that is announced and does not sign yet. */
+  readonly nextAgentSigners?: Readonly<Record<AgentRole, string>> | undefined;
+}
+
+/** What of the registrar's identity rolls over. */
+export interface RegistrarIdentity {
+  readonly answerKeySeed: string;
+  readonly answerChain?: readonly SignedMessage[];
+  readonly hubCas?: string;
+  readonly agentSigners: Readonly<Record<AgentRole, string>>;
+  readonly bus: BusCredentials;
+}
+
+/** What of the trust-keeper's does. */
+export interface KeeperIdentity {
+  readonly hubKeys: HubKeys;
+  readonly formerAgentSigners?: readonly AgentSigners[];
+  readonly operatorSigningSeed: string;
+  readonly sys: BusCredentials;
+  readonly bus: BusCredentials;
+}
+
+interface Documents {
+  readonly hub: HubState;
+  readonly offline: OfflineKeys;
+  readonly registrar: RegistrarIdentity;
+  readonly 'trust-keeper': KeeperIdentity;
+}
+
+/** The keys of a hub that this machine holds, in the files where services and the next start read them. */
+export interface HubFiles {
+  readonly stateDir: string;
+  readonly address: BusAddress;
+  read<Name extends keyof Documents>(name: Name): Documents[Name];
+  /** Whole or not at all. Order matters where a crash in between must leave something that works. */
+  change<Name extends keyof Documents>(
+    name: Name,
+    how: (document: Documents[Name]) => Documents[Name],
+  ): Documents[Name];
+}
+
+const paths: Record<keyof Documents, readonly string[]> = {
+  hub: ['hub.json'],
+  offline: ['offline', 'keys.json'],
+  registrar: ['identities', 'registrar.json'],
+  'trust-keeper': ['identities', 'trust-keeper.json'],
+};
+
+/** @throws RollcallError HUB_MISSING, STATE_INVALID */
+export function openHubFiles(stateDir: string): HubFiles {
+  function read<Name extends keyof Documents>(name: Name): Documents[Name] {
+    const path = join(stateDir, ...paths[name]);
+    const found = readState<Documents[Name]>(path);
+    if (found) return found;
+    throw new RollcallError(
+      'HUB_MISSING',
+      `there is no hub whose keys could be seen here: no file "${path}"`,
+    );
+  }
+  const { caPem } = read('hub');
+  const { nats } = JSON.parse(readFileSync(join(stateDir, 'ports.json'), 'utf8')) as { nats: number };
+  return {
+    stateDir,
+    address: { servers: [`127.0.0.1:${nats}`], caPem },
+    read,
+    change(name, how) {
+      const changed = how(read(name));
+      writePrivate(join(stateDir, ...paths[name]), JSON.stringify(changed, undefined, 2));
+      return changed;
+    },
+  };
+}

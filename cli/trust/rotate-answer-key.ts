@@ -1,0 +1,15 @@
+import type { AnswerKeyLink } from '@rollcall/shared/protocol';
+import { createNkey, nkeyFromSeed, signMessage } from '@rollcall/shared/trust';
+import type { HubFiles } from './hub-files.ts';
+
+/** From here on nobody has the former key any more; the link that it signed is all that is left of it. */
+export function rotateAnswerKey(files: HubFiles, nowMs: number): void {
+  const next = createNkey('account');
+  const { hubId } = files.read('hub');
+  files.change('registrar', (identity) => {
+    const link: AnswerKeyLink = { v: 1, hub: hubId, nextAnswerKey: next.publicKey, atMs: nowMs };
+    const signed = signMessage(link, [nkeyFromSeed(identity.answerKeySeed)]);
+    return { ...identity, answerKeySeed: next.seed, answerChain: [...(identity.answerChain ?? []), signed] };
+  });
+  files.change('hub', (hub) => ({ ...hub, answerKey: next.publicKey }));
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RollcallError } from '@rollcall/shared/errors';
+import { createCa, spkiPin } from '@rollcall/shared/trust';
+import type { HubState } from '../up/hub-state.ts';
+import { writePrivate } from '../up/private-files.ts';
+import { advertisedNow, reloadNatsServer, writeServerCertificate } from '../up/server-certificate.ts';
+import type { HubFiles } from './hub-files.ts';
+
+const validForDays = 3650;
+const nextKeyPath = (files: HubFiles) => join(files.stateDir, 'nats', 'next-ca-key.pem');
+
+/** What agents are told to know the hub by, from now on. */
+function announce(files: HubFiles, caPem: string): void {
+  files.change('registrar', (identity) => ({ ...identity, hubCas: caPem }));
+}
+
+export function announceCa(files: HubFiles, nowMs: number): HubState {
+  const { caPem: present } = files.read('hub');
+  const next = createCa({ commonName: 'Rollcall hub CA', validForDays, nowMs });
+  writePrivate(nextKeyPath(files), next.privateKeyPem);
+  const hub = files.change('hub', (before) => ({
+    ...before,
+    caPem: present + next.certificatePem,
+    caCertHash: `${spkiPin(present)},${spkiPin(next.certificatePem)}`,
+    issuingCaPem: present,
+    rotations: { ...before.rotations, ca: { stage: 'announced', atMs: nowMs } },
+  }));
+  announce(files, hub.caPem);
+  return hub;
+}
+
+/** @returns whether a server runs that has read its new certificate */
+export function switchCa(files: HubFiles, nowMs: number): boolean {
+  const { caPem, issuingCaPem, rotations } = files.read('hub');
+  if (issuingCaPem === undefined || rotations?.ca === undefined) {
+    throw new RollcallError('STATE_INVALID', 'there is no next CA to switch to');
+  }
+  const next = caPem.slice(issuingCaPem.length);
+  const nextKey = readFileSync(nextKeyPath(files), 'utf8');
+  const advertised = advertisedNow(files.stateDir);
+  const { ca: _done, ...others } = rotations;
+  writePrivate(join(files.stateDir, 'nats', 'ca-key.pem'), nextKey);
+  const hub = files.change('hub', ({ issuingCaPem: _former, ...before }) => ({
+    ...before,
+    caPem: next,
+    caCertHash: spkiPin(next),
+    rotations: others,
+  }));
+  writeServerCertificate(hub, { stateDir: files.stateDir, advertised, nowMs });
+  const isRunning = reloadNatsServer(files.stateDir);
+  announce(files, next);
+  return isRunning;
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectBus } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { operatorClaims } from '@rollcall/shared/rights';
+import { createNkey, decodeJwt, encodeJwt, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
+import type { HubFiles } from './hub-files.ts';
+import { untilTold } from './until-told.ts';
+
+const answerWithinMs = 5000;
+
+/** The server reads the list of signing keys when it starts, and only then. */
+function checkListIsRead(files: HubFiles): void {
+  const { operatorJwt } = files.read('hub');
+  const running = readFileSync(join(files.stateDir, 'nats', 'nats.conf'), 'utf8');
+  if (running.includes(operatorJwt)) return;
+  throw new RollcallError(
+    'ROTATION_NOT_DUE',
+    'the NATS server has not been started since the list of operator keys was changed; restart the hub first',
+  );
+}
+
+/** The same claims by another signer. Servers take the newer of two, so `nowMs` decides whether it replaces what they have. */
+function signedAgain(jwt: string, signer: Nkey, nowMs: number): string {
+  const claims = decodeJwt(jwt);
+  if (!claims)
+    throw new RollcallError('STATE_INVALID', 'hub.json has an account whose claims cannot be read');
+  const { sub: subject, name, nats } = claims;
+  return encodeJwt({ subject, ...(name === undefined ? {} : { name }), nowMs, nats }, signer);
+}
+
+async function push(files: HubFiles, jwts: readonly string[]): Promise<void> {
+  const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'trust-keeper');
+  try {
+    for (const jwt of jwts) {
+      const answer = await nc.request('$SYS.REQ.CLAIMS.UPDATE', jwt, { timeout: answerWithinMs });
+      const { data } = answer.json<{ data?: { code?: number } }>();
+      if (data?.code !== 200)
+        throw new RollcallError('CLAIMS_NOT_APPLIED', 'the NATS server refused an account');
+    }
+  } finally {
+    await nc.close();
+  }
+}
+
+/**
+ * Everything is signed by the other listed key, by the trust-keeper what is its own; the one that signed is not on the list of
+ * the next start.
+ * @throws RollcallError ROTATION_NOT_DUE, CLAIMS_NOT_APPLIED, BUS_UNREACHABLE
+ */
+export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promise<void> {
+  checkListIsRead(files);
+  const { hub, offline, keeper } = {
+    hub: files.read('hub'),
+    offline: files.read('offline'),
+    keeper: files.read('trust-keeper'),
+  };
+  const staying = offline.operatorSigners.find((seed) => seed !== keeper.operatorSigningSeed);
+  if (staying === undefined) throw new RollcallError('STATE_INVALID', 'there is no second operator key');
+  const signer = nkeyFromSeed(staying);
+  const next = createNkey('operator');
+  const root = nkeyFromSeed(offline.operator);
+  const accountJwts = Object.fromEntries(
+    Object.entries(hub.accountJwts).map(([account, jwt]) => {
+      // The servers have newer claims of AGENTS, with its revocations: a preload must not win over them.
+      const issuedMs = account === hub.keys.agents ? (decodeJwt(jwt)?.iat ?? 0) * 1000 : nowMs;
+      return [account, signedAgain(jwt, signer, issuedMs)];
+    }),
+  );
+  const { [hub.keys.agents]: _kept, ...others } = accountJwts;
+  await push(files, Object.values(others));
+  files.change('trust-keeper', (identity) => ({ ...identity, operatorSigningSeed: staying }));
+  await untilTold(
+    files,
+    'the other operator key signs',
+    ({ operatorKey }) => operatorKey === signer.publicKey,
+  );
+  files.change('offline', (before) => ({ ...before, operatorSigners: [staying, next.seed] }));
+  const nats = operatorClaims(hub.keys.sys, [signer, next]);
+  files.change('hub', (before) => ({
+    ...before,
+    accountJwts,
+    operatorJwt: encodeJwt({ subject: root.publicKey, name: 'rollcall', nowMs, nats }, root),
+  }));
+}

@@ -1,0 +1,76 @@
+import type { AgentRole, AgentSigners } from '@rollcall/shared/rights';
+import { createNkey, nkeyFromSeed } from '@rollcall/shared/trust';
+import type { HubFiles } from './hub-files.ts';
+import { untilTold } from './until-told.ts';
+
+/** Claims are only read back up to here; what was dropped before that is in no server any more. */
+const rememberedGenerations = 4;
+
+const mapRoles = <From, To>(of: Readonly<Record<AgentRole, From>>, how: (from: From) => To) =>
+  Object.fromEntries(Object.entries(of).map(([role, from]) => [role, how(from)])) as Record<AgentRole, To>;
+const publicOf = (seeds: Readonly<Record<AgentRole, string>>): AgentSigners =>
+  mapRoles(seeds, (seed) => nkeyFromSeed(seed).publicKey);
+
+/** The trust-keeper reads the keys that are good from its own file, and nowhere else. */
+function tellKeeper(files: HubFiles): void {
+  const { keys } = files.read('hub');
+  files.change('trust-keeper', (identity) => ({ ...identity, hubKeys: keys }));
+}
+
+function isGood(files: HubFiles, signers: AgentSigners): Promise<void> {
+  const { member } = signers;
+  return untilTold(files, 'the next signing keys are good', ({ agentSigners }) =>
+    agentSigners.some(({ keys }) => keys['member'] === member),
+  );
+}
+
+export async function announceSigningKeys(files: HubFiles, nowMs: number): Promise<void> {
+  const { agentSigners } = files.read('registrar');
+  const seeds = mapRoles(agentSigners, () => createNkey('account').seed);
+  files.change('offline', (offline) => ({ ...offline, nextAgentSigners: seeds }));
+  files.change('hub', (hub) => ({
+    ...hub,
+    keys: { ...hub.keys, moreAgentSigners: [publicOf(seeds)] },
+    rotations: { ...hub.rotations, 'signing-keys': { stage: 'announced', atMs: nowMs } },
+  }));
+  tellKeeper(files);
+  await isGood(files, publicOf(seeds));
+}
+
+/** Only keys that every server acts on are given to the registrar. */
+export async function switchSigningKeys(files: HubFiles, nowMs: number): Promise<void> {
+  const { nextAgentSigners: seeds } = files.read('offline');
+  if (seeds === undefined) {
+    await announceSigningKeys(files, nowMs);
+    return switchSigningKeys(files, nowMs);
+  }
+  // Again, because a run before may have been stopped in between.
+  tellKeeper(files);
+  await isGood(files, publicOf(seeds));
+  files.change('registrar', (identity) => ({ ...identity, agentSigners: seeds }));
+  files.change('hub', (hub) => ({
+    ...hub,
+    keys: { ...hub.keys, agentSigners: publicOf(seeds), moreAgentSigners: [hub.keys.agentSigners] },
+    rotations: { ...hub.rotations, 'signing-keys': { stage: 'switched', atMs: nowMs } },
+  }));
+  tellKeeper(files);
+  files.change('offline', ({ nextAgentSigners: _given, ...offline }) => offline);
+}
+
+export async function dropSigningKeys(files: HubFiles): Promise<void> {
+  const { keys } = files.read('hub');
+  const former = keys.moreAgentSigners ?? [];
+  files.change('trust-keeper', (identity) => ({
+    ...identity,
+    formerAgentSigners: [...former, ...(identity.formerAgentSigners ?? [])].slice(0, rememberedGenerations),
+  }));
+  files.change('hub', ({ rotations, ...hub }) => {
+    const { 'signing-keys': _done, ...others } = rotations ?? {};
+    const { moreAgentSigners: _dropped, ...good } = hub.keys;
+    return { ...hub, keys: good, rotations: others };
+  });
+  tellKeeper(files);
+  await untilTold(files, 'the former signing keys are dropped', ({ agentSigners }) =>
+    agentSigners.every(({ keys: one }) => one['member'] === keys.agentSigners.member),
+  );
+}

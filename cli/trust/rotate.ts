@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { RollcallError } from '@rollcall/shared/errors';
+import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
+import { stateDirectory } from '../state-directory.ts';
+import { type RotatedKey, rotatedKeys } from '../up/hub-state.ts';
+import { type HubFiles, openHubFiles } from './hub-files.ts';
+import { publishHubInfo } from './publish-hub-info.ts';
+import { rotateAnswerKey } from './rotate-answer-key.ts';
+import { announceCa, switchCa } from './rotate-ca.ts';
+import { rotateOperatorKeys } from './rotate-operator-keys.ts';
+import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotate-signing-keys.ts';
+import { type RotationStep, rotationStep } from './rotation-step.ts';
+
+export interface RotateFlags {
+  readonly dryRun?: boolean;
+  /** Also what is not due yet: in an emergency, when it is worse to wait. */
+  readonly now?: boolean;
+}
+
+/**
+ * The registrar looks at its file every 2 s. Whoever is cut off before it has would be refused on the way back, and rest for
+ * minutes.
+ */
+const registrarReadsWithinMs = 5000;
+
+function keyNamed(text: string): RotatedKey {
+  const key = rotatedKeys.find((name) => name === text);
+  if (key) return key;
+  throw new RollcallError('USAGE', `"${text}" is no key that can be rotated: ${rotatedKeys.join(', ')}`);
+}
+
+/** @returns what people are told then */
+async function rotateSigningKeys(files: HubFiles, { kind }: RotationStep, isNow: boolean): Promise<string> {
+  if (kind !== 'drop') {
+    if (kind === 'announce') await announceSigningKeys(files, Date.now());
+    await switchSigningKeys(files, Date.now());
+    if (!isNow) {
+      return 'the next generation signs; run the same command again in a day to drop the former one';
+    }
+    await delay(registrarReadsWithinMs);
+  }
+  await dropSigningKeys(files);
+  return 'the former generation is dropped; credentials that it signed are void';
+}
+
+async function rotateCa(files: HubFiles, { kind }: RotationStep): Promise<string> {
+  if (kind === 'announce') {
+    await publishHubInfo(files.stateDir, announceCa(files, Date.now()));
+    return 'the next CA is announced; run the same command again in a day to switch to it';
+  }
+  const isRunning = switchCa(files, Date.now());
+  await publishHubInfo(files.stateDir, files.read('hub'));
+  return isRunning
+    ? 'the server shows a certificate of the next CA; the former one is forgotten'
+    : 'the next start of the hub shows a certificate of the next CA; the former one is forgotten';
+}
+
+async function take(
+  files: HubFiles,
+  key: RotatedKey,
+  { step, isNow }: { step: RotationStep; isNow: boolean },
+): Promise<string> {
+  switch (key) {
+    case 'signing-keys':
+      return rotateSigningKeys(files, step, isNow);
+    case 'ca':
+      return rotateCa(files, step);
+    case 'answer-key':
+      rotateAnswerKey(files, Date.now());
+      return 'the next answer key signs, within seconds; the former one is deleted';
+    case 'operator-keys':
+      await rotateOperatorKeys(files, Date.now());
+      return 'the other operator key signs; restart the hub, so that its list is without the former one';
+  }
+}
+
+/**
+ * Takes the next step of one key's rotation, on the machine that holds the hub's keys.
+ * @throws RollcallError ROTATION_NOT_DUE while it would cut somebody off, and what the step itself throws
+ */
+export async function rotate(name: string, flags: RotateFlags, stateDir = stateDirectory()): Promise<void> {
+  const key = keyNamed(name);
+  const files = openHubFiles(stateDir);
+  const step = rotationStep(key, files.read('hub').rotations?.[key]);
+  const isNow = flags.now ?? false;
+  const dueAt = new Date(step.dueAtMs).toISOString();
+  const isDue = step.dueAtMs <= Date.now();
+  say(`${key}: ${step.kind}${isDue ? '' : `, due at ${dueAt}`}`);
+  for (const sentence of step.says) say(`  - ${sentence}`);
+  if (flags.dryRun === true) {
+    printResult(`nothing was changed${isDue ? '' : `; before ${dueAt} it takes --now`}`);
+    return;
+  }
+  if (!isDue && !isNow) {
+    throw new RollcallError('ROTATION_NOT_DUE', `the next step of "${key}" is due at ${dueAt}`);
+  }
+  printResult(await withProgress(`rotating ${key}`, take(files, key, { step, isNow })));
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import type { RotatedKey, Rotation } from '../up/hub-state.ts';
+import { rotationStep } from './rotation-step.ts';
+
+const hourMs = 3_600_000;
+const atMs = 1_700_000_000_000;
+
+test.each<{ key: RotatedKey; stage: Rotation['stage'] | undefined; want: [string, number] }>([
+  { key: 'signing-keys', stage: undefined, want: ['announce', 0] },
+  // Stopped in the middle: what was announced is there already.
+  { key: 'signing-keys', stage: 'announced', want: ['switch', 0] },
+  { key: 'signing-keys', stage: 'switched', want: ['drop', atMs + 25 * hourMs] },
+  { key: 'ca', stage: undefined, want: ['announce', 0] },
+  { key: 'ca', stage: 'announced', want: ['switch', atMs + 25 * hourMs] },
+  { key: 'answer-key', stage: undefined, want: ['switch', 0] },
+  { key: 'operator-keys', stage: undefined, want: ['switch', 0] },
+])('$key, $stage → $want', ({ key, stage, want }) => {
+  const step = rotationStep(key, stage && { stage, atMs });
+  expect([step.kind, step.dueAtMs]).toEqual(want);
+});

@@ -1,0 +1,81 @@
+import type { RotatedKey, Rotation } from '../up/hub-state.ts';
+
+/** What comes next of a key that rolls over. */
+export interface RotationStep {
+  readonly kind: 'announce' | 'switch' | 'drop';
+  /** Before that somebody would be cut off, or have to be let in again by a person. */
+  readonly dueAtMs: number;
+  /** What will happen, for people; one sentence each. */
+  readonly says: readonly string[];
+}
+
+const hourMs = 3_600_000;
+/** One life of a member's credentials, and an hour for clocks and for those who were away. */
+export const everyAgentRenewsWithinMs = 25 * hourMs;
+
+type Makes = (rotation: Rotation | undefined) => RotationStep;
+
+const steps: Readonly<Record<RotatedKey, Makes>> = {
+  'signing-keys': (rotation) => {
+    if (rotation?.stage === 'switched') {
+      return {
+        kind: 'drop',
+        dueAtMs: rotation.atMs + everyAgentRenewsWithinMs,
+        says: [
+          'the former generation is taken out of account AGENTS; credentials that it signed are void',
+          'keys that were taken back before the present generation was announced leave the revocation list',
+        ],
+      };
+    }
+    return {
+      kind: rotation === undefined ? 'announce' : 'switch',
+      dueAtMs: 0,
+      says: [
+        'a next generation of keys, one a role, becomes good beside the present one (trust-keeper)',
+        'once every server acts on it, the registrar signs with it; nothing is restarted, nobody is cut off',
+        'the former one is dropped when you run the same command again, a day later',
+      ],
+    };
+  },
+  ca: (rotation) =>
+    rotation === undefined
+      ? {
+          kind: 'announce',
+          dueAtMs: 0,
+          says: [
+            'a next CA is made; agents learn of it by signed answers and know the hub by both',
+            'register commands and Helm values from now on carry both',
+            'commands that were printed before work until the next step',
+          ],
+        }
+      : {
+          kind: 'switch',
+          dueAtMs: rotation.atMs + everyAgentRenewsWithinMs,
+          says: [
+            "the server's certificate is made by the next CA, and the NATS server reads it; connections stay",
+            'the former CA is forgotten; whoever did not hear of the next one has to be registered again',
+          ],
+        },
+  'answer-key': () => ({
+    kind: 'switch',
+    dueAtMs: 0,
+    says: [
+      'the present key signs a link to the next one, and is then deleted',
+      'answers are signed by the next one and carry the links; agents and tokens of before follow them',
+      'the id of the hub stays; nothing is restarted',
+    ],
+  }),
+  'operator-keys': () => ({
+    kind: 'switch',
+    dueAtMs: 0,
+    says: [
+      'all accounts are signed again by the other of the two listed keys, and pushed',
+      'a new key is listed in place of the one that signed; the list is read when the NATS server starts again',
+    ],
+  }),
+};
+
+/** The next step of a key: pure, so that `--dry-run` and the step itself cannot differ. */
+export function rotationStep(key: RotatedKey, rotation: Rotation | undefined): RotationStep {
+  return steps[key](rotation);
+}

@@ -1,0 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openEventLog } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { HubTrust } from '@rollcall/shared/events';
+import { connectAsOps } from '../up/ops-connection.ts';
+import type { HubFiles } from './hub-files.ts';
+
+const withinMs = 60_000;
+const everyMs = 200;
+
+/**
+ * Waits until the trust-keeper tells that the servers act on what it was given.
+ * @throws RollcallError DEADLINE_EXCEEDED, BUS_UNREACHABLE while the hub does not run
+ */
+export async function untilTold(
+  files: HubFiles,
+  what: string,
+  isSo: (trust: HubTrust) => boolean,
+): Promise<void> {
+  const { epoch } = files.read('hub');
+  const nc = await connectAsOps(files.stateDir, files.address);
+  try {
+    const log = await openEventLog(nc, { epoch, source: '/rollcall/cli' });
+    for (const deadlineMs = performance.now() + withinMs; performance.now() < deadlineMs;) {
+      const { lastOf } = await log.read({ kind: 'hub', id: 'trust' });
+      // The cast is sound: decodeEvent has parsed the section.
+      const told = lastOf['trust-keeper']?.section as HubTrust | undefined;
+      if (told && isSo(told)) return;
+      await delay(everyMs);
+    }
+  } finally {
+    await nc.close();
+  }
+  throw new RollcallError(
+    'DEADLINE_EXCEEDED',
+    `the trust-keeper has not told within ${withinMs / 1000} s that ${what}; run the same command again`,
+  );
+}

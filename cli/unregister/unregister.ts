@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { RollcallError } from '@rollcall/shared/errors';
+import {
+  createKubeClient,
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  resources,
+  type StoredObject,
+} from '@rollcall/shared/kubernetes';
+import { annotations, type ManagedCluster } from '@rollcall/shared/resources';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { userName } from '../decide/user-name.ts';
+import { durationFlagMs } from '../duration-flag.ts';
+import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
+import { memberAccess, type MemberFlags } from '../member-access.ts';
+import { printResult, say } from '../output.ts';
+import { printable } from '../printable.ts';
+import { withProgress } from '../progress.ts';
+import { cleanMember } from './clean-member.ts';
+import { checkIsMemberOf } from './member-of-cluster.ts';
+import { untilGone } from './until-gone.ts';
+
+export interface UnregisterFlags extends HubFlags, MemberFlags {
+  readonly force?: boolean;
+  readonly wait?: boolean;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+}
+
+type Cluster = StoredObject<ManagedCluster>;
+type Namespace = KubeObject<never, { readonly phase?: string }>;
+
+/** Only where it is named: a hub's operator need not have the member at hand, and kubectl's own default may be any cluster. */
+async function openMember(flags: UnregisterFlags): Promise<KubeClient | undefined> {
+  const named = [flags.memberKubeconfig, flags.memberContext, flags.clusterKubeconfig, flags.clusterContext];
+  if (named.every((flag) => flag === undefined)) return undefined;
+  const options = { fieldManager: 'rollcall-cli', userAgent: `rollcall/${rollcallVersion}` };
+  return createKubeClient(await memberAccess(flags), options);
+}
+
+const whatBecomesOf = {
+  Delete: 'is deleted with everything in it',
+  Keep: 'stays',
+  DeleteWhenEmpty: 'is deleted if nothing is in it',
+} as const;
+
+function sayPlan({ metadata, spec, status }: Cluster): void {
+  say(`cluster: "${metadata.name}" (${spec.clusterId ?? 'not claimed yet'})`);
+  say(
+    'its connection, its credentials and its access to the hub are taken away for good, and its agent is told',
+  );
+  if (status?.namespace !== undefined) {
+    say(
+      `namespace "${status.namespace}" on the hub ${whatBecomesOf[spec.namespacePolicy]} (${spec.namespacePolicy})`,
+    );
+  }
+}
+
+/** A delete carries no name, so the name comes first; force is a wish of its own, which the API server checks. */
+async function signWish(client: KubeClient, { metadata }: Cluster, flags: UnregisterFlags): Promise<void> {
+  const by = await userName(client);
+  const wish = {
+    id: `leave-${randomUUID()}`,
+    verb: 'ForceDelete',
+    reason: 'rollcall unregister --force',
+    by,
+  };
+  const patch = {
+    metadata: { annotations: { [annotations.leaveRequestedBy]: by } },
+    ...(flags.force ? { spec: { wish } } : {}),
+  };
+  try {
+    const { dryRun = false } = flags;
+    await client.mergePatch(resources.managedClusters, metadata.name, patch, { dryRun, strict: true });
+  } catch (cause) {
+    if (!isForbidden(cause)) throw cause;
+    if (flags.force) throw new RollcallError('WISH_FORBIDDEN', cause.message, { cause });
+    say('you may not change the cluster, so its history will not say that it was you');
+  }
+}
+
+function whatRemains({ status }: Cluster): string {
+  const deleting = status?.conditions?.find(({ type }) => type === 'Deleting');
+  return deleting?.status === 'True' ? printable(`${deleting.reason}: ${deleting.message}`) : '';
+}
+
+/** What Kubernetes still does after the hub is done; only said, unless somebody wants to wait for it. */
+async function followNamespace(
+  client: KubeClient,
+  { status, spec }: Cluster,
+  how: { wait: boolean; timeoutMs: number },
+): Promise<void> {
+  const name = status?.namespace;
+  if (name === undefined) return;
+  try {
+    const namespace = await client.get<Namespace>(resources.namespaces, { name });
+    if (!namespace) return;
+    if (namespace.metadata.deletionTimestamp === undefined) {
+      say(`[namespace] "${name}" stays (${spec.namespacePolicy})`);
+      return;
+    }
+    say(`[namespace] Kubernetes is emptying "${name}"`);
+    if (!how.wait) return;
+    await untilGone<Namespace>(client, {
+      resource: resources.namespaces,
+      object: namespace,
+      timeoutMs: how.timeoutMs,
+      remaining: () => '',
+      tell: () => undefined,
+    });
+    say(`[namespace] "${name}" is gone`);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    say(`[namespace] you may not look at "${name}"`);
+  }
+}
+
+async function leave(client: KubeClient, cluster: Cluster, flags: UnregisterFlags): Promise<void> {
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const { name, uid } = cluster.metadata;
+  await client.delete(resources.managedClusters, name, { preconditions: { uid } });
+  say('[leave] the hub was told');
+  await untilGone<ManagedCluster>(client, {
+    resource: resources.managedClusters,
+    object: cluster,
+    timeoutMs,
+    remaining: whatRemains,
+    tell: (remaining) => say(`[leave] ${remaining}`),
+  });
+  await followNamespace(client, cluster, { wait: flags.wait ?? false, timeoutMs });
+}
+
+/**
+ * Unregisters a cluster: the hub takes everything of it away, and its agent removes itself. With a kubeconfig of the member it
+ * is cleaned from here, whether its agent runs or not.
+ * @throws RollcallError NOT_FOUND; MEMBER_OTHER, before anything is changed; WISH_FORBIDDEN; DEADLINE_EXCEEDED with what
+ * remains; KubeApiError
+ */
+export async function unregister(name: string, flags: UnregisterFlags): Promise<void> {
+  const client = openHub(flags);
+  let member: KubeClient | undefined;
+  try {
+    sayHub(client);
+    const reading = client.get<ManagedCluster>(resources.managedClusters, { name });
+    const cluster = await withProgress('reading the cluster', reading);
+    if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
+    member = await openMember(flags);
+    if (member) {
+      const { server, contextName, userName: user } = member.access;
+      say(`member: ${server} (context "${contextName}", user "${user}")`);
+      await withProgress('looking at the member', checkIsMemberOf(member, cluster));
+    }
+    sayPlan(cluster);
+    await signWish(client, cluster, flags);
+    if (flags.dryRun) {
+      const { uid } = cluster.metadata;
+      await client.delete(resources.managedClusters, name, { dryRun: true, preconditions: { uid } });
+      if (member) await cleanMember(member, { dryRun: true });
+      say('you may do this (dry run; nothing was changed)');
+      return;
+    }
+    await leave(client, cluster, flags);
+    if (member) await cleanMember(member, { dryRun: false });
+    printResult(`cluster "${name}" has left the hub`);
+  } finally {
+    member?.close();
+    client.close();
+  }
+}

@@ -1,0 +1,73 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { issueCertificate } from '@rollcall/shared/trust';
+import type { HubState } from './hub-state.ts';
+import { readState, writePrivate } from './private-files.ts';
+
+const certificateLifeMs = 90 * 86_400_000;
+
+/** Where the NATS server's certificate and its key are. */
+export const certificateFiles = (stateDir: string) => ({
+  certificateFile: join(stateDir, 'nats', 'server.pem'),
+  keyFile: join(stateDir, 'nats', 'server-key.pem'),
+});
+
+/**
+ * Makes the server's certificate anew.
+ * @param options.advertised - host names and IP addresses that agents use
+ */
+export function writeServerCertificate(
+  hub: HubState,
+  options: { stateDir: string; advertised: readonly string[]; nowMs: number },
+): void {
+  const { stateDir } = options;
+  const caPem = hub.issuingCaPem ?? hub.caPem;
+  const names = ['localhost', ...options.advertised];
+  const leaf = issueCertificate({
+    ca: { certificatePem: caPem, privateKeyPem: readFileSync(join(stateDir, 'nats', 'ca-key.pem'), 'utf8') },
+    commonName: 'rollcall hub',
+    dnsNames: [...new Set(names.filter((name) => isIP(name) === 0))],
+    ipAddresses: [...new Set(['127.0.0.1', ...names.filter((name) => isIP(name) !== 0)])],
+    usages: ['server'],
+    validForMs: certificateLifeMs,
+    nowMs: options.nowMs,
+  });
+  const { certificateFile, keyFile } = certificateFiles(stateDir);
+  writePrivate(keyFile, leaf.privateKeyPem);
+  // With the CA behind it: agents that only have its hash find it in the chain (measured: else "pin mismatch; chain of 1").
+  writePrivate(certificateFile, leaf.certificatePem + caPem);
+}
+
+const certificateOf = (stateDir: string) =>
+  new X509Certificate(readFileSync(certificateFiles(stateDir).certificateFile));
+
+/** The host names and addresses that the certificate of now is for. */
+export function advertisedNow(stateDir: string): string[] {
+  const { subjectAltName = '' } = certificateOf(stateDir);
+  return subjectAltName.split(', ').map((name) => name.slice(name.indexOf(':') + 1));
+}
+
+/**
+ * Has the server read its certificate again; connections that stand are left alone.
+ * @returns false where none runs
+ */
+export function reloadNatsServer(stateDir: string): boolean {
+  const note = readState<{ pid: number }>(join(stateDir, 'run', 'nats-server.json'));
+  if (!note) return false;
+  try {
+    process.kill(note.pid, 'SIGHUP');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A hub that is never stopped outlives its certificate: in the last third of its life it is made anew. */
+export function renewServerCertificate(hub: HubState, options: { stateDir: string; nowMs: number }): boolean {
+  const { stateDir, nowMs } = options;
+  if (certificateOf(stateDir).validToDate.getTime() - nowMs > certificateLifeMs / 3) return false;
+  writeServerCertificate(hub, { stateDir, advertised: advertisedNow(stateDir), nowMs });
+  return reloadNatsServer(stateDir);
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { loadConfig } from '@rollcall/shared/config';
+import { clusterRecord, nameRecord, type StoredEvent, tokenRecord } from '@rollcall/shared/events';
+import type { AnswerResult } from '@rollcall/shared/protocol';
+import { type Nkey, type RegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
+import * as registrar from '@rollcall/registrar';
+import { vi } from 'vitest';
+import type { RawAgent } from '../harness/raw-agent.ts';
+import { startTestHub, type TestHub } from '../harness/test-hub.ts';
+
+/** A real bus with registrars; who decides and declares is the test, so nothing happens that it did not cause. */
+export interface AttackedRegistrar extends AsyncDisposable {
+  readonly hub: TestHub;
+  readonly approverLog: EventLog;
+  readonly opsLog: EventLog;
+  readonly ops: NatsConnection;
+  /** What the whole history gained meanwhile: empty means that nothing changed anywhere. */
+  eventsDuring<Result>(work: () => Promise<Result>): Promise<{ result: Result; events: string[] }>;
+  /** Why the connection of that key was refused, as the registrar's log says it. */
+  refusalOf(nkey: string): Promise<string>;
+  cluster(id: string): Promise<ReturnType<typeof clusterRecord>>;
+  holderOf(name: string): Promise<string | undefined>;
+  /** How often the token was used. */
+  uses(token: Pick<RegistrationToken, 'key'>): Promise<number>;
+}
+
+export async function startAttackedRegistrar({ replicas = 1 } = {}): Promise<AttackedRegistrar> {
+  const hub = await startTestHub();
+  const values = hub.serviceSettings('registrar');
+  const config = loadConfig(registrar.configSchema, { flags: {}, environment: {}, values });
+  const services = await Promise.all(Array.from({ length: replicas }, () => registrar.start(config)));
+  const approverLog = await hub.openLog('approver');
+  const ops = await hub.connectAs('ops');
+  const opsLog = await openEventLog(ops, { epoch: hub.hub.epoch, source: '/rollcall/test' });
+
+  async function eventsFrom(fromSequence: number): Promise<StoredEvent[]> {
+    return Array.fromAsync(opsLog.scan({ fromSequence }));
+  }
+  async function lastSequence(): Promise<number> {
+    const { state } = (await ops.request('$JS.API.STREAM.INFO.EVENTS')).json<{
+      state: { last_seq: number };
+    }>();
+    return state.last_seq;
+  }
+
+  return {
+    hub,
+    approverLog,
+    opsLog,
+    ops,
+    async eventsDuring(work) {
+      const before = await lastSequence();
+      const result = await work();
+      const events = await eventsFrom(before + 1);
+      return { result, events: events.map(({ kind, type }) => `${kind}.${type}`) };
+    },
+    refusalOf: (nkey) =>
+      vi.waitFor(
+        () => {
+          const lines = readFileSync(join(hub.stateDir, 'logs', 'registrar.log'), 'utf8').split('\n');
+          const line = lines.findLast((text) => text.includes(nkey) && text.includes('connection refused'));
+          if (line === undefined) throw new Error('the refusal is not in the log');
+          return (JSON.parse(line) as { reason: string }).reason;
+        },
+        { timeout: 30_000 },
+      ),
+    cluster: async (id) => clusterRecord(await opsLog.read({ kind: 'cluster', id })),
+    holderOf: async (id) => nameRecord(await opsLog.read({ kind: 'name', id })).holder,
+    uses: async ({ key }) =>
+      tokenRecord(await opsLog.read({ kind: 'token', id: tokenIdOf(key.publicKey) })).uses?.used ?? 0,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(services.map((service) => service.stop()));
+      await hub[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What a new agent asks for, with overrides. */
+export function aJoin(token: { key: { publicKey: string } }, overrides: Record<string, unknown> = {}) {
+  const clusterId: string = randomUUID();
+  return {
+    clusterId,
+    clusterName: `c-${clusterId.slice(0, 8)}`,
+    tokenKey: token.key.publicKey,
+    facts: { kubernetesVersion: 'v1.36.3' },
+    ...overrides,
+  };
+}
+
+export async function askToJoin(agent: RawAgent, token: { key: Nkey }, body: unknown): Promise<AnswerResult> {
+  return (await agent.ask('join', body, { signers: [agent.key, token.key] })).result;
+}
+
+/** The code of a refusal, or what else the answer is. */
+export function outcomeOf(result: AnswerResult): string {
+  return result.kind === 'refused' ? result.code : result.kind;
+}
+
+/** What the server says to that client while the work runs; a round trip afterwards makes sure that it has spoken. */
+export async function refusedWhile(nc: NatsConnection, work: () => void): Promise<string[]> {
+  const refused: string[] = [];
+  const status = nc.status();
+  void (async () => {
+    for await (const event of status) if (event.type === 'error') refused.push(event.error.message);
+  })();
+  work();
+  await nc.flush();
+  await nc.flush();
+  return refused;
+}

@@ -1,0 +1,191 @@
+import { resources } from '@rollcall/shared/kubernetes';
+import {
+  type Attack,
+  rbac,
+  toClusterAdmin,
+  toMember,
+  bindingOf,
+  memberOf,
+  aNamespace,
+  tokenFor,
+  inNamespace,
+  own,
+  secretOf,
+} from './kubernetes-stage.ts';
+
+/** What the holder of the provisioner's kubeconfig would try first. */
+export const byProvisioner: readonly Attack[] = [
+  {
+    name: 'binds cluster-admin in the namespace of a member',
+    attempt: (client) =>
+      client.create(
+        resources.roleBindings,
+        own(
+          { name: 'admin', namespace: 'member-a' },
+          {
+            apiVersion: `${rbac}/v1`,
+            kind: 'RoleBinding',
+            roleRef: toClusterAdmin,
+            subjects: [memberOf('member-a')],
+          },
+        ),
+      ),
+    want: 'forbidden',
+  },
+  {
+    name: 'binds cluster-admin everywhere',
+    attempt: (client) =>
+      client.create(
+        resources.clusterRoleBindings,
+        bindingOf('ClusterRoleBinding', undefined, {
+          roleRef: toClusterAdmin,
+          subjects: [memberOf('member-a')],
+        }),
+      ),
+    want: 'cannot create',
+  },
+  {
+    name: 'binds the role of members in kube-system',
+    attempt: (client) =>
+      client.create(
+        resources.roleBindings,
+        bindingOf('RoleBinding', 'kube-system', { roleRef: toMember, subjects: [memberOf('kube-system')] }),
+      ),
+    want: 'only in namespaces with the label rollcall.dev/cluster-id',
+  },
+  {
+    name: 'lets one member read the namespace of another',
+    attempt: (client) =>
+      client.create(
+        resources.roleBindings,
+        own(
+          { name: 'other', namespace: 'member-b' },
+          {
+            apiVersion: `${rbac}/v1`,
+            kind: 'RoleBinding',
+            roleRef: toMember,
+            subjects: [memberOf('member-a')],
+          },
+        ),
+      ),
+    want: 'ServiceAccounts of the same namespace only',
+  },
+  {
+    name: 'lets everybody read the namespace of a member',
+    attempt: (client) =>
+      client.create(
+        resources.roleBindings,
+        own(
+          { name: 'everybody', namespace: 'member-b' },
+          {
+            apiVersion: `${rbac}/v1`,
+            kind: 'RoleBinding',
+            roleRef: toMember,
+            subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:authenticated' }],
+          },
+        ),
+      ),
+    want: 'ServiceAccounts of the same namespace only',
+  },
+  {
+    name: 'widens the role of members',
+    attempt: (client) =>
+      client.mergePatch(resources.clusterRoles, 'rollcall-member', {
+        rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
+      }),
+    want: 'cannot patch',
+  },
+  {
+    name: 'mints a token for a ServiceAccount of kube-system',
+    attempt: (client) => tokenFor(client, 'kube-system', 'powerful'),
+    want: 'forbidden',
+  },
+  {
+    name: 'mints a token for a ServiceAccount of ours',
+    attempt: (client) => tokenFor(client, 'rollcall-system', 'rollcall-projector'),
+    want: 'forbidden',
+  },
+  {
+    name: 'mints a token for a ServiceAccount of that name that somebody else made',
+    attempt: (client) => tokenFor(client, 'payments', 'rollcall-member'),
+    want: 'only in namespaces with the label rollcall.dev/cluster-id',
+  },
+  {
+    name: 'mints a token for another ServiceAccount beside a member’s',
+    attempt: (client) => tokenFor(client, 'member-a', 'other'),
+    want: 'forbidden',
+  },
+  {
+    name: 'mints a token of a member that lives for a year',
+    attempt: (client) => tokenFor(client, 'member-a', 'rollcall-member', { expirationSeconds: 365 * 86_400 }),
+    want: 'tokens of at most an hour',
+  },
+  {
+    name: 'takes over a namespace that exists',
+    attempt: (client) =>
+      client.mergePatch(resources.namespaces, 'payments', {
+        metadata: { labels: { 'rollcall.dev/cluster-id': 'id-1' } },
+      }),
+    want: 'cannot patch',
+  },
+  {
+    name: 'deletes a namespace that is not its own',
+    attempt: (client) => client.delete(resources.namespaces, 'payments'),
+    want: 'may not touch a namespace that it did not make',
+  },
+  {
+    name: 'makes a namespace with a name of the system',
+    attempt: (client) =>
+      client.create(resources.namespaces, aNamespace('kube-evil', { 'rollcall.dev/cluster-id': 'id-1' })),
+    want: 'reserved',
+  },
+  {
+    name: 'reads the kubeconfig of a person in the join namespace',
+    attempt: (client) => client.list(resources.secrets, { namespace: 'rollcall-join' }),
+    want: 'cannot list',
+    isRead: true,
+  },
+  {
+    name: 'reads it through the answer to an empty patch',
+    attempt: (client) =>
+      client.mergePatch(resources.secrets, 'kubeconfig-of-a-person', {}, { namespace: 'rollcall-join' }),
+    want: 'Secrets of its own in join namespaces',
+  },
+  {
+    name: 'deletes it',
+    attempt: (client) =>
+      client.delete(resources.secrets, 'kubeconfig-of-a-person', { namespace: 'rollcall-join' }),
+    want: 'Secrets of its own in join namespaces',
+  },
+  {
+    name: 'has a token made by a Secret',
+    attempt: (client) =>
+      client.create(
+        resources.secrets,
+        secretOf('minting', 'rollcall-join', {
+          type: 'kubernetes.io/service-account-token',
+          metadata: {
+            name: 'minting',
+            namespace: 'rollcall-join',
+            labels: { 'rollcall.dev/created-by': 'rbac-provisioner' },
+            annotations: { 'kubernetes.io/service-account.name': 'default' },
+          },
+        }),
+      ),
+    want: 'type Opaque only',
+  },
+  {
+    name: 'writes Secrets beside its own credentials',
+    attempt: (client) => client.create(resources.secrets, secretOf('x', 'rollcall-system')),
+    want: 'cannot create',
+  },
+  {
+    name: 'runs a pod as a member',
+    attempt: (client) =>
+      client.create(
+        inNamespace('pods', 'Pod'),
+        own({ name: 'x', namespace: 'member-a' }, { kind: 'Pod', spec: { containers: [] } }),
+      ),
+    want: 'cannot create',
+  },
+];

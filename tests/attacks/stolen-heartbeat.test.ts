@@ -1,0 +1,187 @@
+import { headers } from '@nats-io/transport-node';
+import { type Liveness, ready } from '@rollcall/shared/events';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decideAs } from '../harness/events.ts';
+import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+
+/** docs/security/identities.md: what a stolen heartbeat service can do, and what it cannot. */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await startStage();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const attacks: readonly BusAttack[] = [
+  { name: 'approve a cluster', publish: forgedEvent('approved', { verdict: 'approved' }) },
+  { name: 'revoke one', publish: forgedEvent('revoked', { verdict: 'revoked' }) },
+  { name: 'admit a key', publish: forgedEvent('admitted', { admittedKey: 'U' }) },
+  {
+    name: 'say that a key was cut',
+    publish: forgedEvent('cut', { key: 'U' }),
+  },
+  {
+    name: 'declare a token of its own',
+    publish: () => ({ subject: 'rollcall.events.token.mine.declared', body: '{}' }),
+  },
+  {
+    name: 'answer an agent as the registrar',
+    publish: ({ victim }) => ({ subject: `rollcall.answer.${victim.agent.key.publicKey}.join`, body: '{}' }),
+  },
+  {
+    name: 'change the facts of a cluster',
+    publish: ({ victim }) => ({ subject: `rollcall.facts.${victim.clusterId}`, body: '{}' }),
+  },
+  {
+    name: 'beat for a cluster',
+    publish: ({ victim }) => ({ subject: `rollcall.beat.${victim.clusterId}`, body: '1' }),
+  },
+  { name: 'purge the stream', publish: () => ({ subject: '$JS.API.STREAM.PURGE.EVENTS', body: '' }) },
+  { name: 'delete the stream', publish: () => ({ subject: '$JS.API.STREAM.DELETE.EVENTS', body: '' }) },
+  {
+    name: 'delete one event',
+    publish: () => ({ subject: '$JS.API.STREAM.MSG.DELETE.EVENTS', body: '{"seq":1}' }),
+  },
+  {
+    name: 'have events pushed to itself by a consumer of its own',
+    publish: () => ({
+      subject: '$JS.API.CONSUMER.CREATE.EVENTS.mine',
+      body: '{"stream_name":"EVENTS","config":{"deliver_subject":"_INBOX_heartbeat.x"}}',
+    }),
+  },
+  {
+    name: 'delete the approver’s consumer',
+    publish: () => ({ subject: '$JS.API.CONSUMER.DELETE.EVENTS.approver', body: '' }),
+  },
+  {
+    name: 'take the approver’s events away from it',
+    publish: () => ({
+      subject: '$JS.API.CONSUMER.MSG.NEXT.EVENTS.approver',
+      body: '{"batch":100}',
+      reply: '_INBOX_heartbeat.x',
+    }),
+  },
+  { name: 'read the registrar’s inbox', subscribe: '_INBOX_registrar.>' },
+  { name: 'read everybody’s inboxes', subscribe: '_INBOX.>' },
+  { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
+  { name: 'hear everything', subscribe: '>' },
+  {
+    name: 'end the connection of an agent',
+    publish: () => ({ subject: '$SYS.REQ.SERVER.x.KICK', body: '{"cid":1}' }),
+  },
+  {
+    name: 'push claims of an account',
+    publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }),
+  },
+];
+
+describe('with the heartbeat’s identity nobody can', () => {
+  test.each(attacks)('$name', async (attack) => {
+    await using thief = await stage.steal('heartbeat');
+    await expectRefused(stage, thief, attack);
+  });
+});
+
+async function aLiveness(): Promise<Liveness> {
+  const { identity } = await stage.victimRecord();
+  const atMs = Date.now();
+  return {
+    state: 'ready',
+    key: identity?.admittedKey ?? '',
+    cause: 'Alive',
+    joinedAtMs: atMs,
+    sinceMs: atMs,
+    lastBeatAtMs: atMs,
+  };
+}
+
+/** Writes on a subject that is its own, with whatever headers and body; the stream's own answer. */
+async function writeOwn(more: { type?: string; headers?: Record<string, string>; body: object }) {
+  const nc = await stage.hub.connectAs('heartbeat');
+  const all = headers();
+  all.set('ce-id', `forged-${Math.random()}`);
+  all.set('ce-type', more.type ?? 'dev.rollcall.cluster.ready.v1');
+  all.set('ce-time', new Date().toISOString());
+  for (const [name, value] of Object.entries(more.headers ?? {})) all.set(name, value);
+  const subject = `rollcall.events.cluster.${stage.victim.clusterId}.${ready.type}`;
+  const answer = await nc.request(subject, JSON.stringify(more.body), { headers: all, timeout: 5000 });
+  return answer.json<{ error?: { code: number; description: string }; seq?: number }>();
+}
+
+const bodyOf = (section: unknown, epoch = stage.hub.hub.epoch) => ({
+  epoch,
+  correlation: 'forged',
+  reason: 'Forged',
+  message: 'forged',
+  section,
+});
+
+describe('on the subjects that are its own', () => {
+  test('an event that says in a header that it is an approval is none', async () => {
+    const section = { ...(await stage.victimRecord()).decision, clusterName: 'stolen' };
+    await writeOwn({ type: 'dev.rollcall.cluster.approved.v1', body: bodyOf(section) });
+    const { decision, newest } = await stage.victimRecord();
+    expect(decision?.clusterName).toBe('victim');
+    expect(newest?.reason).not.toBe('Forged');
+  });
+
+  test('an event of a later epoch does not overrule what comes after', async () => {
+    await writeOwn({ body: bodyOf(await aLiveness(), 1_000_000) });
+    const { head, liveness } = await stage.victimRecord();
+    expect(head?.epoch).toBe(stage.hub.hub.epoch);
+    expect(liveness).toBeUndefined();
+    const { decidedAtMs } = await decideAs(stage.approverLog, stage.victim.clusterId, 'approved');
+    const { decision, newest } = await stage.victimRecord();
+    expect(decision?.decidedAtMs).toBe(decidedAtMs);
+    expect(newest?.type).toBe('approved');
+  });
+
+  test('an event of a version that nobody knows does not hold what others decide', async () => {
+    await writeOwn({ type: 'dev.rollcall.cluster.ready.v9', body: bodyOf(await aLiveness()) });
+    const { decidedAtMs } = await decideAs(stage.approverLog, stage.victim.clusterId, 'approved');
+    expect((await stage.victimRecord()).decision?.decidedAtMs).toBe(decidedAtMs);
+  });
+
+  test('an event with a foreign digest changes no other section, and the next one stands on what is there', async () => {
+    const { decision, identity } = await stage.victimRecord();
+    const previous = { sequence: 1, digest: 'sha256:foreign' };
+    await writeOwn({ body: { ...bodyOf(await aLiveness()), previous } });
+    const after = await stage.victimRecord();
+    expect([after.decision, after.identity]).toEqual([decision, identity]);
+    expect(after.newest?.previous).toEqual(previous);
+    await decideAs(stage.approverLog, stage.victim.clusterId, 'approved');
+    expect((await stage.victimRecord()).newest?.previous).toEqual({
+      sequence: after.head?.sequence,
+      digest: after.head?.digest,
+    });
+  });
+
+  test.each([
+    { name: 'empty the stream', header: { 'Nats-Rollup': 'all' } },
+    { name: 'empty its subject', header: { 'Nats-Rollup': 'sub' } },
+    { name: 'have it forgotten', header: { 'Nats-TTL': '1s' } },
+    { name: 'count in it', header: { 'Nats-Incr': '1' } },
+    {
+      name: 'have it sent elsewhere later',
+      header: { 'Nats-Schedule': '@every 1s', 'Nats-Schedule-Target': 'rollcall.events.x' },
+    },
+  ])('no header can $name', async ({ header }) => {
+    const before = await stage.state();
+    const answer = await writeOwn({ headers: header, body: bodyOf(await aLiveness()) });
+    expect(answer.error?.description).toBeDefined();
+    expect(await stage.state()).toEqual(before);
+  });
+
+  /** It hears what others append, and so where they wait for the acknowledgement. */
+  test('it cannot acknowledge an append of the approver in the place of the stream', async () => {
+    const nc = await stage.hub.connectAs('heartbeat');
+    const overheard = nc.subscribe('rollcall.events.cluster.*.*', { max: 1 });
+    await nc.flush();
+    const appended = decideAs(stage.approverLog, stage.victim.clusterId, 'approved');
+    let reply = '';
+    for await (const message of overheard) reply = message.reply ?? '';
+    await appended;
+    expect(reply).toMatch(/^_INBOX_approver\./);
+    nc.publish(reply, '{"stream":"EVENTS","seq":999999}');
+    await expect.poll(stage.serverLog).toContain(`Publish Violation - Subject "${reply}"`);
+  });
+});

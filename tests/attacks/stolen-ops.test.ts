@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+
+/** The read-only user of people, and the one that makes the streams. */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await startStage();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const byOps: readonly BusAttack[] = [
+  { name: 'approve a cluster', publish: forgedEvent('approved', {}) },
+  { name: 'write any event', publish: forgedEvent('noticed', {}) },
+  { name: 'report liveness', publish: ({ victim }) => ({ subject: `rollcall.live.${victim.clusterId}` }) },
+  { name: 'write facts', publish: ({ victim }) => ({ subject: `rollcall.facts.${victim.clusterId}` }) },
+  { name: 'bury an event', publish: () => ({ subject: 'rollcall.dead.registrar.1' }) },
+  {
+    name: 'make a consumer',
+    publish: () => ({ subject: '$JS.API.CONSUMER.CREATE.EVENTS.mine', body: '{}' }),
+  },
+  {
+    name: 'delete a message',
+    publish: () => ({ subject: '$JS.API.STREAM.MSG.DELETE.DEAD', body: '{"seq":1}' }),
+  },
+  { name: 'answer for a service', subscribe: '$SRV.>' },
+  { name: 'answer into a service’s inbox', publish: () => ({ subject: '_INBOX_approver.x' }) },
+  { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
+  { name: 'hear what agents are answered', subscribe: 'rollcall.answer.*.>' },
+];
+
+describe('with the user of people nobody can', () => {
+  test.each(byOps)('$name', async (attack) => {
+    await using thief = await stage.steal('ops');
+    await expectRefused(stage, thief, attack);
+  });
+});
+
+const bySetup: readonly BusAttack[] = [
+  { name: 'delete a stream', publish: () => ({ subject: '$JS.API.STREAM.DELETE.EVENTS' }) },
+  { name: 'purge one', publish: () => ({ subject: '$JS.API.STREAM.PURGE.FACTS' }) },
+  {
+    name: 'overwrite one from a snapshot',
+    publish: () => ({ subject: '$JS.API.STREAM.RESTORE.EVENTS', body: '{}' }),
+  },
+  { name: 'delete a consumer', publish: () => ({ subject: '$JS.API.CONSUMER.DELETE.EVENTS.approver' }) },
+  {
+    name: 'make a stream beside ours',
+    publish: () => ({ subject: '$JS.API.STREAM.CREATE.MINE', body: '{}' }),
+  },
+  { name: 'write an event', publish: forgedEvent('approved', {}) },
+  { name: 'hear events', subscribe: 'rollcall.events.>' },
+];
+
+describe('with the user that makes the streams nobody can', () => {
+  test.each(bySetup)('$name', async (attack) => {
+    await using thief = await stage.steal('setup');
+    await expectRefused(stage, thief, attack);
+  });
+});

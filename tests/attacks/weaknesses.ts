@@ -1,0 +1,239 @@
+/** One defence taken away by one change of one line, and the attack that must then succeed. */
+export interface Weakness {
+  /** The file of the attacks, without its ending. */
+  readonly group: string;
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  /** Folder of the tests. */
+  readonly folder: 'tests/attacks' | 'tests/fence';
+  /** How the full name of the test begins, as in `vitest -t`: `describe > test`. */
+  readonly test: string;
+}
+
+const roles = 'libs/shared/rights/roles.ts';
+const inAttacks = { folder: 'tests/attacks' } as const;
+const inFence = { folder: 'tests/fence' } as const;
+
+/** A service that may write what the approver writes. */
+function mayApprove(service: string, list: string, test: string): Weakness {
+  const group = `stolen-${service}`;
+  return { ...inAttacks, group, file: roles, from: list, to: `...mayWrite('approver'), ${list}`, test };
+}
+
+/** One for each file of attacks; `weaken.ts` shows that each turns it red, `weaknesses.test.ts` that each can still be made. */
+export const weaknesses: readonly Weakness[] = [
+  {
+    ...inAttacks,
+    group: 'tokens',
+    file: 'services/registrar/callout-verdict.ts',
+    from: "if (!isProven(claim.user, claim.pass ?? ''))",
+    to: "if (claim.user === '')",
+    test: 'whom the hub does not let in to ask > a second proof of another nonce',
+  },
+  {
+    ...inAttacks,
+    group: 'token-races',
+    file: 'libs/shared/bus/event-log.ts',
+    from: "all.set('Nats-Expected-Last-Subject-Sequence', String(event.expectedSequence));",
+    to: 'return all;',
+    test: 'two agents redeem one single-use token at once, hundreds of times: one gets in, each time',
+  },
+  {
+    ...inAttacks,
+    group: 'policy-bypass',
+    file: 'services/approver/policy-verdict.ts',
+    from: '  policyFailed,\n  ruleSays',
+    to: '  ruleSays',
+    test: 'whatever is not a clear yes is held, with the reason > a yes beside an error in another policy',
+  },
+  {
+    ...inAttacks,
+    group: 'policy-bypass',
+    file: 'services/approver/policy-verdict.gather.ts',
+    from: 'const freshForMs = 20;',
+    to: 'const freshForMs = Infinity;',
+    test: 'what stood when it was read and stands no more when it is decided > a policy that is deleted while it is evaluated approves nobody',
+  },
+  {
+    ...inAttacks,
+    group: 'replay',
+    file: 'libs/shared/protocol/ask-freshness.ts',
+    from: 'longestSkewMs = 300_000;',
+    to: 'longestSkewMs = Infinity;',
+    test: 'a request to join > signed an hour old is refused, and the refusal says the time of the hub',
+  },
+  {
+    ...inAttacks,
+    group: 'secrets',
+    file: 'libs/shared/trust/token.ts',
+    from: '(${text.trim().length} characters)',
+    to: '(${text.trim()})',
+    test: 'no secret is found in > the command line of any process, what the agent says, errors, and what commands print',
+  },
+  {
+    ...inAttacks,
+    group: 'takeover',
+    file: 'services/approver/policy-verdict.ts',
+    from: '  keyChanged,\n  policiesTookTooLong,',
+    to: '  policiesTookTooLong,',
+    test: 'a known id, its name and a valid token, with another key: held with both keys, and the owner is untouched',
+  },
+  {
+    ...inAttacks,
+    group: 'exhaustion',
+    file: 'cli/up/hub-state.ts',
+    from: "const nothing = { deny: ['>'] };",
+    to: 'const nothing = {};',
+    test: 'who has nothing starts as a user that may do nothing, over the one kind of listener that is on',
+  },
+  {
+    ...inAttacks,
+    group: 'first-contact',
+    file: 'agent/hub-trust.ts',
+    from: 'certificate.ca && pins.has(pinOf(certificate))',
+    to: 'certificate.ca && pins.size > 0',
+    test: 'a hub with another CA is refused before anything is asked',
+  },
+  {
+    ...inAttacks,
+    group: 'injection',
+    file: 'services/registrar/request-labels.ts',
+    from: '&& !reservedPrefix.test(key);',
+    to: ';',
+    test: 'labels that a selector, the API server or we ourselves would read otherwise are left out, and named',
+  },
+  {
+    ...inAttacks,
+    group: 'injection-text',
+    file: 'libs/shared/hub/register-command.ts',
+    from: "return plain.test(text) ? text : `'${text.replaceAll(\"'\", \"'\\\\''\")}'`;",
+    to: "return plain.test(text) ? text : `'${text}'`;",
+    test: 'what is pasted',
+  },
+  {
+    ...inAttacks,
+    group: 'kubernetes-escalation',
+    file: 'deploy/fence/provisioner.yaml',
+    from: "subject.?namespace.orValue('') == request.namespace)",
+    to: "subject.?namespace.orValue('') != '')",
+    test: 'a stolen provisioner > lets one member read the namespace',
+  },
+  mayApprove(
+    'registrar',
+    "...mayWrite('registrar'),",
+    'with the registrar’s identity nobody can > approve a cluster',
+  ),
+  mayApprove(
+    'provisioner',
+    "...mayWrite('rbac-provisioner'),",
+    'with the provisioner’s identity nobody can > approve a cluster',
+  ),
+  mayApprove(
+    'heartbeat',
+    "...mayWrite('heartbeat'),",
+    'with the heartbeat’s identity nobody can > approve a cluster',
+  ),
+  mayApprove(
+    'projector',
+    "...mayConsume('projector'),",
+    'with the projector’s identity nobody can > approve a cluster',
+  ),
+  mayApprove(
+    'trust-keeper',
+    "...mayWrite('trust-keeper'),",
+    'with the trust-keeper’s user in HUB nobody can > approve a cluster',
+  ),
+  {
+    ...inAttacks,
+    group: 'stolen-approver',
+    file: roles,
+    from: "...mayWrite('approver'),",
+    to: "...mayWrite('approver'), ...mayWrite('registrar'),",
+    test: 'with the approver’s identity nobody can > admit a key',
+  },
+  {
+    ...inAttacks,
+    group: 'stolen-ops',
+    file: roles,
+    from: "...readStreams, '$SRV.>'",
+    to: "...readStreams, '$SRV.>', 'rollcall.events.>'",
+    test: 'with the user of people nobody can > approve a cluster',
+  },
+  {
+    ...inAttacks,
+    group: 'subjects',
+    file: roles,
+    from: "'rollcall.beat.{{name()}}',",
+    to: "'rollcall.beat.*',",
+    test: 'a member can not > beat for another cluster',
+  },
+  {
+    ...inAttacks,
+    group: 'tls',
+    file: 'agent/hub-trust.ts',
+    from: "oldestTls = 'TLSv1.3'",
+    to: "oldestTls = 'TLSv1.2'",
+    test: 'an agent with a token meets > TLSv1.2 at most',
+  },
+  {
+    ...inAttacks,
+    group: 'rotation',
+    file: 'services/registrar/key-rotation.ts',
+    from: ' || !isSignedBy(proof, newKey))',
+    to: ')',
+    test: 'a rotation signed by the old key only',
+  },
+  {
+    ...inFence,
+    group: 'authors',
+    file: 'deploy/fence/authors.yaml',
+    from: "'!variables.changed || variables.new == request.userInfo.username'",
+    to: "'true'",
+    test: 'below Kubernetes 1.36 nothing is stamped, and nobody writes another name',
+  },
+  {
+    ...inFence,
+    group: 'bypass',
+    file: 'deploy/fence/projection.yaml',
+    from: '!variables.isProjected || object.metadata.?ownerReferences.orValue([]) ==',
+    to: 'true || object.metadata.?ownerReferences.orValue([]) ==',
+    test: 'what only the hub writes > an owner that is not there would have the garbage collector delete it',
+  },
+  {
+    ...inFence,
+    group: 'kinds',
+    file: 'deploy/crds/managedclusters.yaml',
+    from: `description: The newest event that this status shows.
+                  x-kubernetes-validations:
+                    - rule: self.epoch > oldSelf.epoch || (self.epoch == oldSelf.epoch && self.sequence >= oldSelf.sequence)`,
+    to: `description: The newest event that this status shows.
+                  x-kubernetes-validations:
+                    - rule: 'true'`,
+    test: 'order > observed never goes back',
+  },
+  {
+    ...inFence,
+    group: 'people',
+    file: 'deploy/fence/projection.yaml',
+    from: "- expression: request.?subResource.orValue('') == ''",
+    to: "- expression: 'true'",
+    test: 'what only the hub writes > a person cannot write status, finalizer or our labels',
+  },
+  {
+    ...inFence,
+    group: 'services',
+    file: 'deploy/fence/provisioner.yaml',
+    from: "!request.name.matches('^(default$|kube-|rollcall-)')",
+    to: 'true',
+    test: 'the provisioner > can make namespaces only with the label, and none with a reserved name',
+  },
+  {
+    ...inFence,
+    group: 'weakened',
+    file: 'libs/shared/fence/fence-differences.ts',
+    from: "if (found.failurePolicy === 'Ignore')",
+    to: "if (found.failurePolicy === 'Never')",
+    test: 'rollcall-projection: whatever weakens it is named',
+  },
+];

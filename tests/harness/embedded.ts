@@ -4,8 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { directoryKeyStore, type PhaseEvent, runAgent, type RunningAgent } from '@rollcall/agent';
+import {
+  directoryKeyStore,
+  directoryRotationWish,
+  type PhaseEvent,
+  runAgent,
+  type RunningAgent,
+} from '@rollcall/agent';
 import { type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
 import { tokenRecord } from '@rollcall/shared/events';
 import { type KubeAccess, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
@@ -18,7 +25,7 @@ import { connectAsOps } from '../../cli/up/ops-connection.ts';
 /** How long a test waits for what should come at once; only a failure ever takes that long. */
 const givenUpAfterMs = 60_000;
 
-/** Asks until the answer is there. Tests never assert how long it took. */
+/** Asks until the answer is there; what may be asked again, such as a bus that was just restarted, is no answer. Tests never assert how long it took. */
 export async function until<Value>(
   what: string,
   ask: () => Promise<Value | undefined | false>,
@@ -28,7 +35,10 @@ export async function until<Value>(
     performance.now() < deadlineMs;
     await delay(50)
   ) {
-    const value = await ask();
+    const value = await ask().catch((error: unknown) => {
+      if (error instanceof RollcallError && error.retry) return undefined;
+      throw error;
+    });
     if (value !== undefined && value !== false) return value;
   }
   throw new Error(`gave up waiting: ${what}`);
@@ -53,6 +63,8 @@ export interface TestAgentOptions {
   readonly token?: string | undefined;
   readonly clientId?: string;
   readonly member?: KubeAccess;
+  /** How it knows the hub; default: the pin of the CA that the hub began with. */
+  readonly pins?: readonly string[];
   /** The same directory again is the same agent, restarted. */
   readonly directory?: string;
 }
@@ -110,15 +122,17 @@ export async function startTestEmbeddedHub(
       token,
       clientId = name,
       member,
+      pins = [up.hub.caCertHash],
       directory = mkdtempSync(join(base, 'agent-')),
     }) {
       const phases: PhaseEvent[] = [];
       const agent = await runAgent({
         hub: up.addresses,
-        trust: { pins: [up.hub.caCertHash] },
+        trust: { pins },
         token,
         member: member ?? up.plane.access,
         store: directoryKeyStore(directory),
+        rotationWish: directoryRotationWish(directory),
         clusterName: name,
         ...(member ? {} : { clientId }),
         version: rollcallVersion,

@@ -17,17 +17,22 @@ export interface RawAgent extends AsyncDisposable {
 export interface RawAskOptions {
   readonly id?: string;
   readonly hub?: string;
+  /** When it says it was signed; default: now. */
+  readonly atMs?: number;
   readonly signers?: readonly Nkey[];
   /** Another subject than the true one, to try what the server allows. */
   readonly subject?: string;
 }
+
+/** What an agent has to know of a hub. */
+export type AskedHub = Pick<TestHub, 'address'> & { readonly hub: Pick<TestHub['hub'], 'hubId'> };
 
 let counter = 0;
 export function freshId(): string {
   return `ask-${Date.now().toString(36)}-${counter++}-${process.pid}`;
 }
 
-function listen(nc: NatsConnection, hub: TestHub, key: Nkey): RawAgent {
+function listen(nc: NatsConnection, hub: AskedHub, key: Nkey): RawAgent {
   const waiting = new Map<string, (answer: Answer) => void>();
   const news: Answer[] = [];
   let wake = Promise.withResolvers<void>();
@@ -49,7 +54,14 @@ function listen(nc: NatsConnection, hub: TestHub, key: Nkey): RawAgent {
     key,
     async ask(verb, body, options = {}) {
       const id = options.id ?? freshId();
-      const content = { v: 1, hub: options.hub ?? hub.hub.hubId, verb, id, atMs: Date.now(), body };
+      const content = {
+        v: 1,
+        hub: options.hub ?? hub.hub.hubId,
+        verb,
+        id,
+        atMs: options.atMs ?? Date.now(),
+        body,
+      };
       const answered = new Promise<Answer>((resolve) => void waiting.set(id, resolve));
       nc.publish(
         options.subject ?? `rollcall.ask.${key.publicKey}.${verb}`,
@@ -73,7 +85,7 @@ function listen(nc: NatsConnection, hub: TestHub, key: Nkey): RawAgent {
 
 /** Connects as a new agent does: token and own key prove themselves over the server's nonce. */
 export async function connectWithToken(
-  hub: TestHub,
+  hub: AskedHub,
   token: Pick<RegistrationToken, 'key'>,
   options: { key?: Nkey; forgePass?: boolean } = {},
 ): Promise<RawAgent> {
@@ -93,7 +105,7 @@ export async function connectWithToken(
 }
 
 /** Connects with the key alone, as an agent whose credentials have ended. */
-export async function connectWithKey(hub: TestHub, key: Nkey, clusterId: string): Promise<RawAgent> {
+export async function connectWithKey(hub: AskedHub, key: Nkey, clusterId: string): Promise<RawAgent> {
   const nc = await connect({
     ...connectionOptions(hub.address, 'agent'),
     name: clusterId,
@@ -105,7 +117,7 @@ export async function connectWithKey(hub: TestHub, key: Nkey, clusterId: string)
 }
 
 export async function connectWithCredentials(
-  hub: TestHub,
+  hub: AskedHub,
   key: Nkey,
   credentials: BusCredentials,
 ): Promise<RawAgent> {

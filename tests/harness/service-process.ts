@@ -33,17 +33,25 @@ export async function startServiceProcess(
   name: ServiceName,
   replica: number,
 ): Promise<ChildHandle> {
-  const label = `${name}-${replica}`;
-  const { health } = await loopbackPorts(join(hub.stateDir, `${label}-ports.json`), ['health']);
-  const { logFile: _inProcess, ...settings } = serviceSettings(hub.serviceOptions)[name];
-  const file = join(hub.stateDir, `${label}.yaml`);
+  const settings = serviceSettings(hub.serviceOptions)[name];
+  return serveInProcess(name, { label: `${name}-${replica}`, stateDir: hub.stateDir, settings });
+}
+
+export async function serveInProcess(
+  name: ServiceName,
+  options: { label: string; stateDir: string; settings: Record<string, string> },
+): Promise<ChildHandle> {
+  const { label, stateDir } = options;
+  const { health } = await loopbackPorts(join(stateDir, `${label}-ports.json`), ['health']);
+  const { logFile: _inProcess, ...settings } = options.settings;
+  const file = join(stateDir, `${label}.yaml`);
   writeFileSync(file, stringify({ ...settings, healthPort: health }), { mode: 0o600 });
   return startChild({
     name: label,
     command: process.execPath,
     args: [cliMain, 'serve', name, '--config', file],
-    stateDir: hub.stateDir,
-    logPath: join(hub.stateDir, 'logs', `${label}.log`),
+    stateDir,
+    logPath: join(stateDir, 'logs', `${label}.log`),
     isReady: () => isReady(health),
     readyWithinMs: 60_000,
   });

@@ -9,12 +9,20 @@ import {
   type EventLog,
   openEventLog,
 } from '@rollcall/shared/bus';
-import { type AgentRole, scopedUserClaims, type ServiceName } from '@rollcall/shared/rights';
+import {
+  type AgentRole,
+  otherRoles,
+  type Role,
+  scopedUserClaims,
+  type ServiceName,
+  userClaims,
+} from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { startChild } from '../../cli/up/child-process.ts';
 import { type HubState, openHubState } from '../../cli/up/hub-state.ts';
 import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats-server.ts';
+import { parseCreds } from '../../cli/up/ops-connection.ts';
 import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
 
 /** A real hub bus: nats-server in operator mode with every account, stream and consumer, on a free loopback port. */
@@ -26,6 +34,12 @@ export interface TestHub extends AsyncDisposable {
   /** Settings for a service's configSchema; one log file a service in the state directory. */
   serviceSettings(name: ServiceName): Record<string, string>;
   connectAs(role: ServiceName | 'setup' | 'ops'): Promise<NatsConnection>;
+  /** What is in the file of that identity; `claims` and `callout` are parts of the trust-keeper's and the registrar's. */
+  credentialsOf(role: BusUserName): BusCredentials;
+  /** A user with these rights, whom only the holder of the keys that are kept offline can make. */
+  userWith(role: Role, name: string): BusCredentials;
+  /** All of JetStream: what a test may do, and no identity of a hub. */
+  connectAsOperator(): Promise<NatsConnection>;
   /** An event log under the identity of that service, on a connection of its own that ends with the hub. */
   openLog(service: ServiceName): Promise<EventLog>;
   /** Credentials as the registrar would issue them, for a new key or the given one. */
@@ -35,6 +49,8 @@ export interface TestHub extends AsyncDisposable {
     options?: { seed?: string; lifeMs?: number },
   ): BusCredentials & { publicKey: string };
   readonly natsServer: {
+    /** Of the process that runs now. */
+    pid(): number;
     kill(): Promise<void>;
     restart(): Promise<void>;
     /** Restarts it so that it acknowledges before it has written, as NATS does by default. */
@@ -42,9 +58,10 @@ export interface TestHub extends AsyncDisposable {
   };
 }
 
-function parseCreds(text: string): BusCredentials {
-  const part = (what: string) => new RegExp(`BEGIN ${what}-----\\n([^\\n]+)`).exec(text)?.[1] ?? '';
-  return { jwt: part('NATS USER JWT'), seed: part('USER NKEY SEED') };
+export type BusUserName = ServiceName | 'setup' | 'ops' | 'claims' | 'callout' | 'backup' | 'restore';
+
+interface Offline {
+  readonly signers: Readonly<Record<'hub' | 'sys' | 'auth', string>>;
 }
 
 interface RegistrarIdentity {
@@ -56,22 +73,44 @@ export async function startTestHub(): Promise<TestHub> {
   const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-hub-'));
   const hub = openHubState(stateDir, Date.now());
   const { nats: port } = await loopbackPorts(join(stateDir, 'ports.json'), ['nats']);
-  const start = () => startNatsServer(hub, { stateDir, port, advertised: [], nowMs: Date.now() });
+  const start = () =>
+    startNatsServer(openHubState(stateDir, Date.now()), {
+      stateDir,
+      port,
+      advertised: [],
+      nowMs: Date.now(),
+    });
   let nats: EmbeddedNats = await start();
   const connections: NatsConnection[] = [];
   const identity = <Shape>(name: string): Shape =>
     JSON.parse(readFileSync(join(stateDir, 'identities', `${name}.json`), 'utf8')) as Shape;
   const { address } = nats;
 
-  async function connectAs(role: ServiceName | 'setup' | 'ops'): Promise<NatsConnection> {
-    const user =
-      role === 'ops'
-        ? parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8'))
-        : identity<{ bus: BusCredentials }>(role).bus;
-    const nc = await connectBus(address, user, role);
+  function credentialsOf(role: BusUserName): BusCredentials {
+    if (role === 'ops') return parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8'));
+    if (role === 'claims') return identity<{ sys: BusCredentials }>('trust-keeper').sys;
+    if (role === 'callout') return identity<{ callout: BusCredentials }>('registrar').callout;
+    // Nobody keeps these: whoever has the offline keys makes them for one command.
+    if (role === 'backup' || role === 'restore') return userWith(otherRoles[role], role);
+    return identity<{ bus: BusCredentials }>(role).bus;
+  }
+  function userWith(role: Role, name: string): BusCredentials {
+    const account = role.account.toLowerCase() as keyof Offline['signers'];
+    const path = join(stateDir, 'offline', 'keys.json');
+    const { signers } = JSON.parse(readFileSync(path, 'utf8')) as Offline;
+    const key = createNkey('user');
+    const jwt = encodeJwt(
+      { subject: key.publicKey, name, nowMs: Date.now(), nats: userClaims(role, hub.keys[account]) },
+      nkeyFromSeed(signers[account]),
+    );
+    return { jwt, seed: key.seed };
+  }
+  async function connectBy(user: BusCredentials, name: string): Promise<NatsConnection> {
+    const nc = await connectBus(address, user, name);
     connections.push(nc);
     return nc;
   }
+  const connectAs = (role: ServiceName | 'setup' | 'ops') => connectBy(credentialsOf(role), role);
 
   return {
     stateDir,
@@ -86,8 +125,18 @@ export async function startTestHub(): Promise<TestHub> {
       logLevel: 'debug',
     }),
     connectAs,
+    credentialsOf,
+    userWith,
+    connectAsOperator() {
+      const all = { publish: ['>'], subscribe: ['_INBOX_operator.>'] };
+      return connectBy(userWith({ account: 'HUB', description: 'a test', ...all }, 'operator'), 'operator');
+    },
     openLog: async (service) =>
-      openEventLog(await connectAs(service), { epoch: hub.epoch, source: `/rollcall/${service}` }),
+      openEventLog(await connectAs(service), {
+        epoch: hub.epoch,
+        latestEpoch: hub.epoch,
+        source: `/rollcall/${service}`,
+      }),
     agentCredentials(role, name, { seed, lifeMs = 3_600_000 } = {}) {
       const { agentsAccount, agentSigners } = identity<RegistrarIdentity>('registrar');
       const key = seed === undefined ? createNkey('user') : nkeyFromSeed(seed);
@@ -105,6 +154,7 @@ export async function startTestHub(): Promise<TestHub> {
       return { jwt, seed: key.seed, publicKey: key.publicKey };
     },
     natsServer: {
+      pid: () => nats.server.pid,
       kill: () => nats.server.kill(),
       restart: async () => {
         nats = await start();

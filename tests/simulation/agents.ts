@@ -1,10 +1,11 @@
 import { beatFlags } from '@rollcall/shared/bus';
 import { decodeAnswer } from '@rollcall/shared/protocol';
-import { decodeJwt, hubIdOf, type Nkey } from '@rollcall/shared/trust';
+import { decodeJwt, type Nkey } from '@rollcall/shared/trust';
 import { encodeAsk } from '../../agent/ask-message.ts';
 import { type Joining, nextJoining, startJoining } from '../../agent/joining.ts';
 import { nkeyFromRawSeed } from '../../libs/shared/trust/nkey.ts';
 import { hubSecrets } from './nats-account.ts';
+import { nothingFollows } from './scheduler.ts';
 import { settings } from './services.ts';
 import type { World } from './world.ts';
 
@@ -25,9 +26,8 @@ export interface MemberPlan {
   readonly clusterName: string;
 }
 
-const lookAgainMs = 500;
+const lookAgainMs = 100;
 const beatMs = 15_000;
-const refusedRetryMs = 45_000;
 let cids = 0;
 
 /** An agent of a member cluster: it decides when to ask as the real one does, and it can be restarted, copied and lost. */
@@ -40,6 +40,7 @@ export class Agent {
   /** Second in which its member credentials were issued; undefined without any. */
   credentialsAtS: number | undefined;
   readonly #world: World;
+  #refusals = 0;
   #turn = 0;
 
   constructor(world: World, plan: MemberPlan, keys: { key: Nkey; token: Nkey | undefined }) {
@@ -50,6 +51,7 @@ export class Agent {
     this.joining = startJoining({ nowMs: world.scheduler.nowMs });
     this.#work();
     this.#beat();
+    if (world.random.chance(0.5)) this.#askSoon();
   }
 
   /** Starts again with what it had on its disk. */
@@ -57,6 +59,7 @@ export class Agent {
     this.#world.note(this.name, () => 'restarts');
     this.joining = startJoining({ nowMs: this.#world.scheduler.nowMs });
     this.disconnect();
+    this.#askSoon();
   }
 
   stop(why: string): void {
@@ -83,11 +86,20 @@ export class Agent {
   #work(): void {
     const { scheduler, random } = this.#world;
     const askInMs = Math.min(this.joining.askAtMs - scheduler.nowMs, 5000);
-    scheduler.after(Math.max(askInMs, lookAgainMs) + random.int(0, 500), () => {
-      if (!this.isRunning) return;
-      if (scheduler.nowMs >= this.joining.askAtMs) this.#ask();
-      this.#work();
+    scheduler.after(Math.max(askInMs, lookAgainMs) + random.int(0, 300), () => {
+      this.#askIfDue();
+      if (this.isRunning) this.#work();
+      return nothingFollows;
     });
+  }
+
+  #askSoon(): void {
+    const { scheduler, random } = this.#world;
+    scheduler.after(random.int(0, 30), () => this.#askIfDue());
+  }
+
+  #askIfDue(): void {
+    if (this.isRunning && this.#world.scheduler.nowMs >= this.joining.askAtMs) this.#ask();
   }
 
   #ask(): void {
@@ -95,7 +107,7 @@ export class Agent {
     const { clusterId, clusterName } = this.plan;
     const { token } = this;
     const isAdmitted = this.joining.standing === 'admitted';
-    const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs };
+    const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs: this.#refusedRetryMs() };
     this.joining = nextJoining(this.joining, { kind: 'asked' }, context);
     const isRenewal = isAdmitted && this.#turn++ % 2 === 0;
     const facts = { kubernetesVersion: 'v1.33.1', nodes: { total: 3, ready: 3, schedulable: 3 } };
@@ -107,7 +119,7 @@ export class Agent {
             verb: 'join',
             body: { ...join, ...(token === undefined ? {} : { tokenKey: token.publicKey }) },
           },
-      { hubId: hubIdOf(hubSecrets().answer.publicKey), ownKey: this.key, tokenKey: token },
+      { hubId: settings().hubId, ownKey: this.key, tokenKey: token },
     );
     this.#world.note(this.name, () => `asks to ${isRenewal ? 'renew' : `join as ${clusterName}`}`);
     this.#send(message);
@@ -128,10 +140,9 @@ export class Agent {
   hear(data: Uint8Array): void {
     const { scheduler, random } = this.#world;
     if (!this.isRunning) return;
-    const hubId = settings().hubId;
     const decoded = decodeAnswer(data, {
       agentKey: this.key.publicKey,
-      answerKeyIsTrusted: (answerKey) => hubIdOf(answerKey) === hubId,
+      answerKeyIsTrusted: (answerKey) => answerKey === hubSecrets().answer.publicKey,
     });
     if (!decoded) return;
     const { result, atMs } = decoded.answer;
@@ -144,8 +155,13 @@ export class Agent {
       this.credentialsAtS = decodeJwt(result.credentials)?.iat;
       this.#connect();
     }
-    const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs };
+    const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs: this.#refusedRetryMs() };
     this.joining = nextJoining(this.joining, { kind: 'answered', atHubMs: atMs, result }, context);
+  }
+
+  /** At first shorter than in life, so that the hub has to do with it again soon. */
+  #refusedRetryMs(): number {
+    return this.#refusals++ < 4 ? 1000 : 45_000;
   }
 
   #connect(): void {
@@ -157,6 +173,8 @@ export class Agent {
         this.joining = { ...this.joining, askAtMs: this.#world.scheduler.nowMs + 1000 };
       },
     });
+    const { scheduler, random } = this.#world;
+    scheduler.after(random.int(0, 10), () => this.isRunning && this.sayAlive());
   }
 
   #beat(): void {

@@ -2,14 +2,12 @@ import {
   type AggregateId,
   type AggregateRecord,
   clusterRecord,
-  type ClusterRecord,
   foldRecord,
   nameRecord,
   type StoredEvent,
   tokenRecord,
 } from '@rollcall/shared/events';
-import { clusterRules } from './cluster-rules.ts';
-import type { Stored } from './event-stream.ts';
+import { clusterRules, type ClusterStep } from './cluster-rules.ts';
 import type { Change, Kept } from './kube-server.ts';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
@@ -20,6 +18,7 @@ const nameOf = ({ kind, id }: AggregateId) => `${kind}.${id}`;
 export class Chronicle {
   readonly #fail: (violation: Violation) => void;
   readonly #events = new Map<string, StoredEvent[]>();
+  readonly #records = new Map<string, AggregateRecord>();
   readonly #requestsOfToken = new Map<string, number>();
   readonly #clusterOfKey = new Map<string, string>();
 
@@ -27,15 +26,17 @@ export class Chronicle {
     this.#fail = fail;
   }
 
-  appended(world: World, batch: readonly Stored[]): void {
-    for (const { event } of batch) {
+  appended(world: World, batch: readonly StoredEvent[]): void {
+    for (const event of batch) {
       const before = this.#record(event);
+      const after = foldRecord(event, [...Object.values(before.lastOf), event]);
       this.#checkChain(world, event, before);
-      if (event.kind === 'cluster') this.#checkCluster(world, event, clusterRecord(before));
-      this.#remember(event);
+      if (event.kind === 'cluster')
+        this.#checkCluster(world, { event, before: clusterRecord(before), after: clusterRecord(after) });
+      this.#remember(event, after);
     }
-    this.#checkNames();
-    this.#checkTokens();
+    if (batch.some(({ kind }) => kind === 'cluster' || kind === 'name')) this.#checkNames();
+    if (batch.some(({ kind }) => kind === 'cluster' || kind === 'token')) this.#checkTokens();
   }
 
   /** Rights exist only in a namespace that an approval of this very cluster names. */
@@ -56,10 +57,11 @@ export class Chronicle {
   }
 
   #record(aggregate: AggregateId): AggregateRecord {
-    return foldRecord(aggregate, this.#events.get(nameOf(aggregate)) ?? []);
+    return this.#records.get(nameOf(aggregate)) ?? foldRecord(aggregate, []);
   }
 
-  #remember(event: StoredEvent): void {
+  #remember(event: StoredEvent, after: AggregateRecord): void {
+    this.#records.set(nameOf(event), after);
     const events = this.#events.get(nameOf(event));
     if (events) events.push(event);
     else this.#events.set(nameOf(event), [event]);
@@ -77,11 +79,11 @@ export class Chronicle {
       this.#broken('only the owner writes its events', `${service} wrote ${definition.type}`);
   }
 
-  #checkCluster(world: World, event: StoredEvent, before: ClusterRecord): void {
-    const after = clusterRecord(foldRecord(event, [...Object.values(before.lastOf), event]));
+  #checkCluster(world: World, step: Pick<ClusterStep, 'event' | 'before' | 'after'>): void {
+    const { event, after } = step;
     const history = this.#events.get(nameOf(event)) ?? [];
     for (const { invariant, broken } of clusterRules) {
-      const what = broken({ event, before, after, history, world });
+      const what = broken({ ...step, history, world });
       if (what) this.#broken(invariant, `event ${event.sequence} (${event.id} ${event.type}): ${what}`);
     }
     const { identity } = after;

@@ -1,38 +1,37 @@
 import { createKeyedQueue } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
+import type { StoredEvent } from '@rollcall/shared/events';
 import { type ConsumingService, consumedEvents } from '@rollcall/shared/rights';
 import { afterFailure } from '../../libs/shared/decisions/after-failure.ts';
-import { isUnderAny, type Stored } from './event-stream.ts';
+import { isUnderAny } from './event-stream.ts';
 import type { Replica } from './replica.ts';
+import { nothingFollows } from './scheduler.ts';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
 const ackWaitMs = 30_000;
 
 interface Delivery {
-  readonly stored: Stored;
+  readonly event: StoredEvent;
   count: number;
   isAcknowledged: boolean;
 }
 
 /** How a replica takes what is delivered; the other half of the adapter in libs/shared/decisions. */
 export interface Consumer {
-  take(stored: Stored): Promise<void>;
+  take(event: StoredEvent): Promise<{ againInMs: number } | void>;
 }
 
 /** What consumeEvents does around a handler: one after another for each aggregate, unless told otherwise. */
 export function createConsumer(options: {
-  handle(event: StoredEvent): Promise<void>;
+  handle(event: StoredEvent): Promise<{ againInMs: number } | void>;
   ordered?: boolean;
 }): Consumer {
   const queue = createKeyedQueue();
   return {
-    async take({ subject, sequence, headers, body }) {
-      const header = (name: string) => headers[name] ?? '';
-      const event = decodeEvent({ subject, sequence, header, data: body });
-      if (options.ordered === false) await options.handle(event);
-      else await queue(`${event.kind}.${event.id}`, () => options.handle(event));
+    async take(event) {
+      if (options.ordered === false) return options.handle(event);
+      return queue(`${event.kind}.${event.id}`, () => options.handle(event));
     },
   };
 }
@@ -44,24 +43,26 @@ export function createConsumer(options: {
 export class DurableConsumer {
   readonly #world: World;
   readonly #service: ConsumingService;
+  readonly #concerns: (event: StoredEvent) => boolean;
   readonly #open = new Set<Delivery>();
 
   constructor(world: World, service: ConsumingService) {
     this.#world = world;
     this.#service = service;
+    this.#concerns = isUnderAny(consumedEvents[service]);
   }
 
   /** What is not acknowledged yet. */
   get open(): string[] {
     return [...this.#open].map(
-      ({ stored, count }) =>
-        `${this.#service} has not handled event ${stored.sequence} (delivered ${count} times)`,
+      ({ event, count }) =>
+        `${this.#service} has not handled event ${event.sequence} (delivered ${count} times)`,
     );
   }
 
-  stored(stored: Stored): void {
-    if (!isUnderAny(consumedEvents[this.#service], stored.subject)) return;
-    const delivery = { stored, count: 0, isAcknowledged: false };
+  stored(event: StoredEvent): void {
+    if (!this.#concerns(event)) return;
+    const delivery = { event, count: 0, isAcknowledged: false };
     this.#open.add(delivery);
     this.#deliverAfter(this.#delayMs(), delivery);
     if (this.#world.faults.strikes('delivery.twice'))
@@ -75,45 +76,50 @@ export class DurableConsumer {
 
   #deliverAfter(delayMs: number, delivery: Delivery, isExtra = false): void {
     this.#world.scheduler.after(delayMs, () => {
-      if (delivery.isAcknowledged && !isExtra) return;
+      if (delivery.isAcknowledged && !isExtra) return nothingFollows;
       const replica = this.#world.anyReplica(this.#service);
       // Nobody fetches now; the message stays in the stream.
-      if (!replica?.consumer) return this.#deliverAfter(500, delivery, isExtra);
+      if (!replica?.consumer) {
+        this.#deliverAfter(500, delivery, isExtra);
+        return nothingFollows;
+      }
       if (!isExtra) delivery.count++;
       replica.run(() => this.#handle(replica, replica.consumer as Consumer, delivery));
       if (!isExtra) this.#watch(replica, delivery, delivery.count);
+      return undefined;
     });
   }
 
   /** A process that works says so; a dead or paused one does not, and after the ack wait another one is asked. */
   #watch(replica: Replica, delivery: Delivery, count: number): void {
     this.#world.scheduler.after(ackWaitMs, () => {
-      if (delivery.isAcknowledged || delivery.count !== count) return;
+      if (delivery.isAcknowledged || delivery.count !== count) return nothingFollows;
       const { isAlive, pausedUntilMs } = replica.life;
       if (isAlive && pausedUntilMs <= this.#world.scheduler.nowMs && replica.handling.has(delivery))
         this.#watch(replica, delivery, count);
       else this.#deliverAfter(0, delivery);
+      return nothingFollows;
     });
   }
 
   async #handle(replica: Replica, consumer: Consumer, delivery: Delivery): Promise<void> {
     const { scheduler, random, faults } = this.#world;
-    const { stored } = delivery;
+    const { event } = delivery;
     replica.handling.add(delivery);
     try {
-      await scheduler.wait(random.next(), replica.life);
       await replica.step();
-      await consumer.take(stored);
+      const again = await consumer.take(event);
       await scheduler.wait(random.next(), replica.life);
       await replica.step();
       if (faults.strikes('delivery.ack-lost')) return;
+      if (again !== undefined) return this.#deliverAfter(again.againInMs, delivery);
       delivery.isAcknowledged = true;
       this.#open.delete(delivery);
     } catch (thrown) {
       const next = afterFailure(toRollcallError(thrown), delivery.count);
-      this.#world.note(replica.life.name, () => `fails at event ${stored.sequence}: ${String(thrown)}`);
-      if (next.kind === 'bury') {
-        const what = `${replica.life.name} gives event ${stored.sequence} up: ${String(thrown)}`;
+      this.#world.note(replica.life.name, () => `fails at event ${event.sequence}: ${String(thrown)}`);
+      if (next.kind !== 'again') {
+        const what = `${replica.life.name} gives event ${event.sequence} up: ${String(thrown)}`;
         this.#world.fail(new Violation('no event ends as a dead letter', what));
         return;
       }

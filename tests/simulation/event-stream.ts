@@ -6,38 +6,35 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 
-/** A message as the stream keeps it, and read once. */
-export interface Stored {
-  readonly sequence: number;
-  readonly subject: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  readonly event: StoredEvent;
-}
-
 /** `cluster.*.held` against the tokens after `rollcall.events.`; `>` stands for all that is left. */
-function fits(filter: string, subject: string): boolean {
-  const wanted = filter.split('.');
-  const tokens = subject.split('.');
-  for (const [at, want] of wanted.entries()) {
-    if (want === '>') return tokens.length > at;
-    if (tokens[at] === undefined || (want !== '*' && want !== tokens[at])) return false;
+function fits(filter: readonly string[], { kind, id, type }: StoredEvent): boolean {
+  const tokens = [kind, id, type];
+  for (const [at, want] of filter.entries()) {
+    if (want === '>') return at < tokens.length;
+    if (want !== '*' && want !== tokens[at]) return false;
   }
-  return wanted.length === tokens.length;
+  return filter.length === tokens.length;
 }
 
 const nameOf = ({ kind, id }: AggregateId) => `${kind}.${id}`;
+
+/** Whatever is handed to several processes must not be changed by one of them. */
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) frozen(inner);
+  return Object.freeze(value);
+}
 
 /**
  * Stream EVENTS as far as decisions depend on it: one sequence for everything, appends that expect the last sequence under a
  * filter (a wrong one conflicts, whichever subject it is about), batches that are stored as a whole or not at all.
  */
 export class EventStream {
-  readonly stored: Stored[] = [];
-  readonly #newestOf = new Map<string, Map<string, Stored>>();
-  readonly #onAppended: (batch: readonly Stored[]) => void;
+  readonly stored: StoredEvent[] = [];
+  readonly #newestOf = new Map<string, Map<string, StoredEvent>>();
+  readonly #onAppended: (batch: readonly StoredEvent[]) => void;
 
-  constructor(onAppended: (batch: readonly Stored[]) => void) {
+  constructor(onAppended: (batch: readonly StoredEvent[]) => void) {
     this.#onAppended = onAppended;
   }
 
@@ -46,15 +43,15 @@ export class EventStream {
     for (const { filter, expectedSequence } of events) {
       if (this.#lastUnder(filter) !== expectedSequence) return false;
     }
-    const batch = events.map(({ subject, headers, body }) => {
+    const batch = events.map(({ subject, headers, body: data }) => {
       const sequence = this.stored.length + 1;
-      const event = decodeEvent({ subject, sequence, header: (name) => headers[name] ?? '', data: body });
-      const stored = { sequence, subject, headers, body, event };
-      this.stored.push(stored);
+      const event = decodeEvent({ subject, sequence, header: (name) => headers[name] ?? '', data });
+      frozen(event.section);
+      this.stored.push(event);
       let newest = this.#newestOf.get(nameOf(event));
       if (!newest) this.#newestOf.set(nameOf(event), (newest = new Map()));
-      newest.set(event.type, stored);
-      return stored;
+      newest.set(event.type, event);
+      return event;
     });
     this.#onAppended(batch);
     return true;
@@ -62,24 +59,21 @@ export class EventStream {
 
   /** The newest of each type. */
   ofAggregate(aggregate: AggregateId): StoredEvent[] {
-    return [...(this.#newestOf.get(nameOf(aggregate))?.values() ?? [])].map(({ event }) => event);
+    return [...(this.#newestOf.get(nameOf(aggregate))?.values() ?? [])];
   }
 
   /** The newest of each subject that the filter names. */
   newestUnder(filter: string): StoredEvent[] {
+    const wanted = filter.split('.');
     const found: StoredEvent[] = [];
-    for (const newest of this.#newestOf.values()) {
-      for (const { event, subject } of newest.values())
-        if (fits(`rollcall.events.${filter}`, subject)) found.push(event);
-    }
+    for (const newest of this.#newestOf.values())
+      for (const event of newest.values()) if (fits(wanted, event)) found.push(event);
     return found.toSorted((a, b) => a.sequence - b.sequence);
   }
 
   from(sequence: number, filter: string): StoredEvent[] {
-    return this.stored
-      .slice(sequence - 1)
-      .filter(({ subject }) => fits(`rollcall.events.${filter}`, subject))
-      .map(({ event }) => event);
+    const wanted = filter.split('.');
+    return this.stored.slice(sequence - 1).filter((event) => fits(wanted, event));
   }
 
   /** Aggregates of a kind, in the order of their first event. */
@@ -91,11 +85,16 @@ export class EventStream {
 
   #lastUnder(filter: string): number {
     const place = parseEventSubject(filter.replace(/>$/, 'any'));
-    const newest = place && this.#newestOf.get(nameOf(place));
-    return newest ? Math.max(...[...newest.values()].map(({ sequence }) => sequence)) : 0;
+    let last = 0;
+    if (!place) return last;
+    for (const { sequence } of this.#newestOf.get(nameOf(place))?.values() ?? [])
+      last = Math.max(last, sequence);
+    return last;
   }
 }
 
-export function isUnderAny(filters: readonly string[], subject: string): boolean {
-  return filters.some((filter) => fits(`rollcall.events.${filter}`, subject));
+/** Which events one of the filters names. */
+export function isUnderAny(filters: readonly string[]): (event: StoredEvent) => boolean {
+  const wanted = filters.map((filter) => filter.split('.'));
+  return (event) => wanted.some((filter) => fits(filter, event));
 }

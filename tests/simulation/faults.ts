@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { Random } from '../harness/random.ts';
 
 /** How often each fault strikes where it could, while it is switched on. */
 const rates = {
@@ -38,9 +38,9 @@ const rates = {
   'fence.missing': 0.1,
   'trust.fails': 0.05,
   'trust.answer-lost': 0.08,
-  'agent.restarts': 0.1,
-  'agent.reinstalled': 0.06,
-  'agent.cloned': 0.04,
+  'agent.restarts': 0.3,
+  'agent.reinstalled': 0.3,
+  'agent.cloned': 0.2,
 } as const;
 
 export type FaultKind = keyof typeof rates;
@@ -56,13 +56,14 @@ export interface Faults {
 /** @param counts - how often each kind has struck, over all seeds */
 export function createFaults(random: Random, counts: Map<FaultKind, number>): Faults {
   const none = random.chance(0.08);
-  const share = new Map(
-    faultKinds.map((kind) => [kind, none || random.chance(0.5) ? 0 : rates[kind] * random.pick([0.3, 1, 2])]),
-  );
+  const share: Record<string, number> = {};
+  for (const kind of faultKinds)
+    share[kind] = none || random.chance(0.5) ? 0 : rates[kind] * random.pick([0.3, 1, 2]);
   let isOver = false;
   return {
     strikes(kind) {
-      if (isOver || !random.chance(share.get(kind) ?? 0)) return false;
+      const likelihood = isOver ? 0 : (share[kind] ?? 0);
+      if (likelihood === 0 || !random.chance(likelihood)) return false;
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
       return true;
     },

@@ -43,6 +43,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       live: () => undefined,
       storm: (change, silent, known) =>
         void writeStorm(log, { change, silent, known, nowMs: clock.hubMs() }).catch(() => undefined),
+      keyUse: () => undefined,
     },
   });
   engines.set(replica, engine);

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { KubeApiError, type KubeObject, type Resource, type StoredObject } from '@rollcall/shared/kubernetes';
-import { createRandom } from './random.ts';
+import { createRandom } from '../harness/random.ts';
 import type { Scheduler } from './scheduler.ts';
 
 type Json = Record<string, unknown>;
@@ -7,7 +8,7 @@ export type Kept = StoredObject<KubeObject<Json, Json>>;
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly version: number;
-  readonly line: Buffer;
+  readonly line: string;
 }
 
 function refusal(status: number, reason: string, message: string, causes?: object[]): KubeApiError {
@@ -23,18 +24,26 @@ function frozen<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
+/** @returns the target itself when the patch changes nothing of it */
 function merged(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const result: Json = { ...(typeof target === 'object' && target !== null ? (target as Json) : {}) };
+  if (typeof patch !== 'object' || patch === null) return patch;
+  if (Array.isArray(patch)) return isDeepStrictEqual(target, patch) ? target : patch;
+  const isObject = typeof target === 'object' && target !== null && !Array.isArray(target);
+  const before = isObject ? (target as Json) : {};
+  const result: Json = { ...before };
+  let isChanged = !isObject;
   for (const [key, value] of Object.entries(patch)) {
+    if (value === undefined || (value === null && !(key in result))) continue;
+    isChanged ||= value === null;
     if (value === null) delete result[key];
     else result[key] = merged(result[key], value);
+    isChanged ||= result[key] !== before[key];
   }
-  return result;
+  return isChanged ? result : target;
 }
 
 const specDefaults: Readonly<Record<string, Json>> = {
-  managedclusters: { clusterType: 'Standard', mode: 'Pull', namespacePolicy: 'Delete', access: 'None' },
+  managedclusters: { clusterType: 'Standard', mode: 'Pull', namespacePolicy: 'Delete' },
   clusterregistrationrequests: { clusterType: 'Standard', mode: 'Pull' },
   clusterregistrationtokens: { ttl: '24h', uses: 1 },
 };
@@ -54,7 +63,7 @@ export class KubeServer {
   readonly #scheduler: Scheduler;
   readonly #objects = new Map<string, Map<string, Kept>>();
   readonly #changes = new Map<string, Change[]>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Map<string, Set<() => void>>();
   readonly #random = createRandom(1);
   #version = 100;
   #uids = 0;
@@ -75,13 +84,17 @@ export class KubeServer {
   get(plural: string, name: string, namespace?: string): Kept | undefined {
     return this.#objects.get(plural)?.get(`${namespace ?? ''}/${name}`);
   }
-  changesAfter(plural: string, version: number): Change[] {
-    return (this.#changes.get(plural) ?? []).filter((change) => change.version > version);
+  changesAfter(plural: string, version: number): readonly Change[] {
+    const changes = this.#changes.get(plural) ?? [];
+    let from = changes.length;
+    while (from > 0 && (changes[from - 1]?.version ?? 0) > version) from--;
+    return changes.slice(from);
   }
-  /** @returns how to stop listening */
-  onAnyChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  /** Calls it once, at the next change of an object of the kind. */
+  onNextChange(plural: string, listener: () => void): void {
+    const listeners = this.#listeners.get(plural);
+    if (listeners) listeners.add(listener);
+    else this.#listeners.set(plural, new Set([listener]));
   }
 
   create({ plural, namespaced }: Resource, object: KubeObject, dryRun = false): Kept {
@@ -118,20 +131,16 @@ export class KubeServer {
     if (asked !== undefined && asked !== before.metadata.resourceVersion) {
       throw refusal(409, 'Conflict', 'the object has been modified');
     }
-    const all = merged(before, JSON.parse(JSON.stringify(patch))) as Kept;
-    const after: Kept =
-      subresource === 'status'
-        ? { ...before, ...(all.status ? { status: all.status } : {}) }
-        : { ...all, ...(before.status ? { status: before.status } : {}) };
+    const { status, ...rest } = patch;
+    const after = merged(before, subresource === 'status' ? { status } : rest) as Kept;
     this.#checkObserved(before, after);
     if (before.metadata.deletionTimestamp) {
       const had = before.metadata.finalizers ?? [];
       if (after.metadata.finalizers?.some((one) => !had.includes(one)))
         throw refusal(422, 'Invalid', 'no new finalizers can be added if the object is being deleted');
     }
-    if (JSON.stringify(after) === JSON.stringify(before)) return before;
-    const isSpecChanged = JSON.stringify(after.spec) !== JSON.stringify(before.spec);
-    const generation = (before.metadata.generation ?? 1) + (isSpecChanged ? 1 : 0);
+    if (after === before) return before;
+    const generation = (before.metadata.generation ?? 1) + (after.spec === before.spec ? 0 : 1);
     const kept = { ...after, metadata: { ...after.metadata, generation } };
     const isGone = kept.metadata.deletionTimestamp && (kept.metadata.finalizers ?? []).length === 0;
     return isGone ? this.#drop(plural, kept) : this.#keep(plural, kept, 'MODIFIED');
@@ -203,10 +212,11 @@ export class KubeServer {
     else ofKind.set(key, kept);
     let changes = this.#changes.get(plural);
     if (!changes) this.#changes.set(plural, (changes = []));
-    const line = Buffer.from(`${JSON.stringify({ type, object: kept })}\n`);
-    changes.push({ type, version: this.#version, line });
+    changes.push({ type, version: this.#version, line: `${JSON.stringify({ type, object: kept })}\n` });
     this.onChange?.(plural, kept, type);
-    for (const listener of this.#listeners) listener();
+    const listeners = this.#listeners.get(plural);
+    this.#listeners.delete(plural);
+    for (const listener of listeners ?? []) listener();
     return kept;
   }
 

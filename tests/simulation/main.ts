@@ -1,13 +1,14 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import type { FaultKind } from './faults.ts';
+import { partsOf, runInJobs } from './jobs.ts';
 import { takeDefenceAway } from './mutants.ts';
-import type { SeedResult } from './run-seed.ts';
 import { virtualizeProcess } from './virtual-process.ts';
 
 const usage = `Lives through random histories of a whole hub, one for each seed, and checks what must hold.
 
-node tests/simulation/main.ts [--seeds N] [--from N] [--seed N --print] [--mutant NAME]
+node tests/simulation/main.ts [--seeds N] [--from N] [--jobs N] [--seed N --print] [--mutant NAME]
   --seeds   how many (1000)        --from   the first one (1)
+  --jobs    processes at the same time (one for each core, and for each 500 seeds)
   --seed    only this one          --print  its whole history
   --mutant  with one defence taken away: it must fail
 
@@ -17,16 +18,20 @@ const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
+    jobs: { type: 'string' },
     seed: { type: 'string' },
     print: { type: 'boolean', default: false },
     mutant: { type: 'string' },
+    // One of the processes that another one of these has started.
+    part: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
 /** Below it a kind of fault may not have come up by chance. */
 const seedsForCoverage = 500;
-const progressEverySeeds = 200;
+/** What a process of its own is worth: about as long as it takes to start. */
+const seedsForAJob = 500;
 
 function wholeNumber(name: string, text: string): number {
   const number = Number(text);
@@ -35,13 +40,15 @@ function wholeNumber(name: string, text: string): number {
   process.exit(2);
 }
 
-function seedsPerCoreSecond(count: number): string {
-  const { user, system } = process.cpuUsage();
-  return ((count * 1e6) / (user + system)).toFixed(0);
-}
-
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** Not process.exit at once: what was said is still on its way through the pipe. */
+function flushAndExit(code: number): Promise<never> {
+  return new Promise(() => {
+    process.stdout.write('', () => process.exit(code));
+  });
 }
 
 if (values.help) {
@@ -50,49 +57,62 @@ if (values.help) {
 }
 const first = wholeNumber('seed', values.seed ?? values.from);
 const count = values.seed === undefined ? wholeNumber('seeds', values.seeds) : 1;
+const mostJobs = Math.max(1, Math.ceil(count / seedsForAJob));
+const jobs = values.part
+  ? 1
+  : Math.min(mostJobs, wholeNumber('jobs', values.jobs ?? String(availableParallelism())) || 1);
+const mutantArgs = values.mutant === undefined ? [] : ['--mutant', values.mutant];
 if (values.mutant !== undefined) takeDefenceAway(values.mutant);
 virtualizeProcess();
 const { runSeed } = await import('./run-seed.ts');
 const { faultKinds } = await import('./faults.ts');
-const counts = new Map<FaultKind, number>();
-const sums = { events: 0, tasks: 0, conflicts: 0 };
-
-function flushAndExit(code: number): Promise<never> {
-  return new Promise(() => {
-    process.stdout.write('', () => process.exit(code));
-  });
-}
+const { addTally, noTally, runRange } = await import('./run-range.ts');
 
 /** Once more, in words: the same seed gives the same history. */
-async function tellFailure(seed: number, { mode, violation }: SeedResult): Promise<void> {
-  const again = await runSeed(seed, { counts: new Map(), print: true });
-  say(again.history.join('\n'));
-  say(`\nseed ${seed} (${mode}) breaks: ${violation?.message}`);
-  if (again.violation?.message !== violation?.message)
-    say(`and not the same way the second time: ${again.violation?.message ?? 'it held'}`);
-  const mutant = values.mutant === undefined ? '' : ` --mutant ${values.mutant}`;
-  say(`replay: node tests/simulation/main.ts --seed ${seed} --print${mutant}`);
+async function tellHistory(seed: number): Promise<void> {
+  const { history, mode, violation } = await runSeed(seed, { counts: new Map(), print: true });
+  say(history.join('\n'));
+  if (violation) say(`\nseed ${seed} (${mode}) breaks: ${violation.message}`);
 }
 
-for (let seed = first; seed < first + count; seed++) {
-  const result = await runSeed(seed, { counts, print: false });
-  sums.events += result.events;
-  sums.tasks += result.tasks;
-  sums.conflicts += result.conflicts;
-  if (result.violation || values.print) await tellFailure(seed, result);
-  // Not process.exit at once: what was said is still on its way through the pipe.
-  if (result.violation) await flushAndExit(1);
-  const done = seed - first + 1;
-  if (done % progressEverySeeds === 0)
-    process.stderr.write(`${done} of ${count} seeds, ${seedsPerCoreSecond(done)} a core and second\n`);
+const sum = noTally();
+const seedsPerCoreSecond = () => (sum.seeds / sum.coreSeconds).toFixed(0);
+let told = 0;
+function progress(more: ReturnType<typeof noTally>): void {
+  if (values.part) process.send?.(more);
+  addTally(sum, more);
+  if (values.part || sum.seeds < told + 1000) return;
+  told = sum.seeds;
+  process.stderr.write(`${sum.seeds} of ${count} seeds, ${seedsPerCoreSecond()} a core and second\n`);
 }
 
+async function runHere(): Promise<number> {
+  const broken = await runRange({ first, count }, progress);
+  if (!broken) {
+    if (values.print) await tellHistory(first);
+    return 0;
+  }
+  await tellHistory(broken.seed);
+  say(
+    `replay: node tests/simulation/main.ts --seed ${broken.seed} --print ${mutantArgs.join(' ')}`.trimEnd(),
+  );
+  return 1;
+}
+
+const startedMs = process.hrtime.bigint();
+const code =
+  jobs === 1 ? await runHere() : await runInJobs(partsOf({ first, count }, jobs), mutantArgs, progress);
+if (values.part || code !== 0) await flushAndExit(code);
+const seconds = Number(process.hrtime.bigint() - startedMs) / 1e9;
 say(
-  `${count} seeds held (from ${first}): ${sums.events} events, ${sums.tasks} steps, ${sums.conflicts} lost races`,
+  `${count} seeds held (from ${first}): ${sum.events} events, ${sum.tasks} steps, ${sum.conflicts} lost races`,
 );
-say(`${seedsPerCoreSecond(count)} seeds a core and second`);
-const silent = faultKinds.filter((kind) => !counts.has(kind));
-for (const kind of faultKinds) say(`  ${kind.padEnd(26)} ${counts.get(kind) ?? 0}`);
+say(`${seedsPerCoreSecond()} seeds a core and second`);
+say(
+  `${sum.coreSeconds.toFixed(0)} s of processor time in ${jobs} process(es), ${seconds.toFixed(0)} s by the clock`,
+);
+for (const kind of faultKinds) say(`  ${kind.padEnd(26)} ${sum.faults[kind] ?? 0}`);
+const silent = faultKinds.filter((kind) => !sum.faults[kind]);
 if (count >= seedsForCoverage && silent.length > 0) {
   say(`never struck: ${silent.join(', ')}`);
   await flushAndExit(1);

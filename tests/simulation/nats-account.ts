@@ -107,7 +107,7 @@ export function openSystemAccount(
   return {
     lookUp: () => ask(() => account.claims),
     push: (jwt) => ask(() => account.push(jwt)),
-    applied: () => ask(() => [account.revocations]),
+    applied: () => ask(() => [{ revocations: account.revocations, jwt: account.claims }]),
     connectionsOf: (_account, user) =>
       ask((): Connection[] => {
         const open = account.connections.get(user);

@@ -1,3 +1,4 @@
+import type { StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import type { Nkey } from '@rollcall/shared/trust';
@@ -53,25 +54,53 @@ export class People {
   readonly #world: World;
   readonly #agents: Agents;
   readonly #tokens: Nkey[] = [];
+  /** What somebody does as soon as so many events are there. */
+  readonly #provoked = new Map<number, () => void>();
+  #events = 0;
+  readonly #habits: readonly (typeof actions)[number][];
   #count = 0;
 
   constructor(world: World, agents: Agents) {
     this.#world = world;
     this.#agents = agents;
+    const { random } = world;
+    this.#habits = Array.from({ length: random.int(1, 4) }, () => random.pick(actions));
+  }
+
+  /** Half of what is done comes at any time, the other half right after something has happened: there most races are. */
+  plan(untilMs: number): void {
+    const { random, scheduler, size } = this.#world;
+    const some = () => random.int(0, size.acts);
+    const doings = [
+      ...Array.from({ length: some() }, () => () => this.act()),
+      ...Array.from({ length: some() }, () => () => this.strike()),
+    ];
+    for (const doing of doings) {
+      if (random.chance(0.5)) scheduler.after(random.int(200, untilMs), doing);
+      else this.#provoked.set(random.int(3, 20), doing);
+    }
+  }
+
+  saw({ type, id }: StoredEvent): void {
+    const { random, scheduler } = this.#world;
+    if (type === 'left' && random.chance(0.5)) this.#installAgain(id);
+    const doing = this.#provoked.get(++this.#events);
+    if (doing) scheduler.after(random.int(0, 20), doing);
   }
 
   /** The first day of a hub: mostly a policy that approves, a token or two, and some clusters. */
   begin(): void {
-    const { random } = this.#world;
+    const { random, size } = this.#world;
     if (random.chance(0.8))
       this.#writePolicy('default', random.chance(0.7) ? policies[0] : random.pick(policies));
     for (let count = random.int(1, 2); count > 0; count--) this.#makeToken();
-    for (let count = random.int(1, 3); count > 0; count--) this.#newMember();
+    for (let count = random.pick<number>(size.members); count > 0; count--) this.#newMember();
   }
 
   act(): void {
     const { random, kube } = this.#world;
-    const action = random.pick(actions);
+    // Each seed repeats a few things: what comes of leaving twice is seldom seen among everything else.
+    const action = random.pick(random.chance(0.8) ? this.#habits : actions);
     switch (action) {
       case 'token':
         return this.#makeToken();
@@ -116,6 +145,14 @@ export class People {
       this.#agents.install(agent.plan, this.#anyToken());
     }
     if (faults.strikes('agent.cloned')) this.#agents.install(agent.plan, this.#anyToken());
+  }
+
+  /** Whoever has left comes back at once, with a new key, while the hub may still be busy with its leaving. */
+  #installAgain(clusterId: string): void {
+    const { random, scheduler } = this.#world;
+    const former = this.#agents.all.find(({ plan }) => plan.clusterId === clusterId);
+    if (former && this.#agents.all.length < 8)
+      scheduler.after(random.int(0, 20), () => this.#agents.install(former.plan, this.#anyToken()));
   }
 
   #say(what: string): void {

@@ -16,8 +16,8 @@ export const serviceNames = [
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-/** Ends what waits for it: there is no way on in a process that has ended. */
-const never = new Promise<never>(() => undefined);
+/** Ends what waits for it: there is no way on in a process that has ended. A new one each time, or all of them are kept. */
+const end = () => new Promise<never>(() => undefined);
 
 /** One process of a service, with its own clock. It may end or be stopped for a while between any two of its steps. */
 export class Replica {
@@ -26,6 +26,8 @@ export class Replica {
   /** Set once it works. */
   consumer: Consumer | undefined;
   readonly handling = new Set<object>();
+  /** Changes that the API server took from it, in the newest second in which it did. */
+  readonly writes = { second: 0, count: 0 };
   /** What it gives others: how the registrar is asked, how the heartbeat service hears. */
   hear: ((what: Heard) => void) | undefined;
   readonly #world: World;
@@ -45,10 +47,10 @@ export class Replica {
   async step(): Promise<void> {
     const { faults, random, scheduler } = this.#world;
     const { life, service } = this;
-    if (!life.isAlive) await never;
+    if (!life.isAlive) await end();
     if (faults.strikes(`crash.${service}`)) {
       this.#world.crash(this);
-      await never;
+      await end();
     }
     if (faults.strikes(`pause.${service}`)) {
       const pauseMs = random.int(2000, 70_000);

@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { Random } from '../harness/random.ts';
 import { Violation } from './violation.ts';
 
 /** A process of the simulated world. What a dead one waits for never comes; what a paused one waits for comes later. */
@@ -14,21 +14,23 @@ export interface Task {
   atMs: number;
   readonly order: number;
   readonly life: Life | undefined;
-  run: (() => void) | undefined;
+  run: (() => unknown) | undefined;
 }
 
-/** Resolves when everything that can go on without another task has done so: ticks come after all promises have settled. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    // From inside a microtask: only then it waits for all the others.
-    void Promise.resolve().then(() => process.nextTick(resolve));
-  });
+/** What a task returns when nothing waits for it: then nothing has to settle before the next one. */
+export const nothingFollows = Symbol('nothing follows');
+
+const resolved = Promise.resolve();
+/** Runs it when everything that can go on without another task has done so: ticks come after all promises have settled. */
+function whenSettled(run: () => void): void {
+  // From inside a microtask: only then it waits for all the others.
+  void resolved.then(() => process.nextTick(run));
 }
+
+/** A seed takes some hundred; whoever wakes itself for ever never ends. */
+const mostTasks = 20_000;
 
 /** Virtual time: one task after the other, and those of the same moment in random order. */
-/** A seed takes about a thousand; whoever wakes itself for ever never ends. */
-const mostTasks = 100_000;
-
 export class Scheduler {
   nowMs: number;
   readonly #random: Random;
@@ -40,7 +42,7 @@ export class Scheduler {
     this.#random = random;
   }
 
-  after(delayMs: number, run: () => void, life?: Life): Task {
+  after(delayMs: number, run: () => unknown, life?: Life): Task {
     if (Number.isNaN(delayMs)) throw new RangeError('a delay that is no number');
     const atMs = this.nowMs + Math.max(0, delayMs);
     const task: Task = { atMs, order: this.#random.next(), life, run };
@@ -55,27 +57,48 @@ export class Scheduler {
     });
   }
 
-  /** Runs the next task and all that follows from it at once. @returns false when there is none until `untilMs` */
-  async step(untilMs: number): Promise<boolean> {
-    const [first] = this.#heap;
-    if (!first || first.atMs > untilMs) {
-      this.nowMs = Math.max(this.nowMs, untilMs);
-      return false;
+  /**
+   * Runs one task after another, each with all that follows from it at once, until the time or until `isEnough`.
+   * @throws what a task throws, and Violation from one that wakes itself for ever
+   */
+  run(untilMs: number, isEnough: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const goOn = (): void => {
+        try {
+          while (!isEnough()) {
+            const task = this.#next(untilMs);
+            if (!task) return resolve();
+            if (task.run?.() !== nothingFollows) return whenSettled(goOn);
+          }
+          resolve();
+        } catch (thrown) {
+          reject(thrown);
+        }
+      };
+      goOn();
+    });
+  }
+
+  #next(untilMs: number): Task | undefined {
+    for (;;) {
+      const [first] = this.#heap;
+      if (!first || first.atMs > untilMs) {
+        this.nowMs = Math.max(this.nowMs, untilMs);
+        return undefined;
+      }
+      const task = this.#pop();
+      const { life, run } = task;
+      if (!run || (life && !life.isAlive)) continue;
+      this.nowMs = Math.max(this.nowMs, task.atMs);
+      if (life && life.pausedUntilMs > this.nowMs) {
+        task.atMs = life.pausedUntilMs;
+        this.#push(task);
+        continue;
+      }
+      this.tasks++;
+      if (this.tasks > mostTasks) throw new Violation('comes to rest', `still busy after ${mostTasks} steps`);
+      return task;
     }
-    const task = this.#pop();
-    const { life, run } = task;
-    if (!run || (life && !life.isAlive)) return true;
-    this.nowMs = Math.max(this.nowMs, task.atMs);
-    if (life && life.pausedUntilMs > this.nowMs) {
-      task.atMs = life.pausedUntilMs;
-      this.#push(task);
-      return true;
-    }
-    this.tasks++;
-    if (this.tasks > mostTasks) throw new Violation('comes to rest', `still busy after ${mostTasks} steps`);
-    run();
-    await settled();
-    return true;
   }
 
   #isBefore(a: Task, b: Task): boolean {

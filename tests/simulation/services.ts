@@ -21,6 +21,7 @@ import { bringAccessAbout } from '../../services/rbac-provisioner/bring-access-a
 import { createAdmission } from '../../services/registrar/admission.ts';
 import type { AnswerSettings } from '../../services/registrar/answer.ts';
 import { answerAsks } from '../../services/registrar/asks.ts';
+import { createRotationAnswers } from '../../services/registrar/key-rotation.ts';
 import { cutKeys } from '../../services/trust-keeper/cut-keys.ts';
 import { createClaimsKeeper } from '../../services/trust-keeper/keep-claims.ts';
 import { createRevokedKeysReader } from '../../services/trust-keeper/read-revoked-keys.ts';
@@ -34,22 +35,28 @@ import { epoch, openSimulatedFacts, openSimulatedLog } from './simulated-log.ts'
 import { connectKube } from './simulated-kube.ts';
 import type { World } from './world.ts';
 
+/** The agents of the simulation hear that they leave and say nothing: each time is waited for to its end. */
+export const leaveWaitMs = 1500;
 export const heartbeat = { intervalSeconds: 15, graceSeconds: 45 };
 /** Short, so that renewals happen within a seed. */
 export const memberLifeMs = 90_000;
 export const longestLifeMs = 600_000;
 export const reservedNames = ['default'];
 
+let settingsMade: AnswerSettings | undefined;
 export const settings = (): AnswerSettings => {
   const { answer, keys, signers } = hubSecrets();
-  return {
+  settingsMade ??= {
     hubId: hubIdOf(answer.publicKey),
     answerKey: answer,
+    answerChain: [],
+    hubCas: undefined,
     issuer: { agentsAccount: keys.agents, signers },
     memberLifeMs,
     waitingLifeMs: longestLifeMs,
     beatIntervalMs: 15_000,
   };
+  return settingsMade;
 };
 
 const nothing = () => undefined;
@@ -73,7 +80,22 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
     publish: (subject: string, data: Uint8Array) => world.answer(subject, data),
   } as unknown as NatsConnection;
   const facts = openSimulatedFacts(world, replica);
-  answerAsks(nc, { log, facts, logger, metrics, epoch, reservedNames, settings: settings() });
+  const refuseNew = () => undefined;
+  // No agent here asks for it; tests/e2e/hub-access.test.ts does.
+  const access = () => Promise.resolve({ kind: 'done' } as const);
+  answerAsks(nc, {
+    log,
+    facts,
+    logger,
+    metrics,
+    epoch,
+    reservedNames,
+    settings: settings(),
+    access,
+    rotate: createRotationAnswers(log, settings()),
+    refuseNew,
+    speaking: nc,
+  });
   replica.hear = (what) => {
     if (what.kind === 'ask') take?.(null, what);
   };
@@ -101,7 +123,10 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
       return 'the fence is missing';
     },
   };
-  const people = hearPeople({ log, client, logger, signal, fence, heartbeat, nowMs });
+  // Nobody confirms here: a mass of wishes is tested by itself (services/approver/mass-of-wishes.test.ts).
+  const fleet = createFleetView(log);
+  const mass = { fleet, limit: { perMinute: 1_000_000, share: 1 } };
+  const people = hearPeople({ log, client, logger, signal, fence, heartbeat, leaveWaitMs, mass, nowMs });
   const declaring = { log, client, logger, signal, nowMs };
   const tokens = declareObjects(declaring, declaredTokens({ allowEndless: false, nowMs }));
   declareObjects(declaring, declaredPolicies(logger));
@@ -111,9 +136,10 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
     log,
     logger,
     evaluator,
-    fleet: createFleetView(log),
+    fleet,
     deadlineMs: 100,
     heartbeat,
+    leaveWaitMs,
     nowMs,
   };
   everyMinute(() => judgeAsTimePasses(judging), logger);
@@ -169,20 +195,21 @@ function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
   const { keys, operator } = hubSecrets();
   const system = openSystemAccount(world, replica);
   const clock = { longestLifeMs, nowMs: Date.now };
+  const revokedKeys = createRevokedKeysReader(log, clock);
   const keepClaims = createClaimsKeeper({
     ...clock,
     system,
-    keys,
-    signer: operator,
-    readRevokedKeys: createRevokedKeysReader(log, clock),
+    known: () => ({ keys, formerAgentSigners: [], signer: operator }),
+    readRevokedKeys: () => revokedKeys.read(),
   });
   const parts = { ...clock, log, system, account: keys.agents, keepClaims };
-  replica.run(() => keepClaims().catch(() => undefined));
+  replica.run(async () => {
+    await keepClaims().catch(() => undefined);
+  });
   replica.consumer = createConsumer({
     async handle(event: StoredEvent) {
       if (event.type === 'revoked') return cutKeys(parts, event);
-      const revocations = await log.readAll(`cluster.${event.id}.revoked`);
-      if (revocations.length > 0) await keepClaims();
+      if (await revokedKeys.hasTakenBack(event.id)) await keepClaims();
     },
   });
 }

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, KubeObject, Resource, StoredObject } from '@rollcall/shared/kubernetes';
-import { broken, busy, type Change, expired } from './kube-server.ts';
+import { broken, busy, expired } from './kube-server.ts';
 import type { Replica } from './replica.ts';
+import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
 const longestAwayMs = 40_000;
@@ -11,16 +12,58 @@ function isAway(what: string): RollcallError {
   return new RollcallError('KUBE_UNREACHABLE', `the API server did not answer (${what})`);
 }
 
-/** One request: it may not arrive, be refused for the server's own trouble, take long, or have happened without an answer. */
-async function request<Result>(world: World, replica: Replica, act: () => Result): Promise<Result> {
-  const { scheduler, random, faults } = world;
-  if (faults.strikes('kube.away')) world.kubeAwayUntilMs = scheduler.nowMs + random.int(500, longestAwayMs);
+/** The way to the API server or back. */
+async function travel({ scheduler, random, faults }: World, replica: Replica): Promise<void> {
   const slowMs = faults.strikes('kube.slow') ? random.int(50, 9000) : 0;
   await scheduler.wait(slowMs + random.next() * 4, replica.life);
   await replica.step();
-  if (world.kubeAwayUntilMs > scheduler.nowMs || faults.strikes('kube.unreachable')) throw isAway('not sent');
-  if (faults.strikes('kube.busy')) throw busy();
-  if (faults.strikes('kube.broken')) throw broken();
+}
+
+/** Why nothing happens: it does not arrive, or is refused for the server's own trouble. */
+function trouble(world: World): Error | undefined {
+  const { scheduler, random, faults } = world;
+  if (faults.strikes('kube.away')) world.kubeAwayUntilMs = scheduler.nowMs + random.int(500, longestAwayMs);
+  if (world.kubeAwayUntilMs > scheduler.nowMs || faults.strikes('kube.unreachable'))
+    return isAway('not sent');
+  if (faults.strikes('kube.busy')) return busy();
+  return faults.strikes('kube.broken') ? broken() : undefined;
+}
+
+/** What is read is as old as the way back is long; the way there would only make it newer. */
+async function look<Result>(world: World, replica: Replica, act: () => Result): Promise<Result> {
+  const why = trouble(world);
+  const result = why ? undefined : act();
+  await travel(world, replica);
+  if (why) throw why;
+  if (world.faults.strikes('kube.answer-lost')) throw isAway('answer lost');
+  return result as Result;
+}
+
+const mostWritesASecond = 60;
+
+/**
+ * Whoever writes as fast as it can, without anything that happens, would do so for ever with a whole fleet. What the server
+ * does not take is no write: each event waits longer and longer before it is tried again (`afterFailure`).
+ */
+function noteWrite(world: World, { life, writes }: Replica): void {
+  const second = Math.floor(world.scheduler.nowMs / 1000);
+  writes.count = writes.second === second ? writes.count + 1 : 1;
+  writes.second = second;
+  if (writes.count > mostWritesASecond)
+    world.fail(
+      new Violation(
+        'nobody writes without end',
+        `${life.name} has the API server make ${writes.count} changes in a second`,
+      ),
+    );
+}
+
+/** It may have happened without an answer. */
+async function change<Result>(world: World, replica: Replica, act: () => Result): Promise<Result> {
+  await travel(world, replica);
+  const why = trouble(world);
+  if (why) throw why;
+  noteWrite(world, replica);
   let result: Result | undefined;
   let refused: unknown;
   try {
@@ -28,9 +71,8 @@ async function request<Result>(world: World, replica: Replica, act: () => Result
   } catch (error) {
     refused = error;
   }
-  await scheduler.wait(random.next() * 4, replica.life);
-  await replica.step();
-  if (faults.strikes('kube.answer-lost')) throw isAway('answer lost');
+  await travel(world, replica);
+  if (world.faults.strikes('kube.answer-lost')) throw isAway('answer lost');
   if (refused) throw refused;
   return result as Result;
 }
@@ -39,17 +81,17 @@ async function request<Result>(world: World, replica: Replica, act: () => Result
 async function* watchLines(
   world: World,
   replica: Replica,
-  watch: { plural: string; version: number; isDestroyed(): boolean; whenDestroyed: Promise<void> },
-): AsyncGenerator<Buffer> {
+  watch: { plural: string; version: number; isDestroyed: boolean; wake(): void },
+): AsyncGenerator<string> {
   const { scheduler, random, faults, kube } = world;
   let last = watch.version;
-  while (!watch.isDestroyed()) {
-    const changes: Change[] = kube.changesAfter(watch.plural, last);
+  while (!watch.isDestroyed) {
+    const changes = kube.changesAfter(watch.plural, last);
     if (changes.length === 0) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const stop = kube.onAnyChange(resolve);
-      await Promise.race([promise, watch.whenDestroyed]);
-      stop();
+      await new Promise<void>((resolve) => {
+        watch.wake = resolve;
+        kube.onNextChange(watch.plural, resolve);
+      });
       continue;
     }
     await scheduler.wait(
@@ -58,7 +100,7 @@ async function* watchLines(
     );
     if (faults.strikes('kube.watch-cut')) return;
     for (const { line, version } of changes) {
-      if (watch.isDestroyed()) return;
+      if (watch.isDestroyed) return;
       last = version;
       yield line;
     }
@@ -66,23 +108,17 @@ async function* watchLines(
 }
 
 function openWatch(world: World, replica: Replica, path: string): IncomingMessage {
-  const [place = '', query] = path.split('?');
-  const version = Number(new URLSearchParams(query).get('resourceVersion'));
-  const { promise: whenDestroyed, resolve } = Promise.withResolvers<void>();
-  let isDestroyed = false;
+  const [place = '', query = ''] = path.split('?');
+  const version = Number(/resourceVersion=(\d+)/.exec(query)?.[1]);
   const plural = place.split('/').at(-1) ?? '';
-  const lines = watchLines(world, replica, {
-    plural,
-    version,
-    isDestroyed: () => isDestroyed,
-    whenDestroyed,
-  });
+  const watch = { plural, version, isDestroyed: false, wake: () => undefined };
+  const lines = watchLines(world, replica, watch);
   return {
     statusCode: 200,
     setTimeout: () => undefined,
     destroy() {
-      isDestroyed = true;
-      resolve();
+      watch.isDestroyed = true;
+      watch.wake();
     },
     [Symbol.asyncIterator]: () => lines,
   } as unknown as IncomingMessage;
@@ -95,28 +131,29 @@ const never = (): never => {
 /** A client of the simulated API server, for one process. */
 export function connectKube(world: World, replica: Replica): KubeClient {
   const { kube, faults } = world;
-  const ask = <Result>(act: () => Result) => request(world, replica, act);
+  const asking = <Result>(act: () => Result) => look(world, replica, act);
+  const changing = <Result>(act: () => Result) => change(world, replica, act);
   return {
     access: {} as KubeClient['access'],
     get: <T extends KubeObject>(
       { plural }: Resource,
       { name, namespace }: { name: string; namespace?: string | undefined },
-    ) => ask(() => kube.get(plural, name, namespace) as StoredObject<T> | undefined),
+    ) => asking(() => kube.get(plural, name, namespace) as StoredObject<T> | undefined),
     listPage: <T extends KubeObject>({ plural }: Resource, options?: { namespace?: string | undefined }) =>
-      ask(() => ({
+      asking(() => ({
         items: kube.list(plural, options?.namespace) as unknown as StoredObject<T>[],
         resourceVersion: String(kube.version),
         continueToken: undefined,
       })),
     create: <T extends KubeObject>(resource: Resource, object: T) =>
-      ask(() => kube.create(resource, object) as unknown as StoredObject<T>),
+      changing(() => kube.create(resource, object) as unknown as StoredObject<T>),
     mergePatch: <T extends KubeObject>(
       resource: Resource,
       name: string,
       patch: object,
       options?: { namespace?: string | undefined; subresource?: string | undefined },
     ) =>
-      ask(
+      changing(
         () =>
           kube.patch(
             resource,
@@ -125,11 +162,11 @@ export function connectKube(world: World, replica: Replica): KubeClient {
           ) as unknown as StoredObject<T>,
       ),
     delete: (resource, name, options) =>
-      ask(() =>
+      changing(() =>
         kube.delete(resource, name, { namespace: options?.namespace, uid: options?.preconditions?.uid }),
       ),
     openStream: (path) =>
-      ask(() => {
+      asking(() => {
         if (faults.strikes('kube.watch-expired')) throw expired();
         return openWatch(world, replica, path);
       }),

@@ -10,15 +10,24 @@ function busIsAway(what: string): RollcallError {
   return new RollcallError('BUS_UNREACHABLE', `the bus did not answer (${what})`);
 }
 
-/** A round trip over the bus. The process may end or stop before and after what the server does. */
-async function travel<Result>(world: World, replica: Replica, act: () => Result): Promise<Result> {
-  const { scheduler, random, faults } = world;
+/** The way to the bus or back. The process may end or stop on it. */
+async function travel({ scheduler, random, faults }: World, replica: Replica): Promise<void> {
   const slowMs = faults.strikes('bus.slow') ? random.int(50, 4000) : 0;
   await scheduler.wait(slowMs + random.next() * 2, replica.life);
   await replica.step();
+}
+
+/** What is read is as old as the way back is long; the way there would only make it newer. */
+async function look<Result>(world: World, replica: Replica, act: () => Result): Promise<Result> {
   const result = act();
-  await scheduler.wait(random.next() * 2, replica.life);
-  await replica.step();
+  await travel(world, replica);
+  return result;
+}
+
+async function write<Result>(world: World, replica: Replica, act: () => Result): Promise<Result> {
+  await travel(world, replica);
+  const result = act();
+  await travel(world, replica);
   return result;
 }
 
@@ -30,17 +39,17 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
   };
   return {
     async read(aggregate) {
-      const events = await travel(world, replica, () => stream.ofAggregate(aggregate));
+      const events = await look(world, replica, () => stream.ofAggregate(aggregate));
       mayFail('read');
       return foldRecord(aggregate, events);
     },
     async readAll(filter) {
-      const events = await travel(world, replica, () => stream.newestUnder(filter));
+      const events = await look(world, replica, () => stream.newestUnder(filter));
       mayFail('read all');
       return events;
     },
     async *scan({ filter = '>', fromSequence = 1 }) {
-      const events = await travel(world, replica, () => stream.from(fromSequence, filter));
+      const events = await look(world, replica, () => stream.from(fromSequence, filter));
       mayFail('scan');
       yield* events;
     },
@@ -49,10 +58,10 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
       const events = drafts.map((draft) => encodeEvent(draft, stamp));
       if (events.length === 0) return;
       if (faults.strikes('bus.append-fails')) {
-        await travel(world, replica, () => undefined);
+        await write(world, replica, () => undefined);
         throw busIsAway('append, nothing stored');
       }
-      const isStored = await travel(world, replica, () => {
+      const isStored = await write(world, replica, () => {
         world.writing = replica;
         return stream.append(events);
       });
@@ -85,9 +94,9 @@ export class FactState {
 export function openSimulatedFacts(world: World, replica: Replica): FactStore {
   return {
     async put(clusterId, facts) {
-      await travel(world, replica, () => world.facts.put(clusterId, facts));
+      await write(world, replica, () => world.facts.put(clusterId, facts));
       world.factsChanged(clusterId);
     },
-    get: (clusterId) => travel(world, replica, () => world.facts.get(clusterId)),
+    get: (clusterId) => look(world, replica, () => world.facts.get(clusterId)),
   };
 }

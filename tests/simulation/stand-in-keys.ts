@@ -1,4 +1,5 @@
-import nodeCrypto, { createHash } from 'node:crypto';
+import nodeCrypto from 'node:crypto';
+import { StandInHash } from './stand-in-hash.ts';
 
 /** Stands for a key object. Whoever knows the public part could forge: nobody in the simulated world does. */
 class StandInKey {
@@ -12,9 +13,9 @@ class StandInKey {
 }
 
 const hash = (name: string, ...parts: Uint8Array[]): Buffer => {
-  const hashing = createHash(name);
+  const hashing = new StandInHash(name);
   for (const part of parts) hashing.update(part);
-  return hashing.digest();
+  return hashing.digest() as Buffer;
 };
 
 function publicKeyOf(from: StandInKey | { key: Buffer }): StandInKey {
@@ -22,11 +23,12 @@ function publicKeyOf(from: StandInKey | { key: Buffer }): StandInKey {
 }
 
 /**
- * Instead of Ed25519: a signature holds for one key and one text and for nothing else, at a hundredth of the time. The real
- * one has its own tests.
+ * Instead of Ed25519 and SHA: a signature holds for one key and one text and for nothing else, at a hundredth of the time.
+ * The real ones have their own tests.
  */
 export function installStandInKeys(): void {
   Object.assign(nodeCrypto, {
+    createHash: (name: string) => new StandInHash(name),
     createPrivateKey: ({ key }: { key: Buffer }) => new StandInKey(hash('sha256', key.subarray(-32))),
     createPublicKey: publicKeyOf,
     sign: (_algorithm: null, data: Buffer, key: StandInKey) => hash('sha512', key.publicPart, data),

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import nodeCrypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
-import { createRandom, type Random } from './random.ts';
+import { createRandom, type Random } from '../harness/random.ts';
 import type { Life, Scheduler, Task } from './scheduler.ts';
 import { installStandInKeys } from './stand-in-keys.ts';
 
@@ -48,7 +48,7 @@ class VirtualTimer {
 
 function setVirtualTimeout(run: (...args: unknown[]) => void, delayMs = 0, ...args: unknown[]): VirtualTimer {
   const life = lives.getStore();
-  const inside = AsyncLocalStorage.bind(() => run(...args));
+  const inside = () => (life ? lives.run(life, run, ...args) : run(...args));
   return new VirtualTimer(world().scheduler.after(Math.max(1, delayMs), inside, life));
 }
 

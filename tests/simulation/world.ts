@@ -1,10 +1,11 @@
+import type { StoredEvent } from '@rollcall/shared/events';
 import type { ConsumingService } from '@rollcall/shared/rights';
 import { DurableConsumer } from './delivery.ts';
-import { EventStream, type Stored } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
 import type { FaultKind, Faults } from './faults.ts';
 import { createFaults } from './faults.ts';
 import { KubeServer } from './kube-server.ts';
-import { createRandom, type Random } from './random.ts';
+import { createRandom, type Random } from '../harness/random.ts';
 import { type Heard, Replica, type ServiceName, serviceNames } from './replica.ts';
 import { Scheduler } from './scheduler.ts';
 import { startService } from './services.ts';
@@ -20,8 +21,15 @@ export interface WorldOptions {
   readonly counts: Map<FaultKind, number>;
   /** Keeps the history of the seed in words. */
   readonly print: boolean;
-  onAppended(batch: readonly Stored[]): void;
+  onAppended(batch: readonly StoredEvent[]): void;
 }
+
+/** Most seeds are small: what goes wrong mostly needs two processes and one wish, and many small histories are lived in the time of one large. */
+const sizes = {
+  small: { replicas: [1, 1, 1, 1, 2], members: [1, 1, 2], acts: 4, lastActMs: [1000, 3000, 8000] },
+  large: { replicas: [1, 1, 2, 2, 3], members: [1, 2, 3], acts: 10, lastActMs: [3000, 8000, 20_000, 60_000] },
+} as const;
+export type Size = (typeof sizes)[keyof typeof sizes];
 
 /** Everything there is in one seed. */
 export class World {
@@ -30,6 +38,7 @@ export class World {
   readonly faults: Faults;
   readonly stream: EventStream;
   readonly kube: KubeServer;
+  readonly size: Size;
   readonly facts = new FactState();
   readonly account = new NatsAccount();
   readonly history: string[] = [];
@@ -50,11 +59,12 @@ export class World {
     this.scheduler = new Scheduler(startMs, this.random);
     this.faults = createFaults(this.random, options.counts);
     this.kube = new KubeServer(this.scheduler);
+    this.size = sizes[this.random.chance(0.85) ? 'small' : 'large'];
     this.#print = options.print;
     this.stream = new EventStream((batch) => {
-      for (const stored of batch) this.note(this.writing?.life.name ?? '?', () => describe(stored));
+      for (const event of batch) this.note(this.writing?.life.name ?? '?', () => describe(event));
       options.onAppended(batch);
-      for (const stored of batch) this.#tell(stored);
+      for (const event of batch) this.#tell(event);
     });
   }
 
@@ -63,19 +73,19 @@ export class World {
     for (const service of serviceNames) {
       if (service !== 'heartbeat')
         this.#consumers.set(service, new DurableConsumer(this, service as ConsumingService));
-      const replicas = this.random.pick([1, 1, 2, 2, 3]);
+      const replicas = this.random.pick<number>(this.size.replicas);
       for (let count = 0; count < replicas; count++) this.#startReplica(service);
     }
   }
 
-  #tell(stored: Stored): void {
-    for (const consumer of this.#consumers.values()) consumer.stored(stored);
-    const { kind, id: clusterId, type, eventId } = stored.event;
+  #tell(event: StoredEvent): void {
+    for (const consumer of this.#consumers.values()) consumer.stored(event);
+    const { kind, id: clusterId, type, eventId } = event;
     if (kind === 'cluster') this.tellAll('heartbeat', { kind: 'event', clusterId, type, eventId });
   }
 
   #startReplica(service: ServiceName): void {
-    const skewMs = this.random.chance(0.7) ? 0 : this.random.int(-2000, 2000);
+    const skewMs = this.random.chance(0.7) ? 0 : this.random.int(-30_000, 30_000);
     const replica = new Replica(this, service, { name: `${service} ${++this.#started}`, skewMs });
     this.#replicas.push(replica);
     replica.run(() => startService(this, replica));
@@ -128,11 +138,11 @@ export class World {
   }
 }
 
-function describe({ sequence, event }: Stored): string {
-  const section = JSON.stringify(event.section, (key, value: unknown) =>
+function describe({ sequence, kind, id, type, reason, section }: StoredEvent): string {
+  const shown = JSON.stringify(section, (key, value: unknown) =>
     ['claimed', 'labels', 'taints', 'heartbeat', 'droppedLabels', 'message'].includes(key)
       ? undefined
       : value,
   );
-  return `#${sequence} ${event.kind}.${event.id}.${event.type} (${event.reason}) ${section}`;
+  return `#${sequence} ${kind}.${id}.${type} (${reason}) ${shown}`;
 }

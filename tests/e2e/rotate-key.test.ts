@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AgentState, directoryKeyStore, directoryRotationWish } from '@rollcall/agent';
+import { clusterRecord } from '@rollcall/shared/events';
+import { kubeconfigYaml } from '@rollcall/shared/kubernetes';
+import { nkeyFromSeed } from '@rollcall/shared/trust';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rotateAgentKey } from '../../cli/agent/rotate-command.ts';
+import { startTestEmbeddedHub, type TestAgent, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+import { type AskedHub, connectWithCredentials, connectWithKey } from '../harness/raw-agent.ts';
+
+let hub: TestEmbeddedHub;
+let asked: AskedHub;
+let files: string;
+beforeAll(async () => {
+  hub = await startTestEmbeddedHub();
+  asked = { address: hub.up.natsAddress, hub: hub.up.hub };
+  files = mkdtempSync(join(tmpdir(), 'rollcall-rotate-'));
+  writeFileSync(join(files, 'member'), kubeconfigYaml(hub.up.plane.access), { mode: 0o600 });
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  rmSync(files, { recursive: true, force: true });
+});
+
+const record = async (name: string) => clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
+const keyOf = ({ seed }: AgentState) => nkeyFromSeed(seed).publicKey;
+
+async function stateIn(directory: string): Promise<AgentState> {
+  const state = await directoryKeyStore(directory).load();
+  if (!state) throw new Error('the agent has no state');
+  return state;
+}
+
+async function aMember(name: string): Promise<TestAgent & { readonly before: AgentState }> {
+  const started = await hub.startAgent({ name, token: (await hub.createToken()).text });
+  await started.agent.admitted();
+  await hub.untilReady(name);
+  const before = await until('its credentials are kept', async () => {
+    const state = await stateIn(started.directory);
+    return state.member !== undefined && state;
+  });
+  return { ...started, before };
+}
+
+/** The new key is in and in use, and the former one is out, on the hub and in the store of the agent. */
+async function untilRotated(name: string, directory: string, from: string): Promise<AgentState> {
+  await until('the former key is out', async () => {
+    const { decision, identity, lastOf } = await record(name);
+    const isOut = decision?.revokedKeys.some(({ key }) => key === from) ?? false;
+    return isOut && identity?.rotatedAtMs !== undefined && lastOf['trust-keeper']?.type === 'cut';
+  });
+  const state = await until('the store has one key', async () => {
+    const kept = await stateIn(directory);
+    return kept.next === undefined && keyOf(kept) !== from && kept;
+  });
+  const { decision, identity } = await record(name);
+  expect(decision).toMatchObject({ verdict: 'approved', reason: 'KeyRotated', approvedKey: keyOf(state) });
+  expect(decision?.retiringKey).toBeUndefined();
+  expect(identity).toMatchObject({ admittedKey: keyOf(state), rotatedFrom: from });
+  return state;
+}
+
+async function typesOf(name: string): Promise<string[]> {
+  const types: string[] = [];
+  for await (const event of hub.log.scan({ filter: `cluster.${name}.*` })) types.push(event.type);
+  return types;
+}
+
+test('a member gets a new key while it beats: it is never suspect, and the old key is refused everywhere', async () => {
+  const name = 'rotates';
+  const { agent, directory, before } = await aMember(name);
+  const from = keyOf(before);
+  const ready = await hub.untilReady(name);
+  agent.rotate();
+  const after = await untilRotated(name, directory, from);
+  expect(after.sealingSeed).not.toBe(before.sealingSeed);
+  const types = await typesOf(name);
+  const since = types.slice(types.lastIndexOf('requested'));
+  expect(since.filter((type) => !['provisioned', 'pinned'].includes(type))).toEqual([
+    'requested',
+    'approved',
+    'admitted',
+    'rotated',
+    'revoked',
+    'cut',
+  ]);
+  const now = await hub.untilReady(name);
+  const readySince = (cluster: typeof ready) =>
+    cluster.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime;
+  expect(readySince(now)).toBe(readySince(ready));
+  const key = nkeyFromSeed(before.seed);
+  const jwt = before.member?.jwt ?? '';
+  await expect(connectWithCredentials(asked, key, { jwt, seed: before.seed })).rejects.toThrow(
+    /uthorization/,
+  );
+  await expect(connectWithKey(asked, key, name)).rejects.toThrow(/uthorization/);
+});
+
+test('rollcall agent rotate asks the agent that runs, and says when it is done', async () => {
+  const name = 'is-asked';
+  const { directory, before } = await aMember(name);
+  await rotateAgentKey({ stateDir: directory, timeout: '60s', memberKubeconfig: join(files, 'member') });
+  await untilRotated(name, directory, keyOf(before));
+  expect((await stateIn(directory)).rotatedBy).toBe(await directoryRotationWish(directory).read());
+});
+
+test.each([
+  { when: 'after', count: 1, what: 'the next key was kept' },
+  { when: 'before', count: 2, what: 'the new key would be kept as its own' },
+  { when: 'after', count: 2, what: 'the new key was kept as its own' },
+  { when: 'after', count: 3, what: 'it has renewed with the new key' },
+])('killed when $what: it comes back with one good key', async ({ when, count }) => {
+  const name = `killed-${when}-${count}`;
+  const { agent, directory, before } = await aMember(name);
+  await agent.stop();
+  const program = join(import.meta.dirname, 'rotating-agent.ts');
+  const args = [directory, hub.up.addresses.join(','), hub.up.hub.caCertHash, name, join(files, 'member')];
+  const child = spawn(process.execPath, [program, ...args, when, `${count}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  expect(signal).toBe('SIGKILL');
+  const kept = await stateIn(directory);
+  expect(kept.next === undefined).toBe(when === 'after' && count > 1);
+  const again = await hub.startAgent({ name, directory });
+  await again.agent.admitted();
+  await untilRotated(name, directory, keyOf(before));
+  await hub.untilReady(name);
+});

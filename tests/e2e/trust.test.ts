@@ -1,0 +1,179 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as registrar from '@rollcall/registrar';
+import { directoryKeyStore } from '@rollcall/agent';
+import { connect } from '@nats-io/transport-node';
+import { connectionOptions, jwtProof } from '@rollcall/shared/bus';
+import { loadConfig } from '@rollcall/shared/config';
+import { scopedUserClaims } from '@rollcall/shared/rights';
+import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import type { RunningService } from '@rollcall/shared/service';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type HubFiles, openHubFiles } from '../../cli/trust/hub-files.ts';
+import { rotate } from '../../cli/trust/rotate.ts';
+import { trustStatus } from '../../cli/trust/trust-status.ts';
+import { serviceSettings } from '../../cli/up/hub-services.ts';
+import { startTestEmbeddedHub, type TestAgent, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+
+let hub: TestEmbeddedHub;
+let ownRegistrar: RunningService | undefined;
+let stateDir: string;
+let files: HubFiles;
+/** Connected from before the first rotation to after the last. */
+let old: TestAgent;
+
+beforeAll(async () => {
+  hub = await startTestEmbeddedHub();
+  stateDir = hub.up.stateDir;
+  files = openHubFiles(stateDir);
+  // Credentials that live for seconds: agents renew while the test looks.
+  await hub.up.services.find(({ name }) => name === 'registrar')?.stop();
+  const values = { ...serviceSettings(hub.up.serviceOptions).registrar, memberLife: '6s' };
+  ownRegistrar = await registrar.start(
+    loadConfig(registrar.configSchema, { flags: {}, environment: {}, values }),
+  );
+  old = await hub.startAgent({ name: 'old', token: (await hub.createToken()).text });
+  await old.agent.admitted();
+  await hub.untilReady('old');
+});
+afterAll(async () => {
+  await ownRegistrar?.stop();
+  await hub?.[Symbol.asyncDispose]();
+});
+
+/** A cluster that comes now, knowing the hub by what is handed out now. */
+async function joins(name: string, token?: string): Promise<TestAgent> {
+  const text = token ?? (await hub.createToken()).text;
+  const agent = await hub.startAgent({ name, token: text, pins: [files.read('hub').caCertHash] });
+  await agent.agent.admitted();
+  return agent;
+}
+
+async function stateOf(agent: TestAgent) {
+  const state = await directoryKeyStore(agent.directory).load();
+  if (!state) throw new Error('the agent has no state');
+  return state;
+}
+
+async function wasEverInDoubt(id: string): Promise<string[]> {
+  const events = await Array.fromAsync(hub.log.scan({ filter: `cluster.${id}.*` }));
+  return events.map(({ type }) => type).filter((type) => type === 'suspect' || type === 'unreachable');
+}
+
+test('signing keys roll over, and nobody is cut off', async () => {
+  const before = files.read('hub').keys.agentSigners.member;
+  await rotate('signing-keys', {}, stateDir);
+  const after = files.read('hub').keys.agentSigners.member;
+  expect(after).not.toBe(before);
+  await joins('in-between');
+  await until('all agents have credentials of the next generation', async () => {
+    const { signingKeys } = await trustStatus(files);
+    const members = signingKeys.filter(({ role }) => role === 'member');
+    return members.find(({ state }) => state === 'signs')?.agents === 2 && members[1]?.agents === 0;
+  });
+
+  await expect(rotate('signing-keys', {}, stateDir)).rejects.toMatchObject({ code: 'ROTATION_NOT_DUE' });
+  await rotate('signing-keys', { dryRun: true, now: true }, stateDir);
+  expect(files.read('hub').keys.moreAgentSigners).toHaveLength(1);
+  await rotate('signing-keys', { now: true }, stateDir);
+  expect(files.read('hub').keys.moreAgentSigners).toBeUndefined();
+  await joins('after-drop');
+  const told = await Array.fromAsync(hub.log.scan({ filter: 'hub.trust.*' }));
+  expect(told.map(({ reason }) => reason)).toEqual(['KeysAnnounced', 'KeysAnnounced', 'KeysDropped']);
+  expect(await wasEverInDoubt('old')).toEqual([]);
+});
+
+test('the answer key is replaced at once, and a token of before still finds its hub', async () => {
+  const token = await hub.createToken();
+  const { answerKey: before } = files.read('hub');
+  await rotate('answer-key', {}, stateDir);
+  await rotate('answer-key', {}, stateDir);
+  const { answerKey: after, hubId } = files.read('hub');
+  await until(
+    'the connected agent believes the new key',
+    async () => (await stateOf(old)).answerKey === after,
+  );
+  expect(after).not.toBe(before);
+  const late = await joins('with-old-token', token.text);
+  expect(await stateOf(late)).toMatchObject({ hubId, answerKey: after });
+  expect(await wasEverInDoubt('old')).toEqual([]);
+});
+
+async function restartNats(): Promise<void> {
+  await hub.up.restartNats();
+  const services = [ownRegistrar, ...hub.up.services.filter(({ name }) => name !== 'registrar')];
+  await until('the services are back', () =>
+    Promise.resolve(services.every((service) => service?.notReady() === undefined)),
+  );
+}
+
+test('in an emergency all credentials of before are void at once, and agents go on with new ones', async () => {
+  const { agentSigners: before, agents: account } = files.read('hub').keys;
+  const thief = createNkey('user');
+  const nowMs = Date.now();
+  const nats = scopedUserClaims(account);
+  const claims = { subject: thief.publicKey, name: 'stolen', nowMs, expiresAtMs: nowMs + 3_600_000, nats };
+  const jwt = encodeJwt(claims, nkeyFromSeed(files.read('registrar').agentSigners.member));
+  const stolen = await connect({
+    ...connectionOptions(hub.up.natsAddress, 'stolen'),
+    authenticator: jwtProof({ jwt, seed: thief.seed }),
+    reconnect: false,
+  });
+  await rotate('signing-keys', { now: true }, stateDir);
+  await stolen.closed();
+  const { agentSigners: after, moreAgentSigners } = files.read('hub').keys;
+  expect(moreAgentSigners).toBeUndefined();
+  expect(Object.values(after).filter((key) => Object.values(before).includes(key))).toEqual([]);
+  await until('everybody has credentials of the next generation', async () => {
+    const { signingKeys } = await trustStatus(files);
+    return signingKeys.some(({ role, agents }) => role === 'member' && agents === 4);
+  });
+  await joins('after-emergency');
+});
+
+test('the operator key is replaced: at once what it signed, at the next start the list', async () => {
+  const before = (await trustStatus(files)).operator;
+  const doubtBefore = await wasEverInDoubt('old');
+  await rotate('operator-keys', {}, stateDir);
+  const after = (await trustStatus(files)).operator;
+  expect(after.listed).not.toContain(before.signs);
+  expect(after.listed).toContain(after.signs);
+  await joins('before-restart');
+  expect(await wasEverInDoubt('old')).toEqual(doubtBefore);
+  await expect(rotate('operator-keys', {}, stateDir)).rejects.toMatchObject({ code: 'ROTATION_NOT_DUE' });
+  await restartNats();
+  await joins('after-restart');
+  // Twice: by then every key of the beginning is gone.
+  await rotate('operator-keys', {}, stateDir);
+  await joins('after-second');
+  await hub.untilReady('old');
+});
+
+test('the CA is replaced, and agents, services and newcomers follow', async () => {
+  // The servers were restarted before.
+  const doubtBefore = await wasEverInDoubt('old');
+  await rotate('ca', {}, stateDir);
+  const { caPem: both, caCertHash } = files.read('hub');
+  expect(caCertHash.split(',')).toHaveLength(2);
+  await until('the connected agent knows both', async () => (await stateOf(old)).hubCaPem === both);
+  const info = await hub.up.admin.get<KubeObject & { data?: Record<string, string> }>(resources.configMaps, {
+    name: 'rollcall-hub',
+    namespace: 'rollcall-system',
+  });
+  expect(info?.data).toMatchObject({ caCertHash, caBundle: both });
+  const pinned = await joins('knows-both');
+  await rotate('ca', { now: true }, stateDir);
+  const { caPem: next } = files.read('hub');
+  expect(both.endsWith(next)).toBe(true);
+  expect(readFileSync(join(stateDir, 'nats', 'server.pem'), 'utf8')).toContain(next.trim());
+  for (const agent of [old, pinned]) {
+    await until('the agent knows the next CA alone', async () => (await stateOf(agent)).hubCaPem === next);
+  }
+  await joins('knows-next');
+  expect(await wasEverInDoubt('old')).toEqual(doubtBefore);
+
+  // What reads its CA from a file follows it as well.
+  await restartNats();
+  await hub.untilReady('old');
+});

@@ -1,4 +1,4 @@
-/** One write that the API server has answered, from its audit log (level Metadata). */
+/** One write that the API server has answered, from its audit log. */
 export interface AuditWrite {
   readonly user: string;
   readonly verb: string;
@@ -8,6 +8,10 @@ export interface AuditWrite {
   readonly name: string;
   readonly code: number;
   readonly isDryRun: boolean;
+  /** Path and query, as they were asked for. */
+  readonly uri: string;
+  /** What was sent; undefined where the audit log keeps metadata only. */
+  readonly body: unknown;
   readonly receivedAtMs: number;
   readonly answeredAtMs: number;
 }
@@ -49,6 +53,7 @@ interface AuditLine {
     readonly namespace?: string;
     readonly name?: string;
   };
+  readonly requestObject?: unknown;
   readonly responseStatus?: { readonly code?: number };
   readonly requestReceivedTimestamp: string;
   readonly stageTimestamp: string;
@@ -68,6 +73,8 @@ export function readAuditWrites(text: string): AuditWrite[] {
       name,
       code: rest.responseStatus?.code ?? 0,
       isDryRun: requestURI.includes('dryRun='),
+      uri: requestURI,
+      body: rest.requestObject,
       receivedAtMs: timestampMs(rest.requestReceivedTimestamp),
       answeredAtMs: timestampMs(rest.stageTimestamp),
     };

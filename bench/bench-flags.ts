@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AgentForm } from './agent-program.ts';
+import { type PartName, partNames } from './result.ts';
 
 export interface BenchFlags {
+  readonly only: readonly PartName[];
   readonly joins: number;
   /** Joins before the measured ones, so that a hub that has run for a while is measured. */
   readonly warmUpJoins: number;
@@ -11,21 +13,57 @@ export interface BenchFlags {
   readonly agentForm: AgentForm;
   /** For the Node that runs an agent. */
   readonly agentNodeFlags: readonly string[];
+  /** That come at once. */
+  readonly agents: number;
+  /** Past ones, that policies are tried on. */
+  readonly requests: number;
+  /** Of the simulation. */
+  readonly seeds: number;
+  /** Connections that are cut, in each of two rounds. */
+  readonly cuts: number;
+  /** Keys that are taken back while they are. */
+  readonly revocations: number;
+  readonly callouts: number;
+  /** Of the hub that is restored. */
+  readonly clusters: number;
+  /** Clusters that leave. */
+  readonly leavers: number;
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
 }
 
-export const usage = `npm run bench -- [--joins 50] [--warm-up 3] [--steady-seconds 60] [--from-source] [--trace] [--json] [--save]
+export const usage = `npm run bench -- [--only PART,…] [--json] [--save] [flags of the parts]
 
-  --joins N            clusters that join, one after the other, each with an agent process of its own that goes on running
-  --warm-up N          joins before them that are not measured
-  --steady-seconds N   how long the writes of a hub at rest are counted
+  --only PART,…        ${partNames.join(', ')}; default: all
+  --json               the result as JSON on stdout instead of the table
+  --save               also keep it in bench/results/
+
+joins: clusters that join one after the other, each with an agent process of its own that goes on running
+  --joins N            how many (50)
+  --warm-up N          joins before them that are not measured (3)
+  --steady-seconds N   how long the writes of a hub at rest are counted (60)
   --from-source        agents run from the repository's TypeScript, not from what \`npm run build\` makes
   --agent-node-flags='--lite-mode …'   for the Node that runs the agents
   --trace              also the timeline of the join in the middle
-  --json               the result as JSON on stdout instead of the table
-  --save               also keep it in bench/results/
+burst: agents that come at once, from one process
+  --agents N           how many (300)
+policies
+  --requests N         past requests that policies are tried on (100000)
+cli: how long the CLI takes to start
+simulation
+  --seeds N            how many (1000)
+revocation: connections that are cut, with 10 keys taken back and with many
+  --cuts N             how many, each time (100)
+  --revocations N      how many are many (10000)
+callout: connections with a token, and renewals
+  --callouts N         how many of each (2000)
+renewal: when 100,000 agents renew
+flood: joins of others while one attacks
+unregister: clusters that leave, one after the other
+  --leavers N          how many (30)
+restore: a hub from its backup, on an empty machine
+  --clusters N         of how many clusters (10000)
 `;
 
 /**
@@ -36,11 +74,20 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
   const values = parseKnown(args);
   if (values.help) return undefined;
   return {
+    only: partsOf(values.only),
     joins: wholeNumber('--joins', values.joins, 1),
     warmUpJoins: wholeNumber('--warm-up', values['warm-up'], 0),
     steadySeconds: wholeNumber('--steady-seconds', values['steady-seconds'], 1),
     agentForm: values['from-source'] ? 'source' : 'compiled',
     agentNodeFlags: values['agent-node-flags'].split(' ').filter(Boolean),
+    agents: wholeNumber('--agents', values.agents, 1),
+    requests: wholeNumber('--requests', values.requests, 1),
+    seeds: wholeNumber('--seeds', values.seeds, 1),
+    cuts: wholeNumber('--cuts', values.cuts, 1),
+    revocations: wholeNumber('--revocations', values.revocations, 1),
+    callouts: wholeNumber('--callouts', values.callouts, 1),
+    clusters: wholeNumber('--clusters', values.clusters, 1),
+    leavers: wholeNumber('--leavers', values.leavers, 1),
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -52,7 +99,16 @@ function parseKnown(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
+        only: { type: 'string', default: partNames.join(',') },
         joins: { type: 'string', default: '50' },
+        agents: { type: 'string', default: '300' },
+        requests: { type: 'string', default: '100000' },
+        seeds: { type: 'string', default: '1000' },
+        cuts: { type: 'string', default: '100' },
+        revocations: { type: 'string', default: '10000' },
+        callouts: { type: 'string', default: '2000' },
+        clusters: { type: 'string', default: '10000' },
+        leavers: { type: 'string', default: '30' },
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },
@@ -68,8 +124,16 @@ function parseKnown(args: readonly string[]) {
   }
 }
 
+/** In the order of `partNames`, whatever order they are given in. */
+function partsOf(text: string): PartName[] {
+  const given = text.split(',');
+  const unknown = given.find((name) => !partNames.some((part) => part === name));
+  if (unknown === undefined) return partNames.filter((part) => given.includes(part));
+  throw new RollcallError('USAGE', `--only "${unknown}" is none of ${partNames.join(', ')}`);
+}
+
 function wholeNumber(flag: string, text: string, least: number): number {
   const value = Number(text);
-  if (/^\d{1,5}$/.test(text) && value >= least) return value;
+  if (/^\d{1,6}$/.test(text) && value >= least) return value;
   throw new RollcallError('USAGE', `${flag} "${text}" is no whole number of ${least} or more`);
 }

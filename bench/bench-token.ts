@@ -10,8 +10,11 @@ type TokenObject = KubeObject<
 
 const takenWithinMs = 10_000;
 
-/** Makes a token for one use, as a person does before a cluster joins, and waits until the hub has taken it. */
-export async function createBenchToken(client: KubeClient, hubId: string, name: string): Promise<string> {
+/** Makes a token, as a person does before clusters join, and waits until the hub has taken it. */
+export async function createBenchToken(
+  client: KubeClient,
+  { hubId, name, uses }: { hubId: string; name: string; uses: number },
+): Promise<string> {
   const token = createRegistrationToken(hubId);
   const resource = resources.clusterRegistrationTokens;
   const namespace = 'rollcall-join';
@@ -19,7 +22,7 @@ export async function createBenchToken(client: KubeClient, hubId: string, name: 
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
     metadata: { name, namespace },
-    spec: { publicKey: token.key.publicKey, uses: 1, ttl: '1h' },
+    spec: { publicKey: token.key.publicKey, uses, ttl: '1h' },
   });
   const taken = await waitForObject<TokenObject>(
     client,

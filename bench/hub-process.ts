@@ -3,7 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { startControlPlane } from '../cli/up/control-plane.ts';
-import { startEmbeddedHub } from '../cli/up/embedded-hub.ts';
+import { type EmbeddedHubOptions, startEmbeddedHub } from '../cli/up/embedded-hub.ts';
+
+/** What kind of hub the bench wants; the argument of this process, as JSON. */
+export interface HubSettings {
+  /** Whether the audit log keeps what was sent, too. */
+  readonly audit: 'metadata' | 'requests';
+  readonly withMember: boolean;
+  /** Where a service shall differ from its defaults. */
+  readonly settings?: EmbeddedHubOptions['settings'];
+}
 
 /** What the bench has to know of the hub that this process runs. */
 export interface HubReport {
@@ -16,31 +25,34 @@ export interface HubReport {
   readonly caCertHash: string;
   readonly admin: KubeAccess;
   readonly auditLogPath: string;
-  readonly member: KubeAccess;
+  readonly member: KubeAccess | undefined;
   /** By the names that the report shows. */
   readonly pids: Readonly<Record<string, number>>;
 }
 
 /**
  * The hub as `rollcall up` runs it: NATS, etcd, kube-apiserver and kube-controller-manager as children and the six services in
- * this process, which does nothing else meanwhile. The members share a second API server on the hub's etcd.
+ * this process, which does nothing else meanwhile. Members, where wanted, share a second API server on the hub's etcd.
  */
-async function main(): Promise<void> {
+async function main({ audit, withMember, settings }: HubSettings): Promise<void> {
   const baseDir = mkdtempSync(join(tmpdir(), 'rollcall-bench-'));
   const stateDir = join(baseDir, 'hub');
   // A Ctrl-C in the terminal goes to every process; the order of the end is the parent's.
   process.on('SIGINT', () => undefined);
   const parentIsGone = new Promise((resolve) => process.once('disconnect', resolve));
   try {
-    await using hub = await startEmbeddedHub({ stateDir, port: 0, auditPolicy: 'metadata' });
+    await using hub = await startEmbeddedHub({ stateDir, port: 0, auditPolicy: audit, settings });
     const { plane } = hub;
-    await using memberPlane = await startControlPlane({
-      stateDir: join(baseDir, 'member'),
-      withControllerManager: false,
-      sharedEtcd: { endpoint: plane.etcdEndpoint, prefix: '/member' },
-      clusterName: 'bench-member',
-    });
+    await using memberPlane = withMember
+      ? await startControlPlane({
+          stateDir: join(baseDir, 'member'),
+          withControllerManager: false,
+          sharedEtcd: { endpoint: plane.etcdEndpoint, prefix: '/member' },
+          clusterName: 'bench-member',
+        })
+      : undefined;
     const planePids = plane.pids();
+    const memberPid = memberPlane?.pids()['kube-apiserver'];
     const report: HubReport = {
       baseDir,
       stateDir,
@@ -51,16 +63,20 @@ async function main(): Promise<void> {
       caCertHash: hub.hub.caCertHash,
       admin: plane.access,
       auditLogPath: plane.auditLogPath ?? '',
-      member: memberPlane.access,
+      member: memberPlane?.access,
       pids: {
         'services (one process)': process.pid,
         'nats-server': hub.natsServer()?.pid ?? 0,
         'kube-apiserver': planePids['kube-apiserver'] ?? 0,
         etcd: planePids.etcd ?? 0,
         'kube-controller-manager': planePids['kube-controller-manager'] ?? 0,
-        'member kube-apiserver': memberPlane.pids()['kube-apiserver'] ?? 0,
+        ...(memberPid === undefined ? {} : { 'member kube-apiserver': memberPid }),
       },
     };
+    // The only message there is: the services end, what they stand on goes on.
+    process.once('message', () => {
+      void Promise.all(hub.services.map((service) => service.stop())).then(() => process.send?.('stopped'));
+    });
     process.send?.(report);
     await parentIsGone;
   } finally {
@@ -68,4 +84,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+await main(JSON.parse(process.argv[2] ?? '') as HubSettings);

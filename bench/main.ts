@@ -1,113 +1,72 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { openEventLog } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
-import type { StoredEvent } from '@rollcall/shared/events';
-import { createKubeClient } from '@rollcall/shared/kubernetes';
-import { connectAsOps } from '../cli/up/ops-connection.ts';
-import { readAuditWrites } from './audit-writes.ts';
-import { agentProgram } from './agent-program.ts';
 import { type BenchFlags, parseBenchFlags, usage } from './bench-flags.ts';
-import { nowMs } from './clock.ts';
-import { watchClusters } from './cluster-watch.ts';
-import type { HubReport } from './hub-process.ts';
-import { joinTimeline, middleJoin } from './join-timeline.ts';
-import { type Join, measureJoins } from './measure-joins.ts';
-import { measureSteady } from './measure-steady.ts';
-import { residentBytes } from './process-usage.ts';
-import { type BenchResult, resultOf } from './result.ts';
+import { measureBurst } from './measure-burst.ts';
+import { measureCallout } from './measure-callout.ts';
+import { measureCliStart } from './measure-cli-start.ts';
+import { measureFlood } from './measure-flood.ts';
+import { measurePolicies } from './measure-policies.ts';
+import { measureRestore } from './measure-restore.ts';
+import { measureRevocation } from './measure-revocation.ts';
+import { measureSimulation } from './measure-simulation.ts';
+import { measureUnregister } from './measure-unregister.ts';
+import { measureRenewal } from './renewal-spread.ts';
+import { type BenchResult, type PartName, type PartResults, resultOf } from './result.ts';
+import { runJoins } from './run-joins.ts';
 import { showResult } from './show-result.ts';
-import type { BenchAgent } from './start-agent.ts';
-import { startBenchHub } from './start-hub.ts';
-import { openUsageWindow } from './usage-window.ts';
 
 function say(message: string): void {
   process.stderr.write(`[bench] ${message}\n`);
 }
 
-function sayJoin({ cluster, startedAtMs, connectedAtMs, readyAtMs }: Join): void {
-  const took = (fromMs: number) => (readyAtMs - fromMs).toFixed(0);
-  say(
-    `${cluster}: Ready after ${took(startedAtMs)} ms, ${took(connectedAtMs)} ms after its first connection`,
-  );
-}
+const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResults>>> = {
+  async joins(flags) {
+    const { result, timeline } = await runJoins(flags, say);
+    if (timeline !== '') process.stderr.write(`\n${timeline}\n\n`);
+    return { joins: result };
+  },
+  burst: async ({ agents }) => ({ burst: await measureBurst(agents, say) }),
+  policies: async ({ requests }) => ({ policies: await measurePolicies(requests, say) }),
+  cli: async () => ({ cli: await measureCliStart(say) }),
+  simulation: async ({ seeds }) => ({ simulation: await measureSimulation(seeds, say) }),
+  revocation: async (flags) => ({ revocation: await measureRevocation(flags, say) }),
+  callout: async ({ callouts }) => ({ callout: await measureCallout(callouts, say) }),
+  renewal: async () => ({ renewal: measureRenewal() }),
+  flood: async () => ({ flood: await measureFlood(say) }),
+  restore: async ({ clusters }) => ({ restore: await measureRestore(clusters, say) }),
+  unregister: async ({ leavers }) => ({ unregister: await measureUnregister(leavers, say) }),
+};
 
-async function run(flags: BenchFlags): Promise<{ result: BenchResult; timeline: string }> {
-  const startedAtMs = Date.now();
-  const loadBefore = loadavg()[0] ?? Number.NaN;
-  const program = [...flags.agentNodeFlags, agentProgram(flags.agentForm)];
-  say('starting a hub, and an API server for the members');
-  await using hub = await startBenchHub();
-  const { report } = hub;
-  const admin = createKubeClient(report.admin, {
-    fieldManager: 'rollcall-bench',
-    userAgent: 'rollcall-bench',
-  });
-  const watch = await watchClusters(admin);
-  const agents: BenchAgent[] = [];
-  try {
-    const parts = { hub: report, admin, watch, agents, program };
-    const readWrites = () => readAuditWrites(readFileSync(report.auditLogPath, 'utf8'));
-    await measureJoins(parts, { count: flags.warmUpJoins, prefix: 'warm-up' });
-    const fromMs = nowMs();
-    const endJoins = openUsageWindow(report.pids);
-    const joins = await measureJoins(parts, { count: flags.joins, prefix: 'bench', onJoin: sayJoin });
-    const joinUsage = endJoins();
-    say(`${agents.length} clusters beat; counting writes for ${flags.steadySeconds} s, once all is settled`);
-    const steady = await measureSteady({
-      auditLogPath: report.auditLogPath,
-      pids: report.pids,
-      clusters: agents.length,
-      seconds: flags.steadySeconds,
-    });
-    const writes = readWrites().filter(
-      ({ receivedAtMs }) => receivedAtMs >= fromMs && receivedAtMs < fromMs + joinUsage.lastedMs + settlingMs,
-    );
-    const residentLater = agents.map(({ pid }) => residentBytes(pid) ?? Number.NaN);
-    const result = resultOf({
-      agentForm: flags.agentForm,
-      agentNodeFlags: flags.agentNodeFlags,
-      startedAtMs,
-      loadBefore,
-      joins,
-      writes,
-      joinUsage,
-      steady,
-      residentLater,
-    });
-    const middle = middleJoin(joins);
-    const timeline =
-      flags.trace && middle
-        ? joinTimeline(middle, { events: await readEvents(report), writes, sightings: watch.sightings })
-        : '';
-    return { result, timeline };
-  } finally {
-    await watch.stop();
-    admin.close();
-    await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+/**
+ * One part after the other: they are measured on the same cores. What was found is not lost with a later part that fails.
+ * @returns also which parts failed; they have said why
+ */
+async function run(flags: BenchFlags): Promise<{ result: BenchResult; failed: PartName[] }> {
+  const began = { atMs: Date.now(), load: loadavg()[0] ?? Number.NaN };
+  let found: PartResults = {};
+  const failed: PartName[] = [];
+  for (const part of flags.only) {
+    try {
+      found = { ...found, ...(await parts[part](flags)) };
+    } catch (thrown) {
+      const error = toRollcallError(thrown);
+      say(`${part}: ${error.code}: ${error.message}`);
+      failed.push(part);
+    }
   }
+  return { result: resultOf(found, began), failed };
 }
 
-/** What the last joins led to is written within it; then the hub is at rest. */
-const settlingMs = 15_000;
-
-async function readEvents(report: HubReport): Promise<StoredEvent[]> {
-  const nc = await connectAsOps(report.stateDir, { servers: report.addresses, caPem: report.caPem });
-  try {
-    const log = await openEventLog(nc, { epoch: report.epoch, source: '/rollcall/bench' });
-    return await Array.fromAsync(log.scan({ filter: 'cluster.>' }));
-  } finally {
-    await nc.close();
-  }
-}
-
-function save(result: BenchResult): void {
+/** A run of some parts does not take the place of a whole one. */
+function save(result: BenchResult, only: readonly PartName[]): void {
   const directory = join(import.meta.dirname, 'results');
   mkdirSync(directory, { recursive: true });
-  const path = join(directory, `${result.date.slice(0, 10)}-${result.commit}.json`);
-  writeFileSync(path, `${JSON.stringify(result, undefined, 2)}\n`);
-  say(`kept in bench/results/`);
+  const isWhole = only.length === Object.keys(parts).length;
+  const name = [result.date.slice(0, 10), result.commit, ...(isWhole ? [] : only)].join('-');
+  writeFileSync(join(directory, `${name}.json`), `${JSON.stringify(result, undefined, 2)}\n`);
+  say(`kept as bench/results/${name}.json`);
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -117,13 +76,14 @@ async function main(args: readonly string[]): Promise<number> {
       process.stdout.write(usage);
       return 0;
     }
-    const { result, timeline } = await run(flags);
-    if (timeline !== '') process.stderr.write(`\n${timeline}\n\n`);
+    const { result, failed } = await run(flags);
+    const found = flags.only.filter((part) => !failed.includes(part));
+    if (found.length === 0) return 1;
     process.stdout.write(
       flags.json ? `${JSON.stringify(result, undefined, 2)}\n` : `\n${showResult(result)}`,
     );
-    if (flags.save) save(result);
-    return 0;
+    if (flags.save) save(result, found);
+    return failed.length === 0 ? 0 : 1;
   } catch (thrown) {
     const error = toRollcallError(thrown);
     say(`${error.code}: ${error.message}`);

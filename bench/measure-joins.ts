@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { KubeClient } from '@rollcall/shared/kubernetes';
+import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
 import { createBenchToken } from './bench-token.ts';
 import type { ClusterWatch } from './cluster-watch.ts';
 import type { HubReport } from './hub-process.ts';
@@ -24,6 +24,7 @@ export interface Join {
 
 export interface JoinParts {
   readonly hub: HubReport;
+  readonly member: KubeAccess;
   readonly admin: KubeClient;
   readonly watch: ClusterWatch;
   /** What Node runs as an agent, flags first. */
@@ -54,12 +55,12 @@ export async function measureJoins(
 
 async function measureJoin(parts: JoinParts, cluster: string): Promise<Join> {
   const { hub, admin, watch, agents } = parts;
-  const token = await createBenchToken(admin, hub.hubId, cluster);
+  const token = await createBenchToken(admin, { hubId: hub.hubId, name: cluster, uses: 1 });
   const agent = startBenchAgent(parts.program, join(hub.baseDir, 'agents', cluster), {
     hub: hub.addresses,
     trust: { pins: [hub.caCertHash] },
     token,
-    member: hub.member,
+    member: parts.member,
     clientId: cluster,
     clusterName: cluster,
   });

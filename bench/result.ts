@@ -1,16 +1,51 @@
 import { execFileSync, type StdioOptions } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import type { AgentForm } from './agent-program.ts';
-import { countJoinWrites, type JoinWrites } from './count-writes.ts';
-import type { AuditWrite } from './audit-writes.ts';
-import type { Join } from './measure-joins.ts';
-import type { Steady } from './measure-steady.ts';
-import { quantile } from './quantile.ts';
-import type { UsageWindow } from './usage-window.ts';
+import type { JoinsResult } from './joins-result.ts';
+import type { BurstResult } from './measure-burst.ts';
+import type { CalloutResult } from './measure-callout.ts';
+import type { CliStartResult } from './measure-cli-start.ts';
+import type { FloodResult } from './measure-flood.ts';
+import type { PolicyResult } from './measure-policies.ts';
+import type { RestoreResult } from './measure-restore.ts';
+import type { RevocationResult } from './measure-revocation.ts';
+import type { SimulationResult } from './measure-simulation.ts';
+import type { UnregisterResult } from './measure-unregister.ts';
+import type { RenewalSpread } from './renewal-spread.ts';
+
+/** What can be run by itself (`--only`), in the order in which it is run and shown. */
+export const partNames = [
+  'joins',
+  'burst',
+  'policies',
+  'cli',
+  'simulation',
+  'revocation',
+  'callout',
+  'renewal',
+  'flood',
+  'unregister',
+  'restore',
+] as const;
+export type PartName = (typeof partNames)[number];
+
+/** What a run found, by part. */
+export interface PartResults {
+  readonly joins?: JoinsResult;
+  readonly burst?: BurstResult;
+  readonly policies?: PolicyResult;
+  readonly cli?: CliStartResult;
+  readonly simulation?: SimulationResult;
+  readonly revocation?: RevocationResult;
+  readonly callout?: CalloutResult;
+  readonly renewal?: readonly RenewalSpread[];
+  readonly flood?: readonly FloodResult[];
+  readonly unregister?: UnregisterResult;
+  readonly restore?: RestoreResult;
+}
 
 /** Everything that a run found; what `--json` prints and `--save` keeps. */
-export interface BenchResult {
+export interface BenchResult extends PartResults {
   readonly date: string;
   readonly commit: string;
   readonly version: string;
@@ -23,59 +58,12 @@ export interface BenchResult {
     readonly loadBefore: number;
     readonly loadAfter: number;
   };
-  readonly agentForm: AgentForm;
-  readonly agentNodeFlags: readonly string[];
-  readonly joins: number;
-  readonly startToReadyMs: Spread;
-  readonly connectToReadyMs: Spread;
-  readonly startToConnectMs: Spread;
-  readonly writes: JoinWrites;
-  readonly steady: Omit<Steady, 'usage'> & { readonly seconds: number };
-  /** By process: in the joins, less what the hub at rest uses in the same time. */
-  readonly cpuMsPerJoin: Readonly<Record<string, number>>;
-  /** Without the processes of members. */
-  readonly hubCpuMsPerJoin: number;
-  readonly agentCpuMsPerJoin: number;
-  /** By process: share of one core while clusters only beat, in percent. */
-  readonly restingCpuPercent: Readonly<Record<string, number>>;
-  readonly agentResidentBytes: { readonly atReady: Spread; readonly later: Spread };
 }
 
-export interface Spread {
-  readonly least: number;
-  readonly p50: number;
-  readonly p99: number;
-}
-
-export interface Findings {
-  readonly agentForm: AgentForm;
-  readonly agentNodeFlags: readonly string[];
-  readonly startedAtMs: number;
-  readonly loadBefore: number;
-  readonly joins: readonly Join[];
-  readonly writes: readonly AuditWrite[];
-  readonly joinUsage: UsageWindow;
-  readonly steady: Steady;
-  readonly residentLater: readonly number[];
-}
-
-function spreadOf(values: readonly number[]): Spread {
-  return { least: quantile(values, 0), p50: quantile(values, 0.5), p99: quantile(values, 0.99) };
-}
-
-export function resultOf(found: Findings): BenchResult {
-  const { joins, steady, joinUsage } = found;
-  const cpuMsPerJoin: Record<string, number> = {};
-  const restingCpuPercent: Record<string, number> = {};
-  for (const [name, usedMs] of Object.entries(joinUsage.cpuMs)) {
-    const restingShare = (steady.usage.cpuMs[name] ?? 0) / steady.usage.lastedMs;
-    restingCpuPercent[name] = restingShare * 100;
-    cpuMsPerJoin[name] = (usedMs - restingShare * joinUsage.lastedMs) / joins.length;
-  }
-  const ofHub = Object.entries(cpuMsPerJoin).filter(([name]) => !name.startsWith('member '));
-  const { usage, ...atRest } = steady;
+/** @param began - when the run began, and the load before it */
+export function resultOf(parts: PartResults, began: { atMs: number; load: number }): BenchResult {
   return {
-    date: new Date(found.startedAtMs).toISOString(),
+    date: new Date(began.atMs).toISOString(),
     commit: commitOf(),
     version: rollcallVersion,
     machine: {
@@ -83,28 +71,10 @@ export function resultOf(found: Findings): BenchResult {
       cpu: cpus()[0]?.model ?? 'unknown',
       memoryBytes: totalmem(),
       node: process.version,
-      loadBefore: found.loadBefore,
+      loadBefore: began.load,
       loadAfter: loadavg()[0] ?? Number.NaN,
     },
-    agentForm: found.agentForm,
-    agentNodeFlags: found.agentNodeFlags,
-    joins: joins.length,
-    startToReadyMs: spreadOf(joins.map(({ startedAtMs, readyAtMs }) => readyAtMs - startedAtMs)),
-    connectToReadyMs: spreadOf(joins.map(({ connectedAtMs, readyAtMs }) => readyAtMs - connectedAtMs)),
-    startToConnectMs: spreadOf(joins.map(({ startedAtMs, connectedAtMs }) => connectedAtMs - startedAtMs)),
-    writes: countJoinWrites(
-      found.writes,
-      joins.map(({ cluster }) => cluster),
-    ),
-    steady: { ...atRest, seconds: usage.lastedMs / 1000 },
-    cpuMsPerJoin,
-    hubCpuMsPerJoin: ofHub.reduce((sum, [, used]) => sum + used, 0),
-    agentCpuMsPerJoin: joins.reduce((sum, { agentCpuMs }) => sum + agentCpuMs, 0) / joins.length,
-    restingCpuPercent,
-    agentResidentBytes: {
-      atReady: spreadOf(joins.map(({ agentResidentBytes }) => agentResidentBytes)),
-      later: spreadOf(found.residentLater),
-    },
+    ...parts,
   };
 }
 

@@ -1,19 +1,13 @@
+import type { JoinsResult } from './joins-result.ts';
+import type { BurstResult } from './measure-burst.ts';
+import type { CliStartResult } from './measure-cli-start.ts';
+import type { PolicyResult } from './measure-policies.ts';
+import type { SimulationResult } from './measure-simulation.ts';
 import type { BenchResult } from './result.ts';
+import { atLeast, atMost, mebibytes, ms, percent, type Row, seconds } from './table-row.ts';
+import { trustRows } from './trust-rows.ts';
 
-/** What was measured of others, on a 2-core machine with kube-apiserver 1.36; beside ours for the ratio, not for the size. */
-interface Row {
-  readonly what: string;
-  readonly is: string;
-  readonly target?: { readonly says: string; readonly isMet: boolean };
-  readonly ocm?: string;
-  readonly clusternet?: string;
-}
-
-const ms = (value: number) => `${value.toFixed(0)} ms`;
-const mebibytes = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-const atMost = (value: number, bound: number, says: string) => ({ says: `≤ ${says}`, isMet: value <= bound });
-
-function rowsOf(result: BenchResult): Row[] {
+function joinRows(result: JoinsResult): Row[] {
   const { startToReadyMs: whole, connectToReadyMs: ours, startToConnectMs: before, writes, steady } = result;
   const resident = result.agentResidentBytes;
   return [
@@ -71,6 +65,82 @@ function rowsOf(result: BenchResult): Row[] {
   ];
 }
 
+function sum(used: Readonly<Record<string, number>>): number {
+  return Object.values(used).reduce((total, one) => total + one, 0);
+}
+
+function burstRows({ agents, joinsPerSecond, toReadyMs, replay, ...burst }: BurstResult): Row[] {
+  return [
+    {
+      what: `${agents} agents at once: joins a second, as a share of the replay of their writes`,
+      is: percent(burst.share),
+      target: atLeast(burst.share, 0.35, '35 %'),
+    },
+    { what: '… joins a second', is: joinsPerSecond.toFixed(1) },
+    { what: `… replayed, ${replay.concurrency} at a time`, is: replay.joinsPerSecond.toFixed(1) },
+    { what: '… writes replayed per join', is: replay.writesPerJoin.toFixed(2) },
+    { what: '… start of all → Ready, p50', is: ms(toReadyMs.p50) },
+    { what: '… start of all → Ready, p99', is: ms(toReadyMs.p99) },
+    { what: '… CPU per join, all processes', is: ms(sum(burst.cpuMsPerJoin)) },
+    ...Object.entries(burst.cpuMsPerJoin).map(([name, used]) => ({ what: `…… ${name}`, is: ms(used) })),
+    { what: '… CPU per replayed join', is: ms(sum(burst.replayCpuMsPerJoin)) },
+  ];
+}
+
+function policyRows({ evaluationMs, requests, tryMs, tryCountingMs }: PolicyResult): Row[] {
+  const tried = `policy try, ${requests} past requests`;
+  return [
+    {
+      what: 'policy evaluation, 10 policies × 10 rules, p50',
+      is: `${evaluationMs.p50.toFixed(3)} ms`,
+      target: atMost(evaluationMs.p50, 1, '1 ms'),
+    },
+    { what: '… p99', is: `${evaluationMs.p99.toFixed(3)} ms` },
+    { what: tried, is: seconds(tryMs), target: atMost(tryMs, 30_000, '30 s') },
+    {
+      what: '… by policies that count the fleet',
+      is: seconds(tryCountingMs),
+      target: atMost(tryCountingMs, 30_000, '30 s'),
+    },
+  ];
+}
+
+function cliRows({ emptyNodeMs, versionMs, helpMs, getClustersMs }: CliStartResult): Row[] {
+  const row = (what: string, { p50 }: { p50: number }): Row => ({
+    what,
+    is: `${ms(p50)} (× ${(p50 / emptyNodeMs.p50).toFixed(1)})`,
+    target: atMost(p50, 200, '200 ms'),
+  });
+  return [
+    row('rollcall --version, p50', versionMs),
+    row('rollcall --help, p50', helpMs),
+    row('rollcall get clusters without a hub, p50', getClustersMs),
+    { what: '… a Node that does nothing', is: ms(emptyNodeMs.p50) },
+  ];
+}
+
+function simulationRows({ seeds, seedsPerCoreSecond }: SimulationResult): Row[] {
+  return [
+    {
+      what: `simulation of the decisions, seeds a core and second (${seeds})`,
+      is: `${seedsPerCoreSecond}`,
+      target: atLeast(seedsPerCoreSecond, 200, '200'),
+    },
+  ];
+}
+
+function rowsOf(result: BenchResult): Row[] {
+  const { joins, burst, policies, cli, simulation } = result;
+  return [
+    ...(joins ? joinRows(joins) : []),
+    ...(burst ? burstRows(burst) : []),
+    ...(policies ? policyRows(policies) : []),
+    ...(cli ? cliRows(cli) : []),
+    ...(simulation ? simulationRows(simulation) : []),
+    ...trustRows(result),
+  ];
+}
+
 function tableOf(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
@@ -85,24 +155,36 @@ function tableOf(rows: readonly (readonly string[])[]): string {
 
 /** The result as a table for people, with target and what others need beside each figure. */
 export function showResult(result: BenchResult): string {
-  const { machine } = result;
+  const { machine, joins, burst } = result;
+  const others = joins ? ['OCM *', 'CLUSTERNET *'] : [];
   const rows = rowsOf(result).map(({ what, is, target, ocm = '', clusternet = '' }) => [
     what,
     is,
     target ? `${target.says} ${target.isMet ? 'met' : 'MISSED'}` : '',
-    ocm,
-    clusternet,
+    ...(joins ? [ocm, clusternet] : []),
   ]);
-  return `${tableOf([['', 'ROLLCALL', 'TARGET', 'OCM *', 'CLUSTERNET *'], ...rows])}
+  return `${tableOf([['', 'ROLLCALL', 'TARGET', ...others], ...rows])}
 
-* measured elsewhere, on a 2-core machine
-writes of one join: ${result.writes.list.join(', ')}${steadyText(result)}
-${result.joins} joins, one after the other; agents ${result.agentForm === 'compiled' ? 'compiled, as images hold them' : 'run from TypeScript'}${result.agentNodeFlags.map((flag) => ` ${flag}`).join('')}; services in one process, as \`rollcall up\`; members share a second API server
-${machine.cores} cores, ${machine.cpu}; Node ${machine.node}; load ${machine.loadBefore.toFixed(1)} before, ${machine.loadAfter.toFixed(1)} after
+${joins ? joinNotes(joins) : ''}${burst ? burstNotes(burst) : ''}${machine.cores} cores, ${machine.cpu}; Node ${machine.node}; load ${machine.loadBefore.toFixed(1)} before, ${machine.loadAfter.toFixed(1)} after
 Rollcall ${result.version}, commit ${result.commit}, ${result.date}
 `;
 }
 
-function steadyText({ steady }: BenchResult): string {
-  return steady.list.length === 0 ? '' : `\nwrites at rest: ${[...new Set(steady.list)].join(', ')}`;
+function joinNotes({ writes, steady, count, agentForm, agentNodeFlags }: JoinsResult): string {
+  const form = agentForm === 'compiled' ? 'compiled, as images hold them' : 'run from TypeScript';
+  const flags = agentNodeFlags.map((flag) => ` ${flag}`).join('');
+  const atRest = steady.list.length === 0 ? '' : `writes at rest: ${[...new Set(steady.list)].join(', ')}\n`;
+  return `* measured elsewhere, on a 2-core machine
+writes of one join: ${writes.list.join(', ')}
+${atRest}${count} joins, one after the other; agents ${form}${flags}; services in one process, as \`rollcall up\`; members share a second API server
+`;
+}
+
+function burstNotes({ troubles, replay }: BurstResult): string {
+  const met = Object.entries(troubles).map(([what, count]) => `${what} (${count} times)`);
+  const lines = [
+    ...(met.length === 0 ? [] : [`what agents of the burst met: ${met.join(', ')}`]),
+    ...(replay.refused.length === 0 ? [] : [`refused in the replay: ${replay.refused.join(', ')}`]),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
 }

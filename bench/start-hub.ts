@@ -2,18 +2,20 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { HubReport } from './hub-process.ts';
+import type { HubReport, HubSettings } from './hub-process.ts';
 
 export interface BenchHub extends AsyncDisposable {
   readonly report: HubReport;
+  /** NATS and the API server go on. */
+  stopServices(): Promise<void>;
 }
 
 /**
  * Starts a hub in a process of its own, so that measuring costs it nothing.
  * @throws RollcallError CHILD_FAILED; it has said why on stderr
  */
-export async function startBenchHub(): Promise<BenchHub> {
-  const child = fork(join(import.meta.dirname, 'hub-process.ts'), [], {
+export async function startBenchHub(settings: HubSettings): Promise<BenchHub> {
+  const child = fork(join(import.meta.dirname, 'hub-process.ts'), [JSON.stringify(settings)], {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
@@ -22,6 +24,11 @@ export async function startBenchHub(): Promise<BenchHub> {
   if (!first) throw new RollcallError('CHILD_FAILED', 'the hub did not start');
   return {
     report: first[0] as HubReport,
+    async stopServices() {
+      const stopped = once(child, 'message');
+      child.send('stop-services');
+      await Promise.race([stopped, exited]);
+    },
     async [Symbol.asyncDispose]() {
       if (child.connected) child.disconnect();
       await exited;

@@ -9,6 +9,11 @@ export const pagesInOrder: readonly string[] = [
   'docs/coming-from/karmada.md',
   'docs/coming-from/ocm.md',
   'docs/coming-from/fleet.md',
+  'docs/security/README.md',
+  'docs/security/access.md',
+  'docs/security/restore.md',
+  'docs/security/revoke.md',
+  'docs/security/rotate.md',
   'docs/operations.md',
 ];
 
@@ -18,6 +23,40 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall policy explain edge-1': 'needs a hub with requests; cli/tests/policy.test.ts runs it',
     'rollcall policy try policies.yaml --since 30d':
       'needs a hub with requests; cli/tests/policy.test.ts runs it',
+  },
+  'docs/operations.md': {
+    'rollcall unregister edge-1': 'puts a cluster out; tests/e2e/leaving.test.ts runs it',
+    'rollcall confirm w-0123456789': 'needs wishes that are held',
+  },
+  'docs/security/access.md': {
+    'kubectl patch managedclusters.rollcall.dev edge-1 --type=merge -p \'{"spec":{"access":"Namespace"}}\'':
+      'needs a cluster edge-1; tests/e2e/hub-access.test.ts does it',
+  },
+  'docs/security/restore.md': {
+    'rollcall backup /mnt/backups --to XABCDEFG…':
+      'needs the public key that the command above printed; tests/e2e/restore.test.ts runs it',
+    'rollcall restore hub.backup --objects | kubectl create -f -':
+      'needs a hub that has lost its Kubernetes; tests/e2e/restore.test.ts runs it',
+    'rollcall restore hub.backup --passphrase-file backup-passphrase --keep-kubernetes':
+      'puts a hub in the place of the one that the other pages use; tests/e2e/restore.test.ts runs it',
+    'rollcall restore hub.backup --passphrase-file backup-passphrase':
+      'needs a machine without a hub; tests/e2e/restore.test.ts runs it',
+    'rollcall verify':
+      'says nothing on a hub that was never restored; tests/e2e/restore.test.ts runs the first',
+    'rollcall token list': 'needs a token of before a restore; tests/e2e/restore.test.ts runs it',
+  },
+  'docs/security/revoke.md': {
+    'rollcall revoke edge-1 --reason "laptop with its kubeconfig was lost"':
+      'puts a cluster out; cli/tests/wishes.test.ts runs it',
+    'rollcall trust rotate signing-keys': 'rotate.md runs it',
+  },
+  'docs/security/rotate.md': {
+    'rollcall agent rotate --state-dir DIRECTORY':
+      'needs an agent that is installed; tests/e2e/rotate-key.test.ts runs it',
+    'rollcall trust rotate signing-keys': 'due a day after the first step; tests/e2e/trust.test.ts runs it',
+    'rollcall trust rotate signing-keys --now': 'makes all credentials void; tests/e2e/trust.test.ts runs it',
+    'rollcall trust rotate ca':
+      'the second step is due a day after the first; tests/e2e/trust.test.ts runs both',
   },
   'docs/troubleshooting.md': {
     'kubectl --namespace rollcall-agent logs deployment/rollcall-agent':
@@ -139,13 +178,39 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     [exportKubeconfig]: { prints: [/branch-7 condition met/, /branch-7 +Unknown/] },
     [exportPath]: { prints: [/cluster "branch-7" is Ready/], staysRunning: true },
   },
+  'docs/security/restore.md': {
+    'openssl rand -base64 24 > backup-passphrase': {
+      prints: [/\d+ events up to \d+ of epoch 1, \d+ objects, keys sealed/],
+    },
+    'rollcall backup key backup.key': { prints: [/^X[A-Z2-7]{55}$/m] },
+    'rollcall verify': { prints: [/the chain is whole/] },
+  },
+  'docs/security/README.md': {
+    'rollcall audit --since 30d': { prints: [/cluster\.approved/] },
+  },
+  'docs/security/rotate.md': {
+    'rollcall agent rotate --help': { prints: [/--state-dir/] },
+    'rollcall trust status': { prints: [/answerKey:/, /role: member/, /state: signs/, /connected: \d/] },
+    'rollcall trust rotate signing-keys': {
+      prints: [/the next generation signs/, /state: good/, /next: drop/],
+    },
+    'rollcall trust rotate answer-key': { prints: [/the next answer key signs/] },
+    'rollcall trust rotate ca --dry-run': { prints: [/ca: announce/, /nothing was changed/] },
+    'rollcall trust rotate operator-keys --dry-run': {
+      prints: [/operator-keys: switch/, /nothing was changed/],
+    },
+  },
   'docs/operations.md': {
     [exportPath]: { prints: [/registrar +1\/1/], exits: foundOrNot },
     'rollcall top --once': { prints: [/Services +registrar 1\/1/] },
     'rollcall audit --since 7d': { prints: [/cluster\.approved +local/] },
     'rollcall cordon local': { prints: [/"local" is cordoned/, /"local" is uncordoned/] },
+    "rollcall token create --publish --name rollout --uses 20 --cluster-name 'edge-*' --wait": {
+      prints: [/secret rollcall-join\/rollout holds the token/, /rollcall register \S+ --token rc1\./],
+    },
     'TOKEN=$(rollcall token create --description "sent to the wrong person" -o json | grep -o \'"name":"[^"]*\' | cut -d\'"\' -f4)':
       { prints: [/token-\w+/] },
+    'rollcall events --type wishes-held --since 1d': { prints: [/No events found/] },
     'rollcall dead list': { prints: [/No dead letters/] },
     'du -sh .rollcall/nats .rollcall/kubernetes .rollcall/logs': { prints: [/\.rollcall\/nats/] },
     'rollcall down': { prints: [/stopping the hub of process \d+/] },

@@ -116,6 +116,7 @@ describe('requests', () => {
     await expect(client.delete(configMaps, 'a', { namespace, preconditions: stale })).rejects.toSatisfy(
       isConflict,
     );
+    expect(await client.delete(configMaps, 'a', { namespace, dryRun: true })).toBe(true);
     expect(await client.delete(configMaps, 'a', { namespace })).toBe(true);
     expect(await client.delete(configMaps, 'a', { namespace })).toBe(false);
     expect(await client.get(configMaps, { name: 'a', namespace })).toBeUndefined();

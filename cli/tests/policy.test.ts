@@ -9,11 +9,9 @@ import {
   draft,
   type EventDefinition,
   held,
-  identitySchema,
-  policyDeclared,
-  requested,
 } from '@rollcall/shared/events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { declarePolicy, requestAs } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
 import { runCli } from './run-cli.ts';
 
@@ -34,31 +32,9 @@ function file(name: string, text: string): string {
   return path;
 }
 
-async function declare(name: string, generation: number, when: string): Promise<void> {
-  const record = await approver.read({ kind: 'policy', id: name });
-  const rules = [{ name: 'r', when, effect: 'Approve' as const }];
-  const section = { name, uid: 'u', generation, rules, withdrawn: false };
-  await approver.append([draft(policyDeclared, record, { reason: 'R', message: 'm', section })], {
-    correlation: 'c',
-  });
-}
-
-async function asks(id: string): Promise<void> {
-  const request = {
-    id: `R-${id}`,
-    key: `K-${id}`,
-    keyFingerprint: 'f',
-    tokenId: 'none',
-    tokenName: 'n/t',
-    claimed: {},
-    requestedAtMs: Date.now(),
-  };
-  const section = identitySchema.parse({ state: 'requested', clusterId: id, clusterName: id, request });
-  const place = { aggregate: { kind: 'cluster', id }, head: undefined } as const;
-  await registrar.append([draft(requested, place, { reason: 'R', message: 'm', section })], {
-    correlation: id,
-  });
-}
+const declare = (name: string, generation: number, when: string) =>
+  declarePolicy(approver, { name, generation, when });
+const asks = (id: string) => requestAs(registrar, id, Date.now());
 
 async function decide(id: string, definition: EventDefinition, more: Partial<Decision> = {}): Promise<void> {
   const by = { policy: 'default', generation: 1, rule: 'r' };

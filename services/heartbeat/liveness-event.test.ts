@@ -1,51 +1,6 @@
-import {
-  approved,
-  clusterRecord,
-  type ClusterRecord,
-  foldRecord,
-  type Liveness,
-} from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { decideLiveness, type LivenessFinding } from './liveness-event.ts';
-
-const liveness: Liveness = {
-  state: 'ready',
-  key: 'UA',
-  cause: 'Alive',
-  joinedAtMs: 1500,
-  sinceMs: 1500,
-  lastBeatAtMs: 1500,
-};
-
-/** A member as the other services wrote it; only what the decision reads. */
-function aRecord(was: Partial<Liveness> | undefined, verdict = 'approved'): ClusterRecord {
-  const record = clusterRecord(foldRecord({ kind: 'cluster', id: 'c1' }, []));
-  const decision = {
-    verdict,
-    key: 'UA',
-    heartbeat: { intervalSeconds: 15, graceSeconds: 45 },
-    revokedKeys: [],
-  };
-  return {
-    ...record,
-    head: { epoch: 1, sequence: 9, digest: 'sha256:x' },
-    identity: {
-      state: 'admitted',
-      admittedKey: 'UA',
-      admittedAtMs: 1000,
-    } as unknown as ClusterRecord['identity'] & object,
-    decision: approved.section.parse({
-      ...decision,
-      clusterName: 'c1',
-      namespace: 'c1',
-      by: {},
-      reason: 'R',
-      message: 'm',
-      decidedAtMs: 1,
-    }) as NonNullable<ClusterRecord['decision']>,
-    liveness: was && { ...liveness, ...was },
-  };
-}
+import { aMember, liveness } from './tests/builders.ts';
 
 const aFinding = (overrides: Partial<LivenessFinding>): LivenessFinding => ({
   from: 'ready',
@@ -88,15 +43,15 @@ test.each([
   },
   { name: 'goodbye', was: {}, finding: { state: 'stopped', cause: 'AgentStopped' }, want: 'stopped' },
 ] as const)('$name: $want', ({ was, finding, want }) => {
-  expect(decideLiveness(aRecord(was), aFinding(finding))[0]?.definition.type).toBe(want);
+  expect(decideLiveness(aMember(was), aFinding(finding))[0]?.definition.type).toBe(want);
 });
 
 test('a cluster that is denied gets nothing written', () => {
-  expect(decideLiveness(aRecord(liveness, 'denied'), aFinding({}))).toEqual([]);
+  expect(decideLiveness(aMember(liveness, 'denied'), aFinding({}))).toEqual([]);
 });
 
 test('the section keeps when it joined, and fields of a newer version', () => {
-  const [event] = decideLiveness(aRecord({ partition: 3 }), aFinding({}));
+  const [event] = decideLiveness(aMember({ partition: 3 }), aFinding({}));
   expect(event?.section).toEqual({
     state: 'suspect',
     key: 'UA',

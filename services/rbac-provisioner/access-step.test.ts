@@ -1,46 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Access, Decision, Identity } from '@rollcall/shared/events';
+import type { Access, Decision } from '@rollcall/shared/events';
+import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { accessStep } from './access-step.ts';
 
-const identity: Identity = {
+const joined = anIdentity();
+const identity = anIdentity({
   state: 'admitted',
-  clusterId: 'c1',
-  clusterName: 'edge',
-  clusterType: 'Standard',
-  mode: 'Pull',
-  request: {
-    id: 'R1',
-    key: 'K1',
-    keyFingerprint: 'f',
-    tokenId: 't',
-    tokenName: 'n/t',
-    labels: {},
-    droppedLabels: [],
-    claimed: { labels: {} },
-    requestedAtMs: 1,
-  },
   admittedKey: 'K1',
-};
-const verdict = (name: Decision['verdict'], more: Partial<Decision> = {}): Decision => ({
-  verdict: name,
-  requestId: 'R1',
-  key: 'K1',
-  clusterName: 'edge',
-  namespace: 'edge',
-  labels: {},
-  access: 'None',
-  namespacePolicy: 'Delete',
-  unschedulable: false,
-  taints: [],
-  heartbeat: { intervalSeconds: 15, graceSeconds: 60 },
-  by: {},
-  reason: 'R',
-  message: 'm',
-  decidedAtMs: 1,
-  revokedKeys: [],
-  ...more,
+  request: { ...joined.request, id: 'R1', key: 'K1' },
 });
+const verdict = (name: Decision['verdict'], more: Partial<Decision> = {}): Decision =>
+  aDecision({ verdict: name, requestId: 'R1', key: 'K1', clusterName: 'edge', namespace: 'edge', ...more });
 const access = (state: Access['state'], more: Partial<Access> = {}): Access => ({
   state,
   namespace: 'edge',

@@ -1,29 +1,21 @@
 import { type Access, clusterRecord, type Decision, foldRecord } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
+import { aDecision } from '../../tests/harness/events.ts';
 import { accessStep, areTokensStale } from './access-step.ts';
 import { judgeMint } from './mint-verdict.ts';
 
 const nowMs = 1_700_000_000_000;
-const decided = (more: Partial<Decision> = {}): Decision => ({
-  verdict: 'approved',
-  requestId: 'R1',
-  key: 'K1',
-  approvedKey: 'K1',
-  clusterName: 'edge',
-  namespace: 'edge',
-  labels: {},
-  access: 'Namespace',
-  namespacePolicy: 'Delete',
-  unschedulable: false,
-  taints: [],
-  heartbeat: { intervalSeconds: 15, graceSeconds: 60 },
-  by: {},
-  reason: 'R',
-  message: 'm',
-  decidedAtMs: 1,
-  revokedKeys: [],
-  ...more,
-});
+const decided = (more: Partial<Decision> = {}): Decision =>
+  aDecision({
+    verdict: 'approved',
+    requestId: 'R1',
+    key: 'K1',
+    approvedKey: 'K1',
+    clusterName: 'edge',
+    namespace: 'edge',
+    access: 'Namespace',
+    ...more,
+  });
 const made = (more: Partial<Access> = {}): Access => ({
   state: 'provisioned',
   namespace: 'edge',

@@ -1,7 +1,7 @@
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { admissionStep } from './admission.ts';
-import { aDecision } from '../../tests/harness/events.ts';
+import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { MemoryLog } from './tests/memory-log.ts';
 
 function aRecord(
@@ -9,28 +9,9 @@ function aRecord(
   decision: Partial<Decision> | undefined,
   access?: ClusterRecord['access'],
 ): ClusterRecord {
-  const request: Identity['request'] = {
-    id: 'request-1',
-    key: 'K',
-    keyFingerprint: 'f',
-    tokenId: 't',
-    tokenName: 'n/t',
-    labels: {},
-    droppedLabels: [],
-    claimed: { labels: {} },
-    requestedAtMs: 1,
-  };
-  const known: Identity = {
-    state: 'requested',
-    clusterId: 'id-1',
-    clusterName: 'one',
-    clusterType: 'Standard',
-    mode: 'Pull',
-    request,
-  };
   return {
     ...new MemoryLog().cluster('id-1'),
-    identity: identity && { ...known, ...identity },
+    identity: identity && anIdentity(identity),
     decision: decision && aDecision(decision),
     access,
   };

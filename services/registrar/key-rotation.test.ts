@@ -1,7 +1,7 @@
 import { clusterRecord, type Decision, type Identity } from '@rollcall/shared/events';
 import { createNkey, keyFingerprint, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { aDecision } from '../../tests/harness/events.ts';
+import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { admissionStep } from './admission.ts';
 import { decideRotated, judgeRotation } from './key-rotation.ts';
 import { MemoryLog } from './tests/memory-log.ts';
@@ -10,28 +10,19 @@ const [old, next, stranger] = [createNkey('user'), createNkey('user'), createNke
 const [K, N, S] = [old.publicKey, next.publicKey, stranger.publicKey];
 const nowMs = 10_000_000;
 
-const request: Identity['request'] = {
-  id: 'request-1',
+const request = {
+  ...anIdentity().request,
   key: K,
   keyFingerprint: keyFingerprint(K),
-  tokenId: 't',
-  tokenName: 'n/t',
   labels: { env: 'test' },
-  droppedLabels: [],
-  claimed: { labels: {} },
-  requestedAtMs: 1,
 };
-const identity: Identity = {
+const identity = anIdentity({
   state: 'admitted',
-  clusterId: 'id-1',
-  clusterName: 'one',
-  clusterType: 'Standard',
-  mode: 'Pull',
   admittedKey: K,
   admittedAtMs: 1,
   member: { issuer: 'https://member', subject: 'system:serviceaccount:a:b', keys: [{ kid: '1', kty: 'EC' }] },
   request,
-};
+});
 const approved: Partial<Decision> = { verdict: 'approved', approvedKey: K, key: K, requestId: 'request-1' };
 const rotation = { from: K, proof: { ...signMessage({}, [old, next]) } };
 const rotating = { ...identity, request: { ...request, id: 'request-2', key: N, rotation } };

@@ -1,32 +1,13 @@
 import { clusterRecord, type Decision, type Identity } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { aDecision } from '../../tests/harness/events.ts';
+import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { admissionStep } from './admission.ts';
 import { judgeReturning } from './callout-verdict.ts';
 import { judgeLeave } from './leave.ts';
 import { standingOf } from './standing.ts';
 import { MemoryLog } from './tests/memory-log.ts';
 
-const identity: Identity = {
-  state: 'admitted',
-  clusterId: 'id-1',
-  clusterName: 'one',
-  clusterType: 'Standard',
-  mode: 'Pull',
-  admittedKey: 'K',
-  admittedAtMs: 1,
-  request: {
-    id: 'request-1',
-    key: 'K',
-    keyFingerprint: 'f',
-    tokenId: 't',
-    tokenName: 'n/t',
-    labels: {},
-    droppedLabels: [],
-    claimed: { labels: {} },
-    requestedAtMs: 1,
-  },
-};
+const identity = anIdentity({ state: 'admitted', admittedKey: 'K', admittedAtMs: 1 });
 const { admittedKey: _nobody, ...nobodysIdentity } = identity;
 const strangers = { ...identity, request: { ...identity.request, key: 'S' } };
 const approved: Partial<Decision> = { verdict: 'approved', approvedKey: 'K', key: 'K' };

@@ -2,27 +2,10 @@ import { clusterRecord, type Decision, type Identity } from '@rollcall/shared/ev
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { standingOf } from './standing.ts';
-import { aDecision } from '../../tests/harness/events.ts';
+import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { MemoryLog } from './tests/memory-log.ts';
 
-const identity: Identity = {
-  state: 'requested',
-  clusterId: 'id-1',
-  clusterName: 'one',
-  clusterType: 'Standard',
-  mode: 'Pull',
-  request: {
-    id: 'request-2',
-    key: 'K',
-    keyFingerprint: 'f',
-    tokenId: 't',
-    tokenName: 'n/t',
-    labels: {},
-    droppedLabels: [],
-    claimed: { labels: {} },
-    requestedAtMs: 1,
-  },
-};
+const identity = anIdentity({ request: { ...anIdentity().request, id: 'request-2' } });
 
 function aRecord(overrides: Partial<Identity> | undefined, decision?: Partial<Decision>) {
   const empty = clusterRecord(new MemoryLog().read({ kind: 'cluster', id: 'id-1' }));

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { cut, type Decision, type StoredEvent } from '@rollcall/shared/events';
+import { aDecision } from '../../tests/harness/events.ts';
+import { cut, type StoredEvent } from '@rollcall/shared/events';
 import { keysToCut } from './cut-keys.ts';
 
 const nowMs = 1_000_000;
@@ -51,22 +52,7 @@ test.each([
   },
   { name: 'lapsed', keys: [{ key: 'K1', atMs: nowMs - 1001 }], cutAt: undefined, want: [] },
 ])('$name → $want', ({ keys, cutAt, want }) => {
-  const decision: Decision = {
-    verdict: 'revoked',
-    clusterName: 'c1',
-    namespace: 'c1',
-    labels: {},
-    access: 'None',
-    namespacePolicy: 'Delete',
-    unschedulable: false,
-    taints: [],
-    heartbeat: { intervalSeconds: 15, graceSeconds: 60 },
-    by: {},
-    reason: 'R',
-    message: 'm',
-    decidedAtMs: 1,
-    revokedKeys: keys,
-  };
+  const decision = aDecision({ verdict: 'revoked', revokedKeys: keys });
   const lastOf = cutAt ? { 'trust-keeper': told(cutAt) } : {};
   const toCut = keysToCut({ decision, lastOf }, event, { nowMs, longestLifeMs });
   expect(toCut.map(({ key }) => key)).toEqual(want);

@@ -1,15 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type EventLog, openEventLog } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
-import { clusterRecord, nameRecord, type StoredEvent, tokenRecord } from '@rollcall/shared/events';
+import {
+  clusterRecord,
+  nameRecord,
+  type StoredEvent,
+  type TokenDeclaration,
+  tokenRecord,
+} from '@rollcall/shared/events';
 import type { AnswerResult } from '@rollcall/shared/protocol';
 import { type Nkey, type RegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import * as registrar from '@rollcall/registrar';
-import { vi } from 'vitest';
-import type { RawAgent } from '../harness/raw-agent.ts';
+import { onTestFinished, vi } from 'vitest';
+import { declareToken } from '../harness/events.ts';
+import { connectWithToken, type RawAgent } from '../harness/raw-agent.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
 /** A real bus with registrars; who decides and declares is the test, so nothing happens that it did not cause. */
@@ -24,6 +30,10 @@ export interface AttackedRegistrar extends AsyncDisposable {
   refusalOf(nkey: string): Promise<string>;
   cluster(id: string): Promise<ReturnType<typeof clusterRecord>>;
   holderOf(name: string): Promise<string | undefined>;
+  /** A good token, but for what the test says. */
+  declare(overrides?: Partial<TokenDeclaration>): ReturnType<typeof declareToken>;
+  /** Who holds that token, until the end of the test. */
+  agent(token: Pick<RegistrationToken, 'key'>, key?: Nkey): Promise<RawAgent>;
   /** How often the token was used. */
   uses(token: Pick<RegistrationToken, 'key'>): Promise<number>;
 }
@@ -72,27 +82,17 @@ export async function startAttackedRegistrar({ replicas = 1 } = {}): Promise<Att
     holderOf: async (id) => nameRecord(await opsLog.read({ kind: 'name', id })).holder,
     uses: async ({ key }) =>
       tokenRecord(await opsLog.read({ kind: 'token', id: tokenIdOf(key.publicKey) })).uses?.used ?? 0,
+    declare: (overrides) => declareToken(approverLog, hub.hub.hubId, overrides),
+    async agent(token, key) {
+      const agent = await connectWithToken(hub, token, key ? { key } : {});
+      onTestFinished(() => agent.nc.close());
+      return agent;
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all(services.map((service) => service.stop()));
       await hub[Symbol.asyncDispose]();
     },
   };
-}
-
-/** What a new agent asks for, with overrides. */
-export function aJoin(token: { key: { publicKey: string } }, overrides: Record<string, unknown> = {}) {
-  const clusterId: string = randomUUID();
-  return {
-    clusterId,
-    clusterName: `c-${clusterId.slice(0, 8)}`,
-    tokenKey: token.key.publicKey,
-    facts: { kubernetesVersion: 'v1.36.3' },
-    ...overrides,
-  };
-}
-
-export async function askToJoin(agent: RawAgent, token: { key: Nkey }, body: unknown): Promise<AnswerResult> {
-  return (await agent.ask('join', body, { signers: [agent.key, token.key] })).result;
 }
 
 /** The code of a refusal, or what else the answer is. */

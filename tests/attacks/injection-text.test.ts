@@ -15,7 +15,7 @@ import { renderManifest } from '../../cli/register/manifest.ts';
 import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { connectWithToken } from '../harness/raw-agent.ts';
-import { aJoin, askToJoin } from './attacked-registrar.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
 
 /** Clears a screen, names a window, turns text around, ends a line and begins a log line of its own. */
 const evil = 'owned\u001b[2J\u001b]0;x\u0007\u009b31m\u202e\u2066\u200b\u2028\r\n{"level":50,"forged":true}';

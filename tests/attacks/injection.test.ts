@@ -6,9 +6,8 @@ import { createNkey, decodeJwt, encodeJwt, type Nkey, signMessage } from '@rollc
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { declareToken } from '../harness/events.ts';
 import { connectWithCredentials, connectWithToken, freshId, type RawAgent } from '../harness/raw-agent.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
 import {
-  aJoin,
-  askToJoin,
   type AttackedRegistrar,
   outcomeOf,
   refusedWhile,

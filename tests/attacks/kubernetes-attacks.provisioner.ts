@@ -1,4 +1,4 @@
-import { resources } from '@rollcall/shared/kubernetes';
+import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import {
   type Attack,
   rbac,
@@ -13,22 +13,25 @@ import {
   secretOf,
 } from './kubernetes-stage.ts';
 
+const bind = (
+  client: KubeClient,
+  metadata: { name: string; namespace: string },
+  binding: { roleRef: object; subjects: readonly object[] },
+) =>
+  client.create(
+    resources.roleBindings,
+    own(metadata, { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', ...binding }),
+  );
+
 /** What the holder of the provisioner's kubeconfig would try first. */
 export const byProvisioner: readonly Attack[] = [
   {
     name: 'binds cluster-admin in the namespace of a member',
     attempt: (client) =>
-      client.create(
-        resources.roleBindings,
-        own(
-          { name: 'admin', namespace: 'member-a' },
-          {
-            apiVersion: `${rbac}/v1`,
-            kind: 'RoleBinding',
-            roleRef: toClusterAdmin,
-            subjects: [memberOf('member-a')],
-          },
-        ),
+      bind(
+        client,
+        { name: 'admin', namespace: 'member-a' },
+        { roleRef: toClusterAdmin, subjects: [memberOf('member-a')] },
       ),
     want: 'forbidden',
   },
@@ -56,34 +59,20 @@ export const byProvisioner: readonly Attack[] = [
   {
     name: 'lets one member read the namespace of another',
     attempt: (client) =>
-      client.create(
-        resources.roleBindings,
-        own(
-          { name: 'other', namespace: 'member-b' },
-          {
-            apiVersion: `${rbac}/v1`,
-            kind: 'RoleBinding',
-            roleRef: toMember,
-            subjects: [memberOf('member-a')],
-          },
-        ),
+      bind(
+        client,
+        { name: 'other', namespace: 'member-b' },
+        { roleRef: toMember, subjects: [memberOf('member-a')] },
       ),
     want: 'ServiceAccounts of the same namespace only',
   },
   {
     name: 'lets everybody read the namespace of a member',
     attempt: (client) =>
-      client.create(
-        resources.roleBindings,
-        own(
-          { name: 'everybody', namespace: 'member-b' },
-          {
-            apiVersion: `${rbac}/v1`,
-            kind: 'RoleBinding',
-            roleRef: toMember,
-            subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:authenticated' }],
-          },
-        ),
+      bind(
+        client,
+        { name: 'everybody', namespace: 'member-b' },
+        { roleRef: toMember, subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:authenticated' }] },
       ),
     want: 'ServiceAccounts of the same namespace only',
   },

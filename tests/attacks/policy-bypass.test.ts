@@ -19,13 +19,8 @@ import { policyProblem } from '../../services/approver/policy-problem.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { declareToken } from '../harness/events.ts';
 import { connectWithToken } from '../harness/raw-agent.ts';
-import {
-  aJoin,
-  askToJoin,
-  type AttackedRegistrar,
-  outcomeOf,
-  startAttackedRegistrar,
-} from './attacked-registrar.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
+import { type AttackedRegistrar, outcomeOf, startAttackedRegistrar } from './attacked-registrar.ts';
 
 /** The attacker has a valid token and says what it likes; policies judge it by the approver's own code, on the real stream. */
 let world: AttackedRegistrar;

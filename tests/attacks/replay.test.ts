@@ -1,14 +1,13 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { clusterRecord, draft, left, type TokenDeclaration } from '@rollcall/shared/events';
+import { clusterRecord, draft, left } from '@rollcall/shared/events';
 import { type Answer, decodeAnswer } from '@rollcall/shared/protocol';
-import { createNkey, hubIdOf, type Nkey, type RegistrationToken, signMessage } from '@rollcall/shared/trust';
+import { createNkey, hubIdOf, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { isStale, nextJoining, startJoining } from '../../agent/joining.ts';
-import { decideAs, declareToken } from '../harness/events.ts';
-import { connectWithCredentials, connectWithToken, freshId, type RawAgent } from '../harness/raw-agent.ts';
+import { decideAs } from '../harness/events.ts';
+import { connectWithCredentials, freshId, type RawAgent } from '../harness/raw-agent.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
 import {
-  aJoin,
-  askToJoin,
   type AttackedRegistrar,
   outcomeOf,
   refusedWhile,
@@ -21,15 +20,6 @@ beforeAll(async () => {
   world = await startAttackedRegistrar({ replicas: 2 });
 });
 afterAll(() => world[Symbol.asyncDispose]());
-
-const declare = (overrides: Partial<TokenDeclaration> = {}) =>
-  declareToken(world.approverLog, world.hub.hub.hubId, overrides);
-
-async function anAgent(token: Pick<RegistrationToken, 'key'>, key?: Nkey): Promise<RawAgent> {
-  const agent = await connectWithToken(world.hub, token, key ? { key } : {});
-  onTestFinished(() => agent.nc.close());
-  return agent;
-}
 
 type Body = ReturnType<typeof aJoin>;
 
@@ -65,9 +55,9 @@ async function leaves(clusterId: string, key: string, options: { tombstone: bool
 
 describe('a request to join', () => {
   test('sent ten times over two connections to two replicas is one request and one use', async () => {
-    const token = await declare({ uses: 10 });
-    const agent = await anAgent(token);
-    const again = await anAgent(token, agent.key);
+    const token = await world.declare({ uses: 10 });
+    const agent = await world.agent(token);
+    const again = await world.agent(token, agent.key);
     const body = aJoin(token);
     const request = captured(agent, token, { body });
     const { events } = await world.eventsDuring(async () => {
@@ -82,8 +72,8 @@ describe('a request to join', () => {
   });
 
   test('of a life that has ended begins no other one by the same key', async () => {
-    const token = await declare({ uses: 'unlimited' });
-    const agent = await anAgent(token);
+    const token = await world.declare({ uses: 'unlimited' });
+    const agent = await world.agent(token);
     const body = aJoin(token);
     const request = captured(agent, token, { body });
     expect(outcomeOf((await replay(agent, request)).result)).toBe('waiting');
@@ -97,8 +87,8 @@ describe('a request to join', () => {
   });
 
   test('of before a cluster left is no request for its next life, also by a key that was never in', async () => {
-    const token = await declare({ uses: 'unlimited' });
-    const [owner, waiting] = [await anAgent(token), await anAgent(token)];
+    const token = await world.declare({ uses: 'unlimited' });
+    const [owner, waiting] = [await world.agent(token), await world.agent(token)];
     const body = aJoin(token);
     const early = captured(waiting, token, { body });
     expect(outcomeOf(await askToJoin(owner, token, body))).toBe('waiting');
@@ -110,9 +100,9 @@ describe('a request to join', () => {
   });
 
   test('older than the newest of that key is refused where it would begin something', async () => {
-    const good = await declare({ uses: 'unlimited' });
-    const bad = await declare({ clusterName: 'another' });
-    const agent = await anAgent(good);
+    const good = await world.declare({ uses: 'unlimited' });
+    const bad = await world.declare({ clusterName: 'another' });
+    const agent = await world.agent(good);
     const body = aJoin(good);
     const old = captured(agent, good, { body, atMs: Date.now() - 60_000 });
     expect(outcomeOf(await askToJoin(agent, bad, { ...body, tokenKey: bad.key.publicKey }))).toBe(
@@ -131,8 +121,8 @@ describe('a request to join', () => {
     { name: 'a second more than five minutes old', offMs: -301_000 },
     { name: 'a minute more than five minutes ahead', offMs: 360_000 },
   ])('signed $name is refused, and the refusal says the time of the hub', async ({ offMs }) => {
-    const token = await declare();
-    const agent = await anAgent(token);
+    const token = await world.declare();
+    const agent = await world.agent(token);
     const body = aJoin(token);
     const request = captured(agent, token, { body, atMs: Date.now() + offMs });
     const { result, events } = await world.eventsDuring(() => replay(agent, request));
@@ -149,8 +139,8 @@ interface Member {
 }
 
 async function aMember(): Promise<Member> {
-  const token = await declare();
-  const asking = await anAgent(token);
+  const token = await world.declare();
+  const asking = await world.agent(token);
   const body = aJoin(token);
   await askToJoin(asking, token, body);
   const news = asking.nextNews();
@@ -196,8 +186,8 @@ test('a renewal that was captured is worth nothing to another member, and nothin
 
 describe('an answer of the hub', () => {
   async function anAnswer(): Promise<{ bytes: Uint8Array; nc: NatsConnection; key: Nkey }> {
-    const token = await declare();
-    const agent = await anAgent(token);
+    const token = await world.declare();
+    const agent = await world.agent(token);
     const heard = new Promise<Uint8Array>((resolve) => {
       agent.nc.subscribe(`rollcall.answer.${agent.key.publicKey}.>`, {
         callback: (_error, message) => resolve(message.data),

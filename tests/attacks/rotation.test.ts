@@ -1,43 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import { clusterRecord } from '@rollcall/shared/events';
 import { createNkey, type Nkey } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
-import {
-  type AskedHub,
-  connectWithCredentials,
-  connectWithToken,
-  freshId,
-  type RawAgent,
-} from '../harness/raw-agent.ts';
+import { freshId } from '../harness/raw-agent.ts';
+import { admitMember, recordOn } from './member-of-whole-hub.ts';
 
 let hub: TestEmbeddedHub;
-let asked: AskedHub;
 beforeAll(async () => {
   hub = await startTestEmbeddedHub();
-  asked = { address: hub.up.natsAddress, hub: hub.up.hub };
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-const record = async (id: string) => clusterRecord(await hub.log.read({ kind: 'cluster', id }));
-
-async function aMember(): Promise<{ clusterId: string; agent: RawAgent }> {
-  const token = await hub.createToken();
-  await using asking = await connectWithToken(asked, token);
-  const clusterId: string = randomUUID();
-  const clusterName = `c-${clusterId.slice(0, 8)}`;
-  const facts = { kubernetesVersion: 'v1.36.3' };
-  const body = { clusterId, clusterName, tokenKey: token.key.publicKey, facts };
-  const first = await asking.ask('join', body, { signers: [asking.key, token.key] });
-  const { result } = first.result.kind === 'admitted' ? first : await asking.nextNews();
-  if (result.kind !== 'admitted') throw new Error(`not admitted: ${JSON.stringify(result)}`);
-  await until('it is admitted', async () => (await record(clusterId)).identity?.admittedKey);
-  const { seed } = asking.key;
-  return {
-    clusterId,
-    agent: await connectWithCredentials(asked, asking.key, { jwt: result.credentials, seed }),
-  };
-}
+const record = (id: string) => recordOn(hub, id);
 
 test.each<{
   name: string;
@@ -66,7 +39,7 @@ test.each<{
     how: (own, next) => ({ signers: [own, next], more: { hub: 'another' } }),
   },
 ])('a rotation $name is refused, and nothing changes', async ({ want, how }) => {
-  const { clusterId, agent: connected } = await aMember();
+  const { clusterId, agent: connected } = await admitMember(hub);
   await using agent = connected;
   const next = createNkey('user');
   const { signers, newKey = next.publicKey, clusterId: about = clusterId, more } = how(agent.key, next);
@@ -78,7 +51,7 @@ test.each<{
 });
 
 test('a rotation that was heard is good for nobody else, and the former key cannot rotate once more', async () => {
-  const { clusterId, agent: connected } = await aMember();
+  const { clusterId, agent: connected } = await admitMember(hub);
   await using agent = connected;
   const next = createNkey('user');
   const id = freshId();
@@ -91,7 +64,7 @@ test('a rotation that was heard is good for nobody else, and the former key cann
   const body = { clusterId, newKey: third.publicKey };
   const { result } = await agent.ask('rotate', body, { signers: [agent.key, third] });
   expect(result).toMatchObject({ kind: 'refused', code: 'TOKEN_UNKNOWN' });
-  await using thief = (await aMember()).agent;
+  await using thief = (await admitMember(hub)).agent;
   const replayed = await thief.ask(
     'rotate',
     { clusterId, newKey: next.publicKey },

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCli, startCli } from '../../cli/tests/run-cli.ts';
 import { connectWithToken } from '../harness/raw-agent.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
-import { aJoin, askToJoin } from './attacked-registrar.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
 
 /**
  * The whole way of a cluster, with secrets that the test knows, and then everything is read that anybody but their holder can

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { clusterRecord } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
-import { createNkey, keyFingerprint, type RegistrationToken, signMessage } from '@rollcall/shared/trust';
+import { createNkey, keyFingerprint, signMessage } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import {
@@ -11,60 +10,23 @@ import {
   connectWithKey,
   connectWithToken,
   freshId,
-  type RawAgent,
 } from '../harness/raw-agent.ts';
+import { aJoin, joinWith } from '../harness/join.ts';
+import { admitMember, asAsked, recordOn } from './member-of-whole-hub.ts';
 
 /** A whole hub with the policy that lets every valid token in: nothing but the identity of a cluster stands in the way. */
 let hub: TestEmbeddedHub;
 let asked: AskedHub;
 beforeAll(async () => {
   hub = await startTestEmbeddedHub();
-  asked = { address: hub.up.natsAddress, hub: hub.up.hub };
+  asked = asAsked(hub);
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-const record = async (id: string) => clusterRecord(await hub.log.read({ kind: 'cluster', id }));
+const record = (id: string) => recordOn(hub, id);
 const headOf = async (id: string) => (await record(id)).head;
 
-function aJoin(token: RegistrationToken, overrides: Record<string, unknown> = {}) {
-  const clusterId: string = randomUUID();
-  return {
-    clusterId,
-    clusterName: `c-${clusterId.slice(0, 8)}`,
-    tokenKey: token.key.publicKey,
-    facts: { kubernetesVersion: 'v1.36.3' },
-    ...overrides,
-  };
-}
-const ask = (agent: RawAgent, token: RegistrationToken, body: unknown) =>
-  agent.ask('join', body, { signers: [agent.key, token.key] });
-
-interface Member {
-  readonly clusterId: string;
-  readonly clusterName: string;
-  readonly agent: RawAgent;
-}
-
-/** A cluster as it is after a normal registration, connected as a member. */
-async function aMember(): Promise<Member> {
-  const token = await hub.createToken();
-  await using asking = await connectWithToken(asked, token);
-  const body = aJoin(token);
-  const first = await ask(asking, token, body);
-  const { result } = first.result.kind === 'admitted' ? first : await asking.nextNews();
-  if (result.kind !== 'admitted') throw new Error(`not admitted: ${JSON.stringify(result)}`);
-  const { clusterId, clusterName } = body;
-  // Nothing more comes by itself after that, so that a test can say that nothing was written.
-  await until('it is admitted and has its access', async () => {
-    const { identity, access } = await record(clusterId);
-    return identity?.admittedKey !== undefined && access?.state === 'provisioned';
-  });
-  const agent = await connectWithCredentials(asked, asking.key, {
-    jwt: result.credentials,
-    seed: asking.key.seed,
-  });
-  return { clusterId, clusterName, agent };
-}
+const aMember = () => admitMember(hub);
 
 /** The attacker: a key of its own, and a valid token that somebody lost. */
 async function anAttacker() {
@@ -102,7 +64,7 @@ test('a known id, its name and a valid token, with another key: held with both k
   const { token, agent } = await anAttacker();
   const { clusterId, clusterName } = owner;
   const before = await record(clusterId);
-  const answer = await ask(agent, token, aJoin(token, { clusterId, clusterName: 'mine-now' }));
+  const answer = await joinWith(agent, token, aJoin(token, { clusterId, clusterName: 'mine-now' }));
   expect(answer.result).toMatchObject({ kind: 'waiting' });
   await untilHeld(clusterId, agent.key.publicKey);
 
@@ -125,11 +87,11 @@ test('a known id, its name and a valid token, with another key: held with both k
   expect(conditionOf(await hub.cluster(clusterName), 'CredentialsValid')?.status).toBe('True');
   // The owner renews as if nothing were; the attacker asks again and waits.
   expect((await owner.agent.ask('renew', { clusterId })).result.kind).toBe('admitted');
-  const again = await ask(agent, token, aJoin(token, { clusterId }));
+  const again = await joinWith(agent, token, aJoin(token, { clusterId }));
   expect(again.result).toMatchObject({ kind: 'waiting', reason: 'KeyChanged' });
   // And the place in the queue is taken: nobody else's key slips under the eyes of the person who decides.
   const third = await anAttacker();
-  const refused = await ask(third.agent, third.token, aJoin(third.token, { clusterId }));
+  const refused = await joinWith(third.agent, third.token, aJoin(third.token, { clusterId }));
   expect(refused.result).toMatchObject({ kind: 'refused', code: 'REQUEST_OPEN' });
   await Promise.all([owner.agent, agent, third.agent].map((one) => one[Symbol.asyncDispose]()));
 });
@@ -137,7 +99,7 @@ test('a known id, its name and a valid token, with another key: held with both k
 test('with waiting credentials the attacker reaches neither the beats nor the answers of the owner', async () => {
   const owner = await aMember();
   const { token, agent } = await anAttacker();
-  const { result } = await ask(agent, token, aJoin(token, { clusterId: owner.clusterId }));
+  const { result } = await joinWith(agent, token, aJoin(token, { clusterId: owner.clusterId }));
   if (result.kind !== 'waiting' || result.credentials === undefined) throw new Error('not waiting');
   await using waiting = await connectWithCredentials(asked, agent.key, {
     jwt: result.credentials,
@@ -192,7 +154,7 @@ test('a key that was replaced is cut and stays out; the one in its place is the 
   const owner = await aMember();
   const { token, agent } = await anAttacker();
   const { clusterId } = owner;
-  await ask(agent, token, aJoin(token, { clusterId }));
+  await joinWith(agent, token, aJoin(token, { clusterId }));
   await untilHeld(clusterId, agent.key.publicKey);
   const news = agent.nextNews();
   await approveReplacing(clusterId, agent.key.publicKey);
@@ -215,7 +177,7 @@ test('of two keys that race for one cluster one may wait', async () => {
   const { clusterId } = owner;
   const racers = await Promise.all([anAttacker(), anAttacker()]);
   const answers = await Promise.all(
-    racers.map(({ token, agent }) => ask(agent, token, aJoin(token, { clusterId }))),
+    racers.map(({ token, agent }) => joinWith(agent, token, aJoin(token, { clusterId }))),
   );
   const outcomes = answers.map(({ result }) => (result.kind === 'refused' ? result.code : result.kind));
   expect(outcomes.toSorted()).toEqual(['REQUEST_OPEN', 'waiting']);
@@ -278,7 +240,7 @@ test('a request that is sent twice is one request', async () => {
   await until('it is admitted', async () => (await record(body.clusterId)).identity?.admittedKey);
   agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, message);
   await agent.nc.flush();
-  expect((await ask(agent, token, body)).result.kind).toBe('admitted');
+  expect((await joinWith(agent, token, body)).result.kind).toBe('admitted');
   const types: string[] = [];
   for await (const event of hub.log.scan({ filter: `cluster.${body.clusterId}.requested` }))
     types.push(event.type);
@@ -301,9 +263,9 @@ test('of a banned cluster neither its own key nor another one gets in, with what
   });
   expect(banned.decision?.approvedKey).toBeUndefined();
   const { token, agent } = await anAttacker();
-  const answers = [await ask(agent, token, aJoin(token, { clusterId }))];
+  const answers = [await joinWith(agent, token, aJoin(token, { clusterId }))];
   await using again = await connectWithToken(asked, token, { key: owner.agent.key });
-  answers.push(await ask(again, token, aJoin(token, { clusterId })));
+  answers.push(await joinWith(again, token, aJoin(token, { clusterId })));
   for (const { result } of answers) expect(result).toMatchObject({ kind: 'refused', code: 'CLUSTER_BANNED' });
   expect((await record(clusterId)).decision).toMatchObject({ verdict: 'banned' });
   await agent[Symbol.asyncDispose]();

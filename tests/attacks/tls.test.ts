@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { startAgent } from '../../agent/tests/agent-under-test.ts';
 import { decideAs, declareToken } from '../harness/events.ts';
 import { connectWithToken } from '../harness/raw-agent.ts';
-import { aJoin, askToJoin, type AttackedRegistrar, startAttackedRegistrar } from './attacked-registrar.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
+import { type AttackedRegistrar, startAttackedRegistrar } from './attacked-registrar.ts';
 import { aLeaf, anotherCa, type Impostor, plainImpostor, tlsImpostor } from './impostor.ts';
 
 /** A real hub to be impersonated: its CA's key is in its state directory, for those who have stolen even that. */

@@ -1,15 +1,9 @@
 import { draft, tokenRecord, tokenWithdrawn } from '@rollcall/shared/events';
-import { createNkey, type RegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
+import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { declareToken } from '../harness/events.ts';
-import { connectWithToken, type RawAgent } from '../harness/raw-agent.ts';
-import {
-  aJoin,
-  askToJoin,
-  type AttackedRegistrar,
-  outcomeOf,
-  startAttackedRegistrar,
-} from './attacked-registrar.ts';
+import { connectWithToken } from '../harness/raw-agent.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
+import { type AttackedRegistrar, outcomeOf, startAttackedRegistrar } from './attacked-registrar.ts';
 
 /** Two replicas: of what one of them knows, the other hears by the stream alone. */
 let world: AttackedRegistrar;
@@ -17,14 +11,6 @@ beforeAll(async () => {
   world = await startAttackedRegistrar({ replicas: 2 });
 });
 afterAll(() => world[Symbol.asyncDispose]());
-
-const declare = (overrides = {}) => declareToken(world.approverLog, world.hub.hub.hubId, overrides);
-
-async function anAgent(token: Pick<RegistrationToken, 'key'>): Promise<RawAgent> {
-  const agent = await connectWithToken(world.hub, token);
-  onTestFinished(() => agent.nc.close());
-  return agent;
-}
 
 /** Rounds of a race: as many as asked for, but no more than a slow machine does in half a minute. */
 async function rounds(count: number, race: () => Promise<void>): Promise<number> {
@@ -36,7 +22,7 @@ async function rounds(count: number, race: () => Promise<void>): Promise<number>
 
 test('two agents redeem one single-use token at once, hundreds of times: one gets in, each time', async () => {
   const done = await rounds(250, async () => {
-    const token = await declare();
+    const token = await world.declare();
     const agents = await Promise.all([
       connectWithToken(world.hub, token),
       connectWithToken(world.hub, token),
@@ -57,8 +43,8 @@ test('two agents redeem one single-use token at once, hundreds of times: one get
 });
 
 test('of forty agents with a token for seven, seven get in', async () => {
-  const token = await declare({ uses: 7 });
-  const agents = await Promise.all(Array.from({ length: 40 }, () => anAgent(token)));
+  const token = await world.declare({ uses: 7 });
+  const agents = await Promise.all(Array.from({ length: 40 }, () => world.agent(token)));
   const results = await Promise.all(agents.map((agent) => askToJoin(agent, token, aJoin(token))));
   const outcomes = results.map(outcomeOf);
   expect(outcomes.filter((outcome) => outcome === 'waiting')).toHaveLength(7);
@@ -67,7 +53,7 @@ test('of forty agents with a token for seven, seven get in', async () => {
 });
 
 test('a key that asks ten times at once, over two connections, spends one use', async () => {
-  const token = await declare({ uses: 5 });
+  const token = await world.declare({ uses: 5 });
   const key = createNkey('user');
   const both = await Promise.all([
     connectWithToken(world.hub, token, { key }),
@@ -85,7 +71,7 @@ test('a key that asks ten times at once, over two connections, spends one use', 
 
 test('of two clusters that want one name at once one gets it, and the other has spent nothing', async () => {
   await rounds(25, async () => {
-    const tokens = await Promise.all([declare(), declare()]);
+    const tokens = await Promise.all([world.declare(), world.declare()]);
     const clusterName = `shop-${createNkey('user').publicKey.slice(-12).toLowerCase()}`;
     const outcomes = await Promise.all(
       tokens.map(async (token) => {
@@ -100,7 +86,7 @@ test('of two clusters that want one name at once one gets it, and the other has 
 });
 
 test('one cluster asked for with two tokens by one key at once is one request, and spends one of them', async () => {
-  const tokens = await Promise.all([declare(), declare()]);
+  const tokens = await Promise.all([world.declare(), world.declare()]);
   const key = createNkey('user');
   const body = aJoin(tokens[0] ?? { key });
   const outcomes = await Promise.all(
@@ -133,7 +119,7 @@ test('a token that is withdrawn while a request is under way lets in before it, 
     }
   }
   await rounds(100, async () => {
-    const token = await declare();
+    const token = await world.declare();
     const id = tokenIdOf(token.key.publicKey);
     await using agent = await connectWithToken(world.hub, token);
     const body = aJoin(token);

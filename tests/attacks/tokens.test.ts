@@ -8,13 +8,11 @@ import {
   type RegistrationToken,
   tokenIdOf,
 } from '@rollcall/shared/trust';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTokenSecret } from '../../libs/shared/trust/token.ts';
-import { declareToken } from '../harness/events.ts';
 import { connectWithToken, type RawAgent } from '../harness/raw-agent.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
 import {
-  aJoin,
-  askToJoin,
   type AttackedRegistrar,
   outcomeOf,
   refusedWhile,
@@ -27,9 +25,6 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const declare = (overrides: Partial<TokenDeclaration> = {}) =>
-  declareToken(world.approverLog, world.hub.hub.hubId, overrides);
-
 async function withdraw(token: RegistrationToken): Promise<void> {
   const record = tokenRecord(
     await world.approverLog.read({ kind: 'token', id: tokenIdOf(token.key.publicKey) }),
@@ -38,13 +33,6 @@ async function withdraw(token: RegistrationToken): Promise<void> {
   const section = { ...record.declaration, withdrawn: true };
   const event = draft(tokenWithdrawn, record, { reason: 'Deleted', message: 'deleted', section });
   await world.approverLog.append([event], { correlation: 'test' });
-}
-
-/** Who holds a good token, and asks with it for what the test says. */
-async function anAgent(token: Pick<RegistrationToken, 'key'>, key?: Nkey): Promise<RawAgent> {
-  const agent = await connectWithToken(world.hub, token, key ? { key } : {});
-  onTestFinished(() => agent.nc.close());
-  return agent;
 }
 
 /** What a client shows when it connects. All of it is the attacker's to choose. */
@@ -75,7 +63,7 @@ const honest = (token: RegistrationToken, key: Nkey): Shown => ({
 
 describe('whom the hub does not let in to ask', () => {
   test('the honest one is let in: what follows can fail', async () => {
-    const token = await declare();
+    const token = await world.declare();
     await expect(connectShowing(honest(token, createNkey('user')))).resolves.toBeUndefined();
   });
 
@@ -124,7 +112,7 @@ describe('whom the hub does not let in to ask', () => {
     },
   ];
   test.each(cases)('$name', async ({ shown, want }) => {
-    const token = await declare();
+    const token = await world.declare();
     const all = { ...honest(token, createNkey('user')) };
     const attack = { ...all, ...shown(token, createNkey('user')) };
     const { events } = await world.eventsDuring(() =>
@@ -139,7 +127,7 @@ describe('whom the hub does not let in to ask', () => {
     const token = createRegistrationToken(world.hub.hub.hubId);
     await expect(connectShowing(honest(token, other))).rejects.toThrow(/uthorization/);
     expect(await world.refusalOf(token.key.publicKey)).toBe('UnknownToken');
-    const early = await declare();
+    const early = await world.declare();
     await connectShowing(honest(early, other));
   });
 
@@ -150,7 +138,7 @@ describe('whom the hub does not let in to ask', () => {
   });
 
   test('a token that was withdrawn', async () => {
-    const token = await declare();
+    const token = await world.declare();
     await withdraw(token);
     await expect(connectShowing(honest(token, other))).rejects.toThrow(/uthorization/);
     expect(await world.refusalOf(token.key.publicKey)).toBe('UnknownToken');
@@ -180,8 +168,8 @@ describe('what a token does not allow', () => {
     { name: 'another client id', token: { clientId: 'shop' }, want: 'TOKEN_NAME_MISMATCH' },
   ];
   test.each(cases)('$name', async ({ token: overrides, body: more, want }) => {
-    const token = await declare(overrides);
-    const agent = await anAgent(token);
+    const token = await world.declare(overrides);
+    const agent = await world.agent(token);
     const body = aJoin(token, more);
     const { result, events } = await world.eventsDuring(() => askToJoin(agent, token, body));
     expect(outcomeOf(result)).toBe(want);
@@ -203,7 +191,7 @@ describe('what a token does not allow', () => {
     {
       name: 'another token than the one it holds, by its public key',
       async ask(agent, token) {
-        const wanted = await declare({ uses: 'unlimited', clusterSet: 'red' });
+        const wanted = await world.declare({ uses: 'unlimited', clusterSet: 'red' });
         return outcomeOf(await askToJoin(agent, token, aJoin(wanted)));
       },
       want: 'TOKEN_UNKNOWN',
@@ -258,8 +246,8 @@ describe('what a token does not allow', () => {
     },
   ];
   test.each(quiet)('$name', async ({ ask, want }) => {
-    const token = await declare();
-    const agent = await anAgent(token);
+    const token = await world.declare();
+    const agent = await world.agent(token);
     const { result, events } = await world.eventsDuring(() => ask(agent, token));
     expect(result).toBe(want);
     expect(events.filter((event) => event !== 'token.declared')).toEqual([]);
@@ -267,30 +255,30 @@ describe('what a token does not allow', () => {
   });
 
   test('a token that is withdrawn while its holder is connected lets nobody ask', async () => {
-    const token = await declare({ uses: 'unlimited' });
-    const agent = await anAgent(token);
+    const token = await world.declare({ uses: 'unlimited' });
+    const agent = await world.agent(token);
     await withdraw(token);
     const { result, events } = await world.eventsDuring(() => askToJoin(agent, token, aJoin(token)));
     expect([outcomeOf(result), events]).toEqual(['TOKEN_UNKNOWN', []]);
   });
 
   test('a use is bound to the key: another key gets nothing by the same token, not even for the same cluster', async () => {
-    const token = await declare();
+    const token = await world.declare();
     const body = aJoin(token);
-    const first = await anAgent(token);
+    const first = await world.agent(token);
     expect(outcomeOf(await askToJoin(first, token, body))).toBe('waiting');
-    const second = await anAgent(token);
+    const second = await world.agent(token);
     const { result, events } = await world.eventsDuring(() => askToJoin(second, token, body));
     expect([outcomeOf(result), events]).toEqual(['TOKEN_USED_UP', []]);
     expect((await world.cluster(body.clusterId)).identity?.request.key).toBe(first.key.publicKey);
   });
 
   test('a lost answer costs nothing: the same key has the same answer as often as it asks, from a new connection too', async () => {
-    const token = await declare();
+    const token = await world.declare();
     const body = aJoin(token);
-    const first = await anAgent(token);
+    const first = await world.agent(token);
     const before = await askToJoin(first, token, body);
-    const again = await anAgent(token, first.key);
+    const again = await world.agent(token, first.key);
     const { result, events } = await world.eventsDuring(async () => [
       await askToJoin(first, token, body),
       await askToJoin(again, token, body),
@@ -302,8 +290,8 @@ describe('what a token does not allow', () => {
   });
 
   test('a use is never given back: a request that is refused later, or asks for another cluster, has spent it', async () => {
-    const token = await declare();
-    const agent = await anAgent(token);
+    const token = await world.declare();
+    const agent = await world.agent(token);
     expect(outcomeOf(await askToJoin(agent, token, aJoin(token)))).toBe('waiting');
     const { result } = await world.eventsDuring(() => askToJoin(agent, token, aJoin(token)));
     expect(outcomeOf(result)).toBe('TOKEN_USED_UP');
@@ -315,7 +303,7 @@ describe('who came in by a token may say and hear nothing but its own request', 
   let agent: RawAgent;
   let token: RegistrationToken;
   beforeAll(async () => {
-    token = await declare({ uses: 'unlimited' });
+    token = await world.declare({ uses: 'unlimited' });
     agent = await connectWithToken(world.hub, token);
     return () => agent.nc.close();
   });
@@ -377,8 +365,8 @@ describe('who came in by a token may say and hear nothing but its own request', 
   });
 
   test('two agents of one token never hear each other', async () => {
-    const victim = await anAgent(token);
-    const listener = await anAgent(token);
+    const victim = await world.agent(token);
+    const listener = await world.agent(token);
     const heard: string[] = [];
     const mine = `rollcall.answer.${listener.key.publicKey}.>`;
     for (const subject of [

@@ -6,6 +6,10 @@ import {
   denied,
   draft,
   held,
+  type Identity,
+  identitySchema,
+  policyDeclared,
+  requested,
   tokenDeclared,
   type TokenDeclaration,
 } from '@rollcall/shared/events';
@@ -28,6 +32,29 @@ export function aDecision(overrides: Partial<Decision> = {}): Decision {
     message: 'decided by a test',
     decidedAtMs: 1,
     revokedKeys: [],
+    ...overrides,
+  };
+}
+
+/** The registrar's section of a cluster, with overrides. */
+export function anIdentity(overrides: Partial<Identity> = {}): Identity {
+  return {
+    state: 'requested',
+    clusterId: 'id-1',
+    clusterName: 'one',
+    clusterType: 'Standard',
+    mode: 'Pull',
+    request: {
+      id: 'request-1',
+      key: 'K',
+      keyFingerprint: 'f',
+      tokenId: 't',
+      tokenName: 'n/t',
+      labels: {},
+      droppedLabels: [],
+      claimed: { labels: {} },
+      requestedAtMs: 1,
+    },
     ...overrides,
   };
 }
@@ -69,6 +96,38 @@ export async function declareToken(
     correlation: 'test',
   });
   return token;
+}
+
+/** Declares a policy of one rule that approves, as the approver would. */
+export async function declarePolicy(
+  approverLog: EventLog,
+  policy: { name: string; when: string; generation?: number },
+): Promise<void> {
+  const { name, when, generation = 1 } = policy;
+  const record = await approverLog.read({ kind: 'policy', id: name });
+  const rules = [{ name: 'r', when, effect: 'Approve' as const }];
+  const section = { name, uid: name, generation, rules, withdrawn: false };
+  await approverLog.append([draft(policyDeclared, record, { reason: 'R', message: 'm', section })], {
+    correlation: 'test',
+  });
+}
+
+/** Writes that this cluster asked to join, as the registrar would. */
+export async function requestAs(registrarLog: EventLog, id: string, requestedAtMs: number): Promise<void> {
+  const request = {
+    id: `R-${id}`,
+    key: `K-${id}`,
+    keyFingerprint: 'f',
+    tokenId: 'none',
+    tokenName: 'n/t',
+    claimed: {},
+    requestedAtMs,
+  };
+  const section = identitySchema.parse({ state: 'requested', clusterId: id, clusterName: id, request });
+  const place = { aggregate: { kind: 'cluster', id }, head: undefined } as const;
+  await registrarLog.append([draft(requested, place, { reason: 'R', message: 'm', section })], {
+    correlation: id,
+  });
 }
 
 const verdicts = { approved, held, denied } as const;

@@ -1,16 +1,8 @@
-import {
-  approved,
-  clusterRecord,
-  type Decision,
-  draft,
-  identitySchema,
-  policyDeclared,
-  requested,
-  type StoredEvent,
-} from '@rollcall/shared/events';
+import { approved, clusterRecord, type Decision, type StoredEvent } from '@rollcall/shared/events';
 import type { EventLog } from '@rollcall/shared/bus';
 import { createLogger } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { declarePolicy, requestAs } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { createFleetView } from '../fleet-view.ts';
 import { judgeAsTimePasses, judgeRequest, type JudgeParts } from '../judge-requests.ts';
@@ -52,32 +44,8 @@ afterAll(async () => {
 
 const replicaOf = (index: number) => replicas[index % replicas.length] as JudgeParts;
 
-async function declare(name: string, when: string): Promise<void> {
-  const { log } = replicaOf(0);
-  const record = await log.read({ kind: 'policy', id: name });
-  const rules = [{ name: 'r', when, effect: 'Approve' as const }];
-  const section = { name, uid: name, generation: 1, rules, withdrawn: false };
-  await log.append([draft(policyDeclared, record, { reason: 'R', message: 'm', section })], {
-    correlation: 'c',
-  });
-}
-
-async function asks(id: string): Promise<void> {
-  const request = {
-    id: `R-${id}`,
-    key: `K-${id}`,
-    keyFingerprint: 'f',
-    tokenId: 'none',
-    tokenName: 'n/t',
-    claimed: {},
-    requestedAtMs: nowMs,
-  };
-  const section = identitySchema.parse({ state: 'requested', clusterId: id, clusterName: id, request });
-  const place = { aggregate: { kind: 'cluster', id }, head: undefined } as const;
-  await registrar.append([draft(requested, place, { reason: 'R', message: 'm', section })], {
-    correlation: id,
-  });
-}
+const declare = (name: string, when: string) => declarePolicy(replicaOf(0).log, { name, when });
+const asks = (id: string) => requestAs(registrar, id, nowMs);
 
 const decisionOf = async (id: string) =>
   clusterRecord(await registrar.read({ kind: 'cluster', id })).decision as Decision;

@@ -16,6 +16,7 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../../tests/harness/control-plane.ts';
+import { aDecision } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
 
@@ -59,25 +60,16 @@ export async function startWorld(): Promise<ProvisionerWorld> {
     },
     async say(word, clusterName, { id = clusterName, ...more } = {}) {
       const record = await read(id);
-      const section: Decision = {
+      const section = aDecision({
         verdict: word,
         requestId: 'R1',
         key: 'K1',
         clusterName,
         namespace: clusterName,
-        labels: {},
-        access: 'None',
-        namespacePolicy: 'Delete',
-        unschedulable: false,
-        taints: [],
-        heartbeat: { intervalSeconds: 15, graceSeconds: 60 },
         by: { person: 'test' },
-        reason: 'Test',
-        message: 'said by a test',
         decidedAtMs: Date.now(),
-        revokedKeys: [],
         ...more,
-      };
+      });
       const definition: EventDefinition = definitions[word];
       await approver.append([draft(definition, record, { reason: 'Test', message: 'm', section })], {
         correlation: 'test',

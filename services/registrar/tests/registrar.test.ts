@@ -6,11 +6,11 @@ import { type EventLog, openFactStore } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import type { RunningService } from '@rollcall/shared/service';
 import { decideAs, declareToken } from '../../../tests/harness/events.ts';
+import { aJoin, joinWith } from '../../../tests/harness/join.ts';
 import {
   connectWithCredentials,
   connectWithKey,
   connectWithToken,
-  type RawAgent,
 } from '../../../tests/harness/raw-agent.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
@@ -33,20 +33,6 @@ afterAll(async () => {
   await Promise.all(registrars.map((registrar) => registrar.stop()));
   await hub[Symbol.asyncDispose]();
 });
-
-function aJoin(token: { key: { publicKey: string } }, overrides: Record<string, unknown> = {}) {
-  const clusterId: string = randomUUID();
-  return {
-    clusterId,
-    clusterName: `c-${clusterId.slice(0, 8)}`,
-    tokenKey: token.key.publicKey,
-    facts: { kubernetesVersion: 'v1.36.3' },
-    ...overrides,
-  };
-}
-
-const joinWith = (agent: RawAgent, token: { key: ReturnType<typeof createNkey> }, body: unknown) =>
-  agent.ask('join', body, { signers: [agent.key, token.key] });
 
 test('a request is kept with the use of its token and its name, waits, and is admitted when it is approved', async () => {
   const token = await declareToken(approverLog, hub.hub.hubId);

@@ -7,16 +7,10 @@ import {
   followEvents,
   jwtProof,
 } from '@rollcall/shared/bus';
-import {
-  approved,
-  clusterRecord,
-  type ClusterRecord,
-  type Decision,
-  draft,
-  revoked,
-} from '@rollcall/shared/events';
+import { approved, clusterRecord, type ClusterRecord, draft, revoked } from '@rollcall/shared/events';
 import type { HubKeys } from '@rollcall/shared/rights';
 import { decodeJwt } from '@rollcall/shared/trust';
+import { aDecision } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
 import { createSystemAccount, type SystemAccount } from '../system-account.ts';
@@ -72,24 +66,16 @@ export async function startWorld(): Promise<KeeperWorld> {
     },
     async say(word, clusterId, keys = []) {
       const record = await read(clusterId);
-      const section: Decision = {
+      const section = aDecision({
         verdict: word,
         requestId: 'R1',
         key: 'K1',
         clusterName: clusterId,
         namespace: clusterId,
-        labels: {},
-        access: 'None',
-        namespacePolicy: 'Delete',
-        unschedulable: false,
-        taints: [],
-        heartbeat: { intervalSeconds: 15, graceSeconds: 60 },
         by: { person: 'test' },
-        reason: 'Test',
-        message: 'said by a test',
         decidedAtMs: Date.now(),
         revokedKeys: keys.map((key) => ({ key, atMs: Date.now() })),
-      };
+      });
       const definition = word === 'approved' ? approved : revoked;
       await approver.append([draft(definition, record, { reason: 'Test', message: 'm', section })], {
         correlation: 'test',

@@ -66,7 +66,7 @@ export function addBackupCommands(program: Command): void {
     .command('verify')
     .description('check the history, what Kubernetes shows of it, and that nothing is missing')
     .option('--state-dir <dir>', 'of the hub (default: ROLLCALL_HOME, else .rollcall)')
-    .addOption(outputOption('text', 'json'))
+    .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (flags: VerifyFlags) => {
       const { verify } = await import('../verify/verify.ts');
       await verify(flags);

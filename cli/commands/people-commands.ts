@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { ConfirmFlags } from '../decide/confirm-wishes.ts';
 import type { DecideFlags } from '../decide/decide-request.ts';
@@ -12,7 +12,7 @@ const eventExamples = `
 Examples:
   rollcall events --since 1h
   rollcall events --cluster edge-1                      who let it in, by which rule, when was it last seen
-  rollcall events --type approved --type denied -o json
+  rollcall events --type approved --type denied -o json one CloudEvent a line
   rollcall events --follow                              lines marked \`live\` are what is heard now and not stored`;
 
 const wishes = {
@@ -79,7 +79,7 @@ export function addPeopleCommands(program: Command): void {
     .option('--type <type>', 'of this type only, such as approved or token.used; repeatable', collect)
     .option('--since <when>', 'not older than a duration (1h) or a time (RFC 3339)')
     .option('-f, --follow', 'go on with what happens from now on')
-    .addOption(new Option('-o, --output <format>', 'json: one CloudEvent a line').choices(['text', 'json']))
+    .addOption(outputOption('text', 'wide', 'json', 'yaml', 'name'))
     .addHelpText('after', eventExamples)
     .action(async (flags: EventsFlags) => {
       const { showEvents } = await import('../events/show-events.ts');

@@ -39,7 +39,7 @@ export function addPolicyCommands(program: Command): void {
     .description('judge past requests by changed policies, and say what would have been decided differently')
     .argument('<file>', 'policies that take the place of those in force with the same names')
     .option('--since <when>', 'requests not older than a duration (30d) or a time (RFC 3339)', '30d')
-    .addOption(outputOption('text', 'json'))
+    .addOption(outputOption('text', 'json', 'yaml', 'name'))
     .action(async (file: string, flags: TryFlags) => {
       const { tryPolicyFile } = await import('../policy/try-policy.ts');
       await tryPolicyFile(file, flags);

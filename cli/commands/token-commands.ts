@@ -3,7 +3,7 @@ import type { CreateTokenFlags } from '../token/create-token.ts';
 import type { RenewTokenFlags } from '../token/renew-token.ts';
 import type { DeleteTokenFlags } from '../decide/delete-token.ts';
 import type { GetFlags } from '../get/get.ts';
-import { withHub } from './common-flags.ts';
+import { outputOption, withHub } from './common-flags.ts';
 
 const createExamples = `
 Examples:
@@ -50,9 +50,7 @@ export function addTokenCommands(program: Command): void {
     .alias('ls')
     .description('show tokens, never their secrets')
     .option('-n, --namespace <name>', 'of this namespace only')
-    .addOption(
-      new Option('-o, --output <format>').choices(['table', 'wide', 'json', 'yaml', 'name']).default('table'),
-    )
+    .addOption(outputOption('table', 'wide', 'json', 'yaml', 'name'))
     .action(async (flags: GetFlags) => {
       const { get } = await import('../get/get.ts');
       await get('tokens', [], flags);

@@ -19,7 +19,7 @@ export function addTrustCommands(program: Command): void {
   trust
     .command('status')
     .description('show every key, what it is good for and until when, and what is rolling over')
-    .addOption(outputOption('text', 'json'))
+    .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (flags: TrustStatusFlags) => {
       const { showTrustStatus } = await import('../trust/trust-status.ts');
       await showTrustStatus(flags);

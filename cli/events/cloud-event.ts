@@ -1,11 +1,10 @@
 import { eventTypeName, type StoredEvent } from '@rollcall/shared/events';
-import { printableJson } from '../printable.ts';
 import type { LiveMessage } from './event-line.ts';
 
-/** An event in the JSON format of CloudEvents 1.0, in one line; `sequence` is its place in the stream. */
-export function cloudEventJson(event: StoredEvent): string {
+/** An event in the JSON format of CloudEvents 1.0; `sequence` is its place in the stream. */
+export function cloudEvent(event: StoredEvent): object {
   const { epoch, previous, correlation, by, reason, message, section } = event;
-  return printableJson({
+  return {
     specversion: '1.0',
     id: event.eventId,
     source: event.source,
@@ -16,12 +15,12 @@ export function cloudEventJson(event: StoredEvent): string {
     sequence: String(event.sequence),
     ...(event.traceparent === undefined ? {} : { traceparent: event.traceparent }),
     data: { epoch, previous, correlation, by, reason, message, section },
-  });
+  };
 }
 
 /** The same form for what is heard and not stored, so that one reader takes both. */
-export function liveEventJson({ clusterId, state, reason, atMs }: LiveMessage): string {
-  return printableJson({
+export function liveCloudEvent({ clusterId, state, reason, atMs }: LiveMessage): object {
+  return {
     specversion: '1.0',
     id: `live-${clusterId}-${atMs}`,
     source: '/rollcall/heartbeat',
@@ -30,5 +29,5 @@ export function liveEventJson({ clusterId, state, reason, atMs }: LiveMessage): 
     time: new Date(atMs).toISOString(),
     datacontenttype: 'application/json',
     data: { state, reason },
-  });
+  };
 }

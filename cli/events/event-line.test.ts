@@ -1,6 +1,6 @@
 import { approved, type StoredEvent } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { cloudEventJson, liveEventJson } from './cloud-event.ts';
+import { cloudEvent, liveCloudEvent } from './cloud-event.ts';
 import { causeText, eventLine, liveLine } from './event-line.ts';
 
 const anEvent = (change: Partial<StoredEvent> = {}): StoredEvent => ({
@@ -48,13 +48,17 @@ test.each([
 test('live lines are marked', () => {
   const live = { clusterId: 'c1', state: 'connection-lost', reason: 'ConnectionLost', atMs: 0 };
   expect(liveLine(live, { hasColour: false, clusterName: 'edge-1' })).toContain('live connection-lost');
-  expect(JSON.parse(liveEventJson(live))).toMatchObject({ type: 'dev.rollcall.live.v1', subject: 'c1' });
+  expect(liveCloudEvent(live)).toMatchObject({ type: 'dev.rollcall.live.v1', subject: 'c1' });
 });
 
-test('JSON is one CloudEvent in one line', () => {
-  const json = cloudEventJson(anEvent());
-  expect(json).not.toContain('\n');
-  expect(JSON.parse(json)).toMatchObject({
+test('a wide line also says which event it is, who wrote it and what it belongs to', () => {
+  expect(eventLine(anEvent(), { hasColour: false, isWide: true })).toContain(
+    '[42 approver ask-1] by policy default/valid-token',
+  );
+});
+
+test('for programs it is a CloudEvent', () => {
+  expect(cloudEvent(anEvent())).toMatchObject({
     specversion: '1.0',
     id: 'e1',
     source: '/rollcall/approver',

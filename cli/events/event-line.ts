@@ -11,6 +11,8 @@ export interface LiveMessage {
 }
 
 export interface LineStyle {
+  /** Also which event of the stream it is, who wrote it, and what it belongs to. */
+  readonly isWide?: boolean;
   /** Colours for people at a terminal. */
   readonly hasColour: boolean;
   /** Of a cluster id, where it is known. */
@@ -70,7 +72,8 @@ function line(
 }
 
 /** One event in one line: when, what, who, by whom, why. */
-export function eventLine(event: StoredEvent, { hasColour, clusterName }: LineStyle): string {
+export function eventLine(event: StoredEvent, { hasColour, isWide, clusterName }: LineStyle): string {
+  const more = `[${event.sequence} ${event.definition.writer} ${event.correlation}]`;
   const rest = [causeText(event.by), `${event.reason}: ${event.message}`]
     .filter((text) => text !== '')
     .join(', ');
@@ -79,7 +82,7 @@ export function eventLine(event: StoredEvent, { hasColour, clusterName }: LineSt
       atMs: event.timeMs,
       type: `${event.kind}.${event.type}`,
       who: who(event.id, clusterName),
-      rest: printable(rest),
+      rest: printable(isWide ? `${more} ${rest}` : rest),
       colour: colours[event.type],
     },
     hasColour,

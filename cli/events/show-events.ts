@@ -1,12 +1,14 @@
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { type EventLog, followEvents } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
+import { documentText, type DocumentFormat } from '../document-text.ts';
 import { printResult, say } from '../output.ts';
+import { printable, printableJson } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { hasColour as terminalHasColour } from '../terminal.ts';
 import type { BusFlags } from './bus-access.ts';
-import { cloudEventJson, liveEventJson } from './cloud-event.ts';
+import { cloudEvent, liveCloudEvent } from './cloud-event.ts';
 import { type ClusterNames, clusterIdOfTarget, createClusterNames } from './cluster-names.ts';
 import { type EventFilter, eventFilter } from './event-filter.ts';
 import { openBus, sayLeftOut } from './open-bus.ts';
@@ -17,7 +19,7 @@ export interface EventsFlags extends BusFlags {
   readonly type?: readonly string[];
   readonly since?: string;
   readonly follow?: boolean;
-  readonly output?: 'text' | 'json';
+  readonly output: 'text' | 'wide' | 'name' | DocumentFormat;
 }
 
 interface Printer {
@@ -25,16 +27,35 @@ interface Printer {
   live(message: LiveMessage): Promise<void>;
 }
 
-function createPrinter(output: EventsFlags['output'], names: ClusterNames): Printer {
-  const hasColour = terminalHasColour();
-  if (output === 'json') {
-    return {
-      event: async (event) => printResult(cloudEventJson(event)),
-      live: async (message) => printResult(liveEventJson(message)),
-    };
-  }
+/** One that may be followed by more: a line of JSON, or a document of YAML. */
+function asDocument(event: object, format: DocumentFormat): string {
+  return format === 'json' ? printableJson(event) : `---\n${documentText(event, 'yaml')}`;
+}
+
+/** What the events are about, each once. */
+function createNamePrinter(names: ClusterNames): Printer {
+  const printed = new Set<string>();
+  const print = (name: string) => {
+    if (!printed.has(name)) printResult(printable(name));
+    printed.add(name);
+  };
   return {
-    event: async (event) => printResult(eventLine(event, { hasColour, clusterName: await names.of(event) })),
+    event: async (event) => print(`${event.kind}/${(await names.of(event)) ?? event.id}`),
+    live: async ({ clusterId }) => print(`cluster/${(await names.ofId(clusterId)) ?? clusterId}`),
+  };
+}
+
+function createPrinter(output: EventsFlags['output'], names: ClusterNames): Printer {
+  if (output === 'json' || output === 'yaml') {
+    const print = async (event: object) => printResult(asDocument(event, output));
+    return { event: (event) => print(cloudEvent(event)), live: (message) => print(liveCloudEvent(message)) };
+  }
+  if (output === 'name') return createNamePrinter(names);
+  const hasColour = terminalHasColour();
+  const isWide = output === 'wide';
+  return {
+    event: async (event) =>
+      printResult(eventLine(event, { hasColour, isWide, clusterName: await names.of(event) })),
     live: async (message) =>
       printResult(liveLine(message, { hasColour, clusterName: await names.ofId(message.clusterId) })),
   };

@@ -12,7 +12,8 @@ import type { Cause, Decision } from '@rollcall/shared/events';
 import type { BusFlags } from '../events/bus-access.ts';
 import { sinceMs } from '../events/event-filter.ts';
 import { printResult, say } from '../output.ts';
-import { printableJson } from '../printable.ts';
+import { printable } from '../printable.ts';
+import { documentText, type DocumentFormat } from '../document-text.ts';
 import { readGoodPolicies } from './check-policy.ts';
 import { judgeManyPast, type PastJudgement } from './judge-past.ts';
 import { type Instead, type PastRequest, replayRequests } from './past-requests.ts';
@@ -23,7 +24,7 @@ import { withHistory } from './with-history.ts';
 
 export interface TryFlags extends BusFlags {
   readonly since: string;
-  readonly output?: 'text' | 'json';
+  readonly output: 'text' | 'name' | DocumentFormat;
 }
 
 /** What a request got, or would get. */
@@ -181,6 +182,15 @@ export function trialText({ since, judged, changed, counts }: Trial): string {
   ].join('\n');
 }
 
+/** Names are those of the clusters that would have been decided differently, each once. */
+function printTrial(trial: Trial, output: TryFlags['output']): void {
+  if (output === 'text') printResult(trialText(trial));
+  else if (output !== 'name') printResult(documentText(trial, output));
+  else
+    for (const name of new Set(trial.changed.map(({ clusterName }) => clusterName)))
+      printResult(printable(name));
+}
+
 function sayProgress(judged: number): void {
   say(`[try] ${judged} requests`);
 }
@@ -195,6 +205,6 @@ export async function tryPolicyFile(path: string, flags: TryFlags): Promise<void
   await withHistory(flags, async (log) => {
     const policies = withFile(await readPolicies(log), file);
     const trial = await tryPolicies({ log, policies, fromMs, onProgress: sayProgress });
-    printResult(flags.output === 'json' ? printableJson(trial, 2) : trialText(trial));
+    printTrial(trial, flags.output);
   });
 }

@@ -38,6 +38,18 @@ test('the embedded hub of the directory is found without a flag', async () => {
   expect(stdout).not.toContain('\u001b');
 });
 
+test.each([
+  { output: 'json', want: /^\{"specversion":"1\.0".*\}\n$/ },
+  { output: 'yaml', want: /^---\nspecversion: "1\.0"\n[^]*\n {2}section:\n/ },
+  { output: 'wide', want: / {2}\[\d+ approver test\] Declared: declared\n$/ },
+  { output: 'name', want: /^token\/\S+\n$/ },
+])('the history as $output', async ({ output, want }) => {
+  const { code, stdout } = await runCli(['events', '-o', output, ...busFlags]);
+  expect(stdout).toMatch(want);
+  expect(stdout).not.toContain('\u001b');
+  expect(code).toBe(0);
+});
+
 test('what is chosen away is not shown', async () => {
   expect((await runCli(['events', '--type', 'approved', ...busFlags])).stdout).toBe('');
   const unknown = await runCli(['events', '--cluster', 'nobody', ...busFlags]);

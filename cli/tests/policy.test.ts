@@ -10,6 +10,7 @@ import {
   type EventDefinition,
   held,
 } from '@rollcall/shared/events';
+import { parse } from 'yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declarePolicy, requestAs } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
@@ -181,6 +182,9 @@ test('try: what would have been decided differently, and nothing is written', as
     /judged since \S+: 3, decided differently: 2\napproved → held: 1\nheld → approved: 1\n$/,
   );
   expect(await Array.fromAsync(approver.scan({}))).toHaveLength(before);
+  const as = (format: string) => runCli(['policy', 'try', path, '-o', format, ...busFlags]);
+  expect((await as('name')).stdout).toBe('edge-2\ncore\n');
+  expect(parse((await as('yaml')).stdout)).toMatchObject({ judged: 3, counts: { 'held → approved': 1 } });
 });
 
 test('try: the same in JSON; what is older than --since is not judged', async () => {

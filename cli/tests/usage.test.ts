@@ -113,6 +113,16 @@ test.each([
     args: ['doctor', '--hub', 'h:1'],
     want: '--hub goes with --agent-state-dir',
   },
+  {
+    name: 'an unknown format',
+    args: ['get', 'clusters', '-o', 'xml'],
+    want: 'Allowed choices are table, wide, json, yaml, name.',
+  },
+  {
+    name: 'an unknown format of events',
+    args: ['events', '-o', 'table'],
+    want: 'Allowed choices are text, wide, json, yaml, name.',
+  },
   { name: 'an unknown type of event', args: ['events', '--type', 'frobnicated'], want: 'cluster.approved' },
 ])('$name: exit 2, and the text says what is meant', async ({ args, want }) => {
   const { code, stdout, stderr } = await runCli(args);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { serviceRoles } from '@rollcall/shared/rights';
 import { decodeJwt, keyFingerprint, nkeyFromSeed, spkiPin } from '@rollcall/shared/trust';
-import { stringify } from 'yaml';
+import { documentText, type DocumentFormat } from '../document-text.ts';
 import { printResult } from '../output.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/hub-state.ts';
@@ -14,7 +14,7 @@ import { type HubFiles, openHubFiles } from './hub-files.ts';
 import { rotationStep } from './rotation-step.ts';
 
 export interface TrustStatusFlags {
-  readonly output: string;
+  readonly output: 'text' | DocumentFormat;
 }
 
 /** Every key of a hub by its fingerprint, what it is good for and until when; nothing secret. */
@@ -142,5 +142,5 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
 
 export async function showTrustStatus(flags: TrustStatusFlags, stateDir = stateDirectory()): Promise<void> {
   const status = await trustStatus(openHubFiles(stateDir));
-  printResult(flags.output === 'json' ? JSON.stringify(status, undefined, 2) : stringify(status).trimEnd());
+  printResult(documentText(status, flags.output === 'json' ? 'json' : 'yaml'));
 }

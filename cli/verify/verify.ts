@@ -4,9 +4,10 @@ import { epochAggregate, epochRecord } from '@rollcall/shared/events';
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { temporaryUser } from '../backup/temporary-user.ts';
+import { documentText, type DocumentFormat } from '../document-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { printResult } from '../output.ts';
-import { printable, printableJson } from '../printable.ts';
+import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { openHubFiles } from '../trust/hub-files.ts';
@@ -16,7 +17,7 @@ import type { Finding } from './finding.ts';
 
 export interface VerifyFlags {
   readonly stateDir?: string;
-  readonly output: string;
+  readonly output: 'text' | DocumentFormat;
 }
 
 export interface VerifyReport {
@@ -68,6 +69,6 @@ function asText({ epoch, events, witnesses, findings }: VerifyReport): string {
 
 export async function verify(flags: VerifyFlags): Promise<void> {
   const report = await withProgress('reading the history', verifyHub(flags.stateDir ?? stateDirectory()));
-  printResult(flags.output === 'json' ? printableJson(report, 2) : asText(report));
+  printResult(flags.output === 'text' ? asText(report) : documentText(report, flags.output));
   if (report.findings.length > 0) process.exitCode = exitCodes.failed;
 }

@@ -46,10 +46,14 @@ export function compiledProgram(path: string): string {
 function compile(): void {
   rmSync(compiled, { recursive: true, force: true });
   const compiler = join(repository, 'node_modules', 'typescript', 'bin', 'tsc');
-  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', compiled], {
-    cwd: repository,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  execFileSync(
+    process.execPath,
+    [compiler, '-p', join('bench', 'tsconfig.compiled.json'), '--noCheck', '--outDir', compiled],
+    {
+      cwd: repository,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   mkdirSync(join(compiled, 'node_modules', '@rollcall'), { recursive: true });
   for (const folder of folders.filter((one) => existsSync(join(repository, one, 'package.json')))) {
     const manifest = readFileSync(join(repository, folder, 'package.json'), 'utf8');

@@ -28,6 +28,10 @@ export interface BenchFlags {
   readonly clusters: number;
   /** Clusters that leave. */
   readonly leavers: number;
+  /** How long beats are taken, all turns together. */
+  readonly beatSeconds: number;
+  /** Clusters that a heartbeat service finds when it starts. */
+  readonly fleet: number;
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
@@ -64,6 +68,10 @@ unregister: clusters that leave, one after the other
   --leavers N          how many (30)
 restore: a hub from its backup, on an empty machine
   --clusters N         of how many clusters (10000)
+beats: of 10,000, 100,000 and 1,000,000 clusters, taken by a heartbeat service each, in turns
+  --seconds N          how long, all turns together (60)
+restart: a heartbeat service that starts on a hub with many clusters
+  --fleet N            how many (100000)
 `;
 
 /**
@@ -88,6 +96,8 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     callouts: wholeNumber('--callouts', values.callouts, 1),
     clusters: wholeNumber('--clusters', values.clusters, 1),
     leavers: wholeNumber('--leavers', values.leavers, 1),
+    beatSeconds: wholeNumber('--seconds', values.seconds, 1),
+    fleet: wholeNumber('--fleet', values.fleet, 1),
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -109,6 +119,8 @@ function parseKnown(args: readonly string[]) {
         callouts: { type: 'string', default: '2000' },
         clusters: { type: 'string', default: '10000' },
         leavers: { type: 'string', default: '30' },
+        seconds: { type: 'string', default: '60' },
+        fleet: { type: 'string', default: '100000' },
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },

@@ -3,11 +3,13 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type BenchFlags, parseBenchFlags, usage } from './bench-flags.ts';
+import { measureBeats } from './measure-beats.ts';
 import { measureBurst } from './measure-burst.ts';
 import { measureCallout } from './measure-callout.ts';
 import { measureCliStart } from './measure-cli-start.ts';
 import { measureFlood } from './measure-flood.ts';
 import { measurePolicies } from './measure-policies.ts';
+import { measureRestart } from './measure-restart.ts';
 import { measureRestore } from './measure-restore.ts';
 import { measureRevocation } from './measure-revocation.ts';
 import { measureSimulation } from './measure-simulation.ts';
@@ -37,6 +39,8 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   flood: async () => ({ flood: await measureFlood(say) }),
   restore: async ({ clusters }) => ({ restore: await measureRestore(clusters, say) }),
   unregister: async ({ leavers }) => ({ unregister: await measureUnregister(leavers, say) }),
+  beats: async ({ beatSeconds }) => ({ beats: await measureBeats(beatSeconds, say) }),
+  restart: async ({ fleet }) => ({ restart: await measureRestart(fleet, say) }),
 };
 
 /**

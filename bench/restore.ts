@@ -6,25 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BusAddress } from '@rollcall/shared/bus';
-import {
-  accessSchema,
-  admitted,
-  approved,
-  decisionSchema,
-  digestOf,
-  draft,
-  encodeEvent,
-  type EventDraft,
-  type Head,
-  identitySchema,
-  joined,
-  livenessSchema,
-  nameTaken,
-  policyDeclarationSchema,
-  policyDeclared,
-  provisioned,
-  requested,
-} from '@rollcall/shared/events';
+import { draft, type EventDraft, policyDeclarationSchema, policyDeclared } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import { consumedEvents, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
@@ -38,73 +20,14 @@ import { startEmbeddedHub } from '../cli/up/embedded-hub.ts';
 import { openHubState } from '../cli/up/hub-state.ts';
 import { connectWithCredentials } from '../tests/harness/raw-agent.ts';
 import { nowMs } from './clock.ts';
+import { historyWriter, lifeOf } from './cluster-history.ts';
 
 const clusters = Number(process.argv[2] ?? 10_000);
 const targetSeconds = 60;
 const sealer = { kind: 'passphrase', passphrase: 'of a bench and of nothing else' } as const;
-const heartbeat = { intervalSeconds: 15, graceSeconds: 45 };
 const say = (message: string) => process.stderr.write(`[restore] ${message}\n`);
 const base = mkdtempSync(join(tmpdir(), 'rollcall-bench-restore-'));
 const file = join(base, 'hub.backup');
-
-/** What the services write about one cluster until it is ready, each on the head before it. */
-function* lifeOf(index: number, key: string, atMs: number): Generator<EventDraft> {
-  const [id, name] = [`cluster-${index}`, `edge-${index}`];
-  const what = { reason: 'R', message: 'as a service would say it' };
-  const on = { aggregate: { kind: 'cluster', id } as const, head: undefined };
-  const identity = identitySchema.parse({
-    state: 'requested',
-    clusterId: id,
-    clusterName: name,
-    request: {
-      id: `request-${index}`,
-      key,
-      keyFingerprint: 'f'.repeat(16),
-      tokenId: 'token',
-      tokenName: 'rollcall-join/rollout',
-      labels: { region: index % 2 === 0 ? 'eu' : 'us' },
-      claimed: { kubernetesVersion: 'v1.36.1', provider: 'kind', nodesTotal: 3, labels: {} },
-      requestedAtMs: atMs,
-    },
-  });
-  const by = { policy: 'default', generation: 1, rule: 'valid-token' };
-  const names = { clusterName: name, namespace: name, heartbeat };
-  yield draft(requested, on, { ...what, section: identity });
-  yield draft(
-    nameTaken,
-    { aggregate: { kind: 'name', id: name }, head: undefined },
-    {
-      ...what,
-      section: { name, clusterId: id, free: false },
-    },
-  );
-  yield draft(approved, on, {
-    ...what,
-    section: decisionSchema.parse({
-      ...names,
-      ...what,
-      by,
-      verdict: 'approved',
-      requestId: identity.request.id,
-      key,
-      approvedKey: key,
-      decidedAtMs: atMs,
-    }),
-  });
-  const isIn = { state: 'admitted', admittedKey: key, admittedAtMs: atMs } as const;
-  yield draft(admitted, on, { ...what, section: { ...identity, ...isIn } });
-  yield draft(provisioned, on, {
-    ...what,
-    section: accessSchema.parse({
-      state: 'provisioned',
-      namespace: name,
-      requestId: identity.request.id,
-      atMs,
-    }),
-  });
-  const alive = { state: 'ready', key, cause: 'Alive', joinedAtMs: atMs, sinceMs: atMs, lastBeatAtMs: atMs };
-  yield draft(joined, on, { ...what, section: livenessSchema.parse(alive) });
-}
 
 /** @returns the key of one of its agents, and when the file was done */
 async function writeHistory(): Promise<{ agentSeed: string; events: number }> {
@@ -127,18 +50,11 @@ async function writeHistory(): Promise<{ agentSeed: string; events: number }> {
     sealing,
   };
   await out.write(header);
-  let sequence = 0;
-  const heads = new Map<string, Head>();
+  let events = 0;
+  const encode = historyWriter(takenAtMs);
   async function put(event: EventDraft): Promise<void> {
-    const { kind, id } = event.aggregate;
-    const encoded = encodeEvent(
-      { ...event, head: heads.get(`${kind}.${id}`) },
-      { epoch: 1, source: '/rollcall/bench', nowMs: takenAtMs, correlation: 'bench' },
-    );
-    const { subject, headers, body } = encoded;
-    const digest = digestOf(subject, headers['ce-id'] ?? '', body);
-    sequence++;
-    heads.set(`${kind}.${id}`, { epoch: 1, sequence, digest });
+    const { subject, headers, body, sequence, digest } = encode(event);
+    events = sequence;
     const line = {
       stream: 'EVENTS',
       sequence,
@@ -170,7 +86,7 @@ async function writeHistory(): Promise<{ agentSeed: string; events: number }> {
   const secrets = { contentDigest: out.contentDigest(), files: readSecretFiles(stateDir) };
   await out.write({ keys: sealKeys(secrets, sealing, sealer) });
   await out.end();
-  return { agentSeed: agent.seed, events: sequence };
+  return { agentSeed: agent.seed, events };
 }
 
 /** An agent of before comes back: connects with what it has, and renews. */

@@ -2,11 +2,13 @@ import { execFileSync, type StdioOptions } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { JoinsResult } from './joins-result.ts';
+import type { BeatsResult } from './measure-beats.ts';
 import type { BurstResult } from './measure-burst.ts';
 import type { CalloutResult } from './measure-callout.ts';
 import type { CliStartResult } from './measure-cli-start.ts';
 import type { FloodResult } from './measure-flood.ts';
 import type { PolicyResult } from './measure-policies.ts';
+import type { RestartResult } from './measure-restart.ts';
 import type { RestoreResult } from './measure-restore.ts';
 import type { RevocationResult } from './measure-revocation.ts';
 import type { SimulationResult } from './measure-simulation.ts';
@@ -26,6 +28,8 @@ export const partNames = [
   'flood',
   'unregister',
   'restore',
+  'beats',
+  'restart',
 ] as const;
 export type PartName = (typeof partNames)[number];
 
@@ -42,6 +46,8 @@ export interface PartResults {
   readonly flood?: readonly FloodResult[];
   readonly unregister?: UnregisterResult;
   readonly restore?: RestoreResult;
+  readonly beats?: BeatsResult;
+  readonly restart?: RestartResult;
 }
 
 /** Everything that a run found; what `--json` prints and `--save` keeps. */

@@ -1,4 +1,5 @@
 import type { JoinsResult } from './joins-result.ts';
+import { beatRows, restartRows } from './beat-rows.ts';
 import type { BurstResult } from './measure-burst.ts';
 import type { CliStartResult } from './measure-cli-start.ts';
 import type { PolicyResult } from './measure-policies.ts';
@@ -138,6 +139,8 @@ function rowsOf(result: BenchResult): Row[] {
     ...(cli ? cliRows(cli) : []),
     ...(simulation ? simulationRows(simulation) : []),
     ...trustRows(result),
+    ...(result.beats ? beatRows(result.beats) : []),
+    ...(result.restart ? restartRows(result.restart) : []),
   ];
 }
 

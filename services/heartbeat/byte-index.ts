@@ -1,10 +1,10 @@
 import { copiedInto } from './copied-into.ts';
 import { hashBytes } from './hash-bytes.ts';
+import { IdHeap, longestIdBytes } from './id-heap.ts';
 
-/** Ids are at most 63 bytes (surfaces); with a length byte in front each takes one cache line. */
-const strideBytes = 64;
-const longestIdBytes = strideBytes - 1;
 const empty = -1;
+/** No id stands there in the heap. */
+const unused = 0;
 
 /**
  * From the bytes of an id to a small number, its slot. Open addressing with linear probing over typed arrays: no object
@@ -15,20 +15,21 @@ export class ByteIndex {
   #size = 0;
   /** Slots that were ever used; beyond it all are free. */
   #highest = 0;
-  #freeCount = 0;
-  #free: Int32Array;
-  #ids: Uint8Array;
+  /** Only as long as it has to be; a fleet that does not shrink has none. */
+  readonly #free: number[] = [];
+  readonly #heap = new IdHeap();
+  /** Where the id of a slot stands. */
+  #idAt: Uint32Array;
   /**
-   * Pairs of slot and hash side by side, so that a look touches one line of memory here and one of `ids`. Twice as many as
-   * slots: probes stay short.
+   * Pairs of slot and hash side by side, so that a look touches one line of memory here. Twice as many as slots: probes stay
+   * short.
    */
   #cells: Int32Array;
 
   /** @param capacity - a power of two; it doubles when it is used up */
   constructor(capacity = 1024) {
     this.#capacity = capacity;
-    this.#free = new Int32Array(capacity);
-    this.#ids = new Uint8Array(capacity * strideBytes);
+    this.#idAt = new Uint32Array(capacity);
     this.#cells = new Int32Array(capacity * 4).fill(empty);
   }
 
@@ -50,7 +51,8 @@ export class ByteIndex {
     for (let cell = (hash << 1) & mask; ; cell = (cell + 2) & mask) {
       const slot = this.#cells[cell]!;
       if (slot === empty) return -1;
-      if (this.#cells[cell + 1] === hash && this.#isAt(slot, bytes, start, length)) return slot;
+      if (this.#cells[cell + 1] === hash && this.#heap.isAt(this.#idAt[slot]!, bytes, start, end))
+        return slot;
     }
   }
 
@@ -61,13 +63,10 @@ export class ByteIndex {
   insert(bytes: Uint8Array, start: number, end: number): number {
     const known = this.find(bytes, start, end);
     if (known >= 0) return known;
-    const length = end - start;
-    if (length <= 0 || length > longestIdBytes) throw new RangeError(`an id of ${length} bytes`);
+    const at = this.#heap.add(bytes, start, end);
     if (this.#size === this.#capacity) this.#grow();
-    const slot = this.#freeCount > 0 ? this.#free[--this.#freeCount]! : this.#highest++;
-    const at = slot * strideBytes;
-    this.#ids[at] = length;
-    this.#ids.set(bytes.subarray(start, end), at + 1);
+    const slot = this.#free.pop() ?? this.#highest++;
+    this.#idAt[slot] = at;
     this.#size++;
     this.#place(slot, hashBytes(bytes, start, end));
     return slot;
@@ -77,8 +76,8 @@ export class ByteIndex {
   remove(slot: number): void {
     const cells = this.#cells;
     const mask = cells.length - 1;
-    const at = slot * strideBytes;
-    let hole = (hashBytes(this.#ids, at + 1, at + 1 + this.#ids[at]!) << 1) & mask;
+    const id = this.#heap.view(this.#idAt[slot]!);
+    let hole = (hashBytes(id, 0, id.length) << 1) & mask;
     while (cells[hole] !== slot) hole = (hole + 2) & mask;
     // Whoever probed past the hole moves back, so that no tombstones pile up.
     for (let cell = (hole + 2) & mask; cells[cell] !== empty; cell = (cell + 2) & mask) {
@@ -89,27 +88,19 @@ export class ByteIndex {
       hole = cell;
     }
     cells[hole] = empty;
-    this.#ids[at] = 0;
-    this.#free[this.#freeCount++] = slot;
+    this.#heap.release(this.#idAt[slot]!);
+    this.#idAt[slot] = unused;
+    this.#free.push(slot);
     this.#size--;
   }
 
   isUsed(slot: number): boolean {
-    return slot < this.#highest && this.#ids[slot * strideBytes] !== 0;
+    return slot < this.#highest && this.#idAt[slot] !== unused;
   }
 
   textOf(slot: number): string {
-    const at = slot * strideBytes;
-    return Buffer.from(this.#ids.buffer, at + 1, this.#ids[at]!).toString('latin1');
-  }
-
-  #isAt(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
-    const at = slot * strideBytes;
-    if (this.#ids[at] !== length) return false;
-    for (let index = 0; index < length; index++) {
-      if (this.#ids[at + 1 + index] !== bytes[start + index]) return false;
-    }
-    return true;
+    const id = this.#heap.view(this.#idAt[slot]!);
+    return Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1');
   }
 
   #place(slot: number, hash: number): void {
@@ -122,8 +113,7 @@ export class ByteIndex {
 
   #grow(): void {
     const capacity = this.#capacity * 2;
-    this.#free = copiedInto(this.#free, new Int32Array(capacity));
-    this.#ids = copiedInto(this.#ids, new Uint8Array(capacity * strideBytes));
+    this.#idAt = copiedInto(this.#idAt, new Uint32Array(capacity));
     const before = this.#cells;
     this.#cells = new Int32Array(capacity * 4).fill(empty);
     this.#capacity = capacity;

@@ -3,7 +3,12 @@ import { ClusterTable, marks, readyState } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { hashBytes } from './hash-bytes.ts';
 import { KeyUseWatch } from './key-use.ts';
-import { judgeLiveness, type LivenessState, type LivenessVerdict } from './liveness-transition.ts';
+import {
+  healthyUntilMs,
+  judgeLiveness,
+  type LivenessState,
+  type LivenessVerdict,
+} from './liveness-transition.ts';
 import { StormGuard, type StormSettings } from './storm-guard.ts';
 import { TimingWheel } from './timing-wheel.ts';
 
@@ -197,7 +202,18 @@ export class LivenessEngine {
     const change = this.#guard.judge(nowMs, known);
     if (change) this.#output.storm(change, this.#guard.silent, known);
     if (change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
-    this.#wheel.advance(nowMs, (slot) => this.#look(slot, nowMs));
+    this.#wheel.advance(nowMs, (slot) => this.#expired(slot, nowMs));
+  }
+
+  /** The deadline of a healthy cluster has moved with each of its beats; for a million of them this is asked all the time. */
+  #expired(slot: number, nowMs: number): void {
+    const { state, mark, lastBeatMs, intervalMs, graceMs } = this.#table;
+    if (mark[slot] === 0 && state[slot] === readyState) {
+      const quietSinceMs = Math.max(lastBeatMs[slot]!, this.#listeningSinceMs);
+      const untilMs = healthyUntilMs(quietSinceMs, intervalMs[slot]!, graceMs[slot]!);
+      if (nowMs < untilMs) return this.#wheel.schedule(slot, untilMs);
+    }
+    this.#look(slot, nowMs);
   }
 
   /** We could not hear until now (a start, a pause, a lost connection): every cluster has its whole grace from here on. */

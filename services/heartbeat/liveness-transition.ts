@@ -37,11 +37,25 @@ const suspectAfterIntervals = 2;
 
 const only = (untilMs: number, silent: boolean): LivenessVerdict => ({ kind: 'stays', untilMs, silent });
 
+const silentAt = (quietSinceMs: number, intervalMs: number) =>
+  quietSinceMs + silentAfterIntervals * intervalMs;
+const overdueAt = (quietSinceMs: number, intervalMs: number, graceMs: number) =>
+  quietSinceMs + Math.min(suspectAfterIntervals * intervalMs, graceMs);
+
+/**
+ * Until when nothing follows for a cluster that is ready and of which nothing else is known, if no more beats come: what a
+ * healthy one is asked each time, in plain numbers, because it must not allocate.
+ */
+export function healthyUntilMs(quietSinceMs: number, intervalMs: number, graceMs: number): number {
+  return Math.min(silentAt(quietSinceMs, intervalMs), overdueAt(quietSinceMs, intervalMs, graceMs));
+}
+
 function judgeReady(view: LivenessView, nowMs: number): LivenessVerdict {
+  const { intervalMs, graceMs } = view;
   const quietSinceMs = Math.max(view.lastBeatMs, view.listeningSinceMs);
   const lostMs = view.connectionLostMs;
-  const silentAtMs = quietSinceMs + silentAfterIntervals * view.intervalMs;
-  const overdueAtMs = quietSinceMs + Math.min(suspectAfterIntervals * view.intervalMs, view.graceMs);
+  const silentAtMs = silentAt(quietSinceMs, intervalMs);
+  const overdueAtMs = overdueAt(quietSinceMs, intervalMs, graceMs);
   const suspectAtMs =
     lostMs === undefined ? Infinity : Math.max(lostMs, view.listeningSinceMs) + view.suspectAfterMs;
   const silent = lostMs !== undefined || nowMs >= silentAtMs;

@@ -16,8 +16,9 @@ export class TimingWheel {
   readonly #heads: Int32Array;
   #next: Int32Array;
   #previous: Int32Array;
-  #bucket: Int32Array;
-  #dueTick: Float64Array;
+  #bucket: Int16Array;
+  /** 32 bits of ticks last for years. */
+  #dueTick: Uint32Array;
   #tick = 0;
 
   /** @param options.buckets - a power of two */
@@ -31,8 +32,8 @@ export class TimingWheel {
     this.#heads = new Int32Array(buckets + 1).fill(none);
     this.#next = new Int32Array(capacity);
     this.#previous = new Int32Array(capacity);
-    this.#bucket = new Int32Array(capacity).fill(none);
-    this.#dueTick = new Float64Array(capacity);
+    this.#bucket = new Int16Array(capacity).fill(none);
+    this.#dueTick = new Uint32Array(capacity);
   }
 
   /** Makes room for slots below `capacity`. */
@@ -40,8 +41,8 @@ export class TimingWheel {
     if (capacity <= this.#bucket.length) return;
     this.#next = copiedInto(this.#next, new Int32Array(capacity));
     this.#previous = copiedInto(this.#previous, new Int32Array(capacity));
-    this.#bucket = copiedInto(this.#bucket, new Int32Array(capacity).fill(none));
-    this.#dueTick = copiedInto(this.#dueTick, new Float64Array(capacity));
+    this.#bucket = copiedInto(this.#bucket, new Int16Array(capacity).fill(none));
+    this.#dueTick = copiedInto(this.#dueTick, new Uint32Array(capacity));
   }
 
   /** Sets the slot's only deadline. It expires at the first tick at or after `atMs`, never before it. */

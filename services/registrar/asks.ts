@@ -1,13 +1,13 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { EventLog, FactStore, Trace } from '@rollcall/shared/bus';
-import { createKeyedQueue, decideAndAppend } from '@rollcall/shared/decisions';
+import { decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import {
   type ClusterRecord,
   clusterRecord,
   isTokenVoid,
   nameRecord,
-  tokenRecord,
+  type TokenRecord,
 } from '@rollcall/shared/events';
 import { type AnswerResult, decodeAsk, type ReceivedAsk, refuseStaleAsk } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
@@ -15,7 +15,8 @@ import { inSpan } from '@rollcall/shared/tracing';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
 import { type AnswerSettings, refusalResult, sendAnswer, standingResult } from './answer.ts';
 import { createAskBudget } from './ask-budget.ts';
-import { judgeJoin, type JoinContext, refuseShape } from './join-request.ts';
+import { type JoinContext, refuseShape } from './join-request.ts';
+import { createJoinTurns, type TurnJoin } from './join-turns.ts';
 import { decidePin, pinMember, pinOf } from './member-pin.ts';
 import { judgeMemberProof, shownIssuer } from './member-proof.ts';
 import { decideRotated, noteRotated } from './key-rotation.ts';
@@ -58,7 +59,7 @@ function mayTellFacts({ identity, decision }: ClusterRecord, agentKey: string): 
  */
 export function answerAsks(hearing: NatsConnection, services: AskServices): { drain(): Promise<void> } {
   const { log, facts, logger, metrics, settings, speaking } = services;
-  const perToken = createKeyedQueue();
+  const turns = createJoinTurns({ log, gather: gatherJoin });
   const open = new Set<Promise<void>>();
   const budget = createAskBudget();
   const joining = new Map<string, { body: string; reply: Promise<Reply> }>();
@@ -71,27 +72,26 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
   }
 
   async function gatherJoin(
-    { agentKey }: ReceivedAsk,
-    ask: AskOf<'join'>,
-    tokenKey: string | undefined,
+    { ask, tokenId }: TurnJoin,
+    reading: Promise<TokenRecord | undefined>,
   ): Promise<JoinContext> {
-    const { clusterId, clusterName } = ask.body;
+    const { clusterId, clusterName, member } = ask.body;
     const nowMs = Date.now();
     const [cluster, token, name] = await Promise.all([
       log.read({ kind: 'cluster', id: clusterId }),
-      tokenKey === undefined ? undefined : log.read({ kind: 'token', id: tokenIdOf(tokenKey) }),
+      reading,
       log.read({ kind: 'name', id: clusterName }),
     ]);
     const record = clusterRecord(cluster);
-    const proofContext = { hubId: settings.hubId, agentKey, nowMs };
+    const proofContext = { hubId: settings.hubId, agentKey: ask.agentKey, nowMs };
     return {
       cluster: record,
-      token: token && tokenRecord(token),
-      tokenIsVoid: token !== undefined && isTokenVoid(tokenRecord(token), services.epoch),
+      token,
+      tokenIsVoid: token !== undefined && isTokenVoid(token, services.epoch),
       name: nameRecord(name),
-      member: judgeMemberProof(ask.body.member, pinOf(record), proofContext),
+      member: judgeMemberProof(member, pinOf(record), proofContext),
       reservedNames: services.reservedNames,
-      refuseNew: tokenKey === undefined ? undefined : services.refuseNew(tokenIdOf(tokenKey)),
+      refuseNew: tokenId === undefined ? undefined : services.refuseNew(tokenId),
       nowMs,
       mayStoreRefusal: mayStoreRefusal(nowMs),
     };
@@ -105,24 +105,17 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const { tokenKey } = ask.body;
     const isKey = tokenKey !== undefined && isPublicNkey(tokenKey, 'user');
     const tokenProven = isKey && isSignedBy(envelope, tokenKey);
-    let refusal: Refusal | undefined;
-    const decision = {
-      gather: () => gatherJoin(received, ask, isKey ? tokenKey : undefined),
-      decide(context: JoinContext) {
-        const verdict = judgeJoin(
-          { id: ask.id, agentKey, tokenProven, askedAtMs: ask.atMs, body: ask.body },
-          context,
-        );
-        refusal = verdict.refusal;
-        return verdict.drafts;
-      },
-    };
     // Only who holds the token waits with its other holders: anybody can name it.
     const turn = tokenProven ? tokenKey : agentKey;
     if (!budget.enterWithToken(turn)) return refusalResult({ code: 'HUB_BUSY', message: busyMessage });
-    const { drafts, context } = await perToken(turn, () => decideAndAppend(log, decision, trace)).finally(
-      () => budget.leaveWithToken(turn),
-    );
+    const { verdict, context } = await turns
+      .judge(turn, {
+        ask: { id: ask.id, agentKey, tokenProven, askedAtMs: ask.atMs, body: ask.body },
+        trace,
+        tokenId: isKey ? tokenIdOf(tokenKey) : undefined,
+      })
+      .finally(() => budget.leaveWithToken(turn));
+    const { drafts, refusal } = verdict;
     if (refusal) {
       if (drafts.length > 0) storedThisMinute.count++;
       metrics.count('rollcall_requests_total', { outcome: refusal.code });

@@ -22,6 +22,8 @@ export interface EventDraft {
   readonly reason: string;
   readonly message: string;
   readonly section: unknown;
+  /** What set it off, where that is not the same for all events of one append. */
+  readonly trace?: Pick<Stamp, 'correlation' | 'traceparent'>;
 }
 
 /** An event as it stands in the stream. */
@@ -80,16 +82,17 @@ export function digestOf(subject: string, eventId: string, body: Uint8Array): st
 }
 
 /**
- * CloudEvents 1.0 in NATS binary mode; messages longer than the schema allows are cut.
+ * CloudEvents 1.0 in NATS binary mode; messages longer than the schema allows are cut. The draft's own trace goes before the stamp's.
  * @throws RollcallError EVENT_INVALID when a section does not fit its own schema: a bug, caught before it is history
  */
 export function encodeEvent(event: EventDraft, stamp: Stamp): EncodedEvent {
   const { definition, aggregate, head } = event;
+  const { correlation, traceparent } = event.trace ?? stamp;
   const { subject, filter } = aggregateSubjects(aggregate, definition.type);
   const body = definition.body.safeParse({
     epoch: stamp.epoch,
     ...(head ? { previous: { sequence: head.sequence, digest: head.digest } } : {}),
-    correlation: stamp.correlation,
+    correlation,
     ...(event.by ? { by: event.by } : {}),
     reason: event.reason,
     message: event.message.slice(0, 1024),
@@ -108,7 +111,7 @@ export function encodeEvent(event: EventDraft, stamp: Stamp): EncodedEvent {
       'ce-time': new Date(stamp.nowMs).toISOString(),
       'ce-subject': aggregate.id,
       'content-type': 'application/json',
-      ...(stamp.traceparent ? { traceparent: stamp.traceparent } : {}),
+      ...(traceparent ? { traceparent } : {}),
     },
     body: new TextEncoder().encode(JSON.stringify(body.data)),
   };

@@ -114,6 +114,8 @@ export const tokenUsesSchema = z.looseObject({
   used: z.int().min(0),
   lastUsedBy: z.string(),
   lastUsedAtMs: z.int(),
+  /** Ids of all clusters whose requests came with it, where that is more than one. */
+  usedBy: z.array(z.string()).optional(),
 });
 export type TokenUses = z.infer<typeof tokenUsesSchema>;
 
@@ -180,7 +182,7 @@ export const tokenUsed = defineEvent({
   section: tokenUsesSchema,
   type: 'used',
   description:
-    'A token let a cluster ask. Once for each key; asking again with the same key does not use it again.',
+    'A token let a cluster ask, or several that asked at the same time: `used` counts each of them. Comes in one batch with their `cluster.requested`. Once for each key; asking again with the same key does not use it again.',
 });
 export const nameTaken = defineEvent({
   kind: 'name',

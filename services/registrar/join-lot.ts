@@ -1,0 +1,49 @@
+import { draft, type EventDraft, tokenUsed, type TokenUses } from '@rollcall/shared/events';
+import { type JoinAsk, type JoinContext, type JoinVerdict, judgeJoin } from './join-request.ts';
+
+/** A join, and what was read for it. All joins of a lot name the same token. */
+export interface LotJoin {
+  readonly ask: JoinAsk;
+  readonly context: JoinContext;
+  readonly trace: NonNullable<EventDraft['trace']>;
+}
+
+export interface LotVerdict {
+  /** In the order of the joins. */
+  readonly verdicts: readonly JoinVerdict[];
+  /** What is written for all of them, all or nothing. */
+  readonly drafts: readonly EventDraft[];
+}
+
+const isUse = ({ definition }: EventDraft): boolean => definition === tokenUsed;
+
+/** One event of an aggregate for one append: the uses of all. */
+function allUses(uses: readonly EventDraft[]): EventDraft[] {
+  const last = uses.at(-1);
+  if (!last || uses.length === 1) return [...uses];
+  const usedBy = uses.map(({ section }) => (section as TokenUses).lastUsedBy);
+  const section = { ...(last.section as TokenUses), usedBy };
+  const { reason, aggregate, head, trace } = last;
+  const message = `used by ${uses.length} clusters at once`;
+  return [
+    { ...draft(tokenUsed, { aggregate, head }, { reason, message, section }), ...(trace ? { trace } : {}) },
+  ];
+}
+
+/**
+ * Judges joins one after another, as if each had been written before the next was read: the use that one takes is gone for the
+ * next. No two of them may be about the same cluster or ask for the same name.
+ */
+export function judgeLot(lot: readonly LotJoin[]): LotVerdict {
+  const verdicts: JoinVerdict[] = [];
+  let uses: TokenUses | undefined;
+  for (const { ask, context, trace } of lot) {
+    const token = context.token && uses ? { ...context.token, uses } : context.token;
+    const verdict = judgeJoin(ask, { ...context, token });
+    const drafts = verdict.drafts.map((one) => ({ ...one, trace }));
+    uses = (drafts.find(isUse)?.section as TokenUses | undefined) ?? uses;
+    verdicts.push({ ...verdict, drafts });
+  }
+  const all = verdicts.flatMap(({ drafts }) => drafts);
+  return { verdicts, drafts: [...all.filter((one) => !isUse(one)), ...allUses(all.filter(isUse))] };
+}

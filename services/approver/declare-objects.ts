@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { decideAndAppend } from '@rollcall/shared/decisions';
+import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
   type AggregateId,
@@ -16,7 +16,6 @@ import {
   watchResource,
 } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
-import { createReconciler } from './reconciler.ts';
 
 /** One kind of object that people write and the hub declares as events. */
 export interface DeclaredKind<T extends KubeObject> {

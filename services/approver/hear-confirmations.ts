@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { decideAndAppend } from '@rollcall/shared/decisions';
+import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { createEventId } from '@rollcall/shared/events';
 import {
@@ -13,7 +13,6 @@ import { confirmations } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import type { Fence } from './fence-probe.ts';
 import { type Confirmation, decideConfirmation, wishesAggregate } from './mass-of-wishes.ts';
-import { createReconciler } from './reconciler.ts';
 
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 

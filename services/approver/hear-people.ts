@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { decideAndAppend } from '@rollcall/shared/decisions';
+import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
@@ -29,7 +29,6 @@ import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
 import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
 import { passOrHold } from './mass-of-wishes.ts';
-import { createReconciler } from './reconciler.ts';
 import { decideRevocation, settleRevocation } from './settle-clusters.ts';
 
 export interface PeopleParts {

@@ -16,8 +16,10 @@ export type AccessResult = { readonly namespace: string; readonly requestId: str
   | {
       readonly step: 'provision';
       readonly failure: ProvisionFailure | undefined;
-      /** The ServiceAccount was made anew. */
+      /** The ServiceAccount was made anew to that end. */
       readonly tokensAreVoid: boolean;
+      /** What an event says is there was gone, with the tokens of it, and was made again. */
+      readonly isMadeAgain: boolean;
     }
   | { readonly step: 'deprovision' }
 );
@@ -41,6 +43,19 @@ function saysTheSame(access: Access | undefined, section: Access): boolean {
   );
 }
 
+function wordsFor(
+  { isMadeAgain, tokensAreVoid }: { isMadeAgain: boolean; tokensAreVoid: boolean },
+  namespace: string,
+): { reason: string; message: string } {
+  if (isMadeAgain) {
+    const message = `namespace "${namespace}", or the account in it, was gone from Kubernetes and was made again`;
+    return { reason: 'MadeAgain', message };
+  }
+  const ready = `namespace "${namespace}" is ready`;
+  if (!tokensAreVoid) return { reason: 'Provisioned', message: ready };
+  return { reason: 'AccessWithdrawn', message: `${ready}; the access tokens that there were have ended` };
+}
+
 /** The event that tells what was done; none when the record says so already. */
 export function accessEvents({ record, nowMs, result }: AccessContext): EventDraft[] {
   if (!result) return [];
@@ -55,7 +70,7 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
     return [draft(deprovisioned, record, { by, reason: 'Deprovisioned', message, section })];
   }
   const { tokens } = record.access ?? {};
-  const kept = tokens === undefined || result.tokensAreVoid ? {} : { tokens };
+  const kept = tokens === undefined || result.tokensAreVoid || result.isMadeAgain ? {} : { tokens };
   if (result.failure) {
     const { code, message, reason } = result.failure;
     const section: Access = { state: 'failed', ...about, error: { code, message }, ...kept };
@@ -69,10 +84,7 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
     roleBinding: memberName,
     ...kept,
   };
-  if (saysTheSame(record.access, section)) return [];
-  const message = result.tokensAreVoid
-    ? `namespace "${namespace}" is ready; the access tokens that there were have ended`
-    : `namespace "${namespace}" is ready`;
-  const reason = result.tokensAreVoid ? 'AccessWithdrawn' : 'Provisioned';
+  if (!result.isMadeAgain && saysTheSame(record.access, section)) return [];
+  const { reason, message } = wordsFor(result, namespace);
   return [draft(provisioned, record, { by, reason, message, section })];
 }

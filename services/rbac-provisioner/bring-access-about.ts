@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventLog } from '@rollcall/shared/bus';
+import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
@@ -42,8 +42,12 @@ async function carryOut(
       const { namespace } = access;
       await withdrawTokens(world.kube, memberOf(aggregate.id, { ...decision, namespace }));
     }
-    const failure = await provision(world.kube, memberOf(aggregate.id, decision), { reservedNames });
-    return { step, namespace: decision.namespace, requestId, failure, tokensAreVoid };
+    const { namespace } = decision;
+    const made = await provision(world.kube, memberOf(aggregate.id, decision), { reservedNames });
+    const failure = 'failure' in made ? made.failure : undefined;
+    const wasThere = access?.state === 'provisioned' && access.namespace === namespace && !tokensAreVoid;
+    const isMadeAgain = wasThere && 'isAccountNew' in made && made.isAccountNew;
+    return { step, namespace, requestId, failure, tokensAreVoid, isMadeAgain };
   }
   // What a killed replica made for this request stands in no event; the section may be that of an earlier life.
   const namespace =
@@ -70,8 +74,15 @@ function isFor(
   );
 }
 
+/** What wakes: an event, or that what the events say is there was not found. */
+export interface Wake extends Trace, Pick<StoredEvent, 'kind' | 'id'> {
+  readonly type: string;
+}
+/** No event: nothing is asked for, but what is wanted and was told of is not there. */
+export const missing = 'missing';
+
 const settingsEvents: ReadonlySet<string> = new Set([changed.type, cordoned.type, uncordoned.type]);
-const isAboutSettings = ({ type }: StoredEvent): boolean => settingsEvents.has(type);
+const isAboutSettings = ({ type }: Wake): boolean => settingsEvents.has(type);
 
 /** About a minute and a half on average; then the event is delivered again. */
 const mostAttempts = 40;
@@ -87,7 +98,7 @@ const longestDelayMs = 5000;
  *
  * @returns what was appended
  */
-export async function bringAccessAbout(world: World, event: StoredEvent): Promise<readonly EventDraft[]> {
+export async function bringAccessAbout(world: World, event: Wake): Promise<readonly EventDraft[]> {
   const aggregate = { kind: event.kind, id: event.id };
   let last: AccessResult | undefined;
   let madeAt: ClusterRecord | undefined;
@@ -97,6 +108,7 @@ export async function bringAccessAbout(world: World, event: StoredEvent): Promis
   /** What was made or taken away here, or by a replica that died before it told, is in no record. */
   function untold(record: ClusterRecord): AccessStep | undefined {
     const wanted = wantedAccess(record);
+    if (event.type === missing && wanted === 'provision') return wanted;
     // A change of settings asks for neither.
     const asked = isAboutSettings(event) ? wanted : event.type === 'approved' ? 'provision' : 'deprovision';
     const mayBeContrary = isHalfDone || (tried ?? asked) !== wanted;

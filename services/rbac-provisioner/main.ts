@@ -3,10 +3,11 @@ import { createEventId, type EventDraft, type StoredEvent } from '@rollcall/shar
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { readIdentity, rollcallVersion, type RunningService, runService } from '@rollcall/shared/service';
 import { answerMints } from './answer-mints.ts';
-import { bringAccessAbout } from './bring-access-about.ts';
+import { bringAccessAbout, missing } from './bring-access-about.ts';
 import type { Config } from './config.ts';
 import { countWrites } from './count-writes.ts';
 import { createHeardAsks } from './heard-asks.ts';
+import { keepNamespaces } from './keep-namespaces.ts';
 import { hubApiOf } from './hub-api.ts';
 import { bringPublicationAbout } from './publish-token.ts';
 import { watchExpiries } from './watch-expiries.ts';
@@ -68,6 +69,15 @@ export async function start(config: Config): Promise<RunningService> {
         nowMs: Date.now,
         lookAt: (id) => bringPublicationAbout(world, id, { correlation: createEventId(Date.now()) }),
       });
+      const namespaces = keepNamespaces({
+        log,
+        kube: client,
+        logger,
+        remake: async (id) => {
+          const correlation = createEventId(Date.now());
+          tell(await bringAccessAbout(world, { kind: 'cluster', id, type: missing, correlation }));
+        },
+      });
       return {
         stats: () => ({
           provisioned: metrics.value('rollcall_events_written_total', { type: 'cluster.provisioned' }),
@@ -78,7 +88,7 @@ export async function start(config: Config): Promise<RunningService> {
           deadLetters: metrics.value('rollcall_dead_letters_total'),
         }),
         async drain() {
-          await Promise.all([consumption.drain(), expiries.drain(), mints.drain()]);
+          await Promise.all([consumption.drain(), expiries.drain(), mints.drain(), namespaces.drain()]);
           client.close();
         },
       };

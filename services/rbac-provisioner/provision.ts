@@ -30,10 +30,13 @@ export interface ProvisionFailure {
   readonly message: string;
 }
 
+/** What became of it: why it cannot be, or that it is there, and whether the ServiceAccount was made just now. */
+export type Provisioned = { readonly failure: ProvisionFailure } | { readonly isAccountNew: boolean };
+
 type Kube = Pick<KubeClient, 'create' | 'get'>;
 
-function failure(reason: ProvisionFailure['reason'], code: ErrorCode, message: string): ProvisionFailure {
-  return { reason, code, message };
+function failure(reason: ProvisionFailure['reason'], code: ErrorCode, message: string): Provisioned {
+  return { failure: { reason, code, message } };
 }
 
 function terminating(namespace: string, cause?: unknown): RollcallError {
@@ -47,13 +50,13 @@ async function createOrFind(
   kube: Kube,
   resource: Resource,
   object: KubeObject,
-): Promise<KubeObject | undefined> {
+): Promise<{ found: KubeObject | undefined; isNew: boolean }> {
   try {
-    return await kube.create(resource, object);
+    return { found: await kube.create(resource, object), isNew: true };
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const { name = '', namespace } = object.metadata;
-    return await kube.get<KubeObject>(resource, { name, namespace });
+    return { found: await kube.get<KubeObject>(resource, { name, namespace }), isNew: false };
   }
 }
 
@@ -64,16 +67,16 @@ function bindsOnlyThe(member: Member, found: RoleBinding): boolean {
   );
 }
 
-async function makeObjects(kube: Kube, member: Member): Promise<ProvisionFailure | undefined> {
+async function makeObjects(kube: Kube, member: Member): Promise<Provisioned> {
   const { namespace } = member;
-  const found = await createOrFind(kube, resources.namespaces, memberNamespace(member));
+  const { found } = await createOrFind(kube, resources.namespaces, memberNamespace(member));
   // Gone again between the two requests counts as going.
   if (!found || found.metadata.deletionTimestamp) throw terminating(namespace);
   if (!isMembers(found, member)) {
     const message = `the namespace "${namespace}" exists and was not made for this cluster`;
     return failure('NamespaceTaken', 'NAMESPACE_TAKEN', message);
   }
-  const [account, binding] = await allArrived([
+  const [{ found: account, isNew }, { found: binding }] = await allArrived([
     createOrFind(kube, resources.serviceAccounts, memberServiceAccount(member)),
     createOrFind(kube, resources.roleBindings, memberRoleBinding(member)),
   ]);
@@ -83,7 +86,7 @@ async function makeObjects(kube: Kube, member: Member): Promise<ProvisionFailure
     : isMembers(binding, member) && bindsOnlyThe(member, binding as RoleBinding)
       ? undefined
       : 'RoleBinding';
-  if (!strange) return undefined;
+  if (!strange) return { isAccountNew: isNew };
   const message = `the ${strange} "${namespace}/${memberName}" exists and is not as the provisioner makes it`;
   return failure('ObjectTaken', 'OBJECT_TAKEN', message);
 }
@@ -95,14 +98,13 @@ function isBecauseTerminating(error: KubeApiError): boolean {
 /**
  * Makes namespace, ServiceAccount and RoleBinding of a cluster; what is there already and ours is left alone. A namespace
  * that exists is never adopted (decision 8).
- * @returns undefined when everything is there, or why it cannot be
  * @throws RollcallError NAMESPACE_TERMINATING, KUBE_UNREACHABLE, and KUBE_API for the server's own trouble: try again
  */
 export async function provision(
   kube: Kube,
   member: Member,
   options: { reservedNames: readonly string[] },
-): Promise<ProvisionFailure | undefined> {
+): Promise<Provisioned> {
   const { namespace } = member;
   if (isReservedNamespace(namespace, options.reservedNames)) {
     const message = `"${namespace}" is reserved on the hub and cannot be the namespace of a cluster`;

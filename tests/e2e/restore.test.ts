@@ -101,6 +101,19 @@ async function untilBack(name: string): Promise<void> {
   await hub.untilReady(name);
 }
 
+/** What a member has on the hub's API server is there, whoever made it, and nothing of those who are out. */
+async function untilProvisioned(name: string): Promise<void> {
+  const namespace = name;
+  await until(`${name} has its namespace and rights`, async () => {
+    const found = await Promise.all([
+      hub.up.admin.get(resources.serviceAccounts, { name: 'rollcall-member', namespace }),
+      hub.up.admin.get(resources.roleBindings, { name: 'rollcall-member', namespace }),
+    ]);
+    return found.every((object) => object !== undefined);
+  });
+  expect(await hub.up.admin.get(resources.namespaces, { name: 'banned' })).toBeUndefined();
+}
+
 beforeAll(async () => {
   writeFileSync(passphraseFile, `${passphrase}\n`);
   first = await startTestEmbeddedHub({ stateDir });
@@ -358,6 +371,7 @@ test('everything was lost: the hub comes back from the file alone, with what peo
   expect(beforehand?.metadata).toMatchObject({ labels: { tier: 'gold' } });
   const { head } = await hub.log.read({ kind: 'policy', id: 'hold-some' });
   expect(head).toBeDefined();
+  await untilProvisioned('stays');
   await checkTokensAreVoid('comes-with-old-token-again');
   expect(existsSync(join(stateDir, 'restored-objects.json'))).toBe(false);
 });
@@ -368,6 +382,7 @@ test('etcd alone was lost: what Kubernetes shows is made again from the events',
   await start();
   await untilBack('stays');
   expect(conditionOf(await hub.cluster('banned'), 'Accepted')?.status).toBe('False');
+  await untilProvisioned('stays');
   const printed = await cli('restore', backupFile, '--objects');
   expect(printed.stdout).toContain('kind: ApprovalPolicy');
   await until('it is what the events say', async () => (await cli('verify')).code === 0);

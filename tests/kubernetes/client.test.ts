@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -309,6 +309,47 @@ describe('watching', () => {
     expect(cache.get(`${namespace}/goes`)).toBeUndefined();
     stop.abort();
     await cache.whenEnded;
+  });
+
+  test('lists again when another etcd is behind the address, however far that one has come', async () => {
+    const namespace = await aNamespace();
+    const stop = new AbortController();
+    const { heard, seen, say, onEvent } = listen();
+    await client.create(configMaps, aConfigMap(namespace, 'lost'));
+    const watching = watchResource<ConfigMap>(client, configMaps, {
+      labelSelector: 'of=nobody',
+      signal: stop.signal,
+      onEvent: () => undefined,
+      onSynced: () => say('nothing to list'),
+    });
+    const lost = watchResource<ConfigMap>(client, configMaps, {
+      fieldSelector: `metadata.namespace=${namespace}`,
+      signal: stop.signal,
+      onEvent,
+      onSynced: () => say('synced'),
+      onError: () => say('error'),
+    });
+    await heard('added lost');
+    await heard('nothing to list');
+    await plane.kill('kube-apiserver');
+    await plane.kill('etcd');
+    await heard('error');
+    rmSync(join(stateDir, 'etcd'), { recursive: true });
+    await plane.restart('etcd');
+    await plane.restart('kube-apiserver');
+    await heard('deleted lost by relist');
+    await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    await client.create(configMaps, aConfigMap(namespace, 'new'));
+    await heard('added new');
+    expect(seen.filter((what) => what !== 'error' && what !== 'nothing to list')).toEqual([
+      'added lost',
+      'synced',
+      'deleted lost by relist',
+      'synced',
+      'added new',
+    ]);
+    stop.abort();
+    await Promise.all([watching, lost]);
   });
 });
 

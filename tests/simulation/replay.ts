@@ -156,6 +156,7 @@ const accessed: Again = (event, history) => {
           requestId,
           failure,
           tokensAreVoid: event.reason === 'AccessWithdrawn',
+          isMadeAgain: event.reason === 'MadeAgain',
         } as const);
   return accessEvents({ record: history.cluster(event.id), nowMs: atMs, result });
 };

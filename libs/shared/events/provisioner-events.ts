@@ -27,7 +27,7 @@ export const provisioned = defineEvent({
   ...cluster,
   type: 'provisioned',
   description:
-    'Namespace, ServiceAccount and RoleBinding of the cluster exist. Follows approved. Repeated with reason AccessWithdrawn when the ServiceAccount was made anew, which ends the access tokens there were.',
+    'Namespace, ServiceAccount and RoleBinding of the cluster exist. Follows approved. Repeated with reason AccessWithdrawn when the ServiceAccount was made anew, which ends the access tokens there were, and with reason MadeAgain when Kubernetes had lost them.',
 });
 export const provisioningFailed = defineEvent({
   ...cluster,

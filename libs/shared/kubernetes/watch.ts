@@ -39,7 +39,8 @@ const pageSize = 500;
 
 /**
  * Follows a resource for as long as the signal lets it: lists in pages, watches with bookmarks, goes on from the last
- * version after a break, and lists again only when the server has forgotten that version (410). Keeps the last seen
+ * version after a break, and lists again only when the server has forgotten that version (410) or may not be the one that it
+ * was: another etcd, or an older state of it. Keeps the last seen
  * objects to tell what is missing after a list; unchanged ones are not reported again.
  * @returns resolves, never rejects, once the signal is aborted and the connection is closed
  */
@@ -79,8 +80,8 @@ export async function watchResource<T extends KubeObject>(
   function take(object: StoredObject<T>, seenBy: 'watch' | 'relist'): void {
     const key = objectKey(object.metadata);
     const before = known.get(key);
-    if (before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     const isAnother = before !== undefined && before.metadata.uid !== object.metadata.uid;
+    if (!isAnother && before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     if (isAnother) forget(key, seenBy);
     options.onEvent({ kind: before === undefined || isAnother ? 'added' : 'changed', object });
     known.set(key, object);
@@ -122,8 +123,18 @@ export async function watchResource<T extends KubeObject>(
     }
   }
 
+  /** Asked after a break, at the price of one object: another etcd behind the address, or an older one, ends no watch by itself. */
+  async function isSameHistory(since: string): Promise<boolean> {
+    const page = await client.listPage<T>(resource, { ...selection(options), limit: 1, signal });
+    if (isBefore(page.resourceVersion, since)) return false;
+    const [first] = page.items;
+    if (!first) return known.size === 0;
+    return known.get(objectKey(first.metadata))?.metadata.uid === first.metadata.uid;
+  }
+
   while (!signal.aborted) {
     try {
+      if (version !== undefined && failures > 0 && !(await isSameHistory(version))) version = undefined;
       version ??= await listAll();
       await watchFrom(version);
     } catch (error) {
@@ -133,6 +144,14 @@ export async function watchResource<T extends KubeObject>(
       await backOff(failures++, signal);
     }
   }
+}
+
+/**
+ * Whether the server is at a version before that one: it lost its data, or was given older ones, and would say nothing until
+ * it has come so far again. Versions count up (KEP-5504); others are not compared.
+ */
+function isBefore(version: string, startVersion: string): boolean {
+  return /^\d+$/.test(version) && /^\d+$/.test(startVersion) && BigInt(version) < BigInt(startVersion);
 }
 
 type WatchLine<T extends KubeObject> = {

@@ -4,7 +4,7 @@ import type { Logger } from '@rollcall/shared/service';
 const firstDelayMs = 100;
 const longestDelayMs = 30_000;
 /** Enough to fill a round trip to the bus; a list of thousands does not become thousands of reads at once. */
-const concurrency = 16;
+const defaultConcurrency = 16;
 
 /** Brings things up to date by key: many wakes become one look, and what failed is looked at again. */
 export interface Reconciler {
@@ -17,7 +17,10 @@ export interface Reconciler {
 export function createReconciler(options: {
   handle(key: string): Promise<void>;
   logger: Logger;
+  /** How many looks run side by side. */
+  concurrency?: number;
 }): Reconciler {
+  const { concurrency = defaultConcurrency } = options;
   const waiting = new Set<string>();
   const running = new Map<string, Promise<void>>();
   const failures = new Map<string, number>();

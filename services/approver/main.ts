@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Trace } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
+import { toRollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent, Wishes } from '@rollcall/shared/events';
 import { fencePolicyNames } from '@rollcall/shared/fence';
-import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
   readIdentity,
   rollcallVersion,
@@ -11,6 +13,7 @@ import {
   type ServiceContext,
   type ServiceWork,
 } from '@rollcall/shared/service';
+import type { Heartbeat } from './cluster-section.ts';
 import type { ApproverConfig } from './config.ts';
 import { countEvaluations } from './count-evaluations.ts';
 import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds.ts';
@@ -32,7 +35,7 @@ import { settleLeaveAsked } from './leaving.ts';
 import { createPolicyEvaluator } from './policy-evaluator.ts';
 import { reviewRestored } from './review-restored.ts';
 import { releaseName, settleRevocation, settleRotation } from './settle-clusters.ts';
-import { lifeOf } from './token-life.ts';
+import { type Life, lifeOf } from './token-life.ts';
 
 export { configSchema } from './config.ts';
 export { whyFenceIsMissing } from './fence-probe.ts';
@@ -80,30 +83,39 @@ function maybeFlooding({ kind, type, id, section }: StoredEvent): readonly strin
   return ((section as Wishes).confirmed?.wishes ?? []).map(({ clusterId }) => clusterId);
 }
 
-async function work(
+interface Clients {
+  readonly client: KubeClient;
+  /** Of somebody who has no right to decide: what the fence refuses it shows that the fence stands. */
+  readonly probeClient: KubeClient | undefined;
+}
+
+const openClient = (path: string | undefined, context: string | undefined): KubeClient =>
+  createKubeClient(loadKubeAccess({ path, context }), clientOptions);
+
+function openClients(config: ApproverConfig): Clients {
+  const { fenceProbeKubeconfig: path, fenceProbeContext: context } = config;
+  return {
+    client: openClient(config.kubeconfig, config.kubeContext),
+    probeClient: path === undefined ? undefined : openClient(path, context),
+  };
+}
+
+function heartbeatOf(config: ApproverConfig): Heartbeat {
+  return { intervalSeconds: config.heartbeatIntervalSeconds, graceSeconds: config.heartbeatGraceSeconds };
+}
+
+/** Decides, and hears people, from here on. */
+async function startDeciding(
   { nc, log, logger, metrics }: ServiceContext,
   config: ApproverConfig,
-): Promise<ServiceWork> {
+  { client, probeClient, life }: Clients & { life: Life | undefined },
+): Promise<Pick<ServiceWork, 'drain'>> {
   const stop = new AbortController();
   const { signal } = stop;
   const nowMs = Date.now;
-  const heartbeat = {
-    intervalSeconds: config.heartbeatIntervalSeconds,
-    graceSeconds: config.heartbeatGraceSeconds,
-  };
+  const heartbeat = heartbeatOf(config);
   const deadlineMs = config.policyDeadlineMs;
   const leaveWaitMs = config.leaveWait;
-  const client = createKubeClient(
-    loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext }),
-    clientOptions,
-  );
-  const { fenceProbeKubeconfig: path, fenceProbeContext: context } = config;
-  const probeClient =
-    path === undefined ? undefined : createKubeClient(loadKubeAccess({ path, context }), clientOptions);
-
-  // Before anything is decided, or heard of people.
-  const life = lifeOf(await reviewRestored({ log, client, logger, heartbeat, nowMs }));
-
   const fence = startFenceProbe({
     client: probeClient,
     logger,
@@ -148,7 +160,14 @@ async function work(
   });
   const judging: JudgeParts = { log, logger, evaluator, fleet, deadlineMs, heartbeat, leaveWaitMs, nowMs };
   const minutes = everyMinute(() => judgeAsTimePasses(judging), logger);
-  const consumption = await consumeEvents(nc, {
+  async function endAll(): Promise<void> {
+    await minutes.stop();
+    fence.stop();
+    stop.abort();
+    await Promise.all([people.drain(), confirmed.drain(), ...declarations.map((each) => each.drain())]);
+    await evaluator.close();
+  }
+  const consuming = consumeEvents(nc, {
     service: 'approver',
     logger,
     metrics,
@@ -160,6 +179,49 @@ async function work(
       if (event.type === 'left') people.lookAtPredefined();
     },
   });
+  const consumption = await consuming.catch(async (error: unknown) => {
+    await endAll();
+    throw error;
+  });
+  return {
+    async drain() {
+      await consumption.drain();
+      await endAll();
+    },
+  };
+}
+
+const firstWaitMs = 500;
+const longestWaitMs = 30_000;
+
+async function work(context: ServiceContext, config: ApproverConfig): Promise<ServiceWork> {
+  const { log, logger, metrics } = context;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const clients = openClients(config);
+  let deciding: Pick<ServiceWork, 'drain'> | undefined;
+  let problem = 'starting';
+
+  /** Before anything is decided, or heard of people, a restored hub looks at what Kubernetes shows. */
+  async function begin(failures: number): Promise<void> {
+    try {
+      const review = { log, client: clients.client, logger, heartbeat: heartbeatOf(config), nowMs: Date.now };
+      const life = lifeOf(await reviewRestored(review));
+      if (!signal.aborted) deciding = await startDeciding(context, config, { ...clients, life });
+    } catch (thrown) {
+      const err = toRollcallError(thrown);
+      const delayMs = Math.random() * Math.min(firstWaitMs * 2 ** failures, longestWaitMs);
+      problem = `nothing is decided yet: ${err.message}`;
+      logger.warn({ err, delayMs }, 'nothing is decided yet');
+      await delay(delayMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+  async function beginAgain(): Promise<void> {
+    for (let failures = 1; !deciding && !signal.aborted; failures++) await begin(failures);
+  }
+  // Once while it starts: a hub that is not being restored has nothing to wait for.
+  await begin(0);
+  const begun = beginAgain();
   return {
     stats: () => ({
       fenceOk: metrics.value('rollcall_fence_ok'),
@@ -169,15 +231,15 @@ async function work(
       policyTimeouts: metrics.value('rollcall_policy_evaluations_total', { outcome: 'timeout' }),
       deadLetters: metrics.value('rollcall_dead_letters_total'),
     }),
-    // Without Kubernetes only the picture and the keyboard are away: decisions go on, so it is no reason to be unready.
+    // Without Kubernetes only the picture and the keyboard are away: decisions go on, so it is no reason to be unready. Only after
+    // a restore nothing may be decided before it was looked at.
+    notReady: () => (deciding ? undefined : problem),
     async drain() {
-      await Promise.all([consumption.drain(), minutes.stop()]);
-      fence.stop();
-      stop.abort();
-      await Promise.all([people.drain(), confirmed.drain(), ...declarations.map((each) => each.drain())]);
-      await evaluator.close();
-      client.close();
-      probeClient?.close();
+      ending.abort(new Error('stopping'));
+      await begun;
+      await deciding?.drain();
+      clients.client.close();
+      clients.probeClient?.close();
     },
   };
 }

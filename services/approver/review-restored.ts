@@ -1,7 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
-import { toRollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
   createEventId,
@@ -28,35 +26,25 @@ export interface ReviewParts {
 
 /** Side by side: with ten thousand clusters one after the other would take half a minute. */
 const atOnce = 16;
-const attempts = 30;
-const attemptEveryMs = 1000;
 
 interface Pictures {
   readonly requests: ReadonlyMap<string, StoredObject<ClusterRegistrationRequest>>;
   readonly clusters: ReadonlyMap<string, ClusterObject>;
 }
 
-async function readPictures({ client, logger }: ReviewParts): Promise<Pictures> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const [requests, clusters] = await Promise.all([
-        client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
-        client.list<ManagedCluster>(resources.managedClusters),
-      ]);
-      const withId = clusters.flatMap((object) => {
-        const id = clusterIdOfObject(object);
-        return id === undefined ? [] : [[id, object] as const];
-      });
-      return {
-        requests: new Map(requests.map((object) => [object.metadata.name, object])),
-        clusters: new Map(withId),
-      };
-    } catch (thrown) {
-      if (attempt === attempts) throw thrown;
-      logger.warn({ err: toRollcallError(thrown) }, 'what Kubernetes shows cannot be read yet');
-      await delay(attemptEveryMs);
-    }
-  }
+async function readPictures({ client }: ReviewParts): Promise<Pictures> {
+  const [requests, clusters] = await Promise.all([
+    client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
+    client.list<ManagedCluster>(resources.managedClusters),
+  ]);
+  const withId = clusters.flatMap((object) => {
+    const id = clusterIdOfObject(object);
+    return id === undefined ? [] : [[id, object] as const];
+  });
+  return {
+    requests: new Map(requests.map((object) => [object.metadata.name, object])),
+    clusters: new Map(withId),
+  };
 }
 
 async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Promise<Review | undefined> {
@@ -114,7 +102,7 @@ async function sayReviewed(log: EventLog, counts: { takenBack: number; held: num
 /**
  * Before a restored hub decides anything, it looks once at everything that Kubernetes shows: it may know of what was taken back
  * after the backup (ADR 22). Nothing is done in a hub that was never restored, or has done so.
- * @throws RollcallError KUBE_UNREACHABLE after half a minute: without having looked, nothing may be decided
+ * @throws RollcallError KUBE_UNREACHABLE and others: without having looked, nothing may be decided; to be tried again
  */
 export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   const { log, logger } = parts;

@@ -49,7 +49,12 @@ function createPace(perSecond: number, signal: AbortSignal): () => Promise<void>
  * A person who wants a namespace to stay away sets `rollcall.dev/autoupdate: "false"` on it before deleting it; what is missing
  * from a complete list is made again all the same.
  */
-export function keepNamespaces({ log, kube, logger, remake }: Parts): { drain(): Promise<void> } {
+export function keepNamespaces({ log, kube, logger, remake }: Parts): {
+  /** Whether the API server has said what there is. */
+  isSynced(): boolean;
+  drain(): Promise<void>;
+} {
+  let isSynced = false;
   const ending = new AbortController();
   const { signal } = ending;
   const present = new Set<string>();
@@ -92,11 +97,15 @@ export function keepNamespaces({ log, kube, logger, remake }: Parts): { drain():
       if (event.kind === 'deleted') forget(event.object, event.seenBy);
       else present.add(event.object.metadata.name);
     },
-    onSynced: () => reconciler.wake(everything),
+    onSynced() {
+      isSynced = true;
+      reconciler.wake(everything);
+    },
     onError: (error) =>
       logger.warn({ err: toRollcallError(error), object: 'namespaces' }, 'watch was interrupted'),
   });
   return {
+    isSynced: () => isSynced,
     async drain() {
       ending.abort(new Error('stopping'));
       await whenEnded;

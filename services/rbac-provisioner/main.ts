@@ -79,6 +79,8 @@ export async function start(config: Config): Promise<RunningService> {
         },
       });
       return {
+        // Later on its events wait for it, and are tried again.
+        notReady: () => (namespaces.isSynced() ? undefined : 'waiting for the API server'),
         stats: () => ({
           provisioned: metrics.value('rollcall_events_written_total', { type: 'cluster.provisioned' }),
           deprovisioned: metrics.value('rollcall_events_written_total', { type: 'cluster.deprovisioned' }),

@@ -16,6 +16,8 @@ export default defineConfig({
           name: 'unit',
           include: ['{libs,services,agent,cli,tools,bench}/**/*.test.ts'],
           exclude: ['**/node_modules/**', '**/tests/**'],
+          // A machine that builds at the same time takes many times as long for what is milliseconds alone.
+          testTimeout: 60_000,
         },
       },
       { test: { name: 'integration', ...integration, ...patient } },

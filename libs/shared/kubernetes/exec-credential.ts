@@ -1,14 +1,26 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { z } from 'zod';
 import { RollcallError } from '../errors/index.ts';
 import type { TokenSource } from './kube-access.ts';
-import type { ExecPlugin } from './kubeconfig.ts';
+import type { ExecPlugin } from './kubeconfig-shape.ts';
 
-const credentialShape = z.looseObject({
-  kind: z.literal('ExecCredential'),
-  status: z.looseObject({ token: z.string().min(1), expirationTimestamp: z.string().optional() }),
-});
+interface Credential {
+  readonly token: string;
+  readonly expirationTimestamp?: string;
+}
+
+/** @throws Error: it is no ExecCredential with a token */
+function readCredential(stdout: string): Credential {
+  const { kind, status } = JSON.parse(stdout) as { kind?: unknown; status?: Partial<Credential> };
+  const { token, expirationTimestamp } = status ?? {};
+  const isGood =
+    kind === 'ExecCredential' &&
+    typeof token === 'string' &&
+    token !== '' &&
+    (expirationTimestamp === undefined || typeof expirationTimestamp === 'string');
+  if (!isGood) throw new Error('no ExecCredential');
+  return { token, ...(expirationTimestamp === undefined ? {} : { expirationTimestamp }) };
+}
 
 const timeoutMs = 30_000;
 /** A token that ends within this time is not begun with. */
@@ -27,14 +39,14 @@ export function execToken(plugin: ExecPlugin, folder: string): TokenSource {
   async function run(): Promise<string> {
     const env = Object.fromEntries((plugin.env ?? []).map(({ name, value }) => [name, value]));
     const request = { apiVersion: plugin.apiVersion, kind: 'ExecCredential', spec: { interactive: false } };
-    let credential: z.infer<typeof credentialShape>;
+    let credential: Credential;
     try {
       const { stdout } = await promisify(execFile)(plugin.command, plugin.args ?? [], {
         cwd: folder,
         env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: JSON.stringify(request) },
         timeout: timeoutMs,
       });
-      credential = credentialShape.parse(JSON.parse(stdout));
+      credential = readCredential(stdout);
     } catch (error) {
       // Neither its output nor the cause may be shown whole: the output holds the token.
       const why = error instanceof Error && 'code' in error ? String(error.code) : 'no token in its answer';
@@ -43,7 +55,7 @@ export function execToken(plugin: ExecPlugin, folder: string): TokenSource {
         `the credential plugin "${plugin.command}" failed: ${why}`,
       );
     }
-    const { token, expirationTimestamp } = credential.status;
+    const { token, expirationTimestamp } = credential;
     const endsAtMs =
       expirationTimestamp === undefined ? Date.now() + assumedLifeMs : Date.parse(expirationTimestamp);
     current = { token, endsAtMs };

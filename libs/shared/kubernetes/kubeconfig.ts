@@ -1,58 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { z } from 'zod';
-import { parseBoundedYaml } from '../config/index.ts';
+import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 import { RollcallError } from '../errors/index.ts';
 import { execToken } from './exec-credential.ts';
 import { inClusterAccess } from './in-cluster.ts';
 import type { KubeAccess, TokenSource } from './kube-access.ts';
+import {
+  type KubeconfigCluster,
+  type KubeconfigContext,
+  type KubeconfigFile,
+  type KubeconfigUser,
+  readKubeconfigShape,
+} from './kubeconfig-shape.ts';
 import { tokenFile } from './token-file.ts';
-
-// Open shapes: kubeconfigs carry extensions and settings of other tools.
-const clusterShape = z.looseObject({
-  server: z.string(),
-  'certificate-authority': z.string().optional(),
-  'certificate-authority-data': z.base64().optional(),
-  'insecure-skip-tls-verify': z.boolean().optional(),
-  'tls-server-name': z.string().optional(),
-  'proxy-url': z.string().optional(),
-});
-const execShape = z.looseObject({
-  apiVersion: z.string(),
-  command: z.string(),
-  args: z.array(z.string()).nullish(),
-  env: z.array(z.object({ name: z.string(), value: z.string() })).nullish(),
-});
-const userShape = z.looseObject({
-  token: z.string().optional(),
-  tokenFile: z.string().optional(),
-  'client-certificate': z.string().optional(),
-  'client-certificate-data': z.base64().optional(),
-  'client-key': z.string().optional(),
-  'client-key-data': z.base64().optional(),
-  exec: execShape.nullish(),
-});
-const contextShape = z.looseObject({
-  cluster: z.string(),
-  user: z.string(),
-  namespace: z.string().optional(),
-});
-const fileShape = z.looseObject({
-  'current-context': z.string().nullish(),
-  clusters: z.array(z.looseObject({ name: z.string(), cluster: clusterShape })).nullish(),
-  users: z.array(z.looseObject({ name: z.string(), user: userShape })).nullish(),
-  contexts: z.array(z.looseObject({ name: z.string(), context: contextShape })).nullish(),
-});
-export type ExecPlugin = z.infer<typeof execShape>;
 
 /** An entry and the folder of its file, which the paths in it are relative to. */
 type Entry<T> = T & { folder: string };
 interface Kubeconfig {
   currentContext: string | undefined;
-  clusters: Map<string, Entry<z.infer<typeof clusterShape>>>;
-  users: Map<string, Entry<z.infer<typeof userShape>>>;
-  contexts: Map<string, z.infer<typeof contextShape>>;
+  clusters: Map<string, Entry<KubeconfigCluster>>;
+  users: Map<string, Entry<KubeconfigUser>>;
+  contexts: Map<string, KubeconfigContext>;
 }
 
 /**
@@ -158,7 +127,7 @@ function addFirst<T>(map: Map<string, T>, name: string, value: T): void {
   if (!map.has(name)) map.set(name, value);
 }
 
-function parseFile(path: string, text: string): z.infer<typeof fileShape> {
+function parseFile(path: string, text: string): KubeconfigFile {
   let content: unknown;
   try {
     content = parseBoundedYaml(text) ?? {};
@@ -167,12 +136,12 @@ function parseFile(path: string, text: string): z.infer<typeof fileShape> {
     const place = /line \d+, column \d+/.exec(String(error))?.[0];
     throw invalid(path, place ? `not YAML at ${place}` : 'too long or nested too deep for a kubeconfig');
   }
-  const parsed = fileShape.safeParse(content);
-  if (!parsed.success) throw invalid(path, z.prettifyError(parsed.error).replaceAll('\n', ' '));
-  return parsed.data;
+  const read = readKubeconfigShape(content);
+  if ('problems' in read) throw invalid(path, read.problems.join(', '));
+  return read;
 }
 
-function tokenOf(user: Entry<z.infer<typeof userShape>>): string | TokenSource | undefined {
+function tokenOf(user: Entry<KubeconfigUser>): string | TokenSource | undefined {
   if (user.token !== undefined) return user.token;
   if (user.tokenFile !== undefined) return tokenFile(resolve(user.folder, user.tokenFile));
   return user.exec ? execToken(user.exec, user.folder) : undefined;

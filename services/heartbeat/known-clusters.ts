@@ -7,14 +7,15 @@ import { type Membership, type MemberSections, membershipOf } from './membership
 
 /** What the engine needs of a member, in its own clock. */
 export function knownCluster(clusterId: string, member: Membership, clock: HubClock): KnownCluster {
-  const { key, intervalMs, graceMs, liveness } = member;
+  const { key, admittedAtMs, intervalMs, graceMs, liveness } = member;
   return {
     clusterId,
     key,
     intervalMs,
     graceMs,
     state: liveness?.state ?? 'neverSeen',
-    sinceMs: liveness ? fromHubTime(clock, liveness.sinceMs) : -Infinity,
+    // What the former key of the cluster has said is no sign of life of this one.
+    sinceMs: fromHubTime(clock, liveness?.sinceMs ?? admittedAtMs),
     lastBeatMs: liveness ? fromHubTime(clock, liveness.lastBeatAtMs) : -Infinity,
     keyShared: liveness?.keySharedSinceMs !== undefined,
   };

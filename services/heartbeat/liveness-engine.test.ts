@@ -117,6 +117,28 @@ test('the last connection counts, however many there are', () => {
   expect(history).toEqual(['c1 ready', 'c1 suspect']);
 });
 
+test('a goodbye that a sibling has heard a beat after counts no more', () => {
+  const { put, beat, pass, history } = aHub();
+  put('c1');
+  beat('c1');
+  beat('c1', beatFlags.goodbye);
+  put('c1', 'ready');
+  pass(1000);
+  expect(history).toEqual(['c1 ready', 'c1 stopped']);
+  beat('c1', beatFlags.goodbye);
+  expect(history.slice(2)).toEqual(['c1 stopped']);
+});
+
+test('a beat from before does not undo what a sibling wrote, whatever its clock says; the next one does', () => {
+  const { put, beat, history } = aHub();
+  put('c1', 'ready');
+  beat('c1');
+  put('c1', 'stopped');
+  expect(history).toEqual([]);
+  beat('c1');
+  expect(history).toEqual(['c1 ready']);
+});
+
 test('two agents with one key are told once, and while they are nobody flaps; an end is told too', () => {
   const { put, beat, pass, engine, keyUses, history, nowMs } = aHub();
   put('c1');

@@ -31,7 +31,7 @@ export interface KnownCluster {
   readonly intervalMs: number;
   readonly graceMs: number;
   readonly state: LivenessState;
-  /** When it got into that state. */
+  /** When it got into that state, by the clock of whoever wrote it; of `neverSeen`, when it was admitted. */
   readonly sinceMs: number;
   readonly lastBeatMs: number;
   /** Two agents use its key. */
@@ -158,7 +158,11 @@ export class LivenessEngine {
     table.graceMs[slot] = Math.min(cluster.graceMs, longestMs);
     table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, cluster.lastBeatMs);
     if (!table.has(slot, marks.writing) && table.stateOf(slot) !== cluster.state) {
-      this.#setState(slot, cluster);
+      // A sibling heard a beat after the goodbye that we know of. Said again, it would be answered with `ready` again, without end.
+      if (table.stateOf(slot) === 'stopped') table.set(slot, marks.saidGoodbye, false);
+      // What a sibling writes carries its clock: a beat that we heard before might look as if it came after. The next one counts.
+      const sinceMs = cluster.state === 'neverSeen' ? cluster.sinceMs : Infinity;
+      this.#setState(slot, { state: cluster.state, sinceMs });
     }
     this.#look(slot, nowMs);
   }

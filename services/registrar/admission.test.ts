@@ -1,6 +1,6 @@
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { admissionStep } from './admission.ts';
+import { admissionStep, leavingAgainInMs } from './admission.ts';
 import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { MemoryLog } from './tests/memory-log.ts';
 
@@ -64,6 +64,31 @@ test.each([
 ])('$name → $want', ({ record, want }) => {
   const drafts = admissionStep({ record, nowMs: 7 });
   expect(drafts.map(({ definition }) => definition.type)).toEqual(want);
+});
+
+const waits = { verdict: 'leaving', leaveUntilMs: 100 } as const;
+test.each([
+  { name: 'access is gone, the agent has time', record: aRecord(admitted, waits, gone), nowMs: 70, want: 30 },
+  {
+    name: 'what is gone is the access of an earlier life, and the time is over',
+    record: aRecord(admitted, { ...waits, requestId: 'second' }, { ...gone, requestId: 'first' }),
+    nowMs: 170,
+    want: undefined,
+  },
+  {
+    name: 'it has left, and the end of its access is delivered again',
+    record: aRecord({ state: 'left' }, waits, gone),
+    nowMs: 170,
+    want: undefined,
+  },
+  {
+    name: 'the agent has said that it is done',
+    record: aRecord({ ...admitted, leave: { key: 'K', cleanedAtMs: 60 } }, waits, gone),
+    nowMs: 70,
+    want: undefined,
+  },
+])('a leaving is looked at again: $name → $want', ({ record, nowMs, want }) => {
+  expect(leavingAgainInMs({ record, nowMs })).toBe(want);
 });
 
 test('who is admitted has its key and the hub’s time; who has left has no key', () => {

@@ -68,6 +68,16 @@ export function admissionStep({ record, nowMs }: AdmissionContext): EventDraft[]
   return [];
 }
 
+/**
+ * How long the agent of a leaving cluster still has: its time ends without any event, so the one that says that access is gone
+ * is handled again then. One of an earlier life, delivered late, has nothing to wait for: that of this life is still to come.
+ */
+export function leavingAgainInMs({ record, nowMs }: AdmissionContext): number | undefined {
+  const isWaited = record.identity?.state !== 'left' && isGone(record);
+  const untilMs = isWaited ? agentAwaitedUntilMs(record) : undefined;
+  return untilMs === undefined ? undefined : Math.max(1, untilMs - nowMs);
+}
+
 /** Tells the agent at once what was decided about it; if it is not listening, it asks and hears the same. */
 export function createAdmission(
   nc: NatsConnection,
@@ -115,9 +125,7 @@ export function createAdmission(
     // That a former key is out is no news for the one that is in.
     if (event.type === 'revoked' && result.kind === 'admitted') return;
     sendAnswer(nc, settings, { agentKey, verb: 'join', inReplyTo, nowMs, result });
-    const untilMs = agentAwaitedUntilMs(record);
-    // The time of the agent ends without any event.
-    if (event.type === 'deprovisioned' && leavingKey !== undefined && untilMs !== undefined)
-      return { againInMs: Math.max(1, untilMs - nowMs) };
+    const againInMs = event.type === 'deprovisioned' ? leavingAgainInMs(context) : undefined;
+    return againInMs === undefined ? undefined : { againInMs };
   };
 }

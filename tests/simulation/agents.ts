@@ -54,8 +54,9 @@ export class Agent {
     if (world.random.chance(0.5)) this.#askSoon();
   }
 
-  /** Starts again with what it had on its disk. */
-  restart(): void {
+  /** Starts again with what it had on its disk; told to stop, it says goodbye first. */
+  restart(isTold: boolean): void {
+    if (isTold) this.sayGoodbye();
     this.#world.note(this.name, () => 'restarts');
     this.joining = startJoining({ nowMs: this.#world.scheduler.nowMs });
     this.disconnect();
@@ -187,8 +188,12 @@ export class Agent {
   }
 
   sayAlive(flags = 0): void {
-    if (this.isMember)
-      this.#world.tellAll('heartbeat', { kind: 'beat', clusterId: this.plan.clusterId, flags });
+    if (!this.isMember) return;
+    const { faults } = this.#world;
+    for (const replica of this.#world.replicasOf('heartbeat')) {
+      if (faults.strikes('beat.lost')) continue;
+      this.#world.tell(replica, { kind: 'beat', clusterId: this.plan.clusterId, flags });
+    }
   }
 
   sayGoodbye(): void {

@@ -146,6 +146,13 @@ export const clusterRules: readonly ClusterRule[] = [
     },
   },
   {
+    invariant: 'I7 one transition for each real change',
+    broken: ({ event, world }) =>
+      event.definition.writer === 'heartbeat'
+        ? world.writing?.signsOfLife.written(event.id, event.type)
+        : undefined,
+  },
+  {
     invariant: 'a cluster joins once for each admission',
     broken: ({ event, history }) => {
       if (event.type !== 'joined') return undefined;

@@ -101,6 +101,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
   });
   replica.hear = (what) => {
     if (what.kind === 'beat') {
+      replica.signsOfLife.heard(what.clusterId, what.flags);
       const beat = encodeBeat({ flags: what.flags, agentTimeMs: scheduler.nowMs });
       heard.beat?.(null, message(`rollcall.beat.${what.clusterId}`, beat));
     }

@@ -46,7 +46,7 @@ export const mutants = {
     file: 'services/rbac-provisioner/bring-access-about.ts',
     find: 'if (drafts.length > 0 || !context.hasActed) return drafts;',
     put: 'return drafts;',
-    from: 13_944,
+    from: 22_240,
     seeds: 1,
   },
   'held-says-nothing-about-access': {
@@ -91,12 +91,12 @@ export const mutants = {
     from: 5001,
     seeds: 1000,
   },
-  'a-beat-is-taken-again': {
-    file: 'services/heartbeat/unknown-clusters.ts',
-    find: 'if (this.#hash[hash & (cells - 1)] === hash) this.#untilMs[hash & (cells - 1)] = 0;',
-    put: 'void hash;',
-    from: 48_720,
-    seeds: 1,
+  'a-goodbye-counts-for-ever': {
+    file: 'services/heartbeat/liveness-engine.ts',
+    find: "if (table.stateOf(slot) === 'stopped') table.set(slot, marks.saidGoodbye, false);",
+    put: '',
+    from: 3001,
+    seeds: 500,
   },
   'joined-by-another-clock': {
     file: 'services/heartbeat/liveness-event.ts',

@@ -138,7 +138,7 @@ export class People {
     const running = this.#agents.running();
     if (running.length === 0) return;
     const agent = random.pick(running);
-    if (faults.strikes('agent.restarts')) agent.restart();
+    if (faults.strikes('agent.restarts')) agent.restart(random.chance(0.5));
     if (faults.strikes('agent.reinstalled')) {
       if (random.chance(0.5)) agent.sayGoodbye();
       agent.stop('is removed');

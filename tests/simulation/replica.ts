@@ -2,6 +2,7 @@ import type { Logger } from '@rollcall/shared/service';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Consumer } from './delivery.ts';
 import type { Life } from './scheduler.ts';
+import { SignsOfLife } from './signs-of-life.ts';
 import { Violation } from './violation.ts';
 import { inLife } from './virtual-process.ts';
 import type { World } from './world.ts';
@@ -28,6 +29,8 @@ export class Replica {
   readonly handling = new Set<object>();
   /** Changes that the API server took from it, in the newest second in which it did. */
   readonly writes = { second: 0, count: 0 };
+  /** What came to it of each cluster: what it writes of it must follow from that. */
+  readonly signsOfLife = new SignsOfLife();
   /** What it gives others: how the registrar is asked, how the heartbeat service hears. */
   hear: ((what: Heard) => void) | undefined;
   readonly #world: World;

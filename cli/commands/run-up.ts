@@ -1,10 +1,12 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { stateDirectory } from '../state-directory.ts';
 import { down, up } from '../up/main.ts';
+import { type ServerCount, serverCounts } from '../up/nats-servers-of.ts';
 
 export interface UpFlags {
   readonly advertise?: string[];
   readonly port?: string;
+  readonly servers?: string;
   /** False with `--no-agent`. */
   readonly agent: boolean;
 }
@@ -15,11 +17,18 @@ function portOf(text: string): number {
   throw new RollcallError('USAGE', `--port "${text}" is no port number`);
 }
 
+function serversOf(text: string): ServerCount {
+  const count = serverCounts.find((one) => String(one) === text);
+  if (count !== undefined) return count;
+  throw new RollcallError('USAGE', `--servers "${text}": a hub has ${serverCounts.join(' or ')}`);
+}
+
 /** @throws RollcallError USAGE for a port that is none, and what `up` throws */
 export async function runUp(flags: UpFlags): Promise<void> {
   process.exitCode = await up({
     stateDir: stateDirectory(),
     ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
+    ...(flags.servers === undefined ? {} : { servers: serversOf(flags.servers) }),
     ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
     withAgent: flags.agent,
   });

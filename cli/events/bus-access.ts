@@ -5,8 +5,9 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { say } from '../output.ts';
-import { stateFile } from '../state-directory.ts';
+import { stateDirectory, stateFile } from '../state-directory.ts';
 import { readHubInfo } from '@rollcall/shared/hub';
+import { natsPorts } from '../up/nats-servers-of.ts';
 import { parseCreds } from '../up/ops-connection.ts';
 import { readNatsContext, serversOf } from './nats-context.ts';
 
@@ -40,11 +41,11 @@ function namesAnotherHub({ kubeconfig, context }: BusFlags): boolean {
 /** The embedded hub's own files: they are there when its API server is away. */
 function embeddedAccess(flags: BusFlags): BusAccess | undefined {
   if (namesAnotherHub(flags)) return undefined;
-  const [creds, hub, ports] = ['ops.creds', 'hub.json', 'ports.json'].map((name) => stateFile(name));
-  if (!creds || !hub || !ports) return undefined;
+  const [creds, hub] = ['ops.creds', 'hub.json'].map((name) => stateFile(name));
+  const ports = natsPorts(stateDirectory());
+  if (!creds || !hub || ports.length === 0) return undefined;
   const { caPem } = JSON.parse(readFileSync(hub, 'utf8')) as { caPem: string };
-  const { nats } = JSON.parse(readFileSync(ports, 'utf8')) as { nats: number };
-  const address = { servers: [`127.0.0.1:${nats}`], caPem };
+  const address = { servers: ports.map((port) => `127.0.0.1:${port}`), caPem };
   return { address, credentials: parseCreds(readFileSync(creds, 'utf8')) };
 }
 

@@ -18,7 +18,9 @@ import {
   startHubServices,
 } from './hub-services.ts';
 import { type HubState, openHubState } from './hub-state.ts';
+import { type NatsCluster, startNatsCluster } from './nats-cluster.ts';
 import { type EmbeddedNats, startNatsServer } from './nats-server.ts';
+import { type ServerCount, serverCountOf, setServerCount } from './nats-servers-of.ts';
 import { readState } from './private-files.ts';
 import { renewHubState } from './renew-hub-state.ts';
 import { applyRestoredObjects } from './restored-objects.ts';
@@ -29,6 +31,8 @@ export interface EmbeddedHubOptions {
   readonly stateDir: string;
   /** Of the NATS server; remembered, so that tokens that were handed out stay true. Default 4222; 0: any free one. */
   readonly port?: number;
+  /** NATS servers; remembered from the first start on, as it cannot be changed. Default: 1. */
+  readonly servers?: ServerCount | undefined;
   /** `host:port` that agents are told to use, several for one hub. Default: the loopback address. */
   readonly advertise?: readonly string[];
   /** Without, the caller runs the services in processes of their own. */
@@ -45,8 +49,10 @@ export interface EmbeddedHub extends AsyncDisposable {
   readonly stateDir: string;
   readonly hub: HubState;
   readonly natsAddress: BusAddress;
-  /** The process that runs now. */
+  /** The process that runs now; of several servers the first. */
   natsServer(): ChildHandle | undefined;
+  /** Where the hub has several. */
+  readonly natsCluster: NatsCluster | undefined;
   readonly plane: ControlPlane;
   readonly admin: KubeClient;
   readonly addresses: readonly string[];
@@ -96,6 +102,8 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
 
   try {
     checkDiskSpace(stateDir);
+    setServerCount(stateDir, options.servers);
+    const isCluster = serverCountOf(stateDir) > 1;
     const reaped = [...(await reapStale(stateDir)), ...(await reapStale(join(stateDir, 'kubernetes')))];
     if (reaped.length > 0) onProgress(`ended what an earlier run left behind: ${reaped.join(', ')}`);
     const renewed = renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now());
@@ -109,18 +117,26 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       ['nats'],
       wanted ?? (isFirst ? { nats: defaultPort } : {}),
     );
-    const addresses = options.advertise?.length ? options.advertise : [`127.0.0.1:${port}`];
-    const hosts = addresses.map(hostOf);
+    const advertised = options.advertise?.length ? options.advertise : undefined;
+    const hosts = advertised?.map(hostOf) ?? ['127.0.0.1'];
     const natsOptions = { stateDir, port, host: listenHost(hosts), advertised: hosts };
 
     onProgress('starting NATS, etcd and the Kubernetes API server');
     let nats: EmbeddedNats | undefined;
+    let natsCluster: NatsCluster | undefined;
     const startNats = async () => {
+      if (isCluster) {
+        natsCluster = await startNatsCluster({
+          ...natsOptions,
+          hub: () => openHubState(stateDir, Date.now()),
+        });
+        return;
+      }
       // Read again: keys may have been rolled over since this process began.
       const nowMs = Date.now();
       nats = await startNatsServer(openHubState(stateDir, nowMs), { ...natsOptions, nowMs });
     };
-    started.push(async () => nats?.server.stop());
+    started.push(() => Promise.all([nats?.server.stop(), natsCluster?.stop()]));
     const renewing = setInterval(
       () => renewServerCertificate(openHubState(stateDir, Date.now()), { stateDir, nowMs: Date.now() }),
       renewalCheckMs,
@@ -143,6 +159,8 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     if (natsOutcome.status === 'rejected') throw natsOutcome.reason;
     if (planeOutcome.status === 'rejected') throw planeOutcome.reason;
     const controlPlane = planeOutcome.value;
+    const natsAddress = natsCluster?.address ?? { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
+    const addresses = advertised ?? natsAddress.servers;
 
     onProgress('applying kinds, roles and the fence');
     const admin = createKubeClient(controlPlane.access, {
@@ -156,7 +174,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     if (restored > 0) onProgress(`made ${restored} objects of people again from the backup`);
     const serviceOptions: HubServicesOptions = {
       stateDir,
-      busServers: `127.0.0.1:${port}`,
+      busServers: natsAddress.servers.join(','),
       userAccess: controlPlane.userAccess,
       settings: options.settings,
     };
@@ -170,8 +188,9 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     return {
       stateDir,
       hub,
-      natsAddress: { servers: [`127.0.0.1:${port}`], caPem: hub.caPem },
-      natsServer: () => nats?.server,
+      natsAddress,
+      natsServer: () => nats?.server ?? natsCluster?.nodes[0]?.server(),
+      natsCluster,
       plane: controlPlane,
       admin,
       addresses,
@@ -183,7 +202,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
         await untilFenceStands(probe).finally(() => probe.close());
       },
       async restartNats() {
-        await nats?.server.stop();
+        await Promise.all([nats?.server.stop(), natsCluster?.stop()]);
         await startNats();
       },
       stop: () => (stopping ??= stopAll()),

@@ -12,11 +12,14 @@ import { findBinary } from './binaries.ts';
 import { reapStale } from './child-process-stale.ts';
 import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
 import { startLocalAgent } from './local-agent.ts';
+import type { ServerCount } from './nats-servers-of.ts';
 import { stateHolder } from './state-lock.ts';
 
 export interface UpOptions {
   readonly stateDir: string;
   readonly port?: number;
+  /** NATS servers, at the first start. */
+  readonly servers?: ServerCount;
   readonly advertise?: readonly string[];
   /** Whether this very cluster is registered, as `local`. Default true. */
   readonly withAgent?: boolean;
@@ -87,6 +90,7 @@ export async function up(options: UpOptions): Promise<number> {
   await using hub = await startEmbeddedHub({
     stateDir,
     ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.servers === undefined ? {} : { servers: options.servers }),
     ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
     onProgress: (message) => say('up', message),
     onUnexpectedExit: (child, how) =>

@@ -6,6 +6,15 @@ export interface NatsServerSettings {
   readonly directory: string;
   readonly certificateFile: string;
   readonly keyFile: string;
+  /** Where it is one of several; absent: it is alone. */
+  readonly cluster?: {
+    readonly serverName: string;
+    readonly routePort: number;
+    /** `host:port` of all of them, its own among them. */
+    readonly routes: readonly string[];
+    /** What a server must show to be let in as one. */
+    readonly caFile: string;
+  };
   /** For a server that is only filled: whoever fills it has it written out at the end, once. */
   readonly syncsAtEnd?: boolean;
 }
@@ -16,13 +25,24 @@ export interface NatsServerSettings {
  * - `sync_interval: always`: acknowledged means kept (decision 12).
  * - `timeout` of TLS and of authorization: whoever connects and says nothing is let go after 5 s; a busy machine gets that long.
  * - `ping_interval`: a frozen agent's connection is closed after about a minute; its beats have told long before.
+ * - `cluster`: the servers know each other by certificates of the hub's own CA, which signs nothing else.
  * - resolver `full`: account claims (revocations) are pushed while the server runs, and the newer ones win over the preload.
  */
 export function natsServerConfig(hub: HubState, settings: NatsServerSettings): string {
   const preload = Object.entries(hub.accountJwts).map(([account, jwt]) => `  ${account}: "${jwt}"`);
+  const { cluster } = settings;
+  const certificate = `cert_file: "${settings.certificateFile}", key_file: "${settings.keyFile}"`;
+  const clusterBlock = cluster
+    ? `cluster: {
+  name: hub, listen: "${settings.host}:${cluster.routePort}"
+  routes: [${cluster.routes.map((route) => `"tls://${route}"`).join(', ')}]
+  tls: { ${certificate}, ca_file: "${cluster.caFile}", verify: true, timeout: 5 }
+}
+`
+    : '';
   return `# Written by rollcall at every start; changes here are lost.
 listen: "${settings.host}:${settings.port}"
-server_name: hub
+server_name: ${cluster?.serverName ?? 'hub'}
 operator: "${hub.operatorJwt}"
 system_account: ${hub.keys.sys}
 resolver: { type: full, dir: "${settings.directory}/jwt", allow_delete: false, interval: "10s" }
@@ -31,11 +51,11 @@ ${preload.join('\n')}
 }
 default_sentinel: "${hub.sentinelJwt}"
 jetstream: { store_dir: "${settings.directory}/jetstream", ${settings.syncsAtEnd === true ? '' : 'sync_interval: always '}}
-tls: { cert_file: "${settings.certificateFile}", key_file: "${settings.keyFile}", handshake_first: true, timeout: 5 }
+tls: { ${certificate}, handshake_first: true, timeout: 5 }
 authorization: { timeout: 5 }
 ping_interval: "20s"
 ping_max: 2
 max_payload: 4MB
 lame_duck_duration: "30s"
-`;
+${clusterBlock}`;
 }

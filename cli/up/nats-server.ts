@@ -5,7 +5,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { findBinary } from './binaries.ts';
 import { type ChildHandle, startChild } from './child-process.ts';
 import type { HubState } from './hub-state.ts';
-import { natsServerConfig } from './nats-config.ts';
+import { natsServerConfig, type NatsServerSettings } from './nats-config.ts';
 import { readState, writePrivate } from './private-files.ts';
 import { certificateFiles, writeServerCertificate } from './server-certificate.ts';
 
@@ -15,14 +15,57 @@ export interface EmbeddedNats {
   readonly port: number;
 }
 
-async function canSetUp(address: BusAddress, user: BusCredentials): Promise<true> {
+/**
+ * The identity that makes the streams.
+ * @throws RollcallError STATE_INVALID
+ */
+export function setupUser(stateDir: string): BusCredentials {
+  const setup = readState<{ bus: BusCredentials }>(join(stateDir, 'identities', 'setup.json'));
+  if (setup) return setup.bus;
+  throw new RollcallError('STATE_INVALID', `"${stateDir}" has lost the identity that makes the streams`);
+}
+
+/** @returns true, or throws what is not there yet */
+export async function makeStreams(
+  address: BusAddress,
+  user: BusCredentials,
+  replicas: number,
+): Promise<true> {
   const nc = await connectBus(address, user, 'setup');
   try {
-    await setUpStreams(nc, { replicas: 1 });
+    await setUpStreams(nc, { replicas });
   } finally {
     await nc.close();
   }
   return true;
+}
+
+/**
+ * Starts one server with the certificate that is there.
+ * @param options.name - of the process; its files are in a directory of that name, but for the first one's
+ */
+export function launchNatsServer(
+  hub: HubState,
+  options: Pick<NatsServerSettings, 'host' | 'port' | 'cluster' | 'syncsAtEnd'> & {
+    stateDir: string;
+    name: string;
+    isReady: () => Promise<boolean>;
+  },
+): Promise<ChildHandle> {
+  const { stateDir, name } = options;
+  const directory = join(stateDir, name.replace('nats-server', 'nats'));
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const configFile = join(directory, 'nats.conf');
+  writePrivate(configFile, natsServerConfig(hub, { ...options, directory, ...certificateFiles(stateDir) }));
+  return startChild({
+    name,
+    command: findBinary('nats-server'),
+    args: ['-c', configFile],
+    stateDir,
+    logPath: join(stateDir, 'logs', `${name}.log`),
+    readyWithinMs: 30_000,
+    isReady: options.isReady,
+  });
 }
 
 /**
@@ -41,36 +84,18 @@ export async function startNatsServer(
     syncsAtEnd?: boolean;
   },
 ): Promise<EmbeddedNats> {
-  const { stateDir, port, host = '127.0.0.1' } = options;
-  const directory = join(stateDir, 'nats');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { stateDir, port, host = '127.0.0.1', syncsAtEnd = false } = options;
   writeServerCertificate(hub, options);
-  const { certificateFile, keyFile } = certificateFiles(stateDir);
-  const configFile = join(directory, 'nats.conf');
-  writePrivate(
-    configFile,
-    natsServerConfig(hub, {
-      host,
-      port,
-      directory,
-      certificateFile,
-      keyFile,
-      syncsAtEnd: options.syncsAtEnd ?? false,
-    }),
-  );
-
   const address = { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
-  const setup = readState<{ bus: BusCredentials }>(join(stateDir, 'identities', 'setup.json'));
-  if (!setup)
-    throw new RollcallError('STATE_INVALID', `"${stateDir}" has lost the identity that makes the streams`);
-  const server = await startChild({
-    name: 'nats-server',
-    command: findBinary('nats-server'),
-    args: ['-c', configFile],
+  const user = setupUser(stateDir);
+  const isReady = () => makeStreams(address, user, 1);
+  const server = await launchNatsServer(hub, {
     stateDir,
-    logPath: join(stateDir, 'logs', 'nats-server.log'),
-    readyWithinMs: 30_000,
-    isReady: () => canSetUp(address, setup.bus),
+    name: 'nats-server',
+    host,
+    port,
+    syncsAtEnd,
+    isReady,
   });
   return { server, address, port };
 }

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { issueCertificate } from '@rollcall/shared/trust';
 import type { HubState } from './hub-state.ts';
+import { natsServerNames } from './nats-servers-of.ts';
 import { readState, writePrivate } from './private-files.ts';
 
 const certificateLifeMs = 90 * 86_400_000;
@@ -30,7 +31,8 @@ export function writeServerCertificate(
     commonName: 'rollcall hub',
     dnsNames: [...new Set(names.filter((name) => isIP(name) === 0))],
     ipAddresses: [...new Set(['127.0.0.1', ...names.filter((name) => isIP(name) !== 0)])],
-    usages: ['server'],
+    // Client as well: several servers show it to each other.
+    usages: ['server', 'client'],
     validForMs: certificateLifeMs,
     nowMs: options.nowMs,
   });
@@ -49,19 +51,24 @@ export function advertisedNow(stateDir: string): string[] {
   return subjectAltName.split(', ').map((name) => name.slice(name.indexOf(':') + 1));
 }
 
-/**
- * Has the server read its certificate again; connections that stand are left alone.
- * @returns false where none runs
- */
-export function reloadNatsServer(stateDir: string): boolean {
-  const note = readState<{ pid: number }>(join(stateDir, 'run', 'nats-server.json'));
-  if (!note) return false;
+function isReloaded(pid: number): boolean {
   try {
-    process.kill(note.pid, 'SIGHUP');
+    process.kill(pid, 'SIGHUP');
     return true;
   } catch {
     return false;
   }
+}
+
+/**
+ * Has the hub's servers read their certificate again; connections that stand are left alone.
+ * @returns false where none runs
+ */
+export function reloadNatsServer(stateDir: string): boolean {
+  return natsServerNames(stateDir)
+    .map((name) => readState<{ pid: number }>(join(stateDir, 'run', `${name}.json`)))
+    .map((note) => note !== undefined && isReloaded(note.pid))
+    .includes(true);
 }
 
 /** A hub that is never stopped outlives its certificate: in the last third of its life it is made anew. */

@@ -21,7 +21,9 @@ import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { startChild } from '../../cli/up/child-process.ts';
 import { type HubState, openHubState } from '../../cli/up/hub-state.ts';
+import { type NatsNode, startNatsCluster } from '../../cli/up/nats-cluster.ts';
 import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats-server.ts';
+import { type ServerCount, serverCountOf, setServerCount } from '../../cli/up/nats-servers-of.ts';
 import { parseCreds } from '../../cli/up/ops-connection.ts';
 import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
 
@@ -48,6 +50,9 @@ export interface TestHub extends AsyncDisposable {
     name: string,
     options?: { seed?: string; lifeMs?: number },
   ): BusCredentials & { publicKey: string };
+  /** The servers, where there are several; empty where there is one. */
+  readonly nodes: readonly NatsNode[];
+  /** Where there is one. */
   readonly natsServer: {
     /** Of the process that runs now. */
     pid(): number;
@@ -69,10 +74,21 @@ interface RegistrarIdentity {
   readonly agentSigners: Readonly<Record<AgentRole, string>>;
 }
 
-export async function startTestHub(): Promise<TestHub> {
+/** @param options.servers - three make a cluster, whose streams are kept by all of them */
+export async function startTestHub(options: { servers?: ServerCount } = {}): Promise<TestHub> {
   const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-hub-'));
+  setServerCount(stateDir, options.servers);
   const hub = openHubState(stateDir, Date.now());
   const { nats: port } = await loopbackPorts(join(stateDir, 'ports.json'), ['nats']);
+  const cluster =
+    serverCountOf(stateDir) === 1
+      ? undefined
+      : await startNatsCluster({
+          stateDir,
+          hub: () => openHubState(stateDir, Date.now()),
+          port,
+          advertised: [],
+        });
   const start = () =>
     startNatsServer(openHubState(stateDir, Date.now()), {
       stateDir,
@@ -80,7 +96,9 @@ export async function startTestHub(): Promise<TestHub> {
       advertised: [],
       nowMs: Date.now(),
     });
-  let nats: EmbeddedNats = await start();
+  let nats: Pick<EmbeddedNats, 'server' | 'address'> = cluster
+    ? { address: cluster.address, server: (cluster.nodes[0] as NatsNode).server() }
+    : await start();
   const connections: NatsConnection[] = [];
   const identity = <Shape>(name: string): Shape =>
     JSON.parse(readFileSync(join(stateDir, 'identities', `${name}.json`), 'utf8')) as Shape;
@@ -153,6 +171,7 @@ export async function startTestHub(): Promise<TestHub> {
       );
       return { jwt, seed: key.seed, publicKey: key.publicKey };
     },
+    nodes: cluster?.nodes ?? [],
     natsServer: {
       pid: () => nats.server.pid,
       kill: () => nats.server.kill(),
@@ -181,7 +200,7 @@ export async function startTestHub(): Promise<TestHub> {
     },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled(connections.map((nc) => nc.close()));
-      await nats.server.stop();
+      await (cluster ? cluster.stop() : nats.server.stop());
       rmSync(stateDir, { recursive: true, force: true });
     },
   };

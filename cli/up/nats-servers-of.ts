@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { RollcallError } from '@rollcall/shared/errors';
+import { readState, writePrivate } from './private-files.ts';
+
+/** One server, or as many as can lose one without stopping. */
+export const serverCounts = [1, 3] as const;
+export type ServerCount = (typeof serverCounts)[number];
+
+const fileOf = (stateDir: string) => join(stateDir, 'nats', 'servers.json');
+
+/** How many NATS servers the hub of this directory has; 1 where nobody has said so. */
+export function serverCountOf(stateDir: string): ServerCount {
+  return readState<{ servers: ServerCount }>(fileOf(stateDir))?.servers ?? 1;
+}
+
+/**
+ * Sets it, before the first start only: streams of one server are not those of three.
+ * @throws RollcallError USAGE where the hub has another number
+ */
+export function setServerCount(stateDir: string, wanted: ServerCount | undefined): void {
+  const isFirst = !existsSync(join(stateDir, 'nats', 'nats.conf'));
+  if (isFirst && wanted !== undefined) writePrivate(fileOf(stateDir), JSON.stringify({ servers: wanted }));
+  const count = serverCountOf(stateDir);
+  if (wanted !== undefined && wanted !== count)
+    throw new RollcallError('USAGE', `the hub in "${stateDir}" has ${count} NATS servers, not ${wanted}`);
+}
+
+/** The first is called as the only one of other hubs is, so that all that knows one server knows it. */
+export function natsServerNames(stateDir: string): string[] {
+  const count = serverCountOf(stateDir);
+  return Array.from({ length: count }, (_, index) =>
+    index === 0 ? 'nats-server' : `nats-server-${index + 1}`,
+  );
+}
+
+/** Ports that agents and services use, of a hub that has been started before. */
+export function natsPorts(stateDir: string): number[] {
+  const ports = readState<Record<string, number>>(join(stateDir, 'ports.json')) ?? {};
+  return natsServerNames(stateDir).flatMap((name) => ports[name.replace('nats-server', 'nats')] ?? []);
+}

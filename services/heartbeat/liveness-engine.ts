@@ -203,7 +203,10 @@ export class LivenessEngine {
   /** Lets time pass: deadlines, and the beginning and end of storms. */
   advance(nowMs: number): void {
     const known = this.#table.countOf('ready') + this.#table.countOf('suspect');
+    const { heldUntilMs } = this.#guard;
     const change = this.#guard.judge(nowMs, known);
+    // Most are back and the others wait for their turn to connect again: to them it was as if nobody had listened.
+    if (change === 'ends' && nowMs < heldUntilMs) this.listenAfresh(nowMs);
     if (change) this.#output.storm(change, this.#guard.silent, known);
     if (change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
     this.#wheel.advance(nowMs, (slot) => this.#expired(slot, nowMs));

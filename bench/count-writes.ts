@@ -1,5 +1,5 @@
 import { type AuditWrite, isOfCluster, type WriteKind, writeKindOf } from './audit-writes.ts';
-import { quantile } from './quantile.ts';
+import { quantile } from '../cli/simulate/quantile.ts';
 
 export interface JoinWrites {
   /** By Rollcall for one cluster, of every measured cluster. */

@@ -3,7 +3,7 @@ import { type AuditWrite, isOfCluster } from './audit-writes.ts';
 import type { Sighting } from './cluster-watch.ts';
 import { describeWrite } from './count-writes.ts';
 import type { Join } from './measure-joins.ts';
-import { quantile } from './quantile.ts';
+import { quantile } from '../cli/simulate/quantile.ts';
 
 interface Moment {
   readonly atMs: number;

@@ -3,7 +3,7 @@ import type { AuditWrite } from './audit-writes.ts';
 import { countJoinWrites, type JoinWrites } from './count-writes.ts';
 import type { Join } from './measure-joins.ts';
 import type { Steady } from './measure-steady.ts';
-import { type Spread, spreadOf } from './quantile.ts';
+import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import type { UsageWindow } from './usage-window.ts';
 
 /** Clusters that joined one after the other. */

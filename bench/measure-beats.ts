@@ -6,7 +6,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { startTestHub, type TestHub } from '../tests/harness/test-hub.ts';
 import { compiledProgram } from './agent-program.ts';
 import type { SenderSettings, Taker, TakerReport, TakerSettings } from './beat-settings.ts';
-import { quantile } from './quantile.ts';
+import { quantile } from '../cli/simulate/quantile.ts';
 
 /** What beats cost one heartbeat service, and a process that only subscribes to them, in turns. */
 export interface BeatsResult {

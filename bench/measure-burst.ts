@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { readAuditWrites } from './audit-writes.ts';
-import { createBenchToken } from './bench-token.ts';
+import { createRunToken } from '../cli/simulate/run-token.ts';
 import { nowMs } from './clock.ts';
 import { type ClusterWatch, watchClusters } from './cluster-watch.ts';
-import { type Spread, spreadOf } from './quantile.ts';
+import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { replayPlan } from './replay-plan.ts';
 import { replayWrites } from './replay-writes.ts';
-import { type SimulatedAgent, startSimulatedAgent } from './simulated-agent.ts';
+import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { startBenchHub } from './start-hub.ts';
 import { openUsageWindow } from './usage-window.ts';
 
@@ -53,7 +53,7 @@ export async function measureBurst(count: number, say: (message: string) => void
   const watch = await watchClusters(admin);
   const agents: SimulatedAgent[] = [];
   const troubles: Record<string, number> = {};
-  const token = await createBenchToken(admin, {
+  const token = await createRunToken(admin, {
     hubId: report.hubId,
     name: 'burst',
     uses: count + warmUpAgents,

@@ -7,7 +7,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeAccess, kubeconfigYaml } from '@rollcall/shared/kubernetes';
 import { exitCodes } from '../cli/exit-code.ts';
 import { compiledProgram } from './agent-program.ts';
-import { type Spread, spreadOf } from './quantile.ts';
+import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 
 /** From the start of a process to its end, compiled as it is published. */
 export interface CliStartResult {

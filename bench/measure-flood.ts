@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient } from '@rollcall/shared/kubernetes';
-import { createBenchToken } from './bench-token.ts';
+import { createRunToken } from '../cli/simulate/run-token.ts';
 import { nowMs } from './clock.ts';
 import { watchClusters } from './cluster-watch.ts';
 import { type FloodKind, floodKinds, type FloodSettings } from './flood-settings.ts';
 import { inTime } from './in-time.ts';
-import { type Spread, spreadOf } from './quantile.ts';
-import { startSimulatedAgent } from './simulated-agent.ts';
+import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
+import { startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { startBenchHub } from './start-hub.ts';
 import { openUsageWindow } from './usage-window.ts';
 
@@ -70,8 +70,7 @@ export async function measureFlood(say: (message: string) => void): Promise<Floo
     userAgent: 'rollcall-bench',
   });
   const watch = await watchClusters(admin);
-  const newToken = (name: string, uses: number) =>
-    createBenchToken(admin, { hubId: report.hubId, name, uses });
+  const newToken = (name: string, uses: number) => createRunToken(admin, { hubId: report.hubId, name, uses });
   const good = await newToken('others', 1000);
   let count = 0;
 

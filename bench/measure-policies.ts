@@ -13,7 +13,7 @@ import {
   requested,
 } from '@rollcall/shared/events';
 import { tryPolicies } from '../cli/policy/try-policy.ts';
-import { type Spread, spreadOf } from './quantile.ts';
+import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 
 /** How fast policies are: for one request, and over the history of a large hub. */
 export interface PolicyResult {

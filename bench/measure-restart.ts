@@ -4,7 +4,7 @@ import { serveInProcess } from '../tests/harness/service-process.ts';
 import { startTestHub } from '../tests/harness/test-hub.ts';
 import { nowMs } from './clock.ts';
 import { historyWriter, lifeOf } from './cluster-history.ts';
-import { residentBytes } from './process-usage.ts';
+import { residentBytes } from '../cli/simulate/process-usage.ts';
 
 /** A heartbeat service that starts on a hub with many clusters: from the start of its process until it is ready. */
 export interface RestartResult {

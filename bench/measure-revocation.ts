@@ -3,7 +3,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { createNkey } from '@rollcall/shared/trust';
 import { startWorld } from '../services/trust-keeper/tests/keeper-world.ts';
 import { nowMs } from './clock.ts';
-import { type Spread, spreadOf } from './quantile.ts';
+import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 
 /** From the append of `revoked` until the agent's connection is gone. */
 export interface RevocationRow {

@@ -7,12 +7,12 @@ import {
   resources,
   watchResource,
 } from '@rollcall/shared/kubernetes';
-import { createBenchToken } from './bench-token.ts';
+import { createRunToken } from '../cli/simulate/run-token.ts';
 import { nowMs } from './clock.ts';
 import { watchClusters } from './cluster-watch.ts';
 import { inTime } from './in-time.ts';
-import { type Spread, spreadOf } from './quantile.ts';
-import { type SimulatedAgent, startSimulatedAgent } from './simulated-agent.ts';
+import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
+import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { startBenchHub } from './start-hub.ts';
 
 /** Clusters that leave one after the other, each with an agent that hears it and says goodbye. */
@@ -76,7 +76,7 @@ export async function measureUnregister(
   const watch = await watchClusters(admin);
   const clusters = await watchGone(admin, resources.managedClusters);
   const namespaces = await watchGone(admin, resources.namespaces);
-  const token = await createBenchToken(admin, {
+  const token = await createRunToken(admin, {
     hubId: report.hubId,
     name: 'leavers',
     uses: count + warmUps,

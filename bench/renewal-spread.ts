@@ -1,6 +1,6 @@
 import { renewalAtMs } from '../agent/renewal-time.ts';
 import { renewAfterMs } from '../services/registrar/credentials.ts';
-import { createRandom } from '../tests/harness/random.ts';
+import { createRandom } from '../cli/simulate/random.ts';
 
 /** How evenly a fleet renews, on a simulated clock with the hub's and the agent's own rules. */
 export interface RenewalSpread {

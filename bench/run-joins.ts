@@ -14,7 +14,7 @@ import { joinTimeline, middleJoin } from './join-timeline.ts';
 import { type JoinsResult, joinsResultOf } from './joins-result.ts';
 import { type Join, measureJoins } from './measure-joins.ts';
 import { measureSteady } from './measure-steady.ts';
-import { residentBytes } from './process-usage.ts';
+import { residentBytes } from '../cli/simulate/process-usage.ts';
 import type { BenchAgent } from './start-agent.ts';
 import { startBenchHub } from './start-hub.ts';
 import { openUsageWindow } from './usage-window.ts';

@@ -1,5 +1,5 @@
 import { nowMs } from './clock.ts';
-import { cpuMs } from './process-usage.ts';
+import { cpuMs } from '../cli/simulate/process-usage.ts';
 
 /** CPU time that named processes used in a stretch of time. */
 export interface UsageWindow {

@@ -15,6 +15,7 @@ type Outcome = keyof typeof exitCodes;
 
 const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   USAGE: 'usage',
+  SCENARIO_INVALID: 'usage',
   REQUEST_HELD: 'held',
   KUBE_UNREACHABLE: 'unreachable',
   BUS_UNREACHABLE: 'unreachable',

@@ -10,6 +10,7 @@ import {
   purposeOf,
   type Role,
   serviceRoles,
+  simulatorRole,
   sysAccountClaims,
 } from '@rollcall/shared/rights';
 import { isMap, isSeq, parseAllDocuments, type Document, type Node } from 'yaml';
@@ -164,6 +165,7 @@ ${Object.entries(serviceRoles).map(busRole).join('\n')}
 ### Others
 
 ${Object.entries(otherRoles).map(busRole).join('\n')}
+${busRole(['simulator', simulatorRole(['<cluster>'])])}
 ## In the hub's Kubernetes API
 
 What RBAC gives; the fence (\`deploy/fence/\`) takes away again what RBAC cannot tell apart. The registrar, the heartbeat service and the trust-keeper have no

@@ -3,7 +3,8 @@ import type { PolicyRule } from '@rollcall/approver/policy';
 import { yamlTooDeep } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
 import { apiVersion, approvalPolicy } from '@rollcall/shared/resources';
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml';
+import { nodeAt, offsetOf, type YamlPath } from '../yaml-place.ts';
 import { type FilePlace, placeInFile } from './place-in-file.ts';
 
 /** A mistake, and where it stands in the file; line and column count from 1. */
@@ -42,8 +43,6 @@ export function readPolicyFile(path: string): PolicyFile {
     throw new RollcallError('USAGE', `"${path}" is larger than ${maxFileBytes} bytes`);
   return parsePolicyFile(text);
 }
-
-type Path = readonly (string | number)[];
 
 export function parsePolicyFile(text: string): PolicyFile {
   const counter = new LineCounter();
@@ -110,7 +109,7 @@ function contentOf(document: Document): unknown {
 }
 
 interface ShapeProblem {
-  readonly path: Path;
+  readonly path: YamlPath;
   readonly message: string;
   /** The key is wrong, not its value. */
   readonly atKey?: boolean;
@@ -151,7 +150,7 @@ function shapeProblems(document: Document, content: Record<string, unknown>): Sh
   return problems;
 }
 
-function unknownKeys(document: Document, path: Path, known: readonly string[]): ShapeProblem[] {
+function unknownKeys(document: Document, path: YamlPath, known: readonly string[]): ShapeProblem[] {
   const node = nodeAt(document, path);
   if (!isMap(node)) return [];
   return node.items.flatMap(({ key }) => {
@@ -160,21 +159,4 @@ function unknownKeys(document: Document, path: Path, known: readonly string[]): 
     const message = `there is no field "${name}": expected one of ${known.join(', ')}`;
     return [{ path: [...path, name], message, atKey: true }];
   });
-}
-
-function nodeAt(document: Document, path: Path): Node | undefined {
-  const node: unknown = path.length === 0 ? document.contents : document.getIn(path, true);
-  return isMap(node) || isSeq(node) || isScalar(node) ? node : undefined;
-}
-
-/** Of the node at a path, or of the nearest one above it that is there. */
-function offsetOf(document: Document, path: Path, atKey = false): number {
-  const parent = nodeAt(document, path.slice(0, -1));
-  if (atKey && isMap(parent)) {
-    const key = parent.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key;
-    if (isScalar(key)) return key.range?.[0] ?? 0;
-  }
-  const node = nodeAt(document, path);
-  if (node) return node.range?.[0] ?? 0;
-  return path.length === 0 ? 0 : offsetOf(document, path.slice(0, -1));
 }

@@ -53,6 +53,13 @@ class Fleet {
   }
 }
 
+test('clusters that are made up count for nothing', () => {
+  const simulated = { run: 'r', isShown: true };
+  const fleet = new Fleet().asks('a').decided(approved, 'a');
+  fleet.asks('b', 'R-b', { simulated }).decided(approved, 'b', { simulated });
+  expect(fleet.counts()).toMatchObject({ clusters: 1, pending: 0, approvedToday: 1 });
+});
+
 test('nothing has happened', () => {
   expect(new Fleet().counts()).toEqual({
     clusters: 0,

@@ -60,6 +60,8 @@ export class FleetTally {
     else if (kind === 'policy')
       keep(this.#policies, (section as PolicyDeclaration).name, type === 'declared');
     else if (kind === 'cluster') {
+      // No policy lets fewer real clusters in because somebody simulates.
+      if ((section as Identity | Decision).simulated !== undefined) return;
       if (event.definition.writer === 'registrar') this.#identified(id, event, section as Identity);
       else if (event.definition.writer === 'approver') this.#decided(id, event, section as Decision);
     }

@@ -21,6 +21,15 @@ export function hasLeft(record: ClusterRecord): boolean {
   return isOver && decision?.verdict === 'leaving' && currentDecision(record) === undefined;
 }
 
+/**
+ * Whether the cluster is made up and nobody wants to see it (`rollcall simulate`). Both sections must say so once there are two:
+ * a registrar that was taken over must not be able to hide a cluster that the approver let in.
+ */
+export function isHidden({ identity, decision }: ClusterRecord): boolean {
+  const saysSo = identity?.simulated?.isShown === false;
+  return saysSo && (decision === undefined || decision.simulated?.isShown === false);
+}
+
 /** Whether the key with member credentials was taken back after it got them. */
 export function isKeyRevoked({ identity, decision }: ClusterRecord): boolean {
   const { admittedKey, admittedAtMs = 0 } = identity ?? {};

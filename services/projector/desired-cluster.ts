@@ -9,7 +9,7 @@ import {
 } from '@rollcall/shared/resources';
 import { judgeConditions } from './cluster-conditions.ts';
 import { clusterLabels } from './cluster-labels.ts';
-import { hasLeft, livenessOf, wasLetIn } from './cluster-standing.ts';
+import { hasLeft, isHidden, livenessOf, wasLetIn } from './cluster-standing.ts';
 import { asReason, conditionList } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
 import { shownFacts } from './shown-facts.ts';
@@ -104,7 +104,7 @@ export function desiredCluster(
   const { identity, decision } = record;
   const clusterId = record.aggregate.id;
   const name = decision?.clusterName ?? identity?.clusterName;
-  if (name === undefined) return { presence: 'unmentioned' };
+  if (name === undefined || isHidden(record)) return { presence: 'unmentioned' };
   if (hasLeft(record)) return { presence: 'gone', name };
   const isShown = identity !== undefined && current?.spec.clusterId === clusterId;
   if (!decision || !(isShown || isPredefinedUnclaimed(decision) || wasLetIn(record)))

@@ -4,7 +4,7 @@ import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { givenLabels } from './cluster-labels.ts';
-import { currentDecision } from './cluster-standing.ts';
+import { currentDecision, isHidden } from './cluster-standing.ts';
 import { asReason } from './condition-list.ts';
 import type { Wanted } from './wanted.ts';
 
@@ -114,7 +114,7 @@ function requestShape(identity: Identity, known: string | undefined): RequestSha
 /** The ClusterRegistrationRequest that a record asks for: one for each cluster id, until the cluster has left. */
 export function desiredRequest(record: ClusterRecord): Wanted<RequestShape, RequestStatus> {
   const { identity } = record;
-  if (!identity) return { presence: 'unmentioned' };
+  if (!identity || isHidden(record)) return { presence: 'unmentioned' };
   if (identity.state === 'left') return { presence: 'gone', name: identity.clusterId };
   return {
     presence: 'present',

@@ -14,6 +14,7 @@ export const pagesInOrder: readonly string[] = [
   'docs/security/restore.md',
   'docs/security/revoke.md',
   'docs/security/rotate.md',
+  'docs/simulate.md',
   'docs/operations.md',
 ];
 
@@ -27,6 +28,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
   'docs/operations.md': {
     'rollcall unregister edge-1': 'puts a cluster out; tests/e2e/leaving.test.ts runs it',
     'rollcall confirm w-0123456789': 'needs wishes that are held',
+    'rollcall up --servers 3': 'starts another hub; tests/e2e/three-servers.test.ts runs it',
   },
   'docs/security/access.md': {
     'kubectl patch managedclusters.rollcall.dev edge-1 --type=merge -p \'{"spec":{"access":"Namespace"}}\'':
@@ -58,6 +60,10 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall trust rotate ca':
       'the second step is due a day after the first; tests/e2e/trust.test.ts runs both',
   },
+  'docs/simulate.md': {
+    'rollcall simulate --clusters 10000 --scenario docs/scenarios/datacenter-outage.yaml':
+      'takes a minute; the block above and tests/e2e/simulate.test.ts do the same in small',
+  },
   'docs/troubleshooting.md': {
     'kubectl --namespace rollcall-agent logs deployment/rollcall-agent':
       'needs a member in which the agent is installed',
@@ -76,6 +82,15 @@ const foundOrNot = [0, 1];
 
 /** By page and by the first line of a block. */
 export const pageExpectations: Readonly<Record<string, Readonly<Record<string, Expectation>>>> = {
+  'docs/simulate.md': {
+    "cat > blackout.yaml <<'EOF'": {
+      prints: [
+        /60 clusters in 2 groups, 5 of them with agents/,
+        /silenced +30 clusters/,
+        /wronged +0 clusters/,
+      ],
+    },
+  },
   'docs/getting-started.md': {
     'npm start': { prints: [/local +True +True/, /Ctrl-C stops it/], staysRunning: true },
     [exportPath]: {

@@ -1,4 +1,4 @@
-import type { Random } from '../harness/random.ts';
+import type { Random } from '../../cli/simulate/random.ts';
 import { bytesOf, type FuzzedDecoder, textOf } from './fuzzed-decoder.ts';
 import { mutateBytes, mutateJson, mutateText } from './mutate.ts';
 

@@ -1,4 +1,4 @@
-import type { Random } from '../harness/random.ts';
+import type { Random } from '../../cli/simulate/random.ts';
 
 /** Texts that decoders, shells, selectors, terminals and prototypes have stumbled over. */
 const awkwardTexts = [

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createRandom } from '../harness/random.ts';
+import { createRandom } from '../../cli/simulate/random.ts';
 import { BrokenPromise, type FuzzedDecoder, type Outcome } from './fuzzed-decoder.ts';
 import { generateInput } from './generate-input.ts';
 

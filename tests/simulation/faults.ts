@@ -1,4 +1,4 @@
-import type { Random } from '../harness/random.ts';
+import type { Random } from '../../cli/simulate/random.ts';
 
 /** How often each fault strikes where it could, while it is switched on. */
 const rates = {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { KubeApiError, type KubeObject, type Resource, type StoredObject } from '@rollcall/shared/kubernetes';
-import { createRandom } from '../harness/random.ts';
+import { createRandom } from '../../cli/simulate/random.ts';
 import type { Scheduler } from './scheduler.ts';
 
 type Json = Record<string, unknown>;

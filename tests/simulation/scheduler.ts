@@ -1,4 +1,4 @@
-import type { Random } from '../harness/random.ts';
+import type { Random } from '../../cli/simulate/random.ts';
 import { Violation } from './violation.ts';
 
 /** A process of the simulated world. What a dead one waits for never comes; what a paused one waits for comes later. */

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import nodeCrypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
-import { createRandom, type Random } from '../harness/random.ts';
+import { createRandom, type Random } from '../../cli/simulate/random.ts';
 import type { Life, Scheduler, Task } from './scheduler.ts';
 import { installStandInKeys } from './stand-in-keys.ts';
 

@@ -5,7 +5,7 @@ import { EventStream } from './event-stream.ts';
 import type { FaultKind, Faults } from './faults.ts';
 import { createFaults } from './faults.ts';
 import { KubeServer } from './kube-server.ts';
-import { createRandom, type Random } from '../harness/random.ts';
+import { createRandom, type Random } from '../../cli/simulate/random.ts';
 import { type Heard, Replica, type ServiceName, serviceNames } from './replica.ts';
 import { Scheduler } from './scheduler.ts';
 import { startService } from './services.ts';

@@ -5,6 +5,10 @@
 export const errorCatalogue = {
   // What a person typed
   USAGE: { retry: false, hint: 'Run the same command with --help to see what it takes.' },
+  SCENARIO_INVALID: {
+    retry: false,
+    hint: 'Each line above names the place and what was expected there; docs/simulate.md has all the fields.',
+  },
   POLICY_INVALID: {
     retry: false,
     hint: 'Correct what is shown; docs/policy-guide.md says what an expression can read. The hub keeps the last good version in force.',

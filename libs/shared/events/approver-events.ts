@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { causeSchema, defineEvent } from './define-event.ts';
-import { nameSchema } from './registrar-events.ts';
+import { nameSchema, simulatedSchema } from './registrar-events.ts';
 
 const taintSchema = z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() });
 
@@ -27,6 +27,8 @@ export const decisionSchema = z.looseObject({
   taints: z.array(taintSchema).default([]),
   heartbeat: z.looseObject({ intervalSeconds: z.int().min(1), graceSeconds: z.int().min(1) }),
   by: causeSchema,
+  /** Made up by `rollcall simulate`: counts for no policy. Absent for all others. */
+  simulated: simulatedSchema.optional(),
   reason: z.string(),
   message: z.string(),
   decidedAtMs: z.int(),

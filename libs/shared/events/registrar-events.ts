@@ -77,6 +77,13 @@ export const joinRequestSchema = z.looseObject({
 });
 export type JoinRequest = z.infer<typeof joinRequestSchema>;
 
+/** That a cluster is made up by a run of `rollcall simulate`, which alone writes it (ADR 28). */
+export const simulatedSchema = z.looseObject({
+  run: z.string(),
+  /** Whether Kubernetes shows it. */
+  isShown: z.boolean(),
+});
+
 /** The registrar's section of a cluster: who it is, which key it has, what it last asked for. */
 export const identitySchema = z.looseObject({
   state: z.enum(['requested', 'refused', 'admitted', 'left']),
@@ -96,6 +103,8 @@ export const identitySchema = z.looseObject({
   /** The issuer of the member's tokens, pinned when the key was admitted; a later key may prove itself by it (ADR 14). */
   member: memberIssuerSchema.optional(),
   refusal: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  /** Made up by `rollcall simulate`; absent for all others. */
+  simulated: simulatedSchema.optional(),
   /** What the agent of this key said about leaving; hub times in ms. */
   leave: z
     .looseObject({

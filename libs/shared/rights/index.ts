@@ -20,4 +20,5 @@ export {
   serviceRoles,
   type ServiceName,
 } from './roles.ts';
+export { mostSimulatedClusters, simulatorRole } from './simulator.ts';
 export { purposeOf } from './subject-purpose.ts';

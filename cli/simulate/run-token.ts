@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { apiVersionOf, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { createRegistrationToken } from '@rollcall/shared/trust';
-import { waitForObject } from '../cli/wait-for-object.ts';
+import { waitForObject } from '../wait-for-object.ts';
 
 type TokenObject = KubeObject<
   Record<string, unknown>,
@@ -9,20 +9,26 @@ type TokenObject = KubeObject<
 >;
 
 const takenWithinMs = 10_000;
+export const tokenNamespace = 'rollcall-join';
 
-/** Makes a token, as a person does before clusters join, and waits until the hub has taken it. */
-export async function createBenchToken(
+/**
+ * Makes a token, as a person does before clusters join, and waits until the hub has taken it.
+ * @param what.terms - further terms of the token
+ * @throws RollcallError DEADLINE_EXCEEDED
+ */
+export async function createRunToken(
   client: KubeClient,
-  { hubId, name, uses }: { hubId: string; name: string; uses: number },
+  what: { hubId: string; name: string; uses: number; terms?: Readonly<Record<string, unknown>> },
 ): Promise<string> {
+  const { hubId, name, uses, terms } = what;
   const token = createRegistrationToken(hubId);
   const resource = resources.clusterRegistrationTokens;
-  const namespace = 'rollcall-join';
+  const namespace = tokenNamespace;
   await client.create<TokenObject>(resource, {
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
     metadata: { name, namespace },
-    spec: { publicKey: token.key.publicKey, uses, ttl: '1h' },
+    spec: { publicKey: token.key.publicKey, uses, ttl: '1h', ...terms },
   });
   const taken = await waitForObject<TokenObject>(
     client,

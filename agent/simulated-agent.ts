@@ -1,0 +1,128 @@
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
+import { parseHubAddress } from './hub-address.ts';
+import type { KeyStore } from './key-store.ts';
+import { createLogLines } from './log-lines.ts';
+import { createMembership } from './membership.ts';
+import { createKeyRing, newAgentState } from './own-keys.ts';
+import { createStateKeeper } from './state-keeper.ts';
+
+/** An agent without a process and a member of its own: keys, connections, messages and beats are those of a real one. */
+export interface SimulatedAgent {
+  readonly cluster: string;
+  /** Resolves when the hub has let it in. */
+  readonly admitted: Promise<unknown>;
+  /** Says goodbye; the cluster stays registered. */
+  stop(): Promise<void>;
+  /** Goes on with the same keys after `stop`. */
+  startAgain(): void;
+  /** Asks the hub to leave. Resolves when the hub has heard the goodbye. */
+  leaveHub(): Promise<void>;
+}
+
+/** Many members' keys in one process: there is nothing to keep them for. */
+const noStore: KeyStore = { place: 'memory', load: async () => undefined, save: async () => undefined };
+
+const patience = {
+  reconnect: { firstMs: 1000, longestMs: 30_000 },
+  refusedRetryMs: 300_000,
+  factsIntervalMs: 300_000,
+  rotationWishMs: 10_000,
+};
+
+/** What a member with three nodes reports. */
+function factsOf(cluster: string) {
+  return {
+    kubernetesVersion: 'v1.36.3',
+    platform: 'linux/amd64',
+    apiServerURL: `https://${cluster}.members.invalid:6443`,
+    healthz: true,
+    livez: true,
+    readyz: true,
+    nodes: { total: 3, ready: 3, schedulable: 3, sample: `${cluster}-node-1` },
+    capacity: { cpu: '12', memory: '48Gi', pods: '330' },
+    allocatable: { cpu: '11', memory: '44Gi', pods: '330' },
+    provider: 'kind',
+    agentVersion: rollcallVersion,
+  };
+}
+
+const logger = createLogLines('error', (line) => process.stderr.write(line));
+
+/** Runs the agent's own code from its first connection on; only its member is made up. */
+export function startSimulatedAgent(options: {
+  cluster: string;
+  hub: readonly string[];
+  caPem: string;
+  token: string;
+  labels?: Readonly<Record<string, string>>;
+  /** Given the phase and the error code. */
+  onTrouble: (what: string) => void;
+}): SimulatedAgent {
+  const { cluster, caPem, labels = {} } = options;
+  const token = parseRegistrationToken(options.token);
+  let state = newAgentState({ clusterId: cluster, hubId: token.hubId });
+  const readFacts = async () => factsOf(cluster);
+
+  /** One life of the process that a real agent would be. */
+  function begin(isLeaveWanted: boolean) {
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const keeper = createStateKeeper(noStore, { state, isKept: false, logger, signal });
+    const membership = createMembership({
+      addresses: options.hub.map(parseHubAddress),
+      hubCa: async () => caPem,
+      keys: createKeyRing(() => keeper.state, noStore.place),
+      token: state.member ? undefined : token,
+      keeper,
+      request: {
+        clusterId: cluster,
+        clientId: cluster,
+        clusterName: cluster,
+        labels,
+        clusterType: 'Standard',
+        mode: 'Pull',
+      },
+      firstFacts: readFacts(),
+      readFacts,
+      memberAnswers: async () => true,
+      memberProof: async () => undefined,
+      isLeaveWanted,
+      uninstall: undefined,
+      patience,
+      onPhase: ({ phase, detail }) => {
+        if (detail?.code !== undefined) options.onTrouble(`${phase}: ${detail.code}`);
+      },
+      logger,
+      signal,
+    });
+    const running = membership.run();
+    return {
+      admitted: membership.admitted,
+      running,
+      async stop() {
+        stopping.abort();
+        await membership.leave();
+        await running;
+        state = keeper.state;
+      },
+    };
+  }
+
+  let life = begin(false);
+  const { admitted } = life;
+  return {
+    cluster,
+    admitted,
+    stop: () => life.stop(),
+    startAgain() {
+      life = begin(false);
+    },
+    async leaveHub() {
+      await life.stop();
+      life = begin(true);
+      await life.running;
+      await life.stop();
+    },
+  };
+}

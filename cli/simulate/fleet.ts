@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { resources } from '@rollcall/shared/kubernetes';
+import { createNkey } from '@rollcall/shared/trust';
+import type { Action, FleetPlan } from './fleet-plan.ts';
+import type { HubAtHand } from './hub-at-hand.ts';
+import { createMadeUpBeats, type MadeUpBeats } from './made-up-beats.ts';
+import { makeUp, takeAway } from './made-up-clusters.ts';
+import type { MadeUpCluster } from './made-up-history.ts';
+import { createRandom } from './random.ts';
+import { createRealAgents, type RealAgents } from './real-agents.ts';
+import { createRunToken, tokenNamespace } from './run-token.ts';
+import { isReal, type SimulationSettings } from './simulation-settings.ts';
+import { openSimulatorBus } from './simulator-bus.ts';
+
+/** The clusters of a run, whatever they are made of. */
+export interface Fleet {
+  /** Of the ids and names of all its clusters. */
+  readonly prefix: string;
+  readonly idOf: (cluster: number) => string;
+  readonly beats: MadeUpBeats;
+  readonly agents: RealAgents | undefined;
+  readonly askedAtMs: Map<string, number>;
+  /** @returns how long the made-up ones took, in ms */
+  register(clusters: readonly number[]): Promise<number>;
+  do(action: Action): Promise<void>;
+  /** All stop; the hub goes on to know them. */
+  stop(): Promise<void>;
+  /** All leave the hub, and the token of the run is gone. */
+  leave(): Promise<void>;
+}
+
+/** @throws RollcallError KEYS_OFFLINE, BUS_UNREACHABLE, DEADLINE_EXCEEDED */
+export async function openFleet(
+  at: HubAtHand,
+  plan: FleetPlan,
+  settings: SimulationSettings,
+): Promise<Fleet> {
+  const run = randomBytes(3).toString('hex');
+  const tokenName = `sim-${run}`;
+  const prefix = `sim-${run}-`;
+  const idOf = (cluster: number) => `${prefix}${String(cluster + 1).padStart(6, '0')}`;
+  const { interval, grace } = settings.scenario.heartbeat;
+  const all = Array.from({ length: plan.total }, (_, cluster) => cluster);
+  const madeUp = all.filter((cluster) => !isReal(cluster, settings));
+  const clusterIds = madeUp.map(idOf);
+  const connections = await openSimulatorBus({ ...at, clusterIds });
+  const connectionOf = new Map(
+    connections.flatMap((connection) => connection.clusterIds.map((id) => [id, connection] as const)),
+  );
+  const beats = createMadeUpBeats({ intervalMs: interval, random: createRandom(settings.seed + 1) });
+  const token =
+    settings.real === 0
+      ? undefined
+      : await createRunToken(at.admin, {
+          hubId: at.hub.hubId,
+          name: tokenName,
+          uses: settings.real,
+          terms: { clusterName: `${prefix}*`, allowLabels: ['simulated'], description: 'rollcall simulate' },
+        });
+  const agents =
+    token === undefined
+      ? undefined
+      : createRealAgents({ hub: { host: '127.0.0.1', port: at.port }, caPem: at.hub.caPem, token });
+  const askedAtMs = new Map<string, number>();
+  const heartbeat = { intervalSeconds: interval / 1000, graceSeconds: grace / 1000 };
+
+  async function join(cluster: number): Promise<void> {
+    askedAtMs.set(idOf(cluster), Date.now());
+    await agents?.join(idOf(cluster));
+  }
+  const fleet: Fleet = {
+    prefix,
+    idOf,
+    beats,
+    agents,
+    askedAtMs,
+    async register(clusters) {
+      const startedMs = performance.now();
+      const made = new Map(
+        clusters
+          .filter((cluster) => !isReal(cluster, settings))
+          .map((cluster): [string, MadeUpCluster] => {
+            const id = idOf(cluster);
+            return [id, { id, key: createNkey('user').publicKey, isShown: cluster < settings.shown }];
+          }),
+      );
+      const concerned = new Set([...made.keys()].flatMap((id) => connectionOf.get(id) ?? []));
+      await makeUp([...concerned], made, { run, heartbeat });
+      const madeUpMs = performance.now() - startedMs;
+      for (const id of made.keys()) {
+        const connection = connectionOf.get(id);
+        if (connection) beats.start(id, connection);
+      }
+      for (const cluster of clusters) {
+        if (!isReal(cluster, settings)) continue;
+        await join(cluster);
+        await delay(1000 / settings.joinsPerSecond);
+      }
+      return madeUpMs;
+    },
+    async do({ verb, cluster }) {
+      const id = idOf(cluster);
+      if (verb === 'register') {
+        await fleet.register([cluster]);
+        return;
+      }
+      if (isReal(cluster, settings)) return agents?.do(verb, id);
+      beats.do(verb, id);
+      const connection = connectionOf.get(id);
+      if (verb === 'leave' && connection) await takeAway([{ ...connection, clusterIds: [id] }], run);
+    },
+    async stop() {
+      beats.stop();
+      await agents?.stop();
+      await Promise.all(connections.map(({ nc }) => nc.close()));
+    },
+    async leave() {
+      beats.stop();
+      await Promise.all([agents?.leave(), takeAway(connections, run)]);
+      if (agents)
+        await at.admin.delete(resources.clusterRegistrationTokens, tokenName, { namespace: tokenNamespace });
+      await Promise.all(connections.map(({ nc }) => nc.close()));
+    },
+  };
+  return fleet;
+}

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Fleet } from './fleet.ts';
+import type { Action, FleetPlan } from './fleet-plan.ts';
+import type { Absence } from './report.ts';
+import type { RunView } from './run-view.ts';
+
+const lookEveryMs = 50;
+
+const describe: Readonly<Record<Action['verb'], string>> = {
+  cut: 'lose their connection',
+  mute: 'fall silent',
+  goodbye: 'say goodbye',
+  back: 'come back',
+  register: 'register',
+  leave: 'leave',
+};
+
+/** Does what the plan says when its time comes. @returns when clusters could not be heard */
+export async function followPlan(
+  { actions }: FleetPlan,
+  fleet: Fleet,
+  options: { beganAtMs: number; endMs: number; view: RunView; signal: AbortSignal },
+): Promise<Absence[]> {
+  const absences: Absence[] = [];
+  const open = new Map<string, number>();
+  const running = new Set<Promise<void>>();
+  let next = 0;
+  let told = '';
+  const elapsedMs = () => Date.now() - options.beganAtMs;
+  while (elapsedMs() < options.endMs && !options.signal.aborted) {
+    const due: Action[] = [];
+    for (let action = actions[next]; action && action.atMs <= elapsedMs(); action = actions[++next])
+      due.push(action);
+    for (const action of due) {
+      const id = fleet.idOf(action.cluster);
+      const since = open.get(id);
+      if (action.verb === 'cut' || action.verb === 'mute') open.set(id, since ?? Date.now());
+      else if (since !== undefined) {
+        absences.push({ clusterId: id, fromMs: since, untilMs: Date.now() });
+        open.delete(id);
+      }
+      const work = fleet.do(action).catch((thrown: unknown) => options.view.say('trouble', String(thrown)));
+      running.add(work);
+      void work.finally(() => running.delete(work));
+    }
+    const [first] = due;
+    const words = first && `clusters ${describe[first.verb]}`;
+    if (words !== undefined && words !== told) {
+      told = words;
+      options.view.say('scenario', `${(elapsedMs() / 1000).toFixed(0)} s: ${words}`);
+    }
+    await delay(lookEveryMs);
+  }
+  await Promise.allSettled(running);
+  for (const [clusterId, fromMs] of open) absences.push({ clusterId, fromMs });
+  return absences;
+}

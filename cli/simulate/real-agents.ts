@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
+import { type FlakyNetwork, openFlakyNetwork } from './flaky-network.ts';
+import type { Action } from './fleet-plan.ts';
+import { simulatedLabel } from './made-up-history.ts';
+
+/** Agents with keys and connections of their own, each over a network of its own. */
+export interface RealAgents {
+  /** Starts joining; who is let in, the hub says. */
+  join(clusterId: string): Promise<void>;
+  do(verb: Action['verb'], clusterId: string): Promise<void>;
+  /** What went wrong for them, by phase and error code. */
+  readonly troubles: Readonly<Record<string, number>>;
+  /** All say goodbye; their clusters stay registered. */
+  stop(): Promise<void>;
+  /** All leave the hub. */
+  leave(): Promise<void>;
+}
+
+/** Whoever the hub does not answer is given up. */
+const leaveWithinMs = 30_000;
+
+export function createRealAgents(options: {
+  hub: { host: string; port: number };
+  caPem: string;
+  token: string;
+}): RealAgents {
+  const agents = new Map<string, { agent: SimulatedAgent; network: FlakyNetwork; isStopped: boolean }>();
+  const troubles: Record<string, number> = {};
+
+  async function leaveOne(clusterId: string): Promise<void> {
+    const one = agents.get(clusterId);
+    if (!one) return;
+    agents.delete(clusterId);
+    one.network.become('open');
+    const giveUp = new AbortController();
+    const late = delay(leaveWithinMs, undefined, { signal: giveUp.signal }).catch(() => undefined);
+    await Promise.race([one.agent.leaveHub(), late]);
+    giveUp.abort();
+    await one.network[Symbol.asyncDispose]();
+  }
+
+  return {
+    troubles,
+    async join(clusterId) {
+      const network = await openFlakyNetwork(options.hub);
+      const agent = startSimulatedAgent({
+        cluster: clusterId,
+        hub: [`127.0.0.1:${network.port}`],
+        caPem: options.caPem,
+        token: options.token,
+        labels: simulatedLabel,
+        onTrouble(what) {
+          troubles[what] = (troubles[what] ?? 0) + 1;
+        },
+      });
+      agents.set(clusterId, { agent, network, isStopped: false });
+    },
+    async do(verb, clusterId) {
+      const one = agents.get(clusterId);
+      if (!one) return;
+      switch (verb) {
+        case 'cut':
+        case 'mute':
+          one.network.become(verb);
+          break;
+        case 'goodbye':
+          one.isStopped = true;
+          await one.agent.stop();
+          break;
+        case 'back':
+          one.network.become('open');
+          if (one.isStopped) one.agent.startAgain();
+          one.isStopped = false;
+          break;
+        case 'leave':
+          await leaveOne(clusterId);
+          break;
+        case 'register':
+          break;
+      }
+    },
+    async stop() {
+      for (const { network } of agents.values()) network.become('open');
+      await Promise.all([...agents.values()].map(({ agent }) => agent.stop()));
+      await Promise.all([...agents.values()].map(({ network }) => network[Symbol.asyncDispose]()));
+      agents.clear();
+    },
+    async leave() {
+      await Promise.all([...agents.keys()].map(leaveOne));
+    },
+  };
+}

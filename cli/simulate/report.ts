@@ -1,0 +1,154 @@
+import { type Spread, spreadOf } from './quantile.ts';
+import type { HubUsage } from './hub-usage.ts';
+
+/** When a cluster could not be heard, by what the scenario did. Times are ms since the epoch. */
+export interface Absence {
+  readonly clusterId: string;
+  readonly fromMs: number;
+  /** Undefined: until the end. */
+  readonly untilMs?: number;
+}
+
+/** What the run did, and what the hub wrote of it. */
+export interface RunRecord {
+  readonly scenario: string;
+  readonly seed: number;
+  readonly clusters: number;
+  /** When the first cluster was registered, when the scenario began, and when it was over. */
+  readonly startedAtMs: number;
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
+  readonly madeUp: { readonly count: number; readonly tookMs: number };
+  /** When each agent of its own began to ask. */
+  readonly askedAtMs: ReadonlyMap<string, number>;
+  readonly troubles: Readonly<Record<string, number>>;
+  readonly beats: number;
+  readonly absences: readonly Absence[];
+  readonly events: readonly { readonly clusterId: string; readonly type: string; readonly atMs: number }[];
+  readonly storms: readonly {
+    readonly change: 'begins' | 'ends';
+    readonly atMs: number;
+    readonly message: string;
+  }[];
+  readonly usage: { readonly before: HubUsage; readonly after: HubUsage };
+  /** Of one interval: a cluster that was away may be noticed that much after it is back. */
+  readonly intervalMs: number;
+}
+
+export interface SimulationReport {
+  readonly scenario: string;
+  readonly seed: number;
+  readonly clusters: number;
+  readonly seconds: number;
+  readonly madeUp: { readonly clusters: number; readonly seconds: number };
+  readonly joins?: { readonly count: number; readonly perSecond: number; readonly ms: Spread };
+  readonly troubles: Readonly<Record<string, number>>;
+  readonly beats: { readonly sent: number; readonly perSecond: number };
+  readonly silenced: number;
+  readonly transitions: Readonly<Record<string, number>>;
+  readonly storms: readonly {
+    readonly afterSeconds: number;
+    readonly heldSeconds?: number;
+    readonly message: string;
+  }[];
+  readonly detection: Readonly<
+    Partial<Record<'suspect' | 'unreachable', { readonly clusters: number; readonly ms: Spread }>>
+  >;
+  /** Clusters that were told silent although they beat. */
+  readonly wronged: number;
+  readonly apiWrites?: number;
+  readonly processes: readonly {
+    readonly name: string;
+    readonly cpuShare: number;
+    readonly residentMiB: number;
+  }[];
+}
+
+const countBy = <Item>(items: readonly Item[], nameOf: (item: Item) => string): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const item of items) counts[nameOf(item)] = (counts[nameOf(item)] ?? 0) + 1;
+  return counts;
+};
+
+/** The absence that an event is about, if there is one. */
+function absenceAt(absences: readonly Absence[], atMs: number, slackMs: number): Absence | undefined {
+  return absences.findLast(({ fromMs, untilMs = Infinity }) => fromMs <= atMs && atMs <= untilMs + slackMs);
+}
+
+function detectionOf({ events, absences, intervalMs }: RunRecord) {
+  const absencesOf = Map.groupBy(absences, ({ clusterId }) => clusterId);
+  const took = { suspect: [] as number[], unreachable: [] as number[] };
+  const wronged = new Set<string>();
+  for (const { clusterId, type, atMs } of events) {
+    if (type !== 'suspect' && type !== 'unreachable') continue;
+    const absence = absenceAt(absencesOf.get(clusterId) ?? [], atMs, intervalMs);
+    if (absence) took[type].push(atMs - absence.fromMs);
+    else wronged.add(clusterId);
+  }
+  const entries = Object.entries(took).filter(([, all]) => all.length > 0);
+  return {
+    wronged: wronged.size,
+    detection: Object.fromEntries(
+      entries.map(([type, all]) => [type, { clusters: all.length, ms: spreadOf(all) }]),
+    ),
+  };
+}
+
+function stormsOf({ storms, beganAtMs }: RunRecord): SimulationReport['storms'] {
+  return storms.flatMap(({ change, atMs, message }, index) => {
+    if (change === 'ends') return [];
+    const end = storms.slice(index).find((later) => later.change === 'ends');
+    return [
+      {
+        afterSeconds: (atMs - beganAtMs) / 1000,
+        message,
+        ...(end ? { heldSeconds: (end.atMs - atMs) / 1000 } : {}),
+      },
+    ];
+  });
+}
+
+function joinsOf({ askedAtMs, events }: RunRecord): SimulationReport['joins'] | undefined {
+  const took = events.flatMap(({ clusterId, type, atMs }) => {
+    const askedMs = askedAtMs.get(clusterId);
+    return type === 'joined' && askedMs !== undefined ? [{ askedMs, atMs }] : [];
+  });
+  if (took.length === 0) return undefined;
+  const lastedMs =
+    Math.max(...took.map(({ atMs }) => atMs)) - Math.min(...took.map(({ askedMs }) => askedMs));
+  return {
+    count: took.length,
+    perSecond: (took.length * 1000) / Math.max(1, lastedMs),
+    ms: spreadOf(took.map(({ askedMs, atMs }) => atMs - askedMs)),
+  };
+}
+
+/** What came of a run, in figures. */
+export function reportOf(run: RunRecord): SimulationReport {
+  const lastedMs = run.endedAtMs - run.startedAtMs;
+  const { before, after } = run.usage;
+  const usedBefore = new Map(before.processes.map(({ name, cpuMs }) => [name, cpuMs]));
+  const joins = joinsOf(run);
+  return {
+    scenario: run.scenario,
+    seed: run.seed,
+    clusters: run.clusters,
+    seconds: lastedMs / 1000,
+    madeUp: { clusters: run.madeUp.count, seconds: run.madeUp.tookMs / 1000 },
+    ...(joins ? { joins } : {}),
+    troubles: run.troubles,
+    beats: { sent: run.beats, perSecond: (run.beats * 1000) / lastedMs },
+    silenced: new Set(run.absences.map(({ clusterId }) => clusterId)).size,
+    transitions: countBy(run.events, ({ type }) => type),
+    storms: stormsOf(run),
+    ...detectionOf(run),
+    ...(before.apiWrites === undefined || after.apiWrites === undefined
+      ? {}
+      : { apiWrites: after.apiWrites - before.apiWrites }),
+    processes: after.processes.map(({ name, cpuMs, residentBytes }) => ({
+      name,
+      cpuShare: Math.max(0, cpuMs - (usedBefore.get(name) ?? 0)) / lastedMs,
+      residentMiB: residentBytes / 2 ** 20,
+    })),
+  };
+}

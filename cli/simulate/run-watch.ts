@@ -1,0 +1,85 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { EventLog } from '@rollcall/shared/bus';
+import { parseEventSubject, type StoredEvent } from '@rollcall/shared/events';
+import type { RunRecord } from './report.ts';
+
+/** What the hub says of the clusters of a run while it runs; what was written is read at the end. */
+export interface RunWatch {
+  /** How many clusters are in which state, as heard. */
+  counts(): { ready: number; suspect: number; unreachable: number; stopped: number };
+  /** Clusters that have joined. */
+  joined(): number;
+  /** Events of anybody, heard so far. */
+  events(): number;
+  stop(): void;
+}
+
+const stateAfter: Readonly<Record<string, 'ready' | 'suspect' | 'unreachable' | 'stopped' | 'gone'>> = {
+  joined: 'ready',
+  ready: 'ready',
+  suspect: 'suspect',
+  unreachable: 'unreachable',
+  stopped: 'stopped',
+  left: 'gone',
+};
+
+const stormTypes: Readonly<Record<string, 'begins' | 'ends'>> = { storm: 'begins', 'storm-ended': 'ends' };
+
+function messageOf(body: string): string {
+  try {
+    return String((JSON.parse(body) as { message?: unknown }).message);
+  } catch {
+    return '';
+  }
+}
+
+/** @param onStorm - told when a storm begins or ends, with the words of the hub */
+export function watchRun(
+  nc: NatsConnection,
+  { prefix, onStorm }: { prefix: string; onStorm(message: string): void },
+): RunWatch {
+  const counts = { ready: 0, suspect: 0, unreachable: 0, stopped: 0, gone: 0 };
+  const states = new Map<string, keyof typeof counts>();
+  let [joined, events] = [0, 0];
+  const subscription = nc.subscribe('rollcall.events.>', {
+    callback: (error, message) => {
+      const place = error ? undefined : parseEventSubject(message.subject);
+      if (!place) return;
+      events++;
+      if (place.kind === 'hub' && stormTypes[place.type]) onStorm(messageOf(message.string()));
+      const state = stateAfter[place.type];
+      if (place.kind !== 'cluster' || !state || !place.id.startsWith(prefix)) return;
+      const before = states.get(place.id);
+      if (before) counts[before]--;
+      else joined++;
+      counts[state]++;
+      states.set(place.id, state);
+    },
+  });
+  return {
+    counts: () => counts,
+    joined: () => joined,
+    events: () => events,
+    stop: () => subscription.unsubscribe(),
+  };
+}
+
+/** What the history says of a run, which is more than what was heard of it: a heard event may have been refused. */
+export async function readRun(
+  log: Pick<EventLog, 'scan'>,
+  { prefix, fromSequence }: { prefix: string; fromSequence: number },
+): Promise<Pick<RunRecord, 'events' | 'storms'>> {
+  const events: RunRecord['events'][number][] = [];
+  const storms: RunRecord['storms'][number][] = [];
+  for await (const event of log.scan({ fromSequence, onSkip: () => undefined })) {
+    const change = event.kind === 'hub' ? stormTypes[event.type] : undefined;
+    if (change) storms.push({ change, atMs: event.timeMs, message: event.message });
+    if (isOfRun(event, prefix)) events.push({ clusterId: event.id, type: event.type, atMs: event.timeMs });
+  }
+  return { events, storms };
+}
+
+/** Liveness only: how clusters are made up is nobody's news. */
+function isOfRun({ kind, id, definition }: StoredEvent, prefix: string): boolean {
+  return kind === 'cluster' && definition.writer === 'heartbeat' && id.startsWith(prefix);
+}

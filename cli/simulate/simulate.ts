@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { streamSize } from '@rollcall/shared/bus';
+import { documentText } from '../document-text.ts';
+import { printResult } from '../output.ts';
+import { untilStopSignal } from '../stop-signal.ts';
+import { type Fleet, openFleet } from './fleet.ts';
+import { planFleet } from './fleet-plan.ts';
+import { followPlan } from './follow-plan.ts';
+import { type HubAtHand, openHubAtHand } from './hub-at-hand.ts';
+import { readHubUsage } from './hub-usage.ts';
+import { createRandom } from './random.ts';
+import { reportOf, type SimulationReport } from './report.ts';
+import { reportText } from './report-text.ts';
+import { showStatus } from './run-status.ts';
+import { createRunView, type RunView } from './run-view.ts';
+import { readRun, type RunWatch, watchRun } from './run-watch.ts';
+import { settingsOf, type SimulateFlags, type SimulationSettings } from './simulation-settings.ts';
+
+/** A hub that has not taken them all by then is not waited for: the report says how many joined. */
+const joinedWithinMs = 180_000;
+const lookEveryMs = 50;
+
+async function untilJoined(watch: RunWatch, clusters: number, signal: AbortSignal): Promise<boolean> {
+  const deadlineMs = performance.now() + joinedWithinMs;
+  while (watch.joined() < clusters) {
+    if (signal.aborted || performance.now() > deadlineMs) return false;
+    await delay(lookEveryMs);
+  }
+  return true;
+}
+
+interface Stage {
+  readonly at: HubAtHand;
+  readonly fleet: Fleet;
+  readonly settings: SimulationSettings;
+  readonly view: RunView;
+  readonly signal: AbortSignal;
+}
+
+async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<SimulationReport> {
+  const { at, fleet, settings, view, signal } = stage;
+  const { scenario, clusters } = settings;
+  const fromSequence = ((await streamSize(at.nc, 'EVENTS'))?.lastSequence ?? 0) + 1;
+  const before = await readHubUsage(at.stateDir, at.admin);
+  const watch = watchRun(at.nc, { prefix: fleet.prefix, onStorm: (message) => view.say('hub', message) });
+  const stopStatus = showStatus(view, watch, fleet);
+  try {
+    const startedAtMs = Date.now();
+    const elapsed = () => `${((Date.now() - startedAtMs) / 1000).toFixed(1)} s`;
+    const atFirst = Array.from({ length: clusters }, (_, cluster) => cluster);
+    const madeUpTookMs = await fleet.register(atFirst);
+    view.say('register', `${clusters} clusters are registered (${elapsed()}); waiting for their first beats`);
+    const areAllIn = await untilJoined(watch, clusters, signal);
+    view.say(
+      'ready',
+      areAllIn
+        ? `all of them are ready (${elapsed()})`
+        : `${watch.joined()} of them are ready (${elapsed()})`,
+    );
+    const beganAtMs = Date.now();
+    const absences = await followPlan(plan, fleet, { beganAtMs, endMs: scenario.end, view, signal });
+    const endedAtMs = Date.now();
+    const history = await readRun(at.log, { prefix: fleet.prefix, fromSequence });
+    return reportOf({
+      scenario: settings.name,
+      seed: settings.seed,
+      clusters,
+      startedAtMs,
+      beganAtMs,
+      endedAtMs,
+      madeUp: { count: clusters - settings.real, tookMs: madeUpTookMs },
+      askedAtMs: fleet.askedAtMs,
+      troubles: fleet.agents?.troubles ?? {},
+      beats: fleet.beats.sent(),
+      absences,
+      ...history,
+      usage: { before, after: await readHubUsage(at.stateDir, at.admin) },
+      intervalMs: scenario.heartbeat.interval,
+    });
+  } finally {
+    stopStatus();
+    view.end();
+    watch.stop();
+  }
+}
+
+/**
+ * `rollcall simulate`: a fleet that is made up, on the hub of this directory, what a scenario does to it, and what the hub made
+ * of that. Afterwards the hub is as it was before, but for its history.
+ * @throws RollcallError USAGE, SCENARIO_INVALID, HUB_MISSING, KEYS_OFFLINE, BUS_UNREACHABLE; KubeApiError
+ */
+export async function simulate(flags: SimulateFlags): Promise<void> {
+  const settings = settingsOf(flags);
+  const { scenario, clusters, seed, real } = settings;
+  const stopping = new AbortController();
+  void untilStopSignal().then(() => stopping.abort());
+  await using at = await openHubAtHand();
+  const view = createRunView();
+  const plan = planFleet(scenario, clusters, createRandom(seed));
+  view.say('simulate', scenario.description);
+  view.say(
+    'simulate',
+    `${clusters} clusters in ${plan.groups.length} groups, ${real} of them with agents of their own; seed ${seed}`,
+  );
+  const fleet = await openFleet(at, plan, settings);
+  try {
+    const report = await run({ at, fleet, settings, view, signal: stopping.signal }, plan);
+    printResult(flags.output === 'text' ? reportText(report) : documentText(report, flags.output));
+  } finally {
+    if (flags.keep) {
+      view.say(
+        'keep',
+        `the clusters stay registered, by the names ${fleet.prefix}…; nobody beats for them now`,
+      );
+      await fleet.stop();
+    } else {
+      view.say('clean up', 'the clusters of this run leave the hub');
+      await fleet.leave();
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type BusAddress, connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { mostSimulatedClusters, simulatorRole, userClaims } from '@rollcall/shared/rights';
+import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import type { HubState } from '../up/hub-state.ts';
+import { readState } from '../up/private-files.ts';
+import { inParallel } from './in-parallel.ts';
+
+/** A connection that may beat for its clusters and write their history, and nothing of any other cluster. */
+export interface SimulatorConnection {
+  readonly nc: NatsConnection;
+  readonly log: EventLog;
+  readonly clusterIds: readonly string[];
+}
+
+/** A run that is killed leaves nobody behind who could write for longer. */
+const lifeMs = 6 * 3_600_000;
+const connectingAtOnce = 16;
+
+/** Ids in the numbers that one connection can have. */
+export function inConnections(clusterIds: readonly string[]): string[][] {
+  const count = Math.ceil(clusterIds.length / mostSimulatedClusters);
+  return Array.from({ length: count }, (_, index) =>
+    clusterIds.slice(index * mostSimulatedClusters, (index + 1) * mostSimulatedClusters),
+  );
+}
+
+/**
+ * Makes users for clusters that are made up, with the key that the hub keeps offline, and connects them. They are stored nowhere.
+ * @throws RollcallError KEYS_OFFLINE, BUS_UNREACHABLE
+ */
+export async function openSimulatorBus(options: {
+  stateDir: string;
+  hub: HubState;
+  address: BusAddress;
+  clusterIds: readonly string[];
+}): Promise<SimulatorConnection[]> {
+  const { stateDir, hub, address } = options;
+  const path = join(stateDir, 'offline', 'keys.json');
+  const offline = readState<{ signers: { hub: string } }>(path);
+  if (!offline) throw new RollcallError('KEYS_OFFLINE', `there is no file "${path}"`);
+  const signer = nkeyFromSeed(offline.signers.hub);
+
+  async function open(clusterIds: readonly string[]): Promise<SimulatorConnection> {
+    const key = createNkey('user');
+    const nowMs = Date.now();
+    const nats = userClaims(simulatorRole(clusterIds), hub.keys.hub);
+    const jwt = encodeJwt(
+      { subject: key.publicKey, name: 'simulator', nowMs, expiresAtMs: nowMs + lifeMs, nats },
+      signer,
+    );
+    const nc = await connectBus(address, { jwt, seed: key.seed }, 'simulator');
+    const log = await openEventLog(nc, {
+      epoch: hub.epoch,
+      latestEpoch: hub.epoch,
+      source: '/rollcall/simulate',
+    });
+    return { nc, log, clusterIds };
+  }
+
+  return inParallel(inConnections(options.clusterIds), connectingAtOnce, open);
+}

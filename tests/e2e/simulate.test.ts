@@ -1,0 +1,121 @@
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { clusterRecord, joined } from '@rollcall/shared/events';
+import { resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../../cli/tests/run-cli.ts';
+import type { SimulationReport } from '../../cli/simulate/report.ts';
+import { openSimulatorBus } from '../../cli/simulate/simulator-bus.ts';
+import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+
+let hub: TestEmbeddedHub;
+beforeAll(async () => {
+  // Nobody waits for a storm of 300 clusters in a test.
+  hub = await startTestEmbeddedHub({ settings: { heartbeat: { stormMinimum: '5', stormWindow: '10s' } } });
+  copyFileSync(hub.up.plane.adminKubeconfigPath, join(hub.up.stateDir, 'kubeconfig'));
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+function simulate(...args: string[]) {
+  return runCli(['simulate', ...args], { environment: { ROLLCALL_HOME: hub.up.stateDir } });
+}
+
+function scenario(name: string, text: string): string {
+  const path = join(hub.up.stateDir, `${name}.yaml`);
+  writeFileSync(path, text);
+  return path;
+}
+
+test('an outage of a group: the guard holds it, agents come back, and afterwards nothing is left', async () => {
+  const file = scenario(
+    'dark',
+    `description: a group is dark
+heartbeat: { interval: 2s, grace: 6s }
+groups: { dark: 50%, bright: 50% }
+steps:
+  - { at: 1s, do: outage, group: dark, for: 6s }
+end: 16s
+`,
+  );
+  const run = await simulate(
+    '--clusters',
+    '40',
+    '--real',
+    '4',
+    '--shown',
+    '3',
+    '--scenario',
+    file,
+    '-o',
+    'json',
+  );
+  expect(run, run.stderr).toMatchObject({ code: 0 });
+  const report = JSON.parse(run.stdout) as SimulationReport;
+  expect(report).toMatchObject({ clusters: 40, silenced: 20, wronged: 0, joins: { count: 4 } });
+  expect(report.transitions['joined']).toBe(40);
+  expect(report.storms).not.toEqual([]);
+  expect(report.beats.sent).toBeGreaterThan(36);
+  expect(report.processes.map(({ name }) => name)).toContain('nats-server');
+  expect(run.stderr).toContain('went silent together; transitions are held');
+
+  await until('no simulated cluster is left', async () => {
+    const names = (kind: typeof resources.managedClusters) =>
+      hub.up.admin.list(kind).then((all) => all.filter(({ metadata }) => metadata.name.startsWith('sim-')));
+    const left = await Promise.all([
+      names(resources.managedClusters),
+      names(resources.clusterRegistrationRequests),
+      names(resources.clusterRegistrationTokens),
+    ]);
+    return left.flat().length === 0;
+  });
+  const everybody = await hub.log.readAll('cluster.*.*');
+  const ids = new Set(everybody.map(({ id }) => id).filter((id) => id.startsWith('sim-')));
+  expect(ids.size).toBe(40);
+  for (const id of ids) {
+    const { identity } = clusterRecord(await hub.log.read({ kind: 'cluster', id }));
+    expect(identity?.state).toBe('left');
+  }
+});
+
+test('a mistake in the scenario, and no hub, are told before anything is done', async () => {
+  const file = scenario('bad', 'description: x\nend: 5s\nsteps:\n  - { at: 1s, do: outge, for: 1s }\n');
+  const bad = await simulate('--clusters', '10', '--scenario', file);
+  expect(bad.code).toBe(2);
+  expect(bad.stderr).toMatch(/bad\.yaml:4:19: do: .*'outage'/);
+  const good = scenario('good', 'description: x\nend: 1s\nsteps: []\n');
+  expect((await simulate('--clusters', 'many', '--scenario', good)).code).toBe(2);
+  const nowhere = await runCli(['simulate', '--clusters', '10', '--scenario', good]);
+  expect(nowhere.stderr).toContain('code: HUB_MISSING');
+});
+
+test('who simulates can neither beat nor speak for a cluster that is not made up', async () => {
+  const [connection] = await openSimulatorBus({
+    stateDir: hub.up.stateDir,
+    hub: hub.up.hub,
+    address: hub.up.natsAddress,
+    clusterIds: ['sim-a-1', 'sim-a-2'],
+  });
+  if (!connection) throw new Error('no connection');
+  const refused: string[] = [];
+  const watching = (async () => {
+    for await (const status of connection.nc.status())
+      if (status.type === 'error') refused.push(status.error.message);
+  })();
+  const allowed = ['rollcall.beat.sim-a-1', `rollcall.events.cluster.sim-a-2.${joined.type}`];
+  const forbidden = [
+    'rollcall.beat.real',
+    'rollcall.beatp.1.real',
+    'rollcall.events.cluster.real.approved',
+    'rollcall.events.token.sim-a-1.declared',
+    'rollcall.events.hub.liveness.storm',
+    '$JS.API.STREAM.PURGE.EVENTS',
+    'rollcall.ask.UKEY.join',
+  ];
+  for (const subject of [...forbidden, ...allowed]) connection.nc.publish(subject, '', { reply: 'nobody' });
+  await connection.nc.flush();
+  await until('everything forbidden is refused', async () => refused.length >= forbidden.length);
+  for (const subject of forbidden) expect(refused.some((text) => text.includes(`"${subject}"`))).toBe(true);
+  for (const subject of allowed) expect(refused.some((text) => text.includes(`"${subject}"`))).toBe(false);
+  await connection.nc.close();
+  await watching;
+});

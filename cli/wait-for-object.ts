@@ -10,12 +10,19 @@ import {
 
 /**
  * Watches one object until it is as hoped.
+ * @param on.signal - ends the wait early, as if the time were over
  * @returns the object, or undefined when it was not so in time
  * @throws KubeApiError when we may not watch it
  */
 export async function waitForObject<T extends KubeObject>(
   client: KubeClient,
-  on: { resource: Resource; name: string; namespace?: string | undefined; timeoutMs: number },
+  on: {
+    resource: Resource;
+    name: string;
+    namespace?: string | undefined;
+    timeoutMs: number;
+    signal?: AbortSignal;
+  },
   isAsHoped: (object: StoredObject<T>) => boolean,
 ): Promise<StoredObject<T> | undefined> {
   const ending = new AbortController();
@@ -31,7 +38,8 @@ export async function waitForObject<T extends KubeObject>(
       if (isForbidden(error)) found.reject(error);
     },
   });
-  const late = delay(on.timeoutMs, undefined, { signal: ending.signal }).catch(() => undefined);
+  const signal = on.signal ? AbortSignal.any([ending.signal, on.signal]) : ending.signal;
+  const late = delay(on.timeoutMs, undefined, { signal }).catch(() => undefined);
   try {
     return await Promise.race([found.promise, late]);
   } finally {

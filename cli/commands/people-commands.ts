@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import type { ConfirmFlags } from '../decide/confirm-wishes.ts';
 import type { DecideFlags } from '../decide/decide-request.ts';
 import type { WishFlags } from '../decide/wish-for-cluster.ts';
 import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../output.ts';
+import type { ConfirmFlags } from '../wishes/confirm-wishes.ts';
 import { collect, outputOption, withBus, withHub } from './common-flags.ts';
 
 const eventExamples = `
@@ -23,15 +23,19 @@ const wishes = {
 
 export function addPeopleCommands(program: Command): void {
   withHub(program.command('get'))
-    .description('show clusters, requests, tokens, policies or sets')
-    .argument('<kind>', 'clusters, requests, tokens, policies or sets; short names work too')
+    .description('show clusters, requests, tokens, policies, sets, or wishes that are held')
+    .argument('<kind>', 'clusters, requests, tokens, policies, sets or wishes; short names work too')
     .argument('[names...]')
     .option('-n, --namespace <name>', 'of this namespace only (tokens)')
     .option('-w, --watch', 'go on with what changes')
     .addOption(outputOption('table', 'wide', 'json', 'yaml', 'name'))
     .action(async (kind: string, names: string[], flags: GetFlags) => {
+      if (kind === 'wishes') {
+        const { listWishes } = await import('../wishes/list-wishes.ts');
+        return listWishes(names, flags);
+      }
       const { get } = await import('../get/get.ts');
-      await get(kind, names, flags);
+      return get(kind, names, flags);
     });
 
   for (const verdict of ['approve', 'deny'] as const) {
@@ -66,10 +70,12 @@ export function addPeopleCommands(program: Command): void {
 
   withHub(program.command('confirm'))
     .description('have a mass of wishes acted on that the hub holds')
-    .argument('<id>', 'as `rollcall events --type wishes-held` shows it')
+    .argument('<id>', 'as `rollcall get wishes` shows it')
+    .option('--no-wait', 'end once the confirmation is written')
+    .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
     .option('--dry-run', 'ask the hub whether you may, and change nothing')
     .action(async (id: string, flags: ConfirmFlags) => {
-      const { confirmWishes } = await import('../decide/confirm-wishes.ts');
+      const { confirmWishes } = await import('../wishes/confirm-wishes.ts');
       await confirmWishes(id, flags);
     });
 

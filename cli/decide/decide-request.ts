@@ -5,6 +5,7 @@ import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { printable } from '../printable.ts';
 import { waitForObject } from '../wait-for-object.ts';
+import { actedOrHeld } from '../wishes/acted-or-held.ts';
 import { findRequest, type RequestObject, type RequestStatus, type StoredRequest } from './find-request.ts';
 import { userName } from './user-name.ts';
 
@@ -118,11 +119,15 @@ async function untilActedOn(
   const { clusterName } = request.spec;
   const results: readonly string[] = verdicts[verb].results;
   let seen = request.status;
-  const on = { resource: resources.clusterRegistrationRequests, name, timeoutMs };
-  const decided = await waitForObject<RequestObject>(client, on, ({ status }) => {
-    seen = status ?? seen;
-    return results.includes(status?.result ?? '');
-  });
+  const untilDecided = (signal: AbortSignal) => {
+    const on = { resource: resources.clusterRegistrationRequests, name, timeoutMs, signal };
+    return waitForObject<RequestObject>(client, on, ({ status }) => {
+      seen = status ?? seen;
+      return results.includes(status?.result ?? '');
+    });
+  };
+  // Denying a member puts it out, and so does another key for it.
+  const decided = await actedOrHeld(client, { clusterId: request.spec.clusterId, timeoutMs }, untilDecided);
   if (!decided) {
     throw new RollcallError(
       'DEADLINE_EXCEEDED',

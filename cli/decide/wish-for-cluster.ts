@@ -8,6 +8,7 @@ import { printResult, say } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
+import { actedOrHeld } from '../wishes/acted-or-held.ts';
 import { userName } from './user-name.ts';
 
 export interface WishFlags extends HubFlags {
@@ -63,7 +64,7 @@ async function writeWish(
 /**
  * Revokes the key of a cluster, bans the cluster or takes the ban back, as the person of the kubeconfig, and waits until the
  * hub has acted.
- * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, DEADLINE_EXCEEDED; KubeApiError
+ * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, WISHES_HELD, DEADLINE_EXCEEDED; KubeApiError
  */
 export async function wishForCluster(verb: WishVerb, name: string, flags: WishFlags): Promise<void> {
   const timeoutMs = durationFlagMs('--timeout', flags.timeout);
@@ -97,15 +98,22 @@ export async function wishForCluster(verb: WishVerb, name: string, flags: WishFl
       return;
     }
     let seen = now;
-    const on = { resource: resources.managedClusters, name, timeoutMs };
-    const acted = await waitForObject<ManagedCluster & { metadata: object }>(client, on, (object) => {
-      seen = acceptedOf(object);
-      return isDone(seen);
-    });
+    const untilDone = (signal?: AbortSignal) =>
+      waitForObject<ManagedCluster & { metadata: object }>(
+        client,
+        { resource: resources.managedClusters, name, timeoutMs, ...(signal ? { signal } : {}) },
+        (object) => {
+          seen = acceptedOf(object);
+          return isDone(seen);
+        },
+      );
+    const on = { clusterId: cluster.spec.clusterId ?? '', timeoutMs };
+    // Whoever lets a cluster in again is never held.
+    const acted = await (verb === 'unban' ? untilDone() : actedOrHeld(client, on, untilDone));
     if (!acted) {
       throw new RollcallError(
         'DEADLINE_EXCEEDED',
-        `your wish is written, and the hub has not acted on it within ${timeoutMs / 1000} s (now: ${wordsOf(seen)}); if many were put out lately, it is held: \`rollcall events --type wishes-held\``,
+        `your wish is written, and the hub has not acted on it within ${timeoutMs / 1000} s (now: ${wordsOf(seen)}); \`rollcall get wishes\` shows whether it is held`,
       );
     }
     printResult(`cluster "${name}" is ${done}: ${wordsOf(acceptedOf(acted))}`);

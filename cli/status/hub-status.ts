@@ -1,8 +1,10 @@
 import type { StreamSize } from '@rollcall/shared/bus';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { toRollcallError } from '@rollcall/shared/errors';
+import type { ShownWishes } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { OpenBus } from '../events/open-bus.ts';
+import { shownWishes } from '../wishes/shown-wishes.ts';
 import { askServices, figureOf, type ServiceAnswer, serviceNames } from './ask-services.ts';
 import { fenceFindings } from './fence-state.ts';
 import { type StreamName, streamSizes } from './stream-sizes.ts';
@@ -24,6 +26,7 @@ export interface HubStatus {
   readonly storm: boolean | undefined;
   readonly waitingRequests: number | undefined;
   readonly oldestWaitingSeconds: number | undefined;
+  readonly heldWishes: { readonly id: string; readonly count: number } | undefined;
   readonly fence: 'in place' | 'missing' | undefined;
   readonly streams: Partial<Readonly<Record<StreamName, StreamSize>>>;
   readonly deadLetters: number | undefined;
@@ -98,6 +101,8 @@ export interface KubernetesSide {
   readonly version: string | undefined;
   readonly fence: readonly string[] | undefined;
   readonly fenceError?: string;
+  /** What of a mass of wishes waits; undefined where nothing does, or this person may not see it. */
+  readonly held?: ShownWishes['held'];
   readonly error?: string;
 }
 
@@ -111,10 +116,11 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
   try {
     const { body } = await client.raw('/version');
     const version = (JSON.parse(body) as { gitVersion?: string }).gitVersion;
+    const { held } = await shownWishes(client).catch((): ShownWishes => ({}));
     try {
-      return { server, version, fence: await fenceFindings(client) };
+      return { server, version, held, fence: await fenceFindings(client) };
     } catch (thrown) {
-      return { server, version, fence: undefined, fenceError: toRollcallError(thrown).message };
+      return { server, version, held, fence: undefined, fenceError: toRollcallError(thrown).message };
     }
   } catch (thrown) {
     return { server, version: undefined, fence: undefined, error: toRollcallError(thrown).message };
@@ -141,6 +147,11 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
     ...(kubernetes.fence ?? []),
     ...(fenceOk === 0
       ? ['the approver holds decisions of people: its probe of the fence was not refused as it must be']
+      : []),
+    ...(kubernetes.held
+      ? [
+          `${kubernetes.held.wishes.length} wishes that put members out are held: \`rollcall get wishes\` shows them, \`rollcall confirm ${kubernetes.held.id}\` has them acted on`,
+        ]
       : []),
     ...(storm === 1 ? ['a large part of the fleet is silent together; transitions are held'] : []),
     ...(revokedKeys > revocationsAlarmShare * revokedKeysRoom
@@ -170,6 +181,7 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
     storm: storm === undefined ? undefined : storm === 1,
     waitingRequests: figureOf(answers, 'projector', 'waitingRequests'),
     oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),
+    heldWishes: kubernetes.held && { id: kubernetes.held.id, count: kubernetes.held.wishes.length },
     fence: isFenceKnown ? (isFenceMissing ? 'missing' : 'in place') : undefined,
     streams,
     deadLetters,

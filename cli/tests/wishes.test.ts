@@ -111,13 +111,16 @@ test('a dry run changes nothing, and a wish that waits ends in time', async () =
   const dry = await runCli(asAdmin('revoke', 'edge-w', '--dry-run'));
   expect(dry).toMatchObject({ code: 0, stderr: expect.stringContaining('dry run') });
   const { code, stderr } = await runCli(asAdmin('revoke', 'edge-w', '--timeout', '1s'));
-  expect(stderr).toContain('wishes-held');
+  expect(stderr).toContain('get wishes');
   expect(code).toBe(6);
 });
 
 test('a confirmation names the list and who says so', async () => {
   expect((await runCli(asAdmin('confirm', 'nonsense'))).code).toBe(2);
-  expect((await runCli(asAdmin('confirm', 'w-0123456789'))).code).toBe(0);
+  const notHeld = await runCli(asAdmin('confirm', 'w-0123456789'));
+  expect(notHeld.stderr).toContain('nothing is held now');
+  expect(notHeld.code).toBe(1);
+  expect((await runCli(asAdmin('confirm', 'w-0123456789', '--no-wait'))).code).toBe(0);
   const { name, namespace } = confirmations;
   const stored = await plane.admin.get<KubeObject & { data?: object }>(resources.configMaps, {
     name,

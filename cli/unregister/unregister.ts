@@ -19,6 +19,7 @@ import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { cleanMember } from './clean-member.ts';
 import { checkIsMemberOf } from './member-of-cluster.ts';
+import { actedOrHeld } from '../wishes/acted-or-held.ts';
 import { untilGone } from './until-gone.ts';
 
 export interface UnregisterFlags extends HubFlags, MemberFlags {
@@ -121,20 +122,23 @@ async function leave(client: KubeClient, cluster: Cluster, flags: UnregisterFlag
   const { name, uid } = cluster.metadata;
   await client.delete(resources.managedClusters, name, { preconditions: { uid } });
   say('[leave] the hub was told');
-  await untilGone<ManagedCluster>(client, {
-    resource: resources.managedClusters,
-    object: cluster,
-    timeoutMs,
-    remaining: whatRemains,
-    tell: (remaining) => say(`[leave] ${remaining}`),
-  });
+  await actedOrHeld(client, { clusterId: cluster.spec.clusterId ?? '', timeoutMs }, (signal) =>
+    untilGone<ManagedCluster>(client, {
+      resource: resources.managedClusters,
+      object: cluster,
+      timeoutMs,
+      remaining: whatRemains,
+      tell: (remaining) => say(`[leave] ${remaining}`),
+      signal,
+    }),
+  );
   await followNamespace(client, cluster, { wait: flags.wait ?? false, timeoutMs });
 }
 
 /**
  * Unregisters a cluster: the hub takes everything of it away, and its agent removes itself. With a kubeconfig of the member it
  * is cleaned from here, whether its agent runs or not.
- * @throws RollcallError NOT_FOUND; MEMBER_OTHER, before anything is changed; WISH_FORBIDDEN; DEADLINE_EXCEEDED with what
+ * @throws RollcallError NOT_FOUND; MEMBER_OTHER, before anything is changed; WISH_FORBIDDEN; WISHES_HELD; DEADLINE_EXCEEDED with what
  * remains; KubeApiError
  */
 export async function unregister(name: string, flags: UnregisterFlags): Promise<void> {

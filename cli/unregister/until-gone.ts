@@ -12,6 +12,7 @@ import {
 /**
  * Watches an object until it is gone, or another one has its name.
  * @param on.tell - is given what remains, each time that it changes
+ * @param on.signal - ends the wait early, as if the time were over
  * @throws RollcallError DEADLINE_EXCEEDED with the last of it; KubeApiError when we may not watch it
  */
 export async function untilGone<T extends KubeObject>(
@@ -22,6 +23,7 @@ export async function untilGone<T extends KubeObject>(
     timeoutMs: number;
     remaining(object: StoredObject<T>): string;
     tell(remaining: string): void;
+    signal?: AbortSignal;
   },
 ): Promise<void> {
   const { name, uid } = on.object.metadata;
@@ -44,7 +46,8 @@ export async function untilGone<T extends KubeObject>(
   // It may have gone before the watch began: then nothing is ever said of it.
   const asking = client.get<T>(on.resource, { name }).then((object) => object ?? look(undefined));
   asking.catch(gone.reject);
-  const late = delay(on.timeoutMs, 'late' as const, { signal: ending.signal }).catch(() => 'late' as const);
+  const signal = on.signal ? AbortSignal.any([ending.signal, on.signal]) : ending.signal;
+  const late = delay(on.timeoutMs, 'late' as const, { signal }).catch(() => 'late' as const);
   try {
     if ((await Promise.race([gone.promise, late])) === 'gone') return;
   } finally {

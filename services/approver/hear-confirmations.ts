@@ -1,7 +1,7 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { createEventId } from '@rollcall/shared/events';
+import { createEventId, wishesAggregate } from '@rollcall/shared/events';
 import {
   createResourceCache,
   type KubeClient,
@@ -12,7 +12,7 @@ import {
 import { confirmations } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import type { Fence } from './fence-probe.ts';
-import { type Confirmation, decideConfirmation, wishesAggregate } from './mass-of-wishes.ts';
+import { type Confirmation, decideConfirmation } from './mass-of-wishes.ts';
 
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 

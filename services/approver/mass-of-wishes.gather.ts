@@ -1,14 +1,7 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import type { ClusterRecord, EventDraft } from '@rollcall/shared/events';
+import { type ClusterRecord, type EventDraft, wishesAggregate } from '@rollcall/shared/events';
 import type { FleetView } from './fleet-view.ts';
-import {
-  countRecent,
-  limitOf,
-  type MassContext,
-  putsOut,
-  wishesAggregate,
-  type WishLimit,
-} from './mass-of-wishes.ts';
+import { countRecent, limitOf, type MassContext, putsOut, type WishLimit } from './mass-of-wishes.ts';
 
 export interface MassParts {
   readonly log: Pick<EventLog, 'read'>;

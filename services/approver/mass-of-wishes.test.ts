@@ -9,17 +9,12 @@ import {
   revoked,
   type StoredEvent,
   type Wishes,
+  wishesAggregate,
+  wishesOf,
 } from '@rollcall/shared/events';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  decideConfirmation,
-  limitOf,
-  passOrHold,
-  putsOut,
-  wishesAggregate,
-  wishesOf,
-} from './mass-of-wishes.ts';
+import { decideConfirmation, limitOf, passOrHold, putsOut } from './mass-of-wishes.ts';
 import { aDecision, anIdentity, aRecord, nowMs, stored } from './tests/builders.ts';
 
 const record = aRecord(anIdentity(), { definition: changed, section: aDecision() });

@@ -6,19 +6,16 @@ import {
   draft,
   type EventDraft,
   leaving,
+  wishConfirmedForMs,
   type Wishes,
   wishesConfirmed,
   wishesCounted,
   wishesHeld,
+  wishesOf,
 } from '@rollcall/shared/events';
-
-/** One for the whole hub, so that all replicas count together. */
-export const wishesAggregate = { kind: 'hub', id: 'wishes' } as const;
 
 const minuteMs = 60_000;
 const secondMs = 1000;
-/** A confirmed wish that is not acted on by then was taken back, and a later one in the same words is another one. */
-const confirmedForMs = 600_000;
 /** More than these wait unlisted, and are listed after the first ones were confirmed: an event has a largest size. */
 const mostListed = 500;
 
@@ -31,10 +28,6 @@ export interface WishLimit {
 
 export function limitOf({ perMinute, share }: WishLimit, clusters: number): number {
   return Math.max(perMinute, Math.floor(share * clusters));
-}
-
-export function wishesOf(record: AggregateRecord): Wishes {
-  return (record.lastOf.approver?.section as Wishes | undefined) ?? { recent: [] };
 }
 
 function withinMinute(recent: Wishes['recent'], nowMs: number): Wishes['recent'] {
@@ -106,7 +99,7 @@ export function passOrHold({ wish, wishes, limit, nowMs }: MassContext): EventDr
   ];
   const confirmed = state.confirmed?.wishes.filter((other) => !isMine(other)) ?? [];
   if (state.confirmed && confirmed.length < state.confirmed.wishes.length) {
-    if (nowMs - state.confirmed.atMs < confirmedForMs)
+    if (nowMs - state.confirmed.atMs < wishConfirmedForMs)
       return count({ ...state, recent, confirmed: { ...state.confirmed, wishes: confirmed } });
   }
   const listed = state.held?.wishes ?? [];
@@ -136,7 +129,7 @@ export function decideConfirmation(context: {
   const { wishes, confirmation, nowMs } = context;
   const { held, confirmed, ...state } = wishesOf(wishes);
   if (held?.id !== confirmation.id) return [];
-  const before = confirmed && nowMs - confirmed.atMs < confirmedForMs ? confirmed.wishes : [];
+  const before = confirmed && nowMs - confirmed.atMs < wishConfirmedForMs ? confirmed.wishes : [];
   const section = { ...state, confirmed: { atMs: nowMs, wishes: [...before, ...held.wishes] } };
   const message = `${confirmation.by} confirms ${held.wishes.length} wishes`;
   const by = { person: confirmation.by };

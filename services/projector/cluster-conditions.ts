@@ -261,7 +261,7 @@ function deleting(picture: ClusterPicture): Judged {
         status: 'True',
         reason: 'WaitingForDecision',
         message:
-          'deletion was asked for; the hub has not decided yet (many at once wait until a person confirms them)',
+          'deletion was asked for; the hub has not decided yet (many at once wait until a person confirms them: rollcall get wishes)',
         atMs,
       }
     : { type, status: 'False', reason: 'NotLeaving', message: '', atMs };

@@ -23,6 +23,7 @@ import {
   mayWaitMs,
   predefinedKey,
   setKey,
+  wishesKey,
 } from './what-is-dirty.ts';
 
 export { configSchema } from './config.ts';
@@ -48,6 +49,8 @@ async function follow(context: ServiceContext, { view, dirty }: Projection): Pro
     );
   }
   const count = await markWholeHistory(log, dirty, logger);
+  // Also where nobody ever wished: a restored ConfigMap may show what is held no more.
+  dirty.mark(wishesKey, 'background');
   for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
   for (const object of view.clusters.list()) {
     if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'background');

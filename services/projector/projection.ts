@@ -8,6 +8,7 @@ import { type KubeView, watchOurKinds } from './kube-view.ts';
 import { createClusterProjection } from './project-cluster.ts';
 import { createDeclaredProjection } from './project-declared.ts';
 import { createPredefinedProjection } from './project-predefined.ts';
+import { createWishesProjection } from './project-wishes.ts';
 import { createThrottle } from './throttle.ts';
 import { createWaitingRequests, type WaitingRequests } from './waiting-requests.ts';
 import { clusterKey } from './what-is-dirty.ts';
@@ -84,12 +85,14 @@ export function createProjection(context: ServiceContext, parts: ProjectionParts
     expiredTokenKeptMs: config.expiredTokenKept,
   });
   const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now });
+  const wishes = createWishesProjection({ log, client, budget, nowMs: Date.now });
   const passes = {
     cluster,
     predefined,
     token: declared.token,
     policy: declared.policy,
     set: declared.set,
+    wishes,
   };
   const dirty: DirtyObjects = createDirtyObjects({
     concurrency,

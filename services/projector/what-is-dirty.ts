@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { predefinedId, publicationIdOf, type StoredEvent } from '@rollcall/shared/events';
+import { predefinedId, publicationIdOf, type StoredEvent, wishesAggregate } from '@rollcall/shared/events';
 import { labels } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { tokenIdOf } from '@rollcall/shared/trust';
@@ -14,6 +14,8 @@ const policyKey = (id: string) => `policy/${id}`;
 /** A ManagedCluster by its name, that a person made beforehand. */
 export const predefinedKey = (name: string) => `predefined/${name}`;
 export const setKey = (name: string) => `set/${name}`;
+/** The mass of wishes that waits: one for the hub. */
+export const wishesKey = `wishes/${wishesAggregate.id}`;
 
 /** What an event touches; undefined for kinds that nothing is shown of. */
 export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | undefined {
@@ -24,6 +26,8 @@ export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | un
       return tokenKey(event.id);
     case 'policy':
       return policyKey(event.id);
+    case 'hub':
+      return event.id === wishesAggregate.id ? wishesKey : undefined;
     default:
       // A set shows a count of what is there; its events say nothing that is shown.
       return undefined;
@@ -34,8 +38,12 @@ export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | un
 const neverTheLastWord = new Set(['cluster.requested', 'cluster.admitted', 'cluster.provisioned']);
 const nextWordWithinMs = 50;
 
+/** Whoever has one has most likely a hundred. */
+const nextWishWithinMs = 200;
+
 /** How long the picture may wait for the event that follows this one. */
 export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>): number {
+  if (kind === 'hub') return nextWishWithinMs;
   return neverTheLastWord.has(`${kind}.${type}`) ? nextWordWithinMs : 0;
 }
 

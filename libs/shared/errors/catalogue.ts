@@ -23,7 +23,7 @@ export const errorCatalogue = {
   },
   WISHES_HELD: {
     retry: true,
-    hint: 'Look at what waits with `rollcall events --type wishes-held`, then `rollcall confirm ID`.',
+    hint: 'Look at what waits with `rollcall get wishes`, then `rollcall confirm ID`.',
   },
   ACCEPT_FORBIDDEN: {
     retry: false,

@@ -51,3 +51,4 @@ export {
 } from './predefined.ts';
 export { type AggregateId, aggregateSubjects, parseEventSubject } from './subjects.ts';
 export * from './trust-events.ts';
+export { wishConfirmedForMs, wishesAggregate, wishesOf } from './wishes-record.ts';

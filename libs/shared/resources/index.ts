@@ -9,6 +9,13 @@ export type { ClusterRegistrationRequest } from './cluster-registration-request.
 export type { ClusterRegistrationToken } from './cluster-registration-token.ts';
 export type { Condition } from './condition.ts';
 export { crdOf } from './crd.ts';
+export {
+  dataOfWishes,
+  heldWishesPlace,
+  readShownWishes,
+  type ShownWish,
+  type ShownWishes,
+} from './held-wishes.ts';
 export type { ManagedClusterSet } from './managed-cluster-set.ts';
 export type { ManagedCluster } from './managed-cluster.ts';
 export {

@@ -67,7 +67,15 @@ export const consumedEvents = {
     'token.*.withdrawn',
     'token.*.used',
   ],
-  projector: ['cluster.*.*', 'token.*.*', 'policy.*.*', 'set.*.*'],
+  projector: [
+    'cluster.*.*',
+    'token.*.*',
+    'policy.*.*',
+    'set.*.*',
+    'hub.*.wishes-held',
+    'hub.*.wishes-confirmed',
+    'hub.*.wishes-counted',
+  ],
   'trust-keeper': ['cluster.*.revoked', 'cluster.*.approved'],
 } as const;
 export type ConsumingService = keyof typeof consumedEvents;

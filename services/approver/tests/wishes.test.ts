@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClusterRecord, Wishes } from '@rollcall/shared/events';
+import { type ClusterRecord, type Wishes, wishesAggregate } from '@rollcall/shared/events';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { confirmations } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serviceUser } from '../../../tests/harness/control-plane.ts';
-import { wishesAggregate } from '../mass-of-wishes.ts';
 import { type ApproverWorld, startWorld } from './approver-world.ts';
 
 const person = 'anna@example.com';

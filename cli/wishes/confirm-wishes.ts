@@ -1,0 +1,111 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { isForbidden, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { confirmations, heldWishesPlace, readShownWishes, type ShownWish } from '@rollcall/shared/resources';
+import { userName } from '../decide/user-name.ts';
+import { durationFlagMs } from '../duration-flag.ts';
+import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
+import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
+import { waitForObject } from '../wait-for-object.ts';
+import { type ConfirmedProgress, confirmedProgress } from './confirmed-progress.ts';
+import { shownWishes, someNames, type WishesObject } from './shown-wishes.ts';
+
+export interface ConfirmFlags extends HubFlags {
+  readonly wait: boolean;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+}
+
+/** What `wishes-held` prints. */
+const idForm = /^w-[0-9a-f]{10}$/;
+
+/** What the id stands for, so that a person sees what is going to happen; without it nothing could be waited for. */
+async function wishesNamed(client: KubeClient, id: string): Promise<readonly ShownWish[]> {
+  const { held } = await shownWishes(client);
+  if (held?.id === id) return held.wishes;
+  const now = held ? `what is held now has the id ${held.id}` : 'nothing is held now';
+  throw new RollcallError('NOT_FOUND', `no held wishes have the id "${id}"; ${now}`);
+}
+
+/** `3 leaving (edge-1, edge-2, edge-3), 1 revoked (edge-4)` */
+function wordsOf(wishes: readonly ShownWish[]): string {
+  const byWish = Map.groupBy(wishes, ({ wish }) => wish);
+  const parts = [...byWish].map(
+    ([wish, each]) => `${each.length} ${wish} (${someNames(each.map(({ cluster }) => cluster))})`,
+  );
+  return parts.join(', ');
+}
+
+async function untilActedOn(
+  client: KubeClient,
+  id: string,
+  { asked, timeoutMs }: { asked: readonly ShownWish[]; timeoutMs: number },
+): Promise<void> {
+  let last: ConfirmedProgress = { state: 'waiting' };
+  const on = { resource: resources.configMaps, ...heldWishesPlace, timeoutMs };
+  const waiting = waitForObject<WishesObject>(client, on, ({ data }) => {
+    last = confirmedProgress(id, asked, readShownWishes(data));
+    return last.state === 'done' || last.state === 'joined';
+  });
+  await withProgress(`waiting until the hub has acted on ${asked.length} wishes`, waiting);
+  // What the watch saw last; the compiler takes a variable that a callback writes for what it was before.
+  const seen = last as ConfirmedProgress;
+  switch (seen.state) {
+    case 'done':
+      printResult(`${id} is confirmed, and the hub has acted on it: ${wordsOf(asked)}`);
+      return;
+    case 'joined':
+      throw new RollcallError(
+        'WISHES_HELD',
+        `another wish has joined the list before the hub looked, so nothing was confirmed; the list is now ${seen.id}`,
+      );
+    case 'waiting':
+      throw new RollcallError(
+        'DEADLINE_EXCEEDED',
+        `your confirmation is written, and the hub has not taken it within ${timeoutMs / 1000} s: \`rollcall status\` says whether the approver works and the fence stands`,
+      );
+    case 'acting': {
+      const { left } = seen;
+      throw new RollcallError(
+        'DEADLINE_EXCEEDED',
+        `${id} is confirmed; ${asked.length - left.length} of ${asked.length} wishes were acted on within ${timeoutMs / 1000} s, not yet: ${wordsOf(left)} (one that was taken back is never acted on)`,
+      );
+    }
+  }
+}
+
+/**
+ * Confirms a mass of wishes that the hub holds, and waits until it has acted on them. The id names exactly the list that was
+ * shown: when another wish has joined it since, nothing follows, and there is a new id.
+ * @throws RollcallError USAGE, NOT_FOUND, WISH_FORBIDDEN, WISHES_HELD, DEADLINE_EXCEEDED, HUB_MISSING; KubeApiError
+ */
+export async function confirmWishes(id: string, flags: ConfirmFlags): Promise<void> {
+  if (!idForm.test(id))
+    throw new RollcallError('USAGE', `"${id}" is no id of held wishes, such as w-0123456789`);
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const { dryRun = false, wait } = flags;
+  const { name, namespace } = confirmations;
+  const client = openHub(flags);
+  try {
+    sayHub(client);
+    const patch = { data: { confirm: id, by: await userName(client) } };
+    const write = (isTrial: boolean) =>
+      client.mergePatch<KubeObject>(resources.configMaps, name, patch, { namespace, dryRun: isTrial });
+    await withProgress('asking whether you may', write(true));
+    if (dryRun) {
+      say('you may confirm this (dry run; nothing was changed)');
+      return;
+    }
+    // Whoever does not wait may confirm while the picture is away too.
+    const asked = wait ? await withProgress('reading what is held', wishesNamed(client, id)) : [];
+    if (wait) say(`${id}: ${wordsOf(asked)}`);
+    await withProgress('writing the confirmation', write(false));
+    if (wait) await untilActedOn(client, id, { asked, timeoutMs });
+    else printResult(`your confirmation of ${id} is written; \`rollcall get wishes\` shows what still waits`);
+  } catch (cause) {
+    if (!isForbidden(cause)) throw cause;
+    throw new RollcallError('WISH_FORBIDDEN', cause.message, { cause });
+  } finally {
+    client.close();
+  }
+}

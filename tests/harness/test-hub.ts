@@ -58,8 +58,8 @@ export interface TestHub extends AsyncDisposable {
     pid(): number;
     kill(): Promise<void>;
     restart(): Promise<void>;
-    /** Restarts it so that it acknowledges before it has written, as NATS does by default. */
-    restartUnsafe(): Promise<void>;
+    /** Restarts it with another configuration than ours. */
+    restartChanged(change: (config: string) => string): Promise<void>;
   };
 }
 
@@ -178,11 +178,11 @@ export async function startTestHub(options: { servers?: ServerCount } = {}): Pro
       restart: async () => {
         nats = await start();
       },
-      async restartUnsafe() {
+      async restartChanged(change) {
         await nats.server.kill();
         const written = readFileSync(join(stateDir, 'nats', 'nats.conf'), 'utf8');
-        const configFile = join(stateDir, 'nats', 'unsafe.conf');
-        writeFileSync(configFile, written.replace(', sync_interval: always', ''), { mode: 0o600 });
+        const configFile = join(stateDir, 'nats', 'changed.conf');
+        writeFileSync(configFile, change(written), { mode: 0o600 });
         const server = await startChild({
           name: 'nats-server',
           command: findBinary('nats-server'),

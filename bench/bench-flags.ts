@@ -26,6 +26,7 @@ export interface BenchFlags {
   readonly callouts: number;
   /** Of the hub that is restored. */
   readonly clusters: number;
+  readonly floodRounds: number;
   /** Clusters that leave. */
   readonly leavers: number;
   /** How long beats are taken, all turns together. */
@@ -64,6 +65,7 @@ callout: connections with a token, and renewals
   --callouts N         how many of each (2000)
 renewal: when 100,000 agents renew
 flood: joins of others while one attacks
+  --flood-rounds N     of five joins at rest, five meanwhile and five beside a burner, for each kind (4)
 unregister: clusters that leave, one after the other
   --leavers N          how many (30)
 restore: a hub from its backup, on an empty machine
@@ -95,6 +97,7 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     revocations: wholeNumber('--revocations', values.revocations, 1),
     callouts: wholeNumber('--callouts', values.callouts, 1),
     clusters: wholeNumber('--clusters', values.clusters, 1),
+    floodRounds: wholeNumber('--flood-rounds', values['flood-rounds'], 1),
     leavers: wholeNumber('--leavers', values.leavers, 1),
     beatSeconds: wholeNumber('--seconds', values.seconds, 1),
     fleet: wholeNumber('--fleet', values.fleet, 1),
@@ -118,6 +121,7 @@ function parseKnown(args: readonly string[]) {
         revocations: { type: 'string', default: '10000' },
         callouts: { type: 'string', default: '2000' },
         clusters: { type: 'string', default: '10000' },
+        'flood-rounds': { type: 'string', default: '4' },
         leavers: { type: 'string', default: '30' },
         seconds: { type: 'string', default: '60' },
         fleet: { type: 'string', default: '100000' },

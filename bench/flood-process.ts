@@ -1,25 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from '@nats-io/transport-node';
-import { connectionOptions } from '@rollcall/shared/bus';
-import { createNkey, parseRegistrationToken, signMessage } from '@rollcall/shared/trust';
-import { type AskedHub, connectWithToken, freshId, type RawAgent } from '../tests/harness/raw-agent.ts';
+import { connectionOptions, encodeBeat } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import {
+  createNkey,
+  parseRegistrationToken,
+  type RegistrationToken,
+  signMessage,
+} from '@rollcall/shared/trust';
+import {
+  type AskedHub,
+  connectWithCredentials,
+  connectWithToken,
+  freshId,
+  type RawAgent,
+} from '../tests/harness/raw-agent.ts';
 import type { FloodSettings } from './flood-settings.ts';
 import { inFlight } from './in-flight.ts';
 
 /** Between two round trips of the one who sends: it fills what the server lets it. */
 const burst = 500;
-const connectionsAtOnce = 50;
+const connectionsOfOneToken = 50;
+/** Each is refused late, so only many of them are many a second. */
+const connectionsInVain = 500;
 /** As many as one agent may ask at once (the registrar's ask budget), so that all of them have to be judged. */
 const asksOfOneKey = 40;
 
+const begun = () => void process.send?.('begun');
 let sent = 0;
 const over = new AbortController();
 
-async function sendGarbage(agent: RawAgent): Promise<void> {
-  const garbage = `{"signed":"${'x'.repeat(200)}","signatures":[[[`;
-  while (!over.signal.aborted) {
-    for (let at = 0; at < burst; at++) agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, garbage);
+/** As fast as the connection takes it; ends when the hub ends the connection. */
+async function sendOver({ nc }: RawAgent, subject: string, message: string | Uint8Array): Promise<void> {
+  while (!over.signal.aborted && !nc.isClosed()) {
+    for (let at = 0; at < burst; at++) nc.publish(subject, message);
     sent += burst;
-    await agent.nc.flush();
+    await Promise.race([nc.flush().catch(() => undefined), nc.closed()]);
+  }
+}
+
+const garbage = `{"signed":"${'x'.repeat(200)}","signatures":[[[`;
+
+/** Whenever it is cut it comes again, by a new key. */
+async function garbageOfAgent(hub: AskedHub, token: RegistrationToken): Promise<void> {
+  while (!over.signal.aborted) {
+    const agent = await connectWithToken(hub, token).catch(() => undefined);
+    if (agent) await sendOver(agent, `rollcall.ask.${agent.key.publicKey}.join`, garbage);
+  }
+}
+
+/** Becomes a member as everybody does, and comes again with its credentials whenever it is cut. */
+async function floodOfMember(hub: AskedHub, settings: FloodSettings): Promise<void> {
+  const token = parseRegistrationToken(settings.token);
+  const asking = await connectWithToken(hub, token);
+  const clusterId = freshId();
+  const facts = { kubernetesVersion: 'v1.36.3' };
+  const body = { clusterId, clusterName: clusterId, tokenKey: token.key.publicKey, facts };
+  await asking.ask('join', body, { signers: [asking.key, token.key] });
+  const { result } = await asking.nextNews();
+  if (result.kind !== 'admitted') throw new RollcallError('CHILD_FAILED', `not admitted: ${result.kind}`);
+  await asking.nc.close();
+  const isBeats = settings.kind === 'beats of one member';
+  const subject = isBeats ? `rollcall.beat.${clusterId}` : `rollcall.ask.${asking.key.publicKey}.facts`;
+  const message = isBeats ? encodeBeat({ flags: 0, agentTimeMs: Date.now() }) : garbage;
+  const credentials = { jwt: result.credentials, seed: asking.key.seed };
+  begun();
+  while (!over.signal.aborted) {
+    const agent = await connectWithCredentials(hub, asking.key, credentials).catch(() => undefined);
+    if (agent) await sendOver(agent, subject, message);
+  }
+}
+
+/** The share of a core that an attacker took, and nothing else of what it did. */
+async function burn(cores: number): Promise<void> {
+  const periodMs = 20;
+  while (!over.signal.aborted) {
+    const untilMs = performance.now() + periodMs * Math.min(1, cores);
+    while (performance.now() < untilMs);
+    await delay(periodMs * (1 - Math.min(1, cores)));
   }
 }
 
@@ -39,7 +97,7 @@ async function askWithNewKeys(hub: AskedHub, settings: FloodSettings): Promise<v
       agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, ask);
     }
     sent += asksOfOneKey;
-    await agent.nc.flush().catch(() => undefined);
+    await Promise.race([agent.nc.flush().catch(() => undefined), agent.nc.closed()]);
     await agent.nc.close();
   }
 }
@@ -65,16 +123,15 @@ async function connectInVain({ address }: FloodSettings): Promise<void> {
 
 async function flood(settings: FloodSettings): Promise<void> {
   const hub: AskedHub = { address: settings.address, hub: { hubId: settings.hubId } };
-  if (settings.kind === 'garbage of one agent') {
-    await using agent = await connectWithToken(hub, parseRegistrationToken(settings.token));
-    process.send?.('begun');
-    await sendGarbage(agent);
-    return;
-  }
-  process.send?.('begun');
+  if (settings.kind.endsWith('of one member')) return floodOfMember(hub, settings);
+  begun();
+  if (settings.kind === 'nothing') return burn(settings.cores ?? 0);
+  const token = parseRegistrationToken(settings.token);
+  if (settings.kind === 'garbage of one agent') return garbageOfAgent(hub, token);
   const isAboutToken = settings.kind === 'asks with one token';
+  const atOnce = isAboutToken ? connectionsOfOneToken : connectionsInVain;
   const work = () => (isAboutToken ? askWithNewKeys(hub, settings) : connectInVain(settings));
-  await inFlight(connectionsAtOnce, { atOnce: connectionsAtOnce, work });
+  return inFlight(atOnce, { atOnce, work });
 }
 
 process.once('message', () => {

@@ -19,15 +19,19 @@ export interface FloodResult {
   readonly kind: FloodKind;
   readonly idleMs: Spread;
   readonly floodedMs: Spread;
-  /** p50 to p50. */
+  /** Beside a process that only takes as much of the machine as the attacker did. */
+  readonly besideBurnerMs: Spread;
+  /** Flooded to idle, p50 to p50. */
   readonly ratio: number;
+  /** Flooded to beside the burner, p50 to p50. */
+  readonly ratioToBurner: number;
   /** Messages, or connections. */
   readonly sentPerSecond: number;
   /** In cores, while it lasted. */
   readonly usedCores: Readonly<Record<string, number>>;
 }
 
-const rounds = 4;
+const attacker = 'attacker';
 const joinsOfOneRound = 5;
 /** Until a flood has filled what it fills, and after it, until that is worked off. */
 const floodingMs = 2000;
@@ -61,8 +65,8 @@ async function startFlood(settings: FloodSettings): Promise<RunningFlood> {
   };
 }
 
-/** Rounds of idle joins and then joins under attack, so that both see the same machine. */
-export async function measureFlood(say: (message: string) => void): Promise<FloodResult[]> {
+/** Rounds of idle joins, joins under attack and joins beside a burner, so that all see the same machine. */
+export async function measureFlood(rounds: number, say: (message: string) => void): Promise<FloodResult[]> {
   await using hub = await startBenchHub({ audit: 'metadata', withMember: false });
   const { report } = hub;
   const admin = createKubeClient(report.admin, {
@@ -102,30 +106,37 @@ export async function measureFlood(say: (message: string) => void): Promise<Floo
 
   async function measureKind(kind: FloodKind): Promise<FloodResult> {
     const address = { servers: report.addresses, caPem: report.caPem };
-    const token = await newToken(`flood-${floodKinds.indexOf(kind)}`, 1);
-    const idle: number[] = [];
-    const flooded: number[] = [];
+    const [idle, flooded, besideBurner]: [number[], number[], number[]] = [[], [], []];
     const used: Record<string, number> = {};
     let sent = 0;
     let lastedMs = 0;
     for (let round = 0; round < rounds; round++) {
       idle.push(...(await joinSome()));
-      const flood = await startFlood({ kind, address, hubId: report.hubId, token });
+      // Of the round before, its token may still be kept out.
+      const token = await newToken(`flood-${floodKinds.indexOf(kind)}-${round}`, 1);
+      const { hubId } = report;
+      const flood = await startFlood({ kind, address, hubId, token });
       await delay(floodingMs);
-      const end = openUsageWindow({ ...report.pids, flood: flood.pid });
+      const end = openUsageWindow({ ...report.pids, [attacker]: flood.pid });
       flooded.push(...(await joinSome()));
       const window = end();
       for (const [name, cpuMs] of Object.entries(window.cpuMs)) used[name] = (used[name] ?? 0) + cpuMs;
       lastedMs += window.lastedMs;
       sent += await flood.stop();
       await delay(settlingMs);
+      const cores = (window.cpuMs[attacker] ?? 0) / window.lastedMs;
+      const burner = await startFlood({ kind: 'nothing', cores, address, hubId, token });
+      besideBurner.push(...(await joinSome()));
+      await burner.stop();
     }
-    const [idleMs, floodedMs] = [spreadOf(idle), spreadOf(flooded)];
+    const [idleMs, floodedMs, besideBurnerMs] = [spreadOf(idle), spreadOf(flooded), spreadOf(besideBurner)];
     return {
       kind,
       idleMs,
       floodedMs,
+      besideBurnerMs,
       ratio: floodedMs.p50 / idleMs.p50,
+      ratioToBurner: floodedMs.p50 / besideBurnerMs.p50,
       sentPerSecond: (sent * 1000) / (lastedMs + rounds * floodingMs),
       usedCores: Object.fromEntries(Object.entries(used).map(([name, cpuMs]) => [name, cpuMs / lastedMs])),
     };

@@ -46,12 +46,17 @@ function renewalRow({ joined, agents, ratio, busiestMinute }: RenewalSpread): Ro
   };
 }
 
-function floodRows({ kind, ratio, idleMs, floodedMs, sentPerSecond, usedCores }: FloodResult): Row[] {
+function floodRows(result: FloodResult): Row[] {
+  const { kind, ratio, ratioToBurner, idleMs, floodedMs, besideBurnerMs, sentPerSecond, usedCores } = result;
   return [
     {
       what: `joins during a flood (${kind}) ÷ idle, p50`,
       is: `${ratio.toFixed(2)} (${ms(floodedMs.p50)} to ${ms(idleMs.p50)})`,
       target: atMost(ratio, 2, '2'),
+    },
+    {
+      what: '… ÷ joins beside a process that only takes as much CPU, p50',
+      is: `${ratioToBurner.toFixed(2)} (${ms(floodedMs.p50)} to ${ms(besideBurnerMs.p50)})`,
     },
     { what: '… p99', is: `${ms(floodedMs.p99)} to ${ms(idleMs.p99)}` },
     { what: '… sent a second', is: sentPerSecond.toFixed(0) },

@@ -110,6 +110,7 @@ const notOfTrust = new Set([
   'cluster.key-shared',
   'cluster.key-unshared',
   'cluster.flooding',
+  'cluster.flooded',
   'token.publishing-failed',
   'name.taken',
   'name.reserved',

@@ -78,7 +78,7 @@ const traceOf = ({ correlation, traceparent }: StoredEvent): Trace => ({ correla
 
 /** Clusters that an event says may flood the hub; whether they do, and nobody has decided since, is in their records. */
 function maybeFlooding({ kind, type, id, section }: StoredEvent): readonly string[] {
-  if (kind === 'cluster') return type === 'flooding' ? [id] : [];
+  if (kind === 'cluster') return type === 'flooding' || type === 'flooded' ? [id] : [];
   if (type !== 'wishes-confirmed') return [];
   return ((section as Wishes).confirmed?.wishes ?? []).map(({ clusterId }) => clusterId);
 }
@@ -173,7 +173,7 @@ async function startDeciding(
     metrics,
     async handle(event) {
       for (const id of maybeFlooding(event))
-        await answerFlooding({ log, ...mass, nowMs }, id, traceOf(event));
+        await answerFlooding({ log, heartbeat, ...mass, nowMs }, id, traceOf(event));
       await handleEvent(judging, event);
       if (event.type === 'published') tokens.wake(event.id);
       if (event.type === 'left') people.lookAtPredefined();

@@ -28,8 +28,8 @@ export const configSchema = z.strictObject({
     .default(300_000)
     .describe('after which time held transitions are taken anyway (5m)'),
   floodWindow: durationMs
-    .default(10_000)
-    .describe('over how long beats are counted to find agents that flood the hub (10s)'),
+    .default(2_000)
+    .describe('over how long beats are counted to find agents that flood the hub (2s)'),
   floodRate: z.coerce
     .number()
     .min(1)

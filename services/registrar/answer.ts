@@ -29,7 +29,7 @@ const askAgainAfterTroubleMs = 5_000;
 const askAgainInTimeMs = 1_000;
 
 /** It is the hub, not the request: the same ask may be taken soon. */
-const troubles = new Set<Refusal['code']>([
+const troubles: ReadonlySet<string> = new Set<Refusal['code']>([
   'HUB_BUSY',
   'HUB_FULL',
   'TOO_MANY_OPEN_REQUESTS',
@@ -38,10 +38,11 @@ const troubles = new Set<Refusal['code']>([
   'UNEXPECTED',
 ]);
 
+export const isTrouble = (code: Refusal['code']): boolean => troubles.has(code);
+
 export function refusalResult({ code, message }: Refusal): AnswerResult {
   const { hint, retry } = errorCatalogue[code];
   const isLate = code === 'CLOCK_SKEW' || code === 'REPLAYED';
-  const isTrouble = troubles.has(code);
   return {
     kind: 'refused',
     code,
@@ -49,7 +50,7 @@ export function refusalResult({ code, message }: Refusal): AnswerResult {
     hint,
     askAgainMs: isLate
       ? askAgainInTimeMs
-      : retry && isTrouble
+      : retry && isTrouble(code)
         ? askAgainAfterTroubleMs
         : askAgainAfterRefusalMs,
   };

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { createAskBudget } from './ask-budget.ts';
 
+const noFloods = { found: () => undefined, isUnheard: () => false };
+
 test('an agent that asks too often is told so a few times, and then ignored; another one is not concerned', () => {
-  const budget = createAskBudget();
+  const budget = createAskBudget(noFloods);
   const places = Array.from({ length: 5000 }, () => {
     const place = budget.enter('flooder', 0);
     if (place === 'work') budget.leave('flooder');
@@ -16,7 +18,7 @@ test('an agent that asks too often is told so a few times, and then ignored; ano
 });
 
 test('an agent has no more than eight asks open, and gets a place back with each answer', () => {
-  const budget = createAskBudget();
+  const budget = createAskBudget(noFloods);
   const enter = () => budget.enter('one', 0);
   expect(Array.from({ length: 9 }, enter).filter((place) => place === 'work')).toHaveLength(8);
   budget.leave('one');
@@ -24,7 +26,7 @@ test('an agent has no more than eight asks open, and gets a place back with each
 });
 
 test('the asks with one token leave room for others', () => {
-  const budget = createAskBudget();
+  const budget = createAskBudget(noFloods);
   expect(Array.from({ length: 1001 }, () => budget.enterWithToken('T')).filter(Boolean)).toHaveLength(1000);
   expect(budget.enterWithToken('U')).toBe(true);
   budget.leaveWithToken('T');

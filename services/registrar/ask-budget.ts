@@ -1,3 +1,5 @@
+import { createFloodFinder } from './ask-flood.ts';
+import type { FloodCutter } from './cut-floods.ts';
 import { createBuckets } from './token-bucket.ts';
 
 /** What is done with an ask: `busy` is answered so without being read, `ignore` is only counted. */
@@ -22,8 +24,9 @@ function lower(counts: Map<string, number>, key: string): void {
   else counts.delete(key);
 }
 
-/** Bounds what agents can have the registrar do, by one agent, by one token, and in total. */
-export function createAskBudget() {
+/** Bounds what agents can have the registrar do, by one agent, by one token, and in total; who goes on beyond it floods. */
+export function createAskBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>) {
+  const finder = createFloodFinder(rememberedAgents);
   const rate = createBuckets(asksOfOneAgent, rememberedAgents);
   const answersOfOne = createBuckets(busyAnswersOfOneAgent, rememberedAgents);
   const answers = createBuckets(busyAnswers, 1);
@@ -31,13 +34,23 @@ export function createAskBudget() {
   const openWithToken = new Map<string, number>();
   let open = 0;
 
+  function noteExcess(agentKey: string, nowMs: number): void {
+    const flood = finder.count(agentKey, nowMs);
+    if (flood) floods.found(agentKey, flood);
+  }
+
   function refuse(agentKey: string, nowMs: number): AskPlace {
+    noteExcess(agentKey, nowMs);
     return answersOfOne.take(agentKey, nowMs) && answers.take('all', nowMs) ? 'busy' : 'ignore';
   }
 
   return {
     /** `work`: `leave` is called when it is answered. */
     enter(agentKey: string, nowMs: number): AskPlace {
+      if (finder.isMuted(agentKey, nowMs) || floods.isUnheard(agentKey)) {
+        noteExcess(agentKey, nowMs);
+        return 'ignore';
+      }
       const openOfAgent = openOf.get(agentKey) ?? 0;
       const isFull = open >= maxOpen || openOfAgent >= maxOpenOfOneAgent;
       if (isFull || !rate.take(agentKey, nowMs)) return refuse(agentKey, nowMs);

@@ -13,8 +13,9 @@ import { type AnswerResult, decodeAsk, type ReceivedAsk, refuseStaleAsk } from '
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
-import { type AnswerSettings, refusalResult, sendAnswer, standingResult } from './answer.ts';
+import { type AnswerSettings, isTrouble, refusalResult, sendAnswer, standingResult } from './answer.ts';
 import { createAskBudget } from './ask-budget.ts';
+import type { FloodCutter } from './cut-floods.ts';
 import { type JoinContext, refuseShape } from './join-request.ts';
 import { createJoinTurns, type TurnJoin } from './join-turns.ts';
 import { decidePin, pinMember, pinOf } from './member-pin.ts';
@@ -23,6 +24,7 @@ import { decideRotated, noteRotated } from './key-rotation.ts';
 import { judgeLeave } from './leave.ts';
 import type { Refusal } from './refusal.ts';
 import { standingOf } from './standing.ts';
+import { createBuckets } from './token-bucket.ts';
 
 export interface AskServices {
   /** For answers: not the connection that is heard, so that a flood of asks delays neither them nor what is read for them. */
@@ -34,6 +36,7 @@ export interface AskServices {
   readonly epoch: number;
   readonly reservedNames: readonly string[];
   readonly settings: AnswerSettings;
+  readonly floods: Pick<FloodCutter, 'found' | 'isUnheard'>;
   /** Why a request that is new cannot be taken now, however good it is. */
   refuseNew(tokenId: string): Refusal | undefined;
   /** Answers verb `access`. */
@@ -43,6 +46,9 @@ export interface AskServices {
 }
 
 const refusalsStoredPerMinute = 60;
+/** One token may be refused so often, whatever keys show it: some hundred agents that were given a token for fewer, and no flood. */
+const refusalsOfOneToken = { burst: 100, perSecond: 2 };
+const rememberedTokens = 10_000;
 const busyMessage = 'too many requests are being answered';
 
 type AskOf<Verb extends ReceivedAsk['ask']['verb']> = Extract<ReceivedAsk['ask'], { verb: Verb }>;
@@ -61,7 +67,8 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
   const { log, facts, logger, metrics, settings, speaking } = services;
   const turns = createJoinTurns({ log, gather: gatherJoin });
   const open = new Set<Promise<void>>();
-  const budget = createAskBudget();
+  const budget = createAskBudget(services.floods);
+  const refusals = createBuckets(refusalsOfOneToken, rememberedTokens);
   const joining = new Map<string, { body: string; reply: Promise<Reply> }>();
   let storedThisMinute = { minute: 0, count: 0 };
 
@@ -119,6 +126,10 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     if (refusal) {
       if (drafts.length > 0) storedThisMinute.count++;
       metrics.count('rollcall_requests_total', { outcome: refusal.code });
+      // Proven: who only names a token must not have its holders kept out.
+      const isTokens = tokenProven && !isTrouble(refusal.code);
+      if (isTokens && !refusals.take(tokenKey, Date.now()))
+        services.floods.found(agentKey, { asks: 1, seconds: 0 });
       return refusalResult(refusal);
     }
     metrics.count('rollcall_requests_total', { outcome: drafts.length > 0 ? 'requested' : 'repeated' });

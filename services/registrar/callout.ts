@@ -20,6 +20,8 @@ import {
   judgeReturning,
   judgeTokenHolder,
 } from './callout-verdict.ts';
+import type { FloodCutter } from './cut-floods.ts';
+import { createLateAnswers } from './late-answers.ts';
 import { createBuckets } from './token-bucket.ts';
 
 export interface CalloutOptions {
@@ -30,15 +32,24 @@ export interface CalloutOptions {
   readonly accountKey: Nkey;
   readonly xkey: Xkey;
   readonly agentsAccount: string;
+  readonly floods: Pick<FloodCutter, 'letIn' | 'isKeptOut'>;
   /** Asked for each answer, because keys roll over. */
   signers(): Readonly<Record<AgentRole, Nkey>>;
 }
 
-/** A site behind one address may have some hundred agents whose tokens ended; more of them only wait behind others. */
+/**
+ * A site behind one address may have some hundred agents whose tokens ended; more of them wait behind others, and are refused late:
+ * who connects as often as it is let knocks less often, and who is let in waits for nothing.
+ */
 const failuresOfOneAddress = { burst: 200, perSecond: 5 };
 const rememberedAddresses = 10_000;
 /** Who got in lately goes first, from whatever address. */
 const rememberedKeys = 20_000;
+
+/** By what a new agent is let in, and what is kept out when that agent floods. */
+function shownFrom({ claim, host }: Pick<CalloutRequest, 'claim' | 'host'>): string {
+  return `${claim.nkey} ${host}`;
+}
 
 /** Looks up what the hub knows of the keys that are shown. An unknown key costs one read and no cryptography. */
 async function judge(claim: CalloutClaim, log: EventLog): Promise<CalloutVerdict> {
@@ -60,10 +71,13 @@ async function judge(claim: CalloutClaim, log: EventLog): Promise<CalloutVerdict
  * @returns how to stop hearing, answer what is open, and close the connection
  */
 export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { drain(): Promise<void> } {
-  const { log, logger, metrics, accountKey, xkey, agentsAccount } = options;
+  const { log, logger, metrics, accountKey, xkey, agentsAccount, floods } = options;
 
   const failures = createBuckets(failuresOfOneAddress, rememberedAddresses);
   const known = new Set<string>();
+  const late = createLateAnswers({
+    dropped: () => metrics.count('rollcall_callouts_total', { outcome: 'dropped' }),
+  });
   const queue = createCalloutQueue({
     nowMs: () => performance.now(),
     dropped: () => metrics.count('rollcall_callouts_total', { outcome: 'dropped' }),
@@ -88,6 +102,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     const [oldest] = known;
     if (known.size >= rememberedKeys && oldest !== undefined) known.delete(oldest);
     known.add(claim.nkey);
+    if (verdict.role === 'token') floods.letIn(verdict.agentKey, shownFrom({ claim, host }));
   }
 
   function respond(message: Msg, request: CalloutRequest, verdict: CalloutVerdict): void {
@@ -121,6 +136,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
   }
 
   async function decide(message: Msg, request: CalloutRequest): Promise<void> {
+    const isSuspect = !failures.has(request.host, performance.now());
     const verdict = await judgeOrRefuse(request.claim);
     metrics.count('rollcall_callouts_total', {
       outcome: verdict.kind === 'admit' ? verdict.role : 'refused',
@@ -129,7 +145,14 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     if (verdict.kind === 'refuse') {
       logger.debug({ reason: verdict.reason, key: request.claim.nkey.slice(0, 56) }, 'connection refused');
     }
-    respond(message, request, verdict);
+    if (verdict.kind === 'refuse' && isSuspect) late.push(() => respond(message, request, verdict));
+    else respond(message, request, verdict);
+  }
+
+  /** What it shows has let a flooder in: it is told so late, and nothing is looked up or verified for it. */
+  function keepOut(message: Msg, request: CalloutRequest): void {
+    metrics.count('rollcall_callouts_total', { outcome: 'kept-out' });
+    late.push(() => respond(message, request, { kind: 'refuse', reason: 'Flooding' }));
   }
 
   async function answer(message: Msg, request: CalloutRequest): Promise<void> {
@@ -149,7 +172,9 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
       metrics.count('rollcall_callouts_total', { outcome: 'malformed' });
       return;
     }
-    const isSuspect = !known.has(request.claim.nkey) && !failures.has(request.host, performance.now());
+    const { nkey, user } = request.claim;
+    if (floods.isKeptOut([user ?? nkey, shownFrom(request)])) return keepOut(message, request);
+    const isSuspect = !known.has(nkey) && !failures.has(request.host, performance.now());
     queue.push(isSuspect ? 'last' : 'first', () => answer(message, request));
   }
 
@@ -163,6 +188,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     async drain() {
       await subscription.drain();
       await queue.drain();
+      late.drain();
       await nc.drain();
     },
   };

@@ -8,6 +8,7 @@ import { createAdmission } from './admission.ts';
 import type { AnswerSettings } from './answer.ts';
 import { answerAsks } from './asks.ts';
 import { answerCallouts } from './callout.ts';
+import { cutFloods } from './cut-floods.ts';
 import type { RegistrarConfig } from './config.ts';
 import { followSigningKeys } from './signing-keys.ts';
 import { followOpenRequests } from './open-requests.ts';
@@ -56,7 +57,9 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       const hearing = await connectBus(busAddress(config), identity.bus, 'registrar');
       // However this process ends its first connection, the others do not outlive it.
       void nc.closed().then(() => hearing.close());
+      const floods = cutFloods(nc, { log, logger, metrics });
       const asks = answerAsks(hearing, {
+        floods,
         speaking: nc,
         log,
         facts,
@@ -86,6 +89,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       const callout = await connectBus(busAddress(config), identity.callout, 'callout');
       void nc.closed().then(() => callout.close());
       const callouts = answerCallouts(callout, {
+        floods,
         log,
         logger,
         metrics,
@@ -110,7 +114,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         async drain() {
           file.stop();
           await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
-          await Promise.all([space.stop(), waiting.stop(), hearing.close()]);
+          await Promise.all([floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
         },
       };
     },

@@ -13,6 +13,7 @@ import {
 } from '@rollcall/shared/service';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
 import type { Config } from './config.ts';
+import { cutFlooders } from './cut-flooders.ts';
 import { cutKeys } from './cut-keys.ts';
 import { createClaimsKeeper, type Thoroughly } from './keep-claims.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
@@ -102,6 +103,7 @@ export async function start(config: Config): Promise<RunningService> {
         keepClaims,
         onKick: () => metrics.count('rollcall_trust_kicks_total'),
       };
+      const flooders = cutFlooders(nc, { system, account: world.account, logger, onKick: world.onKick });
       const consumption = await consumeEvents(nc, {
         service: 'trust-keeper',
         logger,
@@ -122,7 +124,7 @@ export async function start(config: Config): Promise<RunningService> {
         async drain() {
           clearInterval(checking);
           file.stop();
-          await consumption.drain();
+          await Promise.all([consumption.drain(), flooders.drain()]);
           if (!sys.isClosed()) await sys.drain();
         },
       };

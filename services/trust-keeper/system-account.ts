@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { RollcallError } from '@rollcall/shared/errors';
+import { decodeJwt } from '@rollcall/shared/trust';
 import type { Revocations } from './revocation-list.ts';
 
 /** One connection of a user to one server. */
@@ -29,6 +30,11 @@ export interface SystemAccount {
   applied(account: string, how?: { lookForNewServers?: boolean }): Promise<AppliedClaims[]>;
   /** Connections of a user key, also of users whose *name* is that key: those whom the callout let in. */
   connectionsOf(account: string, user: string): Promise<Connection[]>;
+  /**
+   * Ends the connections of a user as each server names them, without waiting for all servers.
+   * @returns the names in their credentials; those whom the callout let in are named after their key
+   */
+  endConnectionsOf(account: string, user: string): Promise<string[]>;
   /** Ends a connection; none of that number is no mistake. */
   kick(connection: Connection): Promise<void>;
 }
@@ -57,7 +63,10 @@ const accountAnswer = z.looseObject({
 const connectionsAnswer = z.looseObject({
   server,
   data: z
-    .looseObject({ total: z.int(), connections: z.array(z.looseObject({ cid: z.int() })).nullish() })
+    .looseObject({
+      total: z.int(),
+      connections: z.array(z.looseObject({ cid: z.int(), jwt: z.string().optional() })).nullish(),
+    })
     .nullish(),
 });
 
@@ -80,27 +89,33 @@ export function createSystemAccount(nc: NatsConnection): SystemAccount {
     }
   }
 
-  /** The answers of all servers; with `count`, of as many as that. */
-  async function askAll<Answer>(
+  /** The answers of all servers, one by one; with `count`, of as many as that. */
+  async function* answersOf<Answer>(
     subject: string,
     body: object,
     { answer, count }: { answer: z.ZodType<Answer>; count?: number | undefined },
-  ): Promise<Answer[]> {
-    const answers: Answer[] = [];
+  ): AsyncGenerator<Answer> {
+    let isAnswered = false;
     try {
       const options =
         count === undefined
           ? ({ strategy: 'stall', maxWait: timeoutMs, stall: stallMs } as const)
           : ({ strategy: 'count', maxWait: timeoutMs, maxMessages: count } as const);
       for await (const message of await nc.requestMany(subject, JSON.stringify(body), options)) {
-        answers.push(answer.parse(message.json()));
+        isAnswered = true;
+        yield answer.parse(message.json());
       }
     } catch (cause) {
       throw notApplied(cause);
     }
-    if (answers.length === 0) throw notApplied(`nobody answers on ${subject}`);
-    return answers;
+    if (!isAnswered) throw notApplied(`nobody answers on ${subject}`);
   }
+
+  const askAll = <Answer>(...how: Parameters<typeof answersOf<Answer>>): Promise<Answer[]> =>
+    Array.fromAsync(answersOf(...how));
+
+  const kick = ({ serverId, cid }: Connection) =>
+    ask(`$SYS.REQ.SERVER.${serverId}.KICK`, JSON.stringify({ cid }));
 
   return {
     lookUp: (account) => ask(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, ''),
@@ -136,8 +151,25 @@ export function createSystemAccount(nc: NatsConnection): SystemAccount {
         if (pages.every(({ data }) => (data?.total ?? 0) <= offset + pageSize)) return found;
       }
     },
-    async kick({ serverId, cid }) {
-      await ask(`$SYS.REQ.SERVER.${serverId}.KICK`, JSON.stringify({ cid }));
+    async endConnectionsOf(account, user) {
+      const names: string[] = [];
+      const kicks: Promise<string>[] = [];
+      // More than a page of one user are left to the next call.
+      const body = { auth: true, acc: account, user, limit: pageSize };
+      for await (const page of answersOf('$SYS.REQ.SERVER.PING.CONNZ', body, {
+        answer: connectionsAnswer,
+        count: serverCount,
+      })) {
+        for (const { cid, jwt } of page.data?.connections ?? []) {
+          kicks.push(kick({ serverId: page.server.id, cid }));
+          names.push((jwt === undefined ? undefined : decodeJwt(jwt)?.name) ?? user);
+        }
+      }
+      await Promise.all(kicks);
+      return names;
+    },
+    async kick(connection) {
+      await kick(connection);
     },
   };
 }

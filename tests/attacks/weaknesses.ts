@@ -89,6 +89,14 @@ export const weaknesses: readonly Weakness[] = [
   },
   {
     ...inAttacks,
+    group: 'exhaustion-cut',
+    file: 'services/registrar/ask-flood.ts',
+    from: 'if (excess.asks < floodFrom ||',
+    to: 'if (excess.asks > 0 ||',
+    test: 'garbage: the flooder is cut, its token is kept out at its address only, and everybody else joins',
+  },
+  {
+    ...inAttacks,
     group: 'first-contact',
     file: 'agent/hub-trust.ts',
     from: 'certificate.ca && pins.has(pinOf(certificate))',

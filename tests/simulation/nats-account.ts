@@ -113,6 +113,8 @@ export function openSystemAccount(
         const open = account.connections.get(user);
         return open ? [{ serverId: 'one', cid: open.cid }] : [];
       }),
+    // No agent here floods; tests/attacks/exhaustion-cut.test.ts has those that do.
+    endConnectionsOf: () => Promise.resolve([]),
     kick: ({ cid }) =>
       ask(() => {
         for (const connection of account.connections.values()) if (connection.cid === cid) connection.end();

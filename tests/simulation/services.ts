@@ -94,6 +94,7 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
     access,
     rotate: createRotationAnswers(log, settings()),
     refuseNew,
+    floods: { found: () => undefined, isUnheard: () => false },
     speaking: nc,
   });
   replica.hear = (what) => {

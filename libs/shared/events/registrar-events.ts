@@ -115,6 +115,8 @@ export const identitySchema = z.looseObject({
       cleanedAtMs: z.int().optional(),
     })
     .optional(),
+  /** The last flood of asks that was reported, by the key that sent it; `asks` beyond its budget in `seconds`, as one replica counted them. */
+  flood: z.looseObject({ key: z.string(), atMs: z.int(), asks: z.int(), seconds: z.number() }).optional(),
 });
 export type Identity = z.infer<typeof identitySchema>;
 
@@ -184,6 +186,12 @@ export const left = defineEvent({
   type: 'left',
   description:
     'Hub and agent are done with a leaving cluster. Follows leaving, deprovisioned, and cleaned or the end of its time. A new requested may follow.',
+});
+export const flooded = defineEvent({
+  ...cluster,
+  type: 'flooded',
+  description:
+    'The agent of this cluster, in or waiting, asked far more often than any agent of ours does; its connections were ended. Repeated at most once in ten minutes while nobody has decided about it. Followed by revoked or denied.',
 });
 export const tokenUsed = defineEvent({
   kind: 'token',

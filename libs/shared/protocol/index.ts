@@ -24,3 +24,11 @@ export {
   type ReceivedAsk,
   type Verb,
 } from './ask.ts';
+export {
+  decodeFloodCut,
+  decodeFloodHeard,
+  type FloodCut,
+  floodCutPrefix,
+  type FloodHeard,
+  floodHeardPrefix,
+} from './flood.ts';

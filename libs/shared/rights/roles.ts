@@ -40,6 +40,7 @@ export const consumedEvents = {
     'cluster.*.rotated',
     'cluster.*.left',
     'cluster.*.flooding',
+    'cluster.*.flooded',
     // What was held because it was too much may be a flood.
     'hub.*.wishes-confirmed',
     'policy.*.declared',
@@ -171,8 +172,16 @@ export const serviceRoles = {
       'rollcall.answer.*.>',
       'rollcall.facts.*',
       'rollcall.access.mint',
+      'rollcall.flood.heard.*',
     ],
-    subscribe: ['rollcall.ask.*.*', hearEventsOfClusters, 'rollcall.access.minted.*'],
+    subscribe: [
+      'rollcall.ask.*.*',
+      hearEventsOfClusters,
+      'rollcall.access.minted.*',
+      // Its replicas keep a flooder out together.
+      'rollcall.flood.heard.*',
+      'rollcall.flood.cut.*',
+    ],
   }),
   approver: serviceRole('approver', 'decides', {
     publish: [...mayWrite('approver'), ...mayConsume('approver'), ...readFacts],
@@ -210,7 +219,8 @@ export const serviceRoles = {
     subscribe: ['rollcall.facts.*'],
   }),
   'trust-keeper': serviceRole('trust-keeper', 'turns revocations into account claims', {
-    publish: [...mayWrite('trust-keeper'), ...mayConsume('trust-keeper')],
+    publish: [...mayWrite('trust-keeper'), ...mayConsume('trust-keeper'), 'rollcall.flood.cut.*'],
+    subscribe: ['rollcall.flood.heard.*'],
   }),
 } as const satisfies Record<string, Role>;
 export type ServiceName = keyof typeof serviceRoles;

@@ -38,6 +38,14 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
     { publish: 'passes on an agent’s signed wish for access', subscribe: 'hears such wishes' },
   ],
   [/^rollcall\.access\.minted\./, { publish: 'gives the sealed box back', subscribe: 'gets the sealed box' }],
+  [
+    /^rollcall\.flood\.heard\./,
+    { publish: 'says that an agent floods', subscribe: 'hears whose connections to end, and to refuse' },
+  ],
+  [
+    /^rollcall\.flood\.cut\./,
+    { publish: 'says that the connections of a flooder were ended', subscribe: 'hears which cluster it was' },
+  ],
   [/^rollcall\.dead\./, { publish: 'keeps a copy of what it cannot handle' }],
   [/^rollcall\.held\./, { publish: 'notes what it puts aside for a newer version' }],
   [

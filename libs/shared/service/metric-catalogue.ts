@@ -168,9 +168,16 @@ export const metricCatalogue = {
   },
   rollcall_callouts_total: {
     type: 'counter',
-    help: 'Connections without credentials, by the role they were let in as, or that they were not; `dropped` waited too long.',
+    help: 'Connections without credentials, by the role they were let in as, or that they were not; `dropped` waited too long, `kept-out` showed what a flooder was let in by.',
     services: ['registrar'],
-    labels: { outcome: [...Object.keys(agentRoles), 'refused', 'malformed', 'failed', 'dropped'] },
+    labels: {
+      outcome: [...Object.keys(agentRoles), 'refused', 'malformed', 'failed', 'dropped', 'kept-out'],
+    },
+  },
+  rollcall_floods_total: {
+    type: 'counter',
+    help: 'Times that an agent was found to flood the hub with asks, and its connections were ended.',
+    services: ['registrar'],
   },
   rollcall_callout_duration_seconds: {
     type: 'histogram',

@@ -25,6 +25,8 @@ const { lowlevel } = nacl as typeof nacl & {
     crypto_core_hsalsa20(out: Uint8Array, input: Uint8Array, key: Uint8Array, constant: Uint8Array): void;
   };
 };
+/** A hub has a few servers, each with one key for as long as it runs, and opens and seals with them hundreds of times a second. */
+const rememberedPeers = 16;
 const noInput = new Uint8Array(16);
 const sigma = Buffer.from('expand 32-byte k');
 
@@ -47,8 +49,20 @@ export function xkeyFromSeed(seed: string): Xkey {
   });
   const rawPublicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(-32);
 
-  /** @throws Error when that is no public key, or one that has no secret with any other */
+  const boxKeys = new Map<string, Uint8Array>();
+
   function boxKeyWith(peer: string): Uint8Array {
+    const known = boxKeys.get(peer);
+    if (known) return known;
+    const boxKey = makeBoxKey(peer);
+    const [oldest] = boxKeys.keys();
+    if (boxKeys.size >= rememberedPeers && oldest !== undefined) boxKeys.delete(oldest);
+    boxKeys.set(peer, boxKey);
+    return boxKey;
+  }
+
+  /** @throws Error when that is no public key, or one that has no secret with any other */
+  function makeBoxKey(peer: string): Uint8Array {
     const body = decodeKeyText(peer, 1);
     if (body?.[0] !== curvePrefix) throw new Error('not an XKey');
     const spki = Buffer.concat([spkiHead, body.subarray(1)]);

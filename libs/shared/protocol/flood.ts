@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/**
+ * What registrars and trust-keepers tell each other about agents that flood. Core messages, never stored: a flood that goes on is
+ * told again. The subject ends in the agent's public key.
+ */
+export const floodHeardPrefix = 'rollcall.flood.heard.';
+export const floodCutPrefix = 'rollcall.flood.cut.';
+
+const measure = { asks: z.int().min(0), seconds: z.number().min(0) };
+
+const heard = z.strictObject({
+  ...measure,
+  /** What else let it in: the token and the address, known to the replica that answered its callout. */
+  from: z.string().max(400).optional(),
+});
+/** A registrar has far too many asks of that key. */
+export type FloodHeard = z.infer<typeof heard>;
+
+const cut = z.strictObject({
+  ...measure,
+  /** Names in the credentials of the connections that were ended. */
+  clusters: z.array(z.string().max(253)).max(16),
+});
+/** A trust-keeper has ended the connections of that key. */
+export type FloodCut = z.infer<typeof cut>;
+
+function decode<Message>(schema: z.ZodType<Message>, text: string): Message | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined for what is none, as is decodeFloodCut */
+export const decodeFloodHeard = (text: string): FloodHeard | undefined => decode(heard, text);
+export const decodeFloodCut = (text: string): FloodCut | undefined => decode(cut, text);

@@ -41,14 +41,6 @@ export async function openFleet(
   const prefix = `sim-${run}-`;
   const idOf = (cluster: number) => `${prefix}${String(cluster + 1).padStart(6, '0')}`;
   const { interval, grace } = settings.scenario.heartbeat;
-  const all = Array.from({ length: plan.total }, (_, cluster) => cluster);
-  const madeUp = all.filter((cluster) => !isReal(cluster, settings));
-  const clusterIds = madeUp.map(idOf);
-  const connections = await openSimulatorBus({ ...at, clusterIds });
-  const connectionOf = new Map(
-    connections.flatMap((connection) => connection.clusterIds.map((id) => [id, connection] as const)),
-  );
-  const beats = createMadeUpBeats({ intervalMs: interval, random: createRandom(settings.seed + 1) });
   const token =
     settings.real === 0
       ? undefined
@@ -58,6 +50,14 @@ export async function openFleet(
           uses: settings.real,
           terms: { clusterName: `${prefix}*`, allowLabels: ['simulated'], description: 'rollcall simulate' },
         });
+  const all = Array.from({ length: plan.total }, (_, cluster) => cluster);
+  const madeUp = all.filter((cluster) => !isReal(cluster, settings));
+  const clusterIds = madeUp.map(idOf);
+  const connections = await openSimulatorBus({ ...at, clusterIds });
+  const connectionOf = new Map(
+    connections.flatMap((connection) => connection.clusterIds.map((id) => [id, connection] as const)),
+  );
+  const beats = createMadeUpBeats({ intervalMs: interval, random: createRandom(settings.seed + 1) });
   const agents =
     token === undefined
       ? undefined
@@ -117,10 +117,15 @@ export async function openFleet(
     },
     async leave() {
       beats.stop();
-      await Promise.all([agents?.leave(), takeAway(connections, run)]);
-      if (agents)
-        await at.admin.delete(resources.clusterRegistrationTokens, tokenName, { namespace: tokenNamespace });
-      await Promise.all(connections.map(({ nc }) => nc.close()));
+      try {
+        await Promise.all([agents?.leave(), takeAway(connections, run)]);
+        if (agents)
+          await at.admin.delete(resources.clusterRegistrationTokens, tokenName, {
+            namespace: tokenNamespace,
+          });
+      } finally {
+        await Promise.all(connections.map(({ nc }) => nc.close()));
+      }
     },
   };
   return fleet;

@@ -60,5 +60,15 @@ export async function openSimulatorBus(options: {
     return { nc, log, clusterIds };
   }
 
-  return inParallel(inConnections(options.clusterIds), connectingAtOnce, open);
+  const opened: SimulatorConnection[] = [];
+  try {
+    return await inParallel(inConnections(options.clusterIds), connectingAtOnce, async (ids) => {
+      const connection = await open(ids);
+      opened.push(connection);
+      return connection;
+    });
+  } catch (error) {
+    await Promise.all(opened.map(({ nc }) => nc.close()));
+    throw error;
+  }
 }

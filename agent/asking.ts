@@ -2,6 +2,7 @@ import type { Facts } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { JoinBody, MemberClaim } from '@rollcall/shared/protocol';
 import { type AskContent, encodeAsk } from './ask-message.ts';
+import { clockAhead } from './clock-ahead.ts';
 import type { FactsReport } from './facts-report.ts';
 import type { HubLink } from './hub-connection.ts';
 import { verbFor } from './joining.ts';
@@ -21,6 +22,8 @@ export interface AskingOptions {
 
 /** Asks the hub, signed by the key of the connection that it goes over. */
 export interface Sending {
+  /** How far our clock is certainly ahead of the hub's, by the newest answer; negative where it is behind. */
+  clockAheadMs(): number;
   /** @returns the id of the ask */
   send(over: HubLink, content: AskContent): string;
   /** The hub answered that ask at this time of its own: if it was our newest, we know how far its clock is ahead. */
@@ -40,7 +43,10 @@ const longestTimerMs = 86_400_000;
 export function createSending(session: Session): Sending {
   let lastAskId: string | undefined;
   let hubAheadMs = 0;
+  let clockAheadMs = 0;
+  let lastAskAtMs = 0;
   return {
+    clockAheadMs: () => clockAheadMs,
     send(over, content) {
       const message = encodeAsk(content, {
         hubId: session.keeper.state.hubId,
@@ -50,13 +56,17 @@ export function createSending(session: Session): Sending {
         hubAheadMs,
       });
       lastAskId = message.id;
+      lastAskAtMs = Date.now();
       over.publish(message.subject, message.data);
       session.logger.debug({ verb: content.verb, correlation: message.id }, 'asked');
       return message.id;
     },
     answered(askId, atHubMs) {
       // What answers our newest ask was made just now; anything else may be old.
-      if (askId === lastAskId) hubAheadMs = atHubMs - Date.now();
+      if (askId !== lastAskId) return;
+      const nowMs = Date.now();
+      hubAheadMs = atHubMs - nowMs;
+      clockAheadMs = clockAhead({ askedAtMs: lastAskAtMs, atHubMs, nowMs });
     },
   };
 }

@@ -164,13 +164,18 @@ export function connectionFailure(thrown: unknown, addresses: readonly HubAddres
     const code = 'code' in error ? String(error.code) : '';
     const meaning = meanings.find(({ codes }) => codes.test(code));
     if (meaning) {
-      const message = `the hub at ${where}: ${meaning.says}: ${error.message} (${code})`;
+      const message = `the hub at ${where}: ${meaning.says}: ${reasonOf(error)} (${code})`;
       return new RollcallError(meaning.code, message, { cause: thrown });
     }
   }
   return new RollcallError('HUB_UNREACHABLE', `cannot reach the hub at ${where}: ${describe(thrown)}`, {
     cause: thrown,
   });
+}
+
+/** OpenSSL's own words where there are some: its message also has a thread, a source file and a line break. */
+function reasonOf(error: Error): string {
+  return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
 }
 
 function describe(thrown: unknown): string {

@@ -8,6 +8,7 @@ import { type AskingOptions, createAsking, createSending } from './asking.ts';
 import { type BackOff, fullJitterMs, refusedRestMs } from './back-off.ts';
 import { createBeating } from './beating.ts';
 import { createDialing } from './dialing.ts';
+import { clockFact } from './clock-ahead.ts';
 import { createFactsReport } from './facts-report.ts';
 import { createHearing } from './hearing.ts';
 import { createHubAccess, type HubAccessOptions } from './hub-access.ts';
@@ -127,10 +128,11 @@ export function createMembership(options: MembershipOptions): Membership {
       ),
   });
   let firstFacts: Promise<Facts> | undefined = options.firstFacts;
-  const readFacts = () => {
+  const readFacts = async () => {
     const first = firstFacts;
     firstFacts = undefined;
-    return first ?? options.readFacts();
+    const facts = await (first ?? options.readFacts());
+    return { ...facts, ...clockFact(sending.clockAheadMs()) };
   };
   const factsReport = createFactsReport({
     intervalMs: patience.factsIntervalMs,

@@ -49,5 +49,7 @@ export function nextSteps(description: ClusterDescription): string[] {
     stopped: ['The agent said goodbye: start it again in the member.'],
     ready: ['Nothing: the cluster is alive.'],
   };
-  return [...broken, ...(steps[standing] ?? [look(name)])];
+  const isClockOff = conditions.some(({ type, status }) => type === 'ClockSynced' && status === 'False');
+  const clock = isClockOff ? ['Set the clock of the machine of the agent (NTP): see ClockSynced.'] : [];
+  return [...broken, ...clock, ...(steps[standing] ?? [look(name)])];
 }

@@ -18,7 +18,7 @@ import { examineBus } from './examine-bus.ts';
 import { examineKubernetes } from './examine-kubernetes.ts';
 import { examineAgentState, examineMember } from './examine-member.ts';
 import { examineState } from './examine-state.ts';
-import { examine, type Finding, findingOf, ok } from './finding.ts';
+import { counted, examine, type Finding, findingOf, ok } from './finding.ts';
 
 export interface DoctorFlags extends BusFlags, MemberFlags {
   readonly agentStateDir?: string;
@@ -44,8 +44,11 @@ function memberSide(flags: DoctorFlags): Promise<readonly Finding[]>[] {
 /** The addresses that we use and those that agents are told: an agent may be told one that does not answer. */
 async function examineAddresses(flags: DoctorFlags, client: KubeClient): Promise<readonly Finding[]> {
   const told = findHubInfo(client).catch(() => undefined);
-  return examine('nats', async () => {
-    const { address } = await busAccess(flags);
+  const access = await busAccess(flags).catch(() => undefined);
+  // Why it is not known, the connection says.
+  if (access === undefined) return [];
+  return examine('addresses', async () => {
+    const { address } = access;
     const servers = new Set([...address.servers, ...((await told)?.addresses ?? [])]);
     const looking = [...servers].map((server) => examineAddress(server, address.caPem));
     return (await Promise.all(looking)).flat();
@@ -113,7 +116,9 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
   else {
     const isColoured = hasColour();
     for (const one of findings) printResult(lineOf(one, isColoured));
-    printResult(`\n${findings.length} checks, ${count === 0 ? 'nothing found' : `${count} findings`}.`);
+    printResult(
+      `\n${counted(findings.length, 'check')}, ${count === 0 ? 'nothing found' : counted(count, 'finding')}.`,
+    );
   }
   if (count > 0) process.exitCode = exitCodes.failed;
 }

@@ -5,7 +5,7 @@ import { findHubInfo } from '@rollcall/shared/hub';
 import { userName } from '../decide/user-name.ts';
 import { fenceFindings } from '../status/fence-state.ts';
 import { examineClock } from './examine-clock.ts';
-import { examine, finding, type Finding, ok, skipped } from './finding.ts';
+import { counted, examine, finding, type Finding, ok, skipped } from './finding.ts';
 
 const oldest = { major: 1, minor: 30 } as const;
 
@@ -135,19 +135,28 @@ async function waiting(client: KubeClient): Promise<Finding> {
       );
 }
 
-async function clusters(client: KubeClient): Promise<Finding> {
+async function clusters(client: KubeClient): Promise<Finding[]> {
   const all = await client.list<ManagedCluster & { metadata: object }>(resources.managedClusters);
+  const clocks = all.flatMap(({ metadata, status }) => {
+    const clock = status?.conditions?.find(({ type }) => type === 'ClockSynced');
+    return clock?.status === 'False' ? [`${metadata.name}: ${clock.message}`] : [];
+  });
   const notReady = all.flatMap(({ metadata, status }) => {
     const ready = status?.conditions?.find(({ type }) => type === 'Ready');
     return ready?.status === 'True' ? [] : [`${metadata.name} (${ready?.reason ?? 'unknown'})`];
   });
-  return notReady.length === 0
-    ? ok('clusters', `${all.length} clusters, all ready`)
-    : finding(
-        'clusters',
-        `${notReady.length} of ${all.length} not ready: ${some(notReady)}`,
-        '`rollcall describe cluster NAME` says why, and what to do.',
-      );
+  return [
+    notReady.length === 0
+      ? ok('clusters', `${counted(all.length, 'cluster')}, all ready`)
+      : finding(
+          'clusters',
+          `${notReady.length} of ${all.length} not ready: ${some(notReady)}`,
+          '`rollcall describe cluster NAME` says why, and what to do.',
+        ),
+    ...(clocks.length === 0
+      ? []
+      : [finding('clocks of clusters', some(clocks), 'Set the clocks that are wrong (NTP).')]),
+  ];
 }
 
 async function hubInfo(client: KubeClient): Promise<Finding> {

@@ -25,6 +25,9 @@ export function findingOf(check: string, error: RollcallError): Finding {
   return { check, outcome: 'finding', message: error.message, next: error.hint, code: error.code };
 }
 
+/** `1 cluster`, `2 clusters`. */
+export const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 /** Runs one check; what it throws is what it found. */
 export async function examine(
   check: string,

@@ -52,7 +52,6 @@ export function createTablePrinter(options: TableOptions): {
 
   return {
     render(table) {
-      // Of a watch, only the first table says which columns there are.
       if (table.columnDefinitions.length > 0) columns = table.columnDefinitions;
       const shown = columns.flatMap(({ priority = 0 }, index) =>
         priority === 0 || options.wide ? [index] : [],

@@ -16,10 +16,15 @@ interface Watched {
   readonly withNamespace: boolean;
 }
 
+/** Of all tables of a watch, only the first says which columns there are. */
+type WatchedTable = Omit<ServerTable, 'columnDefinitions'> & {
+  readonly columnDefinitions: ServerTable['columnDefinitions'] | null;
+};
+
 /** One line of a watch: the object, or a table of its one row. */
 interface WatchLine {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: Partial<ServerTable> & Partial<ShownObject>;
+  readonly object: Partial<WatchedTable> & Partial<ShownObject>;
 }
 
 interface Printer {
@@ -31,9 +36,8 @@ interface Printer {
 
 function tablePrinter({ output, withNamespace }: Watched): Printer {
   const table = createTablePrinter({ wide: output === 'wide', withNamespace });
-  const show = (rows: Partial<ServerTable>) => {
-    const { columnDefinitions = [], rows: all = [] } = rows;
-    if (all.length > 0) printResult(table.render({ columnDefinitions, rows: all }));
+  const show = ({ columnDefinitions, rows = [] }: Partial<WatchedTable>) => {
+    if (rows.length > 0) printResult(table.render({ columnDefinitions: columnDefinitions ?? [], rows }));
   };
   return {
     accept: asTable,

@@ -141,7 +141,10 @@ export async function explain(
       requestId: request.id,
       requestedAt: timeText(request.requestedAtMs),
     };
-    if (!decided || !decision) return { ...about, now };
+    const { code, message: why } = identity.refusal ?? {};
+    const isRefused = identity.state === 'refused' && code !== undefined && why !== undefined;
+    if (!decided || !decision)
+      return { ...about, ...(isRefused ? { refusal: { code, message: why } } : {}), now };
     const atMs = decision.decidedAtMs;
     const atDecision = await at({ identity, previous, sequence: decided.sequence, atMs });
     const { verdict, by, reason, message } = decided.section as Decision;
@@ -169,10 +172,11 @@ async function explained(
 ): Promise<Explained> {
   const found = await judgePast(evaluator, policies, moment);
   const { judgement } = found;
+  const isRefused = moment.identity.state === 'refused';
   const settled = {
     verdict: 'settled',
     reason: 'Settled',
-    message: 'the request is decided; policies are not asked again',
+    message: `the request is ${isRefused ? 'refused' : 'decided'}; policies are not asked again`,
   } as const;
   const { verdict, reason, message } = judgement ?? settled;
   return {

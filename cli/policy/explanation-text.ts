@@ -37,14 +37,16 @@ function part(title: string, { at, rules, verdict, reason, message }: Explained,
 }
 
 /** For people: what was decided, then each rule as it was, then as it is now. The arrow marks the rule that decides. */
-export function explanationText({ decision, atDecision, now, ...request }: Explanation): string {
+export function explanationText({ decision, refusal, atDecision, now, ...request }: Explanation): string {
   const who = `request ${request.requestId} of cluster ${request.clusterName} (${request.clusterId}), asked ${request.requestedAt}`;
   const by = decision?.by;
   const cause =
     by?.person ?? (by?.policy === undefined ? 'the approver itself' : `policy ${by.policy}/${by.rule ?? ''}`);
   const decided = decision
     ? `${decision.verdict} ${decision.at} by ${cause}, ${decision.reason}: ${decision.message}`
-    : 'not decided yet';
+    : refusal
+      ? `refused before any policy was asked, ${refusal.code}: ${refusal.message}`
+      : 'not decided yet';
   return [
     printable(who),
     printable(decided),

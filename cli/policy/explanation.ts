@@ -40,6 +40,8 @@ export interface Explanation {
     readonly message: string;
     readonly at: string;
   };
+  /** The registrar refused it before any policy was asked. */
+  readonly refusal?: { readonly code: string; readonly message: string };
   readonly atDecision?: Explained;
   readonly now: Explained;
 }

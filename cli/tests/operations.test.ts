@@ -91,9 +91,11 @@ test('a watch shows what is there and then what changes, in the same columns', a
   await hub.up.admin.create(policies, policy);
   await cli.line(/^later +0 +True/);
   cli.child.kill('SIGINT');
-  const { code, stdout } = await cli.result;
+  const { code, stdout, stderr } = await cli.result;
   expect(code).toBe(0);
   expect(stdout.match(/^NAME/gm)).toHaveLength(1);
+  // Over one watch: only the first of its changes says which columns there are.
+  expect(stderr).toBe('');
 });
 
 test('a watch of one name shows no other, and two names are refused', async () => {

@@ -40,6 +40,7 @@ test('a frame says how many clusters are in which state, who waits, and what goe
   expect(text).toMatch(/^Beats +5\.0 \/s$/m);
   expect(text).toMatch(/^Events +10\.0 \/s, 50 in all$/m);
   expect(text).toMatch(/trust-keeper 0\/0/);
+  expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
 
 test('the first frame knows no rates, and a hub without services no clusters', () => {

@@ -27,6 +27,18 @@ function stateLines({ clusters = 0, clustersByState }: FleetFigures, isColoured:
   });
 }
 
+/** As many as fit a terminal of 80 columns. */
+const servicesInLine = 3;
+
+function serviceLines(services: FleetFigures['services']): string[] {
+  const texts = services.map(({ name, replicas, ready }) => `${name} ${ready}/${replicas}`);
+  return texts.flatMap((_, index) =>
+    index % servicesInLine === 0
+      ? [line(index === 0 ? 'Services' : '', texts.slice(index, index + servicesInLine).join(', '))]
+      : [],
+  );
+}
+
 /** One picture of the fleet. */
 export function frame(figures: FleetFigures, options: { isColoured: boolean }): string[] {
   const { clusters, waitingRequests, oldestWaitingSeconds, services } = figures;
@@ -45,6 +57,6 @@ export function frame(figures: FleetFigures, options: { isColoured: boolean }): 
     line('Projector lag', `${number(figures.projectorLagSeconds, 3)} s`),
     line('Beats', `${number(figures.beatsPerSecond)} /s`),
     line('Events', `${number(figures.eventsPerSecond)} /s, ${figures.events ?? unknown} in all`),
-    line('Services', services.map(({ name, replicas, ready }) => `${name} ${ready}/${replicas}`).join(', ')),
+    ...serviceLines(services),
   ];
 }

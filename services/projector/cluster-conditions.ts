@@ -208,14 +208,25 @@ function credentialsValid(picture: ClusterPicture): Judged {
       };
 }
 
-/** No owner writes the agent's clock into its section yet; the condition is there so that `kubectl wait` can name it. */
+/** As the agent finds it, by the hub's answers; it says nothing of a clock that is within 5 s. */
 function clockSynced(picture: ClusterPicture): Judged {
-  const atMs = timeOf(picture, 'approver');
+  const { facts } = picture;
+  const [type, atMs] = ['ClockSynced', timeOf(picture, 'approver')] as const;
+  if (!facts) {
+    const message = 'the agent has not compared its clock';
+    return { type, status: 'Unknown', reason: 'NotReported', message, atMs };
+  }
+  const ahead = facts.clockAheadSeconds;
+  if (ahead === undefined) {
+    const message = "the agent finds its clock within 5 s of the hub's";
+    return { type, status: 'True', reason: 'ClockNear', message, atMs };
+  }
+  const off = `${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'}`;
   return {
-    type: 'ClockSynced',
-    status: 'Unknown',
-    reason: 'NotReported',
-    message: 'the clock of the agent was not compared',
+    type,
+    status: 'False',
+    reason: 'ClockOff',
+    message: `the clock of the agent is ${off} the hub's`,
     atMs,
   };
 }

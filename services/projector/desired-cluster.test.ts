@@ -175,7 +175,7 @@ describe('the other conditions', () => {
       type: 'CredentialsValid',
       want: 'False Revoked',
     },
-    { name: 'clock', sections: aMember(), type: 'ClockSynced', want: 'Unknown NotReported' },
+    { name: 'clock', sections: aMember(), type: 'ClockSynced', want: 'True ClockNear' },
     { name: 'not leaving', sections: aMember(), type: 'Deleting', want: 'False NotLeaving' },
     {
       name: 'leaving',
@@ -203,6 +203,24 @@ describe('the other conditions', () => {
     },
   ])('$type, $name → $want', ({ sections, type, want }) => {
     expect(conditionOf(present(sections).status, type)).toBe(want);
+  });
+
+  test.each([
+    { reported: undefined, want: 'Unknown NotReported: the agent has not compared its clock' },
+    { reported: {}, want: "True ClockNear: the agent finds its clock within 5 s of the hub's" },
+    {
+      reported: { clockAheadSeconds: 3600 },
+      want: "False ClockOff: the clock of the agent is 3600 s ahead of the hub's",
+    },
+    {
+      reported: { clockAheadSeconds: -60 },
+      want: "False ClockOff: the clock of the agent is 60 s behind the hub's",
+    },
+  ])('the clock, from $reported → $want', ({ reported, want }) => {
+    const wanted = desiredCluster(aRecord(aMember()), reported && { ...facts, facts: reported }, undefined);
+    const status = wanted.presence === 'present' ? wanted.status : {};
+    const clock = status.conditions?.find(({ type }) => type === 'ClockSynced');
+    expect(`${clock?.status} ${clock?.reason}: ${clock?.message}`).toBe(want);
   });
 
   test('a deletion that nobody has decided about yet is shown', () => {

@@ -73,7 +73,7 @@ const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses }) =>
     ? undefined
     : {
         code: 'TOKEN_USED_UP',
-        message: `the token "${name}" was made for ${allowed} use(s), and they are spent`,
+        message: `the token "${name}" was made for ${allowed === 1 ? 'one cluster' : `${allowed} clusters`}, and is spent`,
       };
 
 /** What a holder is told first: the end of the token, then that it is void, that it is for somebody else, then that it is spent. */

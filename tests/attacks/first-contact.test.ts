@@ -5,7 +5,7 @@ import { kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import { createCa, createRegistrationToken, spkiPin, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliOptions, startCli } from '../../cli/tests/run-cli.ts';
-import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 let hub: TestEmbeddedHub;
 const memberKubeconfig = () => join(hub.up.stateDir, 'member.kubeconfig');
@@ -71,9 +71,9 @@ test('a hub that is not the one in the token is not believed, whatever it answer
 });
 
 test.each([
-  { name: 'an hour slow', offMs: -3_600_000 },
-  { name: 'ten years fast', offMs: 315_576_000_000 },
-])('an agent whose clock is $name gets in, and is told', async ({ name, offMs }) => {
+  { name: 'an hour slow', offMs: -3_600_000, want: /(3595|3600) s behind the hub's$/ },
+  { name: 'ten years fast', offMs: 315_576_000_000, want: /(315575995|315576000) s ahead of the hub's$/ },
+])('an agent whose clock is $name gets in, and is told, as is the hub', async ({ name, offMs, want }) => {
   const clientId = name.replaceAll(' ', '-');
   const { text } = await hub.createToken();
   const shim = `const now=Date.now;Date.now=()=>now()+(${offMs});`;
@@ -82,4 +82,9 @@ test.each([
   expect(await agent.line(/CLOCK_SKEW/)).toContain('the time of the hub');
   await agent.line(/is Ready/);
   await hub.untilReady(clientId);
+  const clock = await until('the hub shows its clock', async () => {
+    const condition = conditionOf(await hub.cluster(clientId), 'ClockSynced');
+    return condition?.status === 'False' && condition;
+  });
+  expect(clock).toMatchObject({ reason: 'ClockOff', message: expect.stringMatching(want) });
 });

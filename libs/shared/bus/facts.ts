@@ -7,6 +7,8 @@ import { asBusError } from './bus-error.ts';
 const count = z.int().min(0);
 const short = z.string().max(256);
 
+/** A clock that says 1970 is this far behind, and more. */
+const mostSeconds = 1e11;
 /** More names of resources than any node type has. */
 const mostResources = 128;
 const resources = z
@@ -31,6 +33,8 @@ function factsOf(object: typeof z.strictObject | typeof z.object) {
     provider: short.optional(),
     region: short.optional(),
     agentVersion: short.optional(),
+    /** How far the agent finds its clock ahead of the hub's, behind where negative; absent where it is near. */
+    clockAheadSeconds: z.int().min(-mostSeconds).max(mostSeconds).optional(),
     claims: z
       .array(object({ name: z.string().max(253), value: z.string().max(1024) }))
       .max(50)

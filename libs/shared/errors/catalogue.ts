@@ -101,7 +101,10 @@ export const errorCatalogue = {
     retry: true,
     hint: 'Check the address and the network between here and the API server.',
   },
-  KUBE_API: { retry: false, hint: 'The API server said why; check the object and the rights of the user.' },
+  KUBE_API: {
+    retry: false,
+    hint: 'The API server said why. Where a right is missing: `rollcall doctor` says which you have, and ClusterRole rollcall-viewer, rollcall-approver or rollcall-admin gives more.',
+  },
 
   // The bus
   BUS_UNREACHABLE: {
@@ -315,7 +318,10 @@ export const errorCatalogue = {
     hint: 'A connection of a revoked key is still there; look at it with `nats server report connections`.',
   },
   DEADLINE_EXCEEDED: { retry: true, hint: 'Look at `rollcall status` for what is slow.' },
-  NOT_FOUND: { retry: false, hint: 'Check the name; `rollcall get` lists what there is.' },
+  NOT_FOUND: {
+    retry: false,
+    hint: 'Check the name; `rollcall get clusters` and the like list what there is. An agent that did not reach the hub has left nothing here: its own output says why.',
+  },
   UNEXPECTED: {
     retry: true,
     hint: 'This is a bug in Rollcall; please report it with the log lines around it.',

@@ -162,7 +162,8 @@ function readIfThere(path: string, required: boolean): string | undefined {
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (isMissing && !required) return undefined;
-    throw new RollcallError('KUBECONFIG_INVALID', `cannot read "${path}"`, { cause: error });
+    const why = isMissing ? 'there is no such file' : 'it cannot be read';
+    throw new RollcallError('KUBECONFIG_INVALID', `cannot read "${path}": ${why}`, { cause: error });
   }
 }
 

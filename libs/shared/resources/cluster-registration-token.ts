@@ -92,6 +92,8 @@ export const clusterRegistrationToken = defineKind({
     { name: 'Expires', type: 'string', jsonPath: '.status.expires' },
     conditionColumn('Ready', 'Ready'),
     ageColumn,
+    { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', wide: true },
+    { name: 'Description', type: 'string', jsonPath: '.spec.description', wide: true },
   ],
   rules: [nameIsDnsLabel, observedStays],
   spec,

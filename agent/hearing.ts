@@ -14,6 +14,8 @@ export interface HearingOptions {
   readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
   /** An answer about a rotation of keys. */
   rotation(answer: Answer): void;
+  /** A person wants this key of the agent replaced. */
+  rotationWished(key: string): void;
   /** An answer about where a key stands. */
   standing(answer: Answer, key: Nkey): void;
 }
@@ -55,6 +57,7 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
     const { result, inReplyTo, atMs } = answer;
     learnCas(answer.hubCas);
     const verb = subject.split('.').at(-1);
+    if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationWished(result.rotateKey);
     // Making a token takes the hub a while: it says less about the clocks.
     if (verb !== 'access') options.sending.answered(inReplyTo, atMs);
     switch (verb) {

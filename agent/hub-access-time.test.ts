@@ -79,6 +79,18 @@ test.each([
     access: 'Namespace',
     asksInMs: 5000,
   },
+  {
+    name: 'nothing while it was away',
+    inputs: [told('None'), { kind: 'returned' } as const],
+    access: 'None',
+    asksInMs: 15_000,
+  },
+  {
+    name: 'nothing while it was away with access',
+    inputs: [told('Namespace'), token, { kind: 'returned' } as const],
+    access: 'Namespace',
+    asksInMs: 0.7 * hourMs,
+  },
 ])('told $name', ({ inputs, access, asksInMs }) => {
   const plan = after(...inputs);
   expect(plan.access).toBe(access);

@@ -15,6 +15,8 @@ export interface HubAccessPlan {
 export type HubAccessInput =
   /** `isFresh`: with it may have come a new key or a new approval, which end what there was. */
   | { kind: 'told'; access: 'None' | 'Namespace'; atHubMs: number; isFresh: boolean }
+  /** A member connection is there again; what was decided meanwhile nobody has told. */
+  | { kind: 'returned' }
   | { kind: 'asked' }
   | { kind: 'given'; atHubMs: number; expiresAtHubMs: number }
   | { kind: 'refused'; askAgainMs: number };
@@ -27,6 +29,8 @@ export interface HubAccessContext {
   readonly longestMs: number;
 }
 
+/** When a server restarts, its whole fleet comes back: those questions must not come together. */
+const askAfterReturnWithinMs = 30_000;
 /** Who was just let in has no namespace yet; it takes the hub tens of milliseconds. */
 const firstAskMs = 1000;
 const backOff: BackOff = { firstMs: 4000, longestMs: 300_000 };
@@ -62,6 +66,12 @@ export function nextHubAccess(
       if (input.access === 'None') return { ...heard, failures: 0, askAtMs: undefined };
       if (plan.access === 'Namespace' && !input.isFresh) return { ...plan, ...heard };
       return { ...heard, failures: 0, askAtMs: nowMs + spreadMs(firstAskMs, 0.5, random) };
+    }
+    case 'returned': {
+      // Who has access asks within the hour anyway, and each such question costs the API server a token.
+      if (plan.access === 'Namespace') return plan;
+      const askAtMs = nowMs + Math.round(askAfterReturnWithinMs * random);
+      return { ...plan, failures: 0, askAtMs: Math.min(plan.askAtMs ?? askAtMs, askAtMs) };
     }
     case 'asked': {
       const failures = plan.failures + 1;

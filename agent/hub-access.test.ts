@@ -216,3 +216,24 @@ test('leaving: what comes after is not written any more', async () => {
   member.answer(late);
   expect(await member.tokenAfter(hourMs)).toBeUndefined();
 });
+
+test('back after a connection was lost, a member without access asks what was decided meanwhile, once', async () => {
+  const { access, asked, answer, say, sealed, disconnect, reconnect, kept } = aMember();
+  access.connected();
+  say({ kind: 'access', clusterId: 'c1', access: 'None' });
+  await vi.advanceTimersByTimeAsync(hourMs);
+  expect(asked).toEqual([]);
+  disconnect();
+  reconnect();
+  await vi.advanceTimersByTimeAsync(16_000);
+  expect(asked).toMatchObject([{ verb: 'access' }]);
+  answer({ kind: 'access', clusterId: 'c1', access: 'None' });
+  await vi.advanceTimersByTimeAsync(hourMs);
+  expect(asked).toHaveLength(1);
+  disconnect();
+  reconnect();
+  await vi.advanceTimersByTimeAsync(16_000);
+  answer(sealed());
+  await vi.advanceTimersByTimeAsync(0);
+  expect(kept.writes).toBe(1);
+});

@@ -65,6 +65,7 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
   /** One after the other: what was decided last stands in the end. */
   let writing: Promise<void> = Promise.resolve();
   let isStopped = false;
+  let wasConnected = false;
 
   function step(input: HubAccessInput): void {
     plan = nextHubAccess(plan, input, {
@@ -160,7 +161,12 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
   return {
     learn,
     hear,
-    connected: askWhenDue,
+    connected() {
+      // The first time its admission said it, or it is about to ask.
+      if (wasConnected) step({ kind: 'returned' });
+      else askWhenDue();
+      wasConnected = true;
+    },
     stop() {
       isStopped = true;
       clearTimeout(timer);

@@ -22,9 +22,9 @@ export interface AgentState extends Seeds {
   readonly waitingJwt?: string | undefined;
   readonly member?: MemberState | undefined;
   /** A rotation is under way: kept before the hub hears of it, until the hub has let it in (ADR 25). */
-  readonly next?: (Seeds & { readonly wish: string }) | undefined;
-  /** The wish for a rotation that was last carried out: each counts once. */
-  readonly rotatedBy?: string;
+  readonly next?: (Seeds & { readonly wish?: string | undefined }) | undefined;
+  /** The wish of a person beside the agent that was last carried out: each counts once. */
+  readonly rotatedBy?: string | undefined;
 }
 
 export interface MemberState {

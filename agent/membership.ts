@@ -180,6 +180,7 @@ export function createMembership(options: MembershipOptions): Membership {
     factsReport,
     hubAccess,
     rotation: rotation.hear,
+    rotationWished: rotation.wished,
     standing: standing.follow,
   });
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Answer, Rotated } from '@rollcall/shared/protocol/answer';
 import { keyFingerprint } from '@rollcall/shared/trust/keys';
 import type { Sending } from './asking.ts';
@@ -23,6 +22,8 @@ export interface RotationOptions {
 export interface Rotation {
   /** Makes the next key, or goes on with the one that is under way; at once, or when the agent is a member again. */
   begin(wish?: string): void;
+  /** The hub says that a person wants this key replaced. */
+  wished(key: string): void;
   /** A member connection is there. */
   connected(): void;
   hear(answer: Answer): void;
@@ -37,7 +38,7 @@ const undecidedMs = 5000;
 
 export function createRotation(session: Session, options: RotationOptions): Rotation {
   const { clusterId, keeper, keys, logger, signal } = session;
-  let wanted: string | undefined;
+  let wanted: { readonly wish?: string } | undefined;
   let askId: string | undefined;
   let asks = 0;
   let askTimer: NodeJS.Timeout | undefined;
@@ -63,8 +64,8 @@ export function createRotation(session: Session, options: RotationOptions): Rota
 
   function goOn(): void {
     if (wanted !== undefined && keeper.state.next === undefined && session.memberLink()) {
-      const wish = wanted;
-      keeper.update((old) => ({ ...old, next: { ...newSeeds(), wish } }));
+      const next = { ...newSeeds(), ...wanted };
+      keeper.update((old) => ({ ...old, next }));
       wanted = undefined;
     }
     const next = keys.next();
@@ -80,17 +81,22 @@ export function createRotation(session: Session, options: RotationOptions): Rota
   async function lookForWish(): Promise<void> {
     const wish = await options.wish?.read().catch(() => undefined);
     const { rotatedBy, next } = keeper.state;
-    const isNew = wish !== undefined && wish !== rotatedBy && wish !== next?.wish && wish !== wanted;
+    const isNew = wish !== undefined && wish !== rotatedBy && wish !== next?.wish && wish !== wanted?.wish;
     if (isNew && !options.isLeaving() && !signal.aborted) begin(wish);
   }
 
-  function begin(wish: string = randomUUID()): void {
-    wanted = wish;
+  function begin(wish?: string): void {
+    wanted = wish === undefined ? {} : { wish };
     goOn();
   }
 
   return {
     begin,
+    wished(key) {
+      // Said again in each answer until another key is in.
+      const isUnderWay = wanted !== undefined || keeper.state.next !== undefined;
+      if (key === keys.current().publicKey && !isUnderWay && !options.isLeaving()) begin();
+    },
     connected() {
       goOn();
       if (options.wish === undefined || wishTimer !== undefined) return;

@@ -94,7 +94,9 @@ export function createStanding(session: Session, options: StandingOptions): Stan
   function takeOver(member: MemberState): void {
     keeper.update(({ next, ...old }) => {
       if (!next) return old;
-      const { wish: rotatedBy, ...seeds } = next;
+      const { wish, ...seeds } = next;
+      // The hub wishes too: what was wished beside the agent stays carried out.
+      const rotatedBy = wish ?? old.rotatedBy;
       return { ...old, ...seeds, member, waitingJwt: undefined, rotatedBy };
     });
   }

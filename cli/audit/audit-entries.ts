@@ -20,6 +20,7 @@ export const trustEvents: ReadonlySet<string> = new Set([
   'cluster.left',
   'cluster.admitted',
   'cluster.pinned',
+  'cluster.rotation-wished',
   'cluster.rotated',
   'cluster.cut',
   'cluster.provisioned',

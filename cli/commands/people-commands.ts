@@ -68,6 +68,17 @@ export function addPeopleCommands(program: Command): void {
       });
   }
 
+  withHub(program.command('rotate'))
+    .description('have the agent of a cluster take a new key, without cutting it off')
+    .argument('<name>', 'of the cluster')
+    .option('--reason <text>', 'why; it is kept in the history')
+    .option('--timeout <duration>', 'how long to wait until the new key is in', '60s')
+    .option('--dry-run', 'ask the hub whether you may, and change nothing')
+    .action(async (name: string, flags: WishFlags) => {
+      const { rotateKey } = await import('../decide/rotate-key.ts');
+      await rotateKey(name, flags);
+    });
+
   withHub(program.command('confirm'))
     .description('have a mass of wishes acted on that the hub holds')
     .argument('<id>', 'as `rollcall get wishes` shows it')

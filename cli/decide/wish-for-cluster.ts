@@ -48,7 +48,8 @@ async function keyOf(client: KubeClient, { spec, status }: Cluster): Promise<str
   return request?.spec.keyFingerprint;
 }
 
-async function writeWish(
+/** @throws RollcallError WISH_FORBIDDEN; KubeApiError */
+export async function writeWish(
   client: KubeClient,
   name: string,
   { wish, dryRun }: { wish: object; dryRun: boolean },

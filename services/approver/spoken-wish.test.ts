@@ -119,6 +119,14 @@ test.each([
     wish: { verb: 'ReplaceKey' },
     want: undefined,
   },
+  { name: 'RotateKey of the key that is in', wish: { verb: 'RotateKey' }, want: 'rotation-wished' },
+  { name: 'RotateKey of another key', wish: { verb: 'RotateKey', keyFingerprint: k2 }, want: undefined },
+  {
+    name: 'RotateKey where nobody is in',
+    before: bannedBefore,
+    wish: { verb: 'RotateKey' },
+    want: undefined,
+  },
   {
     name: 'ForceDelete of who leaves',
     before: leavingBefore,

@@ -9,6 +9,7 @@ import {
   isNewer,
   leaving,
   revoked,
+  rotationWished,
   unbanned,
 } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
@@ -25,7 +26,7 @@ import { knownOtherKey } from './policy-verdict.ts';
 /** `spec.wish` of a ManagedCluster, where it is complete. */
 export interface SpokenWish {
   readonly id: string;
-  readonly verb: 'Revoke' | 'Ban' | 'Unban' | 'ReplaceKey' | 'ForceDelete';
+  readonly verb: 'Revoke' | 'Ban' | 'Unban' | 'ReplaceKey' | 'RotateKey' | 'ForceDelete';
   readonly keyFingerprint: string | undefined;
   readonly by: string;
   readonly reason: string | undefined;
@@ -123,6 +124,18 @@ const replaceKey: Verb = (question) => {
   return draft(approved, record, { ...outcome, section: approvalAfter(question, outcome) });
 };
 
+/** The agent shall take another key by itself: the one that is in stays until the agent has done so (ADR 25). */
+const rotateKey: Verb = (question) => {
+  const { record, previous, nowMs } = question;
+  const key = previous.approvedKey;
+  if (key === undefined || !names(question, key)) return undefined;
+  const outcome = says(question, 'RotationWished', 'wants the agent of this cluster to take a new key');
+  return draft(rotationWished, record, {
+    ...outcome,
+    section: { ...previous, rotateWish: { key, atMs: nowMs } },
+  });
+};
+
 /** Never ends what nobody deleted: it only shortens the wait of a cluster that leaves. */
 const forceDelete: Verb = (question) => {
   const { record, previous, nowMs } = question;
@@ -139,6 +152,7 @@ const verbs: Readonly<Record<SpokenWish['verb'], Verb>> = {
   Ban: ban,
   Unban: unban,
   ReplaceKey: replaceKey,
+  RotateKey: rotateKey,
   ForceDelete: forceDelete,
 };
 

@@ -10,7 +10,7 @@ import {
   mintSubject,
   type ReceivedAsk,
 } from '@rollcall/shared/protocol';
-import { type AnswerSettings, refusalResult, sendAnswer } from './answer.ts';
+import { type AnswerSettings, refusalResult, rotateKeyOf, sendAnswer } from './answer.ts';
 import { standingOf } from './standing.ts';
 import { createBuckets } from './token-bucket.ts';
 
@@ -56,7 +56,9 @@ export function createAccessAnswers(
     const { agentKey, ask } = received;
     const { clusterId } = ask.body;
     const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
-    if (accessOf(record, agentKey) === 'None') return { kind: 'access', clusterId, access: 'None' };
+    const rotateKey = rotateKeyOf(record, agentKey);
+    if (accessOf(record, agentKey) === 'None')
+      return { kind: 'access', clusterId, access: 'None', ...rotateKey };
     if (!perAgent.take(agentKey, Date.now()))
       return refusalResult({ code: 'HUB_BUSY', message: 'access was asked for too often' });
     const text = await mint(received);
@@ -65,7 +67,7 @@ export function createAccessAnswers(
     switch (minted?.kind) {
       case 'sealed': {
         const { by, box } = minted;
-        return { kind: 'access', clusterId, access: 'Namespace', sealed: { by, box } };
+        return { kind: 'access', clusterId, access: 'Namespace', sealed: { by, box }, ...rotateKey };
       }
       case 'none':
         return { kind: 'access', clusterId, access: 'None' };
@@ -79,14 +81,14 @@ export function createAccessAnswers(
   };
 }
 
-const settingsEvents: ReadonlySet<string> = new Set(['changed', 'cordoned', 'uncordoned']);
+const settingsEvents: ReadonlySet<string> = new Set(['changed', 'cordoned', 'uncordoned', 'rotation-wished']);
 
-/** Whether settings of a cluster changed, and with them perhaps what it may have in Kubernetes. */
+/** Whether a person changed something of a member that its agent is told: what it may have in Kubernetes, or a wish for a new key. */
 export function isAboutSettings({ type }: Pick<StoredEvent, 'type'>): boolean {
   return settingsEvents.has(type);
 }
 
-/** Tells a member at once what it may have; it asks for it, or removes it, if that is news. */
+/** Tells a member at once what it may have, and whether it shall take a new key; it acts if that is news. */
 export async function tellAccess(
   nc: NatsConnection,
   event: Pick<StoredEvent, 'id'>,
@@ -96,7 +98,12 @@ export async function tellAccess(
   const record = clusterRecord(await log.read({ kind: 'cluster', id: event.id }));
   const agentKey = record.decision?.approvedKey;
   if (agentKey === undefined || standingOf(record, agentKey).kind !== 'member') return;
-  const result = { kind: 'access', clusterId: event.id, access: accessOf(record, agentKey) } as const;
+  const result = {
+    kind: 'access',
+    clusterId: event.id,
+    access: accessOf(record, agentKey),
+    ...rotateKeyOf(record, agentKey),
+  } as const;
   const inReplyTo = record.identity?.request.id ?? '';
   sendAnswer(nc, settings, { agentKey, verb: 'access', inReplyTo, nowMs, result });
 }

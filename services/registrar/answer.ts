@@ -56,6 +56,12 @@ export function refusalResult({ code, message }: Refusal): AnswerResult {
   };
 }
 
+/** Whether a person wants the agent of this key to take another one: part of what is answered to it. */
+export function rotateKeyOf({ decision }: ClusterRecord, agentKey: string): { rotateKey?: string } {
+  const isWished = decision?.approvedKey === agentKey && decision.rotateWish?.key === agentKey;
+  return isWished ? { rotateKey: agentKey } : {};
+}
+
 /** Says where a key stands, with the credentials that go with it, made at this moment. */
 export function standingResult(
   standing: Standing,
@@ -112,6 +118,7 @@ export function standingResult(
         expiresAtMs,
         renewAfterMs: renewAfterMs(lifeMs, about.random),
         access: decision?.access ?? 'None',
+        ...rotateKeyOf(record, agentKey),
         beatIntervalMs: decision ? decision.heartbeat.intervalSeconds * 1000 : settings.beatIntervalMs,
       };
     }

@@ -13,7 +13,14 @@ import { type AnswerResult, decodeAsk, type ReceivedAsk, refuseStaleAsk } from '
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
-import { type AnswerSettings, isTrouble, refusalResult, sendAnswer, standingResult } from './answer.ts';
+import {
+  type AnswerSettings,
+  isTrouble,
+  refusalResult,
+  rotateKeyOf,
+  sendAnswer,
+  standingResult,
+} from './answer.ts';
 import { createAskBudget } from './ask-budget.ts';
 import type { FloodCutter } from './cut-floods.ts';
 import { type JoinContext, refuseShape } from './join-request.ts';
@@ -193,7 +200,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const record = await knownCluster(ask.body.clusterId, agentKey);
     if (record.decision?.approvedKey !== agentKey) return standing(record, agentKey, nowMs);
     await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
-    return { kind: 'done' };
+    return { kind: 'done', ...rotateKeyOf(record, agentKey) };
   }
 
   /**

@@ -3,11 +3,19 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AgentState, directoryKeyStore, directoryRotationWish } from '@rollcall/agent';
+import {
+  type AgentState,
+  directoryHubAccess,
+  directoryKeyStore,
+  directoryRotationWish,
+  secretKeyStore,
+  secretRotationWish,
+} from '@rollcall/agent';
 import { clusterRecord } from '@rollcall/shared/events';
-import { kubeconfigYaml } from '@rollcall/shared/kubernetes';
-import { nkeyFromSeed } from '@rollcall/shared/trust';
+import { kubeconfigYaml, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
+import { keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../../cli/tests/run-cli.ts';
 import { rotateAgentKey } from '../../cli/agent/rotate-command.ts';
 import { startTestEmbeddedHub, type TestAgent, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { type AskedHub, connectWithCredentials, connectWithKey } from '../harness/raw-agent.ts';
@@ -106,6 +114,58 @@ test('rollcall agent rotate asks the agent that runs, and says when it is done',
   await rotateAgentKey({ stateDir: directory, timeout: '60s', memberKubeconfig: join(files, 'member') });
   await untilRotated(name, directory, keyOf(before));
   expect((await stateIn(directory)).rotatedBy).toBe(await directoryRotationWish(directory).read());
+});
+
+test('rollcall rotate asks from the hub: the agent that is there at once, one that was away when it is back', async () => {
+  const kubeconfig = hub.up.plane.adminKubeconfigPath;
+  const rollcall = (...args: string[]) => runCli(['rotate', ...args, '--kubeconfig', kubeconfig]);
+  const name = 'asked-from-the-hub';
+  const { agent, directory, before } = await aMember(name);
+  const fingerprintOf = (state: AgentState) => keyFingerprint(keyOf(state));
+  const there = await rollcall(name, '--reason', 'once a year');
+  expect(there.stderr).toContain(`key ${fingerprintOf(before)}`);
+  const second = await untilRotated(name, directory, keyOf(before));
+  expect(there.stdout).toContain(`${fingerprintOf(before)} → ${fingerprintOf(second)}`);
+  expect(there.code).toBe(0);
+  const wished = (await hub.log.readAll(`cluster.${name}.rotation-wished`)).at(-1);
+  expect(wished).toMatchObject({ by: { person: 'rollcall-admin' }, reason: 'RotationWished' });
+  expect(wished?.message).toContain('once a year');
+
+  await agent.stop();
+  const away = await rollcall(name, '--timeout', '1s');
+  expect(away.stderr).toContain('the agent has no new key');
+  expect(away.code).toBe(6);
+  const hubAccess = directoryHubAccess(directory);
+  await hub.startAgent({ name, directory, hubAccess });
+  await untilRotated(name, directory, keyOf(second));
+});
+
+test('rollcall agent rotate without a directory asks the agent whose keys are in its Secret', async () => {
+  const name = 'in-a-secret';
+  const namespace = 'rollcall-agent';
+  const { admin } = hub.up;
+  const make = (resource: Resource, kind: string, metadata: { name: string; namespace?: string }) =>
+    admin.create(resource, { apiVersion: 'v1', kind, metadata } as KubeObject);
+  await make(resources.namespaces, 'Namespace', { name: namespace });
+  await make(resources.secrets, 'Secret', { name: 'rollcall-bootstrap', namespace });
+  const { agent } = await hub.startAgent({
+    name,
+    token: (await hub.createToken()).text,
+    store: secretKeyStore(admin, { namespace }),
+    rotationWish: secretRotationWish(admin, { namespace }),
+  });
+  await agent.admitted();
+  await hub.untilReady(name);
+  const stateNow = async () => {
+    const state = await secretKeyStore(admin, { namespace }).load();
+    return state?.member && state.next === undefined && state;
+  };
+  const before = await until('its keys are kept', stateNow);
+  await rotateAgentKey({ timeout: '60s', memberKubeconfig: hub.up.plane.adminKubeconfigPath });
+  const after = await until('one key is left', stateNow);
+  expect(keyOf(after)).not.toBe(keyOf(before));
+  expect((await record(name)).decision?.approvedKey).toBe(keyOf(after));
+  expect(after.rotatedBy).toBe(await secretRotationWish(admin, { namespace }).read());
 });
 
 test.each([

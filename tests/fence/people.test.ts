@@ -150,6 +150,7 @@ describe('wishes', () => {
     { verb: 'Ban', right: 'revoke' },
     { verb: 'Unban', right: 'revoke' },
     { verb: 'ReplaceKey', right: 'replacekey' },
+    { verb: 'RotateKey', right: 'replacekey' },
     { verb: 'ForceDelete', right: 'forcedelete' },
   ])('$verb needs $right', async ({ verb, right }) => {
     const name = `wish-${verb.toLowerCase()}`;

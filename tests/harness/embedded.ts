@@ -7,7 +7,10 @@ import { promisify } from 'node:util';
 import {
   directoryKeyStore,
   directoryRotationWish,
+  type HubAccessStore,
+  type KeyStore,
   type PhaseEvent,
+  type RotationWish,
   runAgent,
   type RunningAgent,
 } from '@rollcall/agent';
@@ -67,6 +70,10 @@ export interface TestAgentOptions {
   readonly pins?: readonly string[];
   /** The same directory again is the same agent, restarted. */
   readonly directory?: string;
+  /** Where its keys are kept, and where it is asked for new ones; default: its directory. */
+  readonly store?: KeyStore;
+  readonly rotationWish?: RotationWish;
+  readonly hubAccess?: HubAccessStore;
 }
 
 export interface TestAgent {
@@ -124,6 +131,9 @@ export async function startTestEmbeddedHub(
       member,
       pins = [up.hub.caCertHash],
       directory = mkdtempSync(join(base, 'agent-')),
+      store = directoryKeyStore(directory),
+      rotationWish = directoryRotationWish(directory),
+      hubAccess,
     }) {
       const phases: PhaseEvent[] = [];
       const agent = await runAgent({
@@ -131,8 +141,9 @@ export async function startTestEmbeddedHub(
         trust: { pins },
         token,
         member: member ?? up.plane.access,
-        store: directoryKeyStore(directory),
-        rotationWish: directoryRotationWish(directory),
+        store,
+        rotationWish,
+        hubAccess,
         clusterName: name,
         ...(member ? {} : { clientId }),
         version: rollcallVersion,

@@ -36,6 +36,8 @@ export const decisionSchema = z.looseObject({
   actedOn: z.string().optional(),
   /** Ids of the wishes of people (`spec.wish`) that were acted on, newest last, at most 64: each counts once. */
   wishes: z.array(z.string()).optional(),
+  /** A person wants the agent to take another key in the place of this one; nothing once another one is in. */
+  rotateWish: z.looseObject({ key: z.string(), atMs: z.int() }).optional(),
   /** A person wished a leaving cluster to be ended without waiting for its agent. Only beside `leaving`. */
   forced: z.boolean().optional(),
   /** The ManagedCluster object whose deletion was acted on: it counts once. */
@@ -200,6 +202,12 @@ export const uncordoned = defineEvent({
   ...cluster,
   type: 'uncordoned',
   description: 'A person took that mark away again; other settings may have changed with it.',
+});
+export const rotationWished = defineEvent({
+  ...cluster,
+  type: 'rotation-wished',
+  description:
+    'A person wants the agent to take a new key. The registrar tells the agent, which hears it when it asks next at the latest. Followed by requested with `rotation`. Repeated whenever a person wishes it again.',
 });
 export const predefined = defineEvent({
   ...cluster,

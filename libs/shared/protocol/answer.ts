@@ -13,7 +13,11 @@ export interface Admitted {
   readonly beatIntervalMs: number;
   /** What the cluster may have on the hub's API server; absent from an older hub. */
   readonly access?: 'None' | 'Namespace';
+  readonly rotateKey?: RotateKey;
 }
+
+/** The key of the agent that a person wants replaced (ADR 25). Said in answers until another one is in. */
+type RotateKey = string;
 
 /** A key that was let in has named its successor, and that is let in now: the answer to verb `rotate`, and news. */
 export interface Rotated extends Omit<Admitted, 'kind'> {
@@ -43,6 +47,7 @@ export type AnswerResult =
       readonly access: 'None' | 'Namespace';
       /** Answers only: an AccessBox for the key that the ask named, base64; `by` is the key that sealed it. */
       readonly sealed?: { readonly by: string; readonly box: string };
+      readonly rotateKey?: RotateKey;
     }
   | {
       readonly kind: 'refused';
@@ -60,7 +65,7 @@ export type AnswerResult =
       readonly reason: string;
       readonly message: string;
     }
-  | { readonly kind: 'done' };
+  | { readonly kind: 'done'; readonly rotateKey?: RotateKey };
 
 export interface Answer {
   readonly v: 1;

@@ -42,8 +42,10 @@ const wish = z.object({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)
     .describe('Any word that was not used for this cluster before; a wish is acted on once per id.'),
   verb: z
-    .enum(['Revoke', 'Ban', 'Unban', 'ReplaceKey', 'ForceDelete'])
-    .describe('Revoke: this key is out, the cluster may ask again. Ban: it may not.'),
+    .enum(['Revoke', 'Ban', 'Unban', 'ReplaceKey', 'RotateKey', 'ForceDelete'])
+    .describe(
+      'Revoke: this key is out, the cluster may ask again. Ban: it may not. RotateKey: the agent takes a new key by itself.',
+    ),
   keyFingerprint: keyFingerprint()
     .optional()
     .describe('The key this is about; another key makes the wish void.'),

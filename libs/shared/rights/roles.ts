@@ -33,6 +33,8 @@ export const consumedEvents = {
     'cluster.*.changed',
     'cluster.*.cordoned',
     'cluster.*.uncordoned',
+    // A person wants the agent to take a new key.
+    'cluster.*.rotation-wished',
   ],
   approver: [
     'cluster.*.requested',

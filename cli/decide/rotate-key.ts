@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import type { ManagedCluster } from '@rollcall/shared/resources';
+import { durationFlagMs } from '../duration-flag.ts';
+import { openHub, sayHub } from '../hub-access.ts';
+import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
+import { waitForObject } from '../wait-for-object.ts';
+import { userName } from './user-name.ts';
+import { type WishFlags, writeWish } from './wish-for-cluster.ts';
+
+type Cluster = ManagedCluster & KubeObject;
+
+/**
+ * `rollcall rotate NAME`: asks the agent of a cluster, from the hub, to take a new key in the place of its own, and waits until
+ * the hub has let that in. The agent does it by itself (ADR 25); one that is away hears of it when it is back.
+ * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, DEADLINE_EXCEEDED (the wish stands); KubeApiError
+ */
+export async function rotateKey(name: string, flags: WishFlags): Promise<void> {
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const { dryRun = false, reason = null } = flags;
+  const client = openHub(flags);
+  try {
+    sayHub(client);
+    const reading = client.get<Cluster>(resources.managedClusters, { name });
+    const cluster = await withProgress('reading the cluster', reading);
+    if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
+    const keyFingerprint = cluster.status?.keyFingerprint;
+    if (keyFingerprint === undefined)
+      throw new RollcallError('USAGE', `no key of cluster "${name}" is let in, so there is none to rotate`);
+    say(`cluster "${name}" (${cluster.spec.clusterId ?? ''}), key ${keyFingerprint}`);
+    const by = await userName(client);
+    const wish = { id: `rotate-${randomUUID()}`, verb: 'RotateKey', keyFingerprint, reason, by };
+    await withProgress('writing the wish', writeWish(client, name, { wish, dryRun }));
+    if (dryRun) {
+      say('you may wish this (dry run; nothing was changed)');
+      return;
+    }
+    const isOther = ({ status }: Cluster) =>
+      status?.keyFingerprint !== undefined && status.keyFingerprint !== keyFingerprint;
+    const on = { resource: resources.managedClusters, name, timeoutMs };
+    const waiting = waitForObject<Cluster>(client, on, isOther);
+    const rotated = await withProgress('waiting until the agent has a new key', waiting);
+    if (!rotated) {
+      throw new RollcallError(
+        'DEADLINE_EXCEEDED',
+        `your wish is written, and the agent has no new key after ${timeoutMs / 1000} s; one that is away, or of an older version, hears of it later or never: \`rollcall events --cluster ${name}\``,
+      );
+    }
+    const now = rotated.status?.keyFingerprint ?? '';
+    printResult(
+      `the agent of cluster "${name}" has a new key: ${keyFingerprint} → ${now}; the former one is out as soon as it uses that`,
+    );
+  } finally {
+    client.close();
+  }
+}

@@ -46,6 +46,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   CLUSTER_ID_INVALID: 'refused',
   CLUSTER_NAME_INVALID: 'refused',
   CLUSTER_NAME_RESERVED: 'refused',
+  KEY_TAKEN: 'refused',
   NAME_TAKEN: 'refused',
   PREDEFINED_CLAIM: 'refused',
   NAMESPACE_TAKEN: 'refused',

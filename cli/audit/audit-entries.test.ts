@@ -112,6 +112,7 @@ const notOfTrust = new Set([
   'cluster.flooding',
   'cluster.flooded',
   'token.publishing-failed',
+  'key.taken',
   'name.taken',
   'name.reserved',
   'name.released',

@@ -6,6 +6,8 @@ import {
   type ClusterRecord,
   clusterRecord,
   isTokenVoid,
+  keyAggregate,
+  keyRecord,
   nameRecord,
   type TokenRecord,
 } from '@rollcall/shared/events';
@@ -91,10 +93,11 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
   ): Promise<JoinContext> {
     const { clusterId, clusterName, member } = ask.body;
     const nowMs = Date.now();
-    const [cluster, token, name] = await Promise.all([
+    const [cluster, token, name, key] = await Promise.all([
       log.read({ kind: 'cluster', id: clusterId }),
       reading,
       log.read({ kind: 'name', id: clusterName }),
+      log.read(keyAggregate(ask.agentKey)),
     ]);
     const record = clusterRecord(cluster);
     const proofContext = { hubId: settings.hubId, agentKey: ask.agentKey, nowMs };
@@ -103,6 +106,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
       token,
       tokenIsVoid: token !== undefined && isTokenVoid(token, services.epoch),
       name: nameRecord(name),
+      key: keyRecord(key),
       member: judgeMemberProof(member, pinOf(record), proofContext),
       reservedNames: services.reservedNames,
       refuseNew: tokenId === undefined ? undefined : services.refuseNew(tokenId),

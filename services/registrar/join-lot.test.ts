@@ -1,4 +1,4 @@
-import { type TokenUses, tokenUsed } from '@rollcall/shared/events';
+import { keyAggregate, type TokenUses, tokenUsed } from '@rollcall/shared/events';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { judgeLot, type LotJoin } from './join-lot.ts';
@@ -9,8 +9,8 @@ import { askOf, logWithToken, tokenId } from './tests/token-holders.ts';
 const nowMs = 1_700_000_000_000;
 const anAsk = (number: number) => askOf(`cluster-${number}`);
 
-function contextOf(log: MemoryLog, { body: { clusterId, clusterName } }: JoinAsk) {
-  return log.joinContext({ clusterId, clusterName, tokenId, nowMs });
+function contextOf(log: MemoryLog, { agentKey, body: { clusterId, clusterName } }: JoinAsk) {
+  return log.joinContext({ clusterId, clusterName, tokenId, agentKey, nowMs });
 }
 
 const aJoin = (log: MemoryLog, ask: JoinAsk): LotJoin => ({
@@ -27,10 +27,12 @@ test('a lot is one event of each aggregate, each with the trace of its own reque
   const asks = [anAsk(1), anAsk(2), anAsk(3)];
   const { drafts } = judgeLot(asks.map((ask) => aJoin(log, ask)));
   const about = drafts.map(({ definition, aggregate }) => `${definition.type} ${aggregate.id}`);
-  expect(new Set(about).size).toBe(7);
+  expect(new Set(about).size).toBe(10);
   expect(drafts.filter(({ definition }) => definition === tokenUsed)).toHaveLength(1);
   for (const { aggregate, trace } of drafts.filter(({ definition }) => definition !== tokenUsed)) {
-    expect(trace?.correlation).toBe(asks.find(({ body }) => body.clusterId === aggregate.id)?.id);
+    const isOf = ({ agentKey, body }: JoinAsk) =>
+      [body.clusterId, keyAggregate(agentKey).id].includes(aggregate.id);
+    expect(trace?.correlation).toBe(asks.find(isOf)?.id);
   }
   expect(log.append(drafts)).toBe(true);
   expect(usesOf(log)).toMatchObject({
@@ -42,9 +44,9 @@ test('a lot is one event of each aggregate, each with the trace of its own reque
 
 test('one alone says nothing of others', () => {
   const { drafts } = judgeLot([aJoin(logWithToken(5), anAsk(1))]);
-  expect(drafts.map(({ definition }) => definition.type)).toEqual(['requested', 'taken', 'used']);
-  expect(drafts[2]?.section).toMatchObject({ used: 1, lastUsedBy: 'cluster-1' });
-  expect(drafts[2]?.section).not.toHaveProperty('usedBy');
+  expect(drafts.map(({ definition }) => definition.type)).toEqual(['requested', 'taken', 'taken', 'used']);
+  expect(drafts[3]?.section).toMatchObject({ used: 1, lastUsedBy: 'cluster-1' });
+  expect(drafts[3]?.section).not.toHaveProperty('usedBy');
 });
 
 test('judged together or one after another: the same are let in, for as many uses', () => {

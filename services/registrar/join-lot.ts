@@ -32,7 +32,7 @@ function allUses(uses: readonly EventDraft[]): EventDraft[] {
 
 /**
  * Judges joins one after another, as if each had been written before the next was read: the use that one takes is gone for the
- * next. No two of them may be about the same cluster or ask for the same name.
+ * next. No two of them may be about the same cluster, ask for the same name, or come from the same key.
  */
 export function judgeLot(lot: readonly LotJoin[]): LotVerdict {
   const verdicts: JoinVerdict[] = [];

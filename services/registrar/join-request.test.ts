@@ -61,8 +61,10 @@ function withToken(overrides?: Partial<TokenDeclaration>): MemoryLog {
 }
 
 function judgeOn(log: MemoryLog, ask: JoinAsk, overrides: { mayStoreRefusal?: boolean } = {}) {
-  const { clusterId, clusterName, tokenKey = '' } = ask.body;
-  const context = log.joinContext({ clusterId, clusterName, tokenId: tokenIdOf(tokenKey), nowMs });
+  const { agentKey, body } = ask;
+  const { clusterId, clusterName, tokenKey = '' } = body;
+  const tokenId = tokenIdOf(tokenKey);
+  const context = log.joinContext({ clusterId, clusterName, tokenId, agentKey, nowMs });
   return judgeJoin(ask, { ...context, ...overrides });
 }
 
@@ -91,6 +93,22 @@ function leave(log: MemoryLog, clusterId = 'id-1'): void {
 
 const types = (drafts: readonly { definition: { type: string } }[]) =>
   drafts.map(({ definition }) => definition.type);
+
+test('a key belongs to the cluster that it first asked for, and to no other one', () => {
+  const log = withToken({ uses: 9 });
+  const first = anAsk();
+  const context = (clusterId: string) =>
+    log.joinContext({
+      clusterId,
+      clusterName: clusterId,
+      tokenId: tokenIdOf(tokens[0]),
+      agentKey: first.agentKey,
+      nowMs,
+    });
+  expect(log.append(judgeJoin(first, context(first.body.clusterId)).drafts)).toBe(true);
+  const other = { ...first, body: { ...first.body, clusterId: 'other', clusterName: 'other' } };
+  expect(judgeJoin(other, context('other'))).toMatchObject({ drafts: [], refusal: { code: 'KEY_TAKEN' } });
+});
 
 /** Each line is wrong in its own way and in all the ways of the lines after it, so the table guards the order too. */
 const worst = {
@@ -162,7 +180,7 @@ test.each([
 
 test('a first request spends the token and takes the name, all in one', () => {
   const log = withToken();
-  expect(types(join(log).drafts)).toEqual(['requested', 'used', 'taken']);
+  expect(types(join(log).drafts)).toEqual(['requested', 'used', 'taken', 'taken']);
   expect(log.cluster('id-1').identity).toMatchObject({
     state: 'requested',
     request: { key: keyA, tokenName: 'rollcall-join/one' },
@@ -186,6 +204,7 @@ test('another key leaves the owner what it has', () => {
   expect(types(join(log, { agentKey: keyB, clusterType: 'Edge', clusterName: 'renamed' }).drafts)).toEqual([
     'requested',
     'used',
+    'taken',
   ]);
   const record = log.cluster('id-1');
   expect(record.identity).toMatchObject({
@@ -256,7 +275,7 @@ test('a refusal is kept once for a key and reason, never over a known identity, 
   });
   expect(join(log, old)).toMatchObject({ drafts: [], refusal: { code: 'MEMBER_TOO_OLD' } });
   expect(types(join(log, { ...old, agentKey: keyB }).drafts)).toEqual(['refused']);
-  expect(types(join(log).drafts)).toEqual(['requested', 'used', 'taken']);
+  expect(types(join(log).drafts)).toEqual(['requested', 'used', 'taken', 'taken']);
   approve(log);
   expect(join(log, { ...old, agentKey: keyC })).toMatchObject({
     drafts: [],

@@ -7,6 +7,8 @@ import {
   isPredefinedUnclaimed,
   isSafeId,
   isTombstoned,
+  type KeyRecord,
+  keyTaken,
   type MemberProof,
   nameTaken,
   type NameRecord,
@@ -39,6 +41,8 @@ export interface JoinContext {
   readonly cluster: ClusterRecord;
   readonly token: TokenRecord | undefined;
   readonly name: NameRecord;
+  /** Of the key that asks. */
+  readonly key: KeyRecord;
   /** The token is of an older epoch. */
   readonly tokenIsVoid?: boolean;
   /** What came of the proof of member in the request, by the pin of that cluster; undefined where it shows none. */
@@ -213,6 +217,22 @@ function refuseReplay(ask: JoinAsk, { cluster: { identity, lastOf } }: JoinConte
     : { code: 'REPLAYED', message: 'the request is older than what the hub knows of this cluster' };
 }
 
+/**
+ * One cluster a key: what is taken back is a key, so with two clusters behind one the end of either would end the other, and an
+ * approval of either would let the other in again.
+ */
+export function refuseForeignKey({ holder }: KeyRecord, clusterId: string): Refusal | undefined {
+  if (holder === undefined || holder === clusterId) return undefined;
+  return { code: 'KEY_TAKEN', message: 'this key belongs to another cluster' };
+}
+
+/** The first request of a key makes it the cluster's. */
+export function takeKey(key: KeyRecord, agentKey: string, clusterId: string): EventDraft[] {
+  if (key.holder !== undefined) return [];
+  const message = `${keyFingerprint(agentKey)} belongs to cluster ${clusterId}`;
+  return [draft(keyTaken, key, { reason: 'Taken', message, section: { key: agentKey, clusterId } })];
+}
+
 function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   const { token, name, nowMs, reservedNames } = context;
   const { body } = ask;
@@ -224,6 +244,8 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
       message: 'this key is not known for the cluster, and the request shows no token',
     };
   }
+  const byKey = refuseForeignKey(context.key, body.clusterId);
+  if (byKey) return byKey;
   const byAge = refuseReplay(ask, context);
   if (byAge) return byAge;
   const byToken = refuseToken({
@@ -271,7 +293,7 @@ function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): Eve
 /**
  * Judges a request to join, before any policy is asked: is it genuine, and is it new?
  *
- * A new one is written together with the use of its token and the taking of its name, all or nothing, so that fifty racers
+ * A new one is written together with the use of its token and the taking of its name and key, all or nothing, so that fifty racers
  * with one token have one winner.
  * @returns no drafts for a repetition; a refusal, stored where people would look for it
  */
@@ -310,5 +332,5 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
       }),
     );
   }
-  return { drafts };
+  return { drafts: [...drafts, ...takeKey(context.key, ask.agentKey, clusterId)] };
 }

@@ -26,10 +26,10 @@ function aWorld({ unreadable }: { unreadable?: string } = {}) {
   };
   const turns = createJoinTurns({
     log,
-    async gather({ ask: { body } }) {
+    async gather({ ask: { body, agentKey } }) {
       if (body.clusterId === unreadable)
         throw new RollcallError('EVENT_VERSION_UNKNOWN', 'of a newer version');
-      return memory.joinContext({ ...body, tokenId, nowMs });
+      return memory.joinContext({ ...body, tokenId, agentKey, nowMs });
     },
   });
   const join = (ask: JoinAsk) => turns.judge(tokenKey, { ask, trace: { correlation: ask.id }, tokenId });

@@ -33,14 +33,18 @@ const mostTogether = 32;
 /** Of these the next try would end the same way, whoever is alone in it. */
 const failsForAll: ReadonlySet<string> = new Set(['BUS_UNREACHABLE', 'APPEND_CONFLICT']);
 
-/** Takes from the front what can be written in one batch: one token, and no cluster or name twice. */
+/** Takes from the front what can be written in one batch: one token, and no cluster, name or key twice. */
 function takeLot(queue: Waiting[]): Waiting[] {
   const lot: Waiting[] = [];
   const rest: Waiting[] = [];
   const taken = new Set<string>();
   for (const one of queue.splice(0)) {
     const { ask, tokenId } = one.join;
-    const aggregates = [`cluster/${ask.body.clusterId}`, `name/${ask.body.clusterName}`];
+    const aggregates = [
+      `cluster/${ask.body.clusterId}`,
+      `name/${ask.body.clusterName}`,
+      `key/${ask.agentKey}`,
+    ];
     const fits =
       lot.length < mostTogether &&
       tokenId === (lot[0]?.join ?? one.join).tokenId &&

@@ -1,4 +1,11 @@
-import { clusterRecord, type Decision, type Identity } from '@rollcall/shared/events';
+import {
+  clusterRecord,
+  type Decision,
+  foldRecord,
+  type Identity,
+  keyAggregate,
+  type KeyRecord,
+} from '@rollcall/shared/events';
 import { createNkey, keyFingerprint, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../tests/harness/events.ts';
@@ -38,6 +45,11 @@ function asked(by: Nkey, to: string, signers: readonly Nkey[]) {
   return { id: 'request-2', agentKey: by.publicKey, newKey: to, askedAtMs: nowMs, proof };
 }
 const fromOldToNext = asked(old, N, [old, next]);
+
+const keyOf = (holder: string | undefined): KeyRecord => ({
+  ...foldRecord(keyAggregate(N), []),
+  holder,
+});
 
 test.each([
   { name: 'the key that is in names its successor', want: 'requested' },
@@ -114,13 +126,19 @@ test.each([
     }),
     want: 'TOKEN_UNKNOWN',
   },
-])('$name → $want', ({ record = aRecord(), ask = fromOldToNext, want }) => {
-  const { drafts, refusal } = judgeRotation(ask, { record, nowMs });
+  { name: 'the new key belongs to another cluster', newKey: keyOf('other'), want: 'KEY_TAKEN' },
+  { name: 'the new key is asked for again', newKey: keyOf(identity.clusterId), want: 'requested' },
+])('$name → $want', ({ record = aRecord(), ask = fromOldToNext, newKey = keyOf(undefined), want }) => {
+  const { drafts, refusal } = judgeRotation(ask, { record, newKey, nowMs });
   expect(refusal?.code ?? drafts[0]?.definition.type ?? 'nothing').toBe(want);
 });
 
 test('the request says from which key, and the owner stays who it is until that is decided', () => {
-  const [draft] = judgeRotation(fromOldToNext, { record: aRecord(), nowMs }).drafts;
+  const [draft] = judgeRotation(fromOldToNext, {
+    record: aRecord(),
+    newKey: keyOf(undefined),
+    nowMs,
+  }).drafts;
   expect(draft?.section).toMatchObject({
     admittedKey: K,
     admittedAtMs: 1,
@@ -133,6 +151,7 @@ test('of the request of another key nothing is taken over', () => {
   const decision = { ...approved, verdict: 'denied' as const, key: S, requestId: 'request-9' };
   const [draft] = judgeRotation(fromOldToNext, {
     record: aRecord({ identity: denied, decision }),
+    newKey: keyOf(undefined),
     nowMs,
   }).drafts;
   expect(draft?.section).toMatchObject({ request: { key: N, tokenName: '', labels: {} } });

@@ -7,13 +7,16 @@ import {
   type EventDraft,
   type Identity,
   type JoinRequest,
+  keyAggregate,
+  keyRecord,
+  type KeyRecord,
   requested,
   rotated,
 } from '@rollcall/shared/events';
 import type { AnswerResult, ReceivedAsk } from '@rollcall/shared/protocol';
 import { isPublicNkey, isSignedBy, keyFingerprint, type SignedMessage } from '@rollcall/shared/trust';
 import { type AnswerSettings, refusalResult, standingResult } from './answer.ts';
-import { refuseSecondKey } from './join-request.ts';
+import { refuseForeignKey, refuseSecondKey, takeKey } from './join-request.ts';
 import type { Refusal } from './refusal.ts';
 import { standingOf } from './standing.ts';
 
@@ -26,6 +29,12 @@ export interface RotationAsk {
   readonly proof: SignedMessage;
 }
 
+/** What a rotation that was asked for is judged by. */
+export interface RotationAskContext extends RotationContext {
+  /** Of the new key. */
+  readonly newKey: KeyRecord;
+}
+
 export interface RotationContext {
   readonly record: ClusterRecord;
   readonly nowMs: number;
@@ -34,7 +43,10 @@ export interface RotationContext {
 /** Whoever has a key must not fill the history with new ones. */
 const leastBetweenMs = 60_000;
 
-function refuseRotation(ask: RotationAsk, { record, nowMs }: RotationContext): Refusal | undefined {
+function refuseRotation(
+  ask: RotationAsk,
+  { record, newKey: known, nowMs }: RotationAskContext,
+): Refusal | undefined {
   const { identity, decision } = record;
   const { agentKey, newKey, proof } = ask;
   const standing = standingOf(record, agentKey);
@@ -45,6 +57,8 @@ function refuseRotation(ask: RotationAsk, { record, nowMs }: RotationContext): R
     return { code: 'PROOF_INVALID', message: 'the new key has not signed the request' };
   if (decision?.revokedKeys.some(({ key }) => key === newKey))
     return { code: 'CLUSTER_REVOKED', message: 'the new key was taken back before' };
+  const byKey = refuseForeignKey(known, identity.clusterId);
+  if (byKey) return byKey;
   const isUnderWay = decision?.retiringKey !== undefined || identity.admittedKey !== agentKey;
   const { rotation, requestedAtMs } = identity.request;
   if (isUnderWay || (rotation && nowMs - requestedAtMs < leastBetweenMs))
@@ -68,7 +82,7 @@ function requestBefore({ request }: Identity, agentKey: string) {
  */
 export function judgeRotation(
   ask: RotationAsk,
-  context: RotationContext,
+  context: RotationAskContext,
 ): { drafts: EventDraft[]; refusal?: Refusal } {
   const { record, nowMs } = context;
   const { identity, decision } = record;
@@ -89,7 +103,8 @@ export function judgeRotation(
   };
   const message = `the key that is in (${keyFingerprint(agentKey)}) asks for another one in its place (${request.keyFingerprint})`;
   const what = { reason: 'RotationRequested', message, section: { ...identity, request } };
-  return { drafts: [draft(requested, record, what)] };
+  const taken = takeKey(context.newKey, newKey, identity.clusterId);
+  return { drafts: [draft(requested, record, what), ...taken] };
 }
 
 /** The agent renews with its new key, so it needs the former one no more. */
@@ -130,9 +145,13 @@ export function createRotationAnswers(
       {
         async gather() {
           const nowMs = Date.now();
-          return { record: clusterRecord(await log.read({ kind: 'cluster', id: clusterId })), nowMs };
+          const [cluster, key] = await Promise.all([
+            log.read({ kind: 'cluster', id: clusterId }),
+            log.read(keyAggregate(newKey)),
+          ]);
+          return { record: clusterRecord(cluster), newKey: keyRecord(key), nowMs };
         },
-        decide(given: RotationContext) {
+        decide(given: RotationAskContext) {
           const verdict = judgeRotation({ id: ask.id, agentKey, newKey, askedAtMs: ask.atMs, proof }, given);
           refusal = verdict.refusal;
           return verdict.drafts;

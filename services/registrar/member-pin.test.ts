@@ -27,7 +27,7 @@ interface Ask {
 }
 
 function ask(log: MemoryLog, { key, member, id = `ask-${key}`, askedAtMs = nowMs }: Ask) {
-  const about = { clusterId: 'id-1', clusterName: 'one', tokenId: tokenIdOf(tokenKey), nowMs };
+  const about = { clusterId: 'id-1', clusterName: 'one', tokenId: tokenIdOf(tokenKey), agentKey: key, nowMs };
   const verdict = judgeJoin(
     {
       id,

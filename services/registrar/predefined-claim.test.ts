@@ -43,8 +43,9 @@ function join(log: MemoryLog, asks: { clusterId?: string; clusterName: string })
     labels: {},
     facts: { kubernetesVersion: 'v1.36.3' },
   };
-  const context = log.joinContext({ ...about, tokenId: tokenIdOf(tokenKey), nowMs });
-  const ask = { id: 'ask-00000001', agentKey: createNkey('user').publicKey, tokenProven: true, body };
+  const agentKey = createNkey('user').publicKey;
+  const context = log.joinContext({ ...about, tokenId: tokenIdOf(tokenKey), agentKey, nowMs });
+  const ask = { id: 'ask-00000001', agentKey, tokenProven: true, body };
   const verdict = judgeJoin(ask, context);
   log.append(verdict.drafts);
   return verdict;

@@ -232,7 +232,7 @@ describe('headers that an agent sends', () => {
         return outcomeOf((await news).result);
       });
       expect(result).toBe('waiting');
-      expect(events.toSorted()).toEqual(['cluster.requested', 'name.taken', 'token.used']);
+      expect(events.toSorted()).toEqual(['cluster.requested', 'key.taken', 'name.taken', 'token.used']);
       const [event] = await eventsOf(body.clusterId);
       expect(event).toMatchObject({ source: '/rollcall/registrar', type: 'requested' });
       expect(event?.eventId).not.toBe('x');
@@ -264,7 +264,7 @@ describe('headers that an agent sends', () => {
         await agent.nc.flush();
         await victim.nc.flush();
       });
-      expect(events.toSorted()).toEqual(['cluster.requested', 'name.taken', 'token.used']);
+      expect(events.toSorted()).toEqual(['cluster.requested', 'key.taken', 'name.taken', 'token.used']);
       expect(heard).toEqual([]);
     },
   );
@@ -293,7 +293,7 @@ describe('headers that an agent sends', () => {
     });
     expect(outcomeOf(result.result)).toBe('waiting');
     expect(result.to).toBe(agent.key.publicKey);
-    expect(events.toSorted()).toEqual(['cluster.requested', 'name.taken', 'token.used']);
+    expect(events.toSorted()).toEqual(['cluster.requested', 'key.taken', 'name.taken', 'token.used']);
     await victim.nc.flush();
     expect(heard).toEqual([]);
   });

@@ -67,7 +67,7 @@ describe('a request to join', () => {
       expect(outcomeOf((await replay(agent, request)).result)).toBe('waiting');
       expect(outcomeOf(await askToJoin(again, token, body))).toBe('waiting');
     });
-    expect(events.toSorted()).toEqual(['cluster.requested', 'name.taken', 'token.used']);
+    expect(events.toSorted()).toEqual(['cluster.requested', 'key.taken', 'name.taken', 'token.used']);
     expect(await world.uses(token)).toBe(1);
   });
 

@@ -34,6 +34,7 @@ test('two agents redeem one single-use token at once, hundreds of times: one get
     expect(result.map(outcomeOf).toSorted()).toEqual(['TOKEN_USED_UP', 'waiting']);
     expect(events.filter((event) => event !== 'cluster.refused').toSorted()).toEqual([
       'cluster.requested',
+      'key.taken',
       'name.taken',
       'token.used',
     ]);
@@ -65,7 +66,7 @@ test('a key that asks ten times at once, over two connections, spends one use', 
     Promise.all(Array.from({ length: 5 }, () => both.map((agent) => askToJoin(agent, token, body))).flat()),
   );
   expect(new Set(result.map(outcomeOf))).toEqual(new Set(['waiting']));
-  expect(events.toSorted()).toEqual(['cluster.requested', 'name.taken', 'token.used']);
+  expect(events.toSorted()).toEqual(['cluster.requested', 'key.taken', 'name.taken', 'token.used']);
   expect(await world.uses(token)).toBe(1);
 });
 
@@ -98,6 +99,27 @@ test('one cluster asked for with two tokens by one key at once is one request, a
   expect(outcomes).toEqual(['waiting', 'waiting']);
   const spent = await Promise.all(tokens.map((token) => world.uses(token)));
   expect(spent.toSorted()).toEqual([0, 1]);
+});
+
+test('one key that asks for two clusters at once, of two replicas, is let in for one, and spends one token', async () => {
+  await rounds(25, async () => {
+    const tokens = await Promise.all([world.declare(), world.declare()]);
+    const key = createNkey('user');
+    const bodies = tokens.map((token) => aJoin(token));
+    const outcomes = await Promise.all(
+      tokens.map(async (token, index) => {
+        await using agent = await connectWithToken(world.hub, token, { key });
+        return outcomeOf(await askToJoin(agent, token, bodies[index] ?? aJoin(token)));
+      }),
+    );
+    expect(outcomes.toSorted()).toEqual(['KEY_TAKEN', 'waiting']);
+    const spent = await Promise.all(tokens.map((token) => world.uses(token)));
+    expect(spent).toEqual(outcomes.map((outcome) => (outcome === 'waiting' ? 1 : 0)));
+    const identities = await Promise.all(
+      bodies.map(async ({ clusterId }) => (await world.cluster(clusterId)).identity),
+    );
+    expect(identities.filter((identity) => identity !== undefined)).toHaveLength(1);
+  });
 });
 
 test('a token that is withdrawn while a request is under way lets in before it, or nobody', async () => {

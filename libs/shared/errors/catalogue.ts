@@ -220,6 +220,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Choose another name with --cluster-name; this one is reserved on the hub.',
   },
+  KEY_TAKEN: {
+    retry: false,
+    hint: 'The keys of an agent were copied from another cluster: delete them here (Secret rollcall-agent, or its state directory), and the agent makes its own.',
+  },
   NAME_TAKEN: {
     retry: false,
     hint: 'Choose another name with --cluster-name, or unregister the cluster that has it.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export const eventKinds = ['cluster', 'token', 'name', 'policy', 'set', 'hub'] as const;
+export const eventKinds = ['cluster', 'token', 'name', 'key', 'policy', 'set', 'hub'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 export const eventWriters = [

@@ -3,7 +3,7 @@ import type { EventWriter } from './define-event.ts';
 import type { Head, StoredEvent } from './envelope.ts';
 import type { Liveness } from './heartbeat-events.ts';
 import type { Access, Publication } from './provisioner-events.ts';
-import type { Identity, NameHolder, TokenUses } from './registrar-events.ts';
+import type { Identity, KeyHolder, NameHolder, TokenUses } from './registrar-events.ts';
 import type { AggregateId } from './subjects.ts';
 import type { Cut } from './trust-events.ts';
 
@@ -102,6 +102,20 @@ export interface NameRecord extends AggregateRecord {
 export function nameRecord(record: AggregateRecord): NameRecord {
   const last = record.newest?.section as NameHolder | undefined;
   return { ...record, holder: last && !last.free ? last.clusterId : undefined };
+}
+
+/** Of the key of an agent: NKeys are base32, so their lower case is a safe id and still tells them apart. */
+export function keyAggregate(agentKey: string): AggregateId {
+  return { kind: 'key', id: agentKey.toLowerCase() };
+}
+
+export interface KeyRecord extends AggregateRecord {
+  /** The cluster that the key belongs to; undefined for one that never asked. */
+  readonly holder: string | undefined;
+}
+
+export function keyRecord(record: AggregateRecord): KeyRecord {
+  return { ...record, holder: (record.newest?.section as KeyHolder | undefined)?.clusterId };
 }
 
 export function policyDeclaration(record: AggregateRecord): PolicyDeclaration | undefined {

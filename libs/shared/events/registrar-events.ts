@@ -201,6 +201,19 @@ export const tokenUsed = defineEvent({
   description:
     'A token let a cluster ask, or several that asked at the same time: `used` counts each of them. Comes in one batch with their `cluster.requested`. Once for each key; asking again with the same key does not use it again.',
 });
+/** The one cluster that a key of an agent is good for. */
+export const keyHolderSchema = z.looseObject({ key: z.string(), clusterId: z.string() });
+export type KeyHolder = z.infer<typeof keyHolderSchema>;
+
+export const keyTaken = defineEvent({
+  kind: 'key',
+  writer: 'registrar',
+  section: keyHolderSchema,
+  type: 'taken',
+  description:
+    'A key of an agent belongs to this cluster from its first request on, and to no other one ever. Comes in one batch with `cluster.requested`. Once a key.',
+});
+
 export const nameTaken = defineEvent({
   kind: 'name',
   writer: 'registrar',

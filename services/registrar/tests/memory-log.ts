@@ -5,6 +5,8 @@ import {
   type EventDraft,
   foldRecord,
   type Head,
+  keyAggregate,
+  keyRecord,
   nameRecord,
   type StoredEvent,
   tokenRecord,
@@ -32,12 +34,14 @@ export class MemoryLog {
     clusterId: string;
     clusterName: string;
     tokenId: string;
+    agentKey: string;
     nowMs: number;
   }): JoinContext {
     return {
       cluster: this.cluster(about.clusterId),
       token: tokenRecord(this.read({ kind: 'token', id: about.tokenId })),
       name: nameRecord(this.read({ kind: 'name', id: about.clusterName })),
+      key: keyRecord(this.read(keyAggregate(about.agentKey))),
       reservedNames: ['default'],
       nowMs: about.nowMs,
       mayStoreRefusal: true,

@@ -80,7 +80,7 @@ function followJoin({ ask, agentKey, envelope }: ReceivedAsk): void {
   const isKey = tokenKey !== undefined && isPublicNkey(tokenKey, 'user');
   const log = new MemoryLog();
   const tokenId = isKey ? tokenIdOf(tokenKey) : 'none';
-  const context = log.joinContext({ clusterId, clusterName, tokenId, nowMs });
+  const context = log.joinContext({ clusterId, clusterName, tokenId, agentKey, nowMs });
   const declaration = aDeclaration({ publicKey: token.publicKey, uses: 'unlimited', allowLabels: ['*'] });
   const verdict = judgeJoin(
     { id: ask.id, agentKey, tokenProven: isKey && isSignedBy(envelope, tokenKey), body: ask.body },

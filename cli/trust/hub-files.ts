@@ -31,6 +31,9 @@ export interface KeeperIdentity {
   readonly hubKeys: HubKeys;
   readonly formerAgentSigners?: readonly AgentSigners[];
   readonly operatorSigningSeed: string;
+  /** For the events: what agents know the hub by, and who rotated last. */
+  readonly knownBy?: { readonly answerKey?: string; readonly cas?: readonly string[] };
+  readonly rotatedBy?: { readonly person: string; readonly from: string };
   readonly sys: BusCredentials;
   readonly bus: BusCredentials;
 }

@@ -12,4 +12,8 @@ export function rotateAnswerKey(files: HubFiles, nowMs: number): void {
     return { ...identity, answerKeySeed: next.seed, answerChain: [...(identity.answerChain ?? []), signed] };
   });
   files.change('hub', (hub) => ({ ...hub, answerKey: next.publicKey }));
+  files.change('trust-keeper', (identity) => ({
+    ...identity,
+    knownBy: { ...identity.knownBy, answerKey: next.publicKey },
+  }));
 }

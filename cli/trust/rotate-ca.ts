@@ -11,8 +11,10 @@ const validForDays = 3650;
 const nextKeyPath = (files: HubFiles) => join(files.stateDir, 'nats', 'next-ca-key.pem');
 
 /** What agents are told to know the hub by, from now on. */
-function announce(files: HubFiles, caPem: string): void {
+function announce(files: HubFiles, { caPem, caCertHash }: HubState): void {
   files.change('registrar', (identity) => ({ ...identity, hubCas: caPem }));
+  const cas = caCertHash.split(',');
+  files.change('trust-keeper', (identity) => ({ ...identity, knownBy: { ...identity.knownBy, cas } }));
 }
 
 export function announceCa(files: HubFiles, nowMs: number): HubState {
@@ -26,7 +28,7 @@ export function announceCa(files: HubFiles, nowMs: number): HubState {
     issuingCaPem: present,
     rotations: { ...before.rotations, ca: { stage: 'announced', atMs: nowMs } },
   }));
-  announce(files, hub.caPem);
+  announce(files, hub);
   return hub;
 }
 
@@ -49,6 +51,6 @@ export function switchCa(files: HubFiles, nowMs: number): boolean {
   }));
   writeServerCertificate(hub, { stateDir: files.stateDir, advertised, nowMs });
   const isRunning = reloadNatsServer(files.stateDir);
-  announce(files, next);
+  announce(files, hub);
   return isRunning;
 }

@@ -11,6 +11,7 @@ import { announceCa, switchCa } from './rotate-ca.ts';
 import { rotateOperatorKeys } from './rotate-operator-keys.ts';
 import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotate-signing-keys.ts';
 import { type RotationStep, rotationStep } from './rotation-step.ts';
+import { whoRotates } from './who-rotates.ts';
 
 export interface RotateFlags {
   readonly dryRun?: boolean;
@@ -95,5 +96,7 @@ export async function rotate(name: string, flags: RotateFlags, stateDir = stateD
   if (!isDue && !isNow) {
     throw new RollcallError('ROTATION_NOT_DUE', `the next step of "${key}" is due at ${dueAt}`);
   }
+  const rotatedBy = await whoRotates(stateDir);
+  files.change('trust-keeper', (identity) => ({ ...identity, rotatedBy }));
   printResult(await withProgress(`rotating ${key}`, take(files, key, { step, isNow })));
 }

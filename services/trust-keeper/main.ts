@@ -29,6 +29,11 @@ const identityShape = {
   hubKeys: z.custom<HubKeys>((value) => typeof value === 'object' && value !== null && 'agents' in value),
   /** Public keys of generations that were dropped; they may still stand in claims that a server has. */
   formerAgentSigners: z.array(z.custom<AgentSigners>()).default([]),
+  /** What agents know the hub by, once it was rotated: for the history, nothing is signed with it here. */
+  knownBy: z
+    .looseObject({ answerKey: z.string().optional(), cas: z.array(z.string()).optional() })
+    .default({}),
+  rotatedBy: z.looseObject({ person: z.string(), from: z.string() }).optional(),
 };
 
 export async function start(config: Config): Promise<RunningService> {
@@ -85,7 +90,10 @@ export async function start(config: Config): Promise<RunningService> {
           const { keys, signer } = known();
           await keepClaims({ lookForNewServers: true });
           const agentSigners = [keys.agentSigners, ...(keys.moreAgentSigners ?? [])];
-          told = await tellTrust(log, { agentSigners, operatorKey: signer.publicKey }, Date.now());
+          const { knownBy, rotatedBy } = file.current();
+          const { answerKey, cas } = knownBy;
+          const seen = { agentSigners, operatorKey: signer.publicKey, answerKey, cas, rotatedBy };
+          told = await tellTrust(log, seen, Date.now());
         } catch (thrown) {
           logger.error({ err: toRollcallError(thrown) }, 'account claims are not as they should be');
         }

@@ -16,6 +16,11 @@ export interface SeenTrust {
   /** All generations that are good, in any order. */
   readonly agentSigners: readonly AgentSigners[];
   readonly operatorKey: string;
+  /** Of what agents know the hub by, as the file says it; absent until one of them was rotated. */
+  readonly answerKey?: string | undefined;
+  readonly cas?: readonly string[] | undefined;
+  /** Who rotated last, and on which machine. */
+  readonly rotatedBy?: { readonly person: string; readonly from: string } | undefined;
 }
 
 const aggregate = { kind: 'hub', id: 'trust' } as const;
@@ -57,20 +62,39 @@ export function decideTrust(
   const gone = before.filter(({ keys }) => !names.has(nameOf(keys)));
   const come = generations.filter(({ keys }) => !before.some((one) => nameOf(one.keys) === nameOf(keys)));
   const operatorChanged = !isFirst && told.operatorKey !== seen.operatorKey;
-  if (gone.length === 0 && come.length === 0 && !operatorChanged) return [];
+  const answerChanged = seen.answerKey !== undefined && seen.answerKey !== told?.answerKey;
+  const { cas = told?.cas ?? [] } = seen;
+  const casChanged = cas.join() !== (told?.cas ?? []).join();
+  if (gone.length + come.length === 0 && !operatorChanged && !answerChanged && !casChanged) return [];
+  const person = isFirst ? undefined : seen.rotatedBy;
   const message = [
     ...come.map(({ keys }) => `good now: ${fingerprints(keys)}`),
     ...gone.map(({ keys }) => `not good any more: ${fingerprints(keys)}`),
     ...(operatorChanged ? [`the operator's key ${keyFingerprint(seen.operatorKey)} signs now`] : []),
+    ...(answerChanged ? [`answers are signed by ${keyFingerprint(seen.answerKey ?? '')} now`] : []),
+    ...(casChanged ? [`the hub is known by ${cas.join(' and ')}`] : []),
+    ...(person === undefined ? [] : [`rotated on ${person.from}`]),
   ].join('; ');
-  const isChange = gone.length > 0 || operatorChanged;
-  const reason = gone.length > 0 ? 'KeysDropped' : operatorChanged ? 'OperatorKeyChanged' : 'KeysAnnounced';
+  const isOneCaLeft = casChanged && cas.length === 1;
+  const reasons = [
+    ...(gone.length > 0 ? ['KeysDropped'] : []),
+    ...(operatorChanged ? ['OperatorKeyChanged'] : []),
+    ...(answerChanged ? ['AnswerKeyChanged'] : []),
+    ...(isOneCaLeft ? ['CaChanged'] : []),
+  ];
+  const [reason = come.length > 0 ? 'KeysAnnounced' : 'CaAnnounced'] = reasons;
+  const { answerKey = told?.answerKey } = seen;
   return [
-    draft(isChange ? trustChanged : trustAnnounced, record, {
-      by: { service: 'trust-keeper' },
+    draft(reasons.length > 0 ? trustChanged : trustAnnounced, record, {
+      by: person === undefined ? { service: 'trust-keeper' } : { person: person.person },
       reason,
       message: message.slice(0, 1024),
-      section: { agentSigners: generations, operatorKey: seen.operatorKey },
+      section: {
+        agentSigners: generations,
+        operatorKey: seen.operatorKey,
+        ...(answerKey === undefined ? {} : { answerKey }),
+        ...(cas.length === 0 ? {} : { cas: [...cas] }),
+      },
     }),
   ];
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import * as registrar from '@rollcall/registrar';
 import { directoryKeyStore } from '@rollcall/agent';
@@ -81,6 +82,9 @@ test('signing keys roll over, and nobody is cut off', async () => {
   await joins('after-drop');
   const told = await Array.fromAsync(hub.log.scan({ filter: 'hub.trust.*' }));
   expect(told.map(({ reason }) => reason)).toEqual(['KeysAnnounced', 'KeysAnnounced', 'KeysDropped']);
+  // What a hub begins with nobody rotated.
+  expect(told.map(({ by }) => by?.person)).toEqual([undefined, 'rollcall-admin', 'rollcall-admin']);
+  expect(told.at(-1)?.message).toContain(`rotated on ${userInfo().username}@${hostname()}`);
   expect(await wasEverInDoubt('old')).toEqual([]);
 });
 
@@ -95,6 +99,10 @@ test('the answer key is replaced at once, and a token of before still finds its 
     async () => (await stateOf(old)).answerKey === after,
   );
   expect(after).not.toBe(before);
+  await until('it is in the history', async () => {
+    const [last] = (await Array.fromAsync(hub.log.scan({ filter: 'hub.trust.*' }))).slice(-1);
+    return last?.reason === 'AnswerKeyChanged' && last.by?.person === 'rollcall-admin';
+  });
   const late = await joins('with-old-token', token.text);
   expect(await stateOf(late)).toMatchObject({ hubId, answerKey: after });
   expect(await wasEverInDoubt('old')).toEqual([]);

@@ -19,6 +19,9 @@ export const hubTrustSchema = z.looseObject({
   agentSigners: z.array(z.looseObject({ keys: z.record(z.string(), z.string()), sinceMs: z.int() })),
   /** The operator's key that signed the account of the agents. */
   operatorKey: z.string(),
+  /** The key that signs answers, and the pins of the CAs that the hub is known by: as its files say, once they were rotated. */
+  answerKey: z.string().optional(),
+  cas: z.array(z.string()).optional(),
 });
 export type HubTrust = z.infer<typeof hubTrustSchema>;
 
@@ -28,7 +31,7 @@ export const trustAnnounced = defineEvent({
   section: hubTrustSchema,
   type: 'trust-announced',
   description:
-    'More keys than before are good: a next generation beside the one that signs. The first one of a hub says what it began with.',
+    'More keys than before are good: a next generation beside the one that signs, or a next CA. The first one of a hub says what it began with.',
 });
 
 export const trustChanged = defineEvent({
@@ -37,5 +40,5 @@ export const trustChanged = defineEvent({
   section: hubTrustSchema,
   type: 'trust-changed',
   description:
-    'A key is not good any more, or another key of the operator signs. Follows trust-announced, unless it had to be at once.',
+    'A key or a CA is not good any more, or another key signs answers or accounts. `by` names the person who rotated it. Follows trust-announced, unless it had to be at once.',
 });

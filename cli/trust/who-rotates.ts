@@ -1,0 +1,35 @@
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import { userName } from '../decide/user-name.ts';
+import type { KeeperIdentity } from './hub-files.ts';
+
+/** Not every number that a container runs as has an account. */
+function account(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+async function nameOnHub(stateDir: string): Promise<string | undefined> {
+  const path = join(stateDir, 'kubernetes', 'kubeconfig');
+  const who = { fieldManager: 'rollcall-up', userAgent: 'rollcall-trust' };
+  const client = createKubeClient(loadKubeAccess({ path, context: undefined }), who);
+  try {
+    return await userName(client);
+  } finally {
+    client.close();
+  }
+}
+
+/**
+ * Who takes the step, for the events: as the hub's API server knows this person, and the account and machine it runs on. Whoever
+ * can write the keys could write another name; it is history for people, and nothing is decided by it (ADR 15).
+ */
+export async function whoRotates(stateDir: string): Promise<NonNullable<KeeperIdentity['rotatedBy']>> {
+  // Keys are rotated while the hub does not run, too.
+  const person = await nameOnHub(stateDir).catch(() => undefined);
+  return { person: person ?? `local:${account()}`, from: `${account()}@${hostname()}` };
+}

@@ -168,8 +168,11 @@ test('the token stands nowhere: not in the stream, a log, an event or a Kubernet
   const found: string[] = [];
   for (const { parentPath, name } of files) {
     // latin1: bytes as they are.
-    const text = readFileSync(join(parentPath, name)).toString('latin1');
-    if (parts.some((part) => text.includes(part))) found.push(join(parentPath, name));
+    const path = join(parentPath, name);
+    // The server replaces its own files while it runs.
+    if (!existsSync(path)) continue;
+    const text = readFileSync(path).toString('latin1');
+    if (parts.some((part) => text.includes(part))) found.push(path);
   }
   expect(files.length).toBeGreaterThan(20);
   expect(found).toEqual([]);

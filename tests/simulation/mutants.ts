@@ -95,7 +95,7 @@ export const mutants = {
     file: 'services/heartbeat/liveness-engine.ts',
     find: "if (table.stateOf(slot) === 'stopped') table.set(slot, marks.saidGoodbye, false);",
     put: '',
-    from: 3001,
+    from: 1501,
     seeds: 500,
   },
   'joined-by-another-clock': {

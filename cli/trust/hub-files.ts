@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
 import type { SignedMessage } from '@rollcall/shared/trust';
 import type { HubState } from '../up/hub-state.ts';
+import { natsPorts } from '../up/nats-servers-of.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
 
 /** Seeds that nothing reads which runs. */
@@ -76,10 +76,9 @@ export function openHubFiles(stateDir: string): HubFiles {
     );
   }
   const { caPem } = read('hub');
-  const { nats } = JSON.parse(readFileSync(join(stateDir, 'ports.json'), 'utf8')) as { nats: number };
   return {
     stateDir,
-    address: { servers: [`127.0.0.1:${nats}`], caPem },
+    address: { servers: natsPorts(stateDir).map((port) => `127.0.0.1:${port}`), caPem },
     read,
     change(name, how) {
       const changed = how(read(name));

@@ -6,8 +6,7 @@ import { loopbackPorts } from './control-plane-ports.ts';
 import type { HubState } from './hub-state.ts';
 import { launchNatsServer, makeStreams, setupUser } from './nats-server.ts';
 import { natsServerNames } from './nats-servers-of.ts';
-import { writePrivate } from './private-files.ts';
-import { writeServerCertificate } from './server-certificate.ts';
+import { certificateFiles, writeServerCertificate } from './server-certificate.ts';
 
 /** One of several servers. */
 export interface NatsNode {
@@ -55,8 +54,7 @@ export async function startNatsCluster(options: {
   const { caPem } = options.hub();
   const user = setupUser(stateDir);
   const address = { servers: portNames.map((name) => `127.0.0.1:${portOf(name)}`), caPem };
-  const caFile = join(stateDir, 'nats', 'ca.pem');
-  writePrivate(caFile, caPem);
+  const { caFile } = certificateFiles(stateDir);
   writeServerCertificate(options.hub(), { ...options, nowMs: Date.now() });
 
   function createNode(name: string, index: number): NatsNode {

@@ -13,6 +13,8 @@ const certificateLifeMs = 90 * 86_400_000;
 export const certificateFiles = (stateDir: string) => ({
   certificateFile: join(stateDir, 'nats', 'server.pem'),
   keyFile: join(stateDir, 'nats', 'server-key.pem'),
+  /** By which several servers know each other. */
+  caFile: join(stateDir, 'nats', 'ca.pem'),
 });
 
 /**
@@ -36,7 +38,9 @@ export function writeServerCertificate(
     validForMs: certificateLifeMs,
     nowMs: options.nowMs,
   });
-  const { certificateFile, keyFile } = certificateFiles(stateDir);
+  const { certificateFile, keyFile, caFile } = certificateFiles(stateDir);
+  // While CAs roll over it has both.
+  writePrivate(caFile, hub.caPem);
   writePrivate(keyFile, leaf.privateKeyPem);
   // With the CA behind it: agents that only have its hash find it in the chain (measured: else "pin mismatch; chain of 1").
   writePrivate(certificateFile, leaf.certificatePem + caPem);

@@ -19,7 +19,7 @@ import { printResult, say } from '../output.ts';
 import { finalError } from '../register/foreground-agent.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
 import { addressesOf, type TrustFlags, trustOf } from './joining-flags.ts';
-import { phaseLine } from './phase-line.ts';
+import { createPhaseLine } from './phase-line.ts';
 import { readBootstrap } from './run-agent-command.ts';
 
 export interface AgentLeaveFlags extends MemberFlags, TrustFlags {
@@ -67,6 +67,7 @@ async function findInstalled(client: KubeClient, flags: AgentLeaveFlags): Promis
 
 /** Says to the hub, with the keys of the agent, that it leaves, and removes it once the hub has heard it. */
 async function leaveWith(installed: Installed, member: KubeAccess, timeoutMs: number): Promise<void> {
+  const phaseLine = createPhaseLine();
   const { state, store, hub, trust, uninstall } = installed;
   const refused = Promise.withResolvers<never>();
   const agent = await runAgent({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { phaseLine } from './phase-line.ts';
+import { createPhaseLine } from './phase-line.ts';
 
 test.each([
   {
@@ -22,5 +22,13 @@ test.each([
     want: '[connect] x[2J y',
   },
 ] as const)('$name', ({ event, want }) => {
-  expect(phaseLine(event)).toBe(want);
+  expect(createPhaseLine()(event)).toBe(want);
+});
+
+test('what to do is said once for tries that follow each other', () => {
+  const detail = { code: 'HUB_UNREACHABLE', hint: 'Check the address.' } as const;
+  const trying = { phase: 'connect', message: 'no answer', detail } as const;
+  const connected = { phase: 'connect', message: 'connected', detail: {} } as const;
+  const lines = [trying, trying, connected, trying].map(createPhaseLine());
+  expect(lines.map((line) => line.includes('hint:'))).toEqual([true, false, false, true]);
 });

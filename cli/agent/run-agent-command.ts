@@ -27,7 +27,7 @@ import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { say } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { addressesOf, tokenOf, type TrustFlags, trustOf } from './joining-flags.ts';
-import { phaseLine } from './phase-line.ts';
+import { createPhaseLine } from './phase-line.ts';
 
 export interface AgentRunFlags extends MemberFlags, TrustFlags {
   readonly hub?: readonly string[];
@@ -67,6 +67,7 @@ function given(flag: string | undefined, variable: string): string | undefined {
 
 /** Lines for people at a terminal, JSON for collectors. */
 function createOnPhase(): OnPhase {
+  const phaseLine = createPhaseLine();
   if (process.stderr.isTTY) return (event) => say(phaseLine(event));
   const logger = createLogLines('info', (line) => process.stderr.write(line), { service: 'agent' });
   return ({ phase, message, detail }) => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Admission, type AgentOptions, type PhaseEvent, runAgent } from '@rollcall/agent';
 import { type ErrorCode, isErrorCode, RollcallError } from '@rollcall/shared/errors';
-import { phaseLine } from '../agent/phase-line.ts';
+import { createPhaseLine } from '../agent/phase-line.ts';
 import { exitCodes } from '../exit-code.ts';
 import { printResult, say } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
@@ -53,6 +53,7 @@ export async function runInForeground(
   const stopped = untilStopSignal();
   const refused = Promise.withResolvers<never>();
   const tell = withoutRepeats(say);
+  const phaseLine = createPhaseLine();
   let isReady = false;
   let fingerprint: string | undefined;
   let obstacle: PhaseEvent | undefined;

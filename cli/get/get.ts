@@ -1,5 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, Resource } from '@rollcall/shared/kubernetes';
+import { isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
@@ -56,14 +57,27 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
   }
 }
 
+/** @throws RollcallError NOT_FOUND; KubeApiError, also where the API server does not know the kind */
+async function readNamed<T>(
+  client: KubeClient,
+  { path, name }: { path: string; name: string },
+  accept: string,
+): Promise<T> {
+  try {
+    return await readJson<T>(client, `${path}/${encodeURIComponent(name)}`, accept);
+  } catch (thrown) {
+    if (!isNotFound(thrown) || thrown.details.name !== name) throw thrown;
+    throw new RollcallError('NOT_FOUND', `there is none of the name "${name}"`, { cause: thrown });
+  }
+}
+
 async function readTables(
   client: KubeClient,
   path: string,
   names: readonly string[],
 ): Promise<ServerTable[]> {
   if (names.length === 0) return readPages<ServerTable & Page>(client, path, { accept: asTable });
-  const paths = names.map((name) => `${path}/${encodeURIComponent(name)}`);
-  return Promise.all(paths.map((one) => readJson<ServerTable>(client, one, asTable)));
+  return Promise.all(names.map((name) => readNamed<ServerTable>(client, { path, name }, asTable)));
 }
 
 async function readObjects(
@@ -75,8 +89,7 @@ async function readObjects(
     const pages = await readPages<ObjectList>(client, path, { accept: 'application/json' });
     return pages.flatMap(({ items }) => items);
   }
-  const paths = names.map((name) => `${path}/${encodeURIComponent(name)}`);
-  return Promise.all(paths.map((one) => readJson<ShownObject>(client, one, 'application/json')));
+  return Promise.all(names.map((name) => readNamed<ShownObject>(client, { path, name }, 'application/json')));
 }
 
 function printObjects(

@@ -108,6 +108,19 @@ test('a token is made here, printed once, and nowhere else', async () => {
   expect(stderr + list.stdout).not.toContain(secret);
 });
 
+test.each([{ format: 'table' }, { format: 'json' }])(
+  'a name that is not there, as $format',
+  async ({ format }) => {
+    expect(await runCli(asAdmin('get', 'clusters', 'nobody', '-o', format))).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /error: there is none of the name "nobody"\nhint: .*\ncode: NOT_FOUND\n$/,
+      ),
+    });
+  },
+);
+
 test('nothing is there yet', async () => {
   expect(await runCli(asAdmin('get', 'clusters'))).toEqual({
     code: 0,
@@ -172,7 +185,12 @@ test('a decision on which the hub does not act ends in time', async () => {
 
 test.each([
   { name: 'an unknown cluster', args: ['approve', 'nobody'], want: '"nobody"', exit: 1 },
-  { name: 'an unknown object', args: ['get', 'requests', 'nobody'], want: 'not found', exit: 1 },
+  {
+    name: 'an unknown object',
+    args: ['get', 'requests', 'nobody'],
+    want: 'there is none of the name "nobody"',
+    exit: 1,
+  },
 ])('$name', async ({ args, want, exit }) => {
   const { code, stderr } = await runCli(asAdmin(...args));
   expect(stderr).toContain(want);

@@ -15,6 +15,12 @@ test.each([
   expect(decideFlood(aMember(was), finding)).toHaveLength(want);
 });
 
+test('one that was let in again since the last flood, and floods again, is told at once', () => {
+  const record = aMember(earlierBy(1000));
+  const decided = { ...record, decision: { ...record.decision!, decidedAtMs: finding.nowMs - 500 } };
+  expect(decideFlood(decided, finding)).toHaveLength(1);
+});
+
 test('the event has the numbers, and leaves the liveness as it was', () => {
   const [flood] = decideFlood(aMember({ state: 'suspect' }), finding);
   expect(flood).toMatchObject({

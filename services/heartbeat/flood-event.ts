@@ -25,7 +25,10 @@ export interface FloodFinding {
 export function decideFlood(record: ClusterRecord, finding: FloodFinding): EventDraft[] {
   const before = membershipOf(record)?.liveness;
   const { beats, seconds, nowMs } = finding;
-  if (!before || (before.flood && nowMs < before.flood.atMs + sayAgainAfterMs)) return [];
+  if (!before) return [];
+  // Somebody who let it in again since has not seen this flood.
+  const isDecided = (record.decision?.decidedAtMs ?? 0) > (before.flood?.atMs ?? 0);
+  if (before.flood && !isDecided && nowMs < before.flood.atMs + sayAgainAfterMs) return [];
   const rate = Math.round(beats / seconds);
   return [
     draft(flooding, record, {

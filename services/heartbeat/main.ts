@@ -1,6 +1,9 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { connectBus } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
 import {
+  busAddress,
   readIdentity,
   type RunningService,
   runService,
@@ -37,18 +40,25 @@ const stateAfter: Readonly<Record<string, string>> = {
 
 /** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
 export async function start(config: HeartbeatConfig): Promise<RunningService> {
+  const identity = readIdentity(config.identityFile, {});
   return runService({
     name: 'heartbeat',
     description: 'hears beats; writes who is alive',
     config,
-    identity: readIdentity(config.identityFile, {}),
-    work: (context) => work(context, config),
+    identity,
+    async work(context) {
+      // Beats have a connection of their own: behind a flood of them nothing that is asked or written would be answered in time.
+      const hearing = await connectBus(busAddress(config), identity.bus, 'heartbeat');
+      // However this process ends its first connection, the other does not outlive it.
+      void context.nc.closed().then(() => hearing.close());
+      return work(context, { config, hearing });
+    },
   });
 }
 
 async function work(
   { nc, log, logger, metrics }: ServiceContext,
-  config: HeartbeatConfig,
+  { config, hearing }: { config: HeartbeatConfig; hearing: NatsConnection },
 ): Promise<ServiceWork> {
   let writer: TransitionWriter | undefined;
   let beats: BeatReceiver | undefined;
@@ -96,12 +106,13 @@ async function work(
   }
   const listenAfresh = () => engine.listenAfresh(clock.monotonicMs());
 
-  const siblings = joinSiblings(nc, (clusterId) => {
+  const ageOf = (clusterId: string) => {
     const lastBeatMs = engine.lastBeatMs(clusterId);
     return lastBeatMs === undefined || lastBeatMs === -Infinity
       ? undefined
       : clock.monotonicMs() - lastBeatMs;
-  });
+  };
+  const siblings = joinSiblings(nc, { hearing, ageOf });
   writer = createTransitionWriter({
     engine,
     log,
@@ -156,12 +167,25 @@ async function work(
   );
   if (await readStorm(log)) engine.holdForStorm(clock.monotonicMs());
   await readAll();
-  const receiver = receiveBeats(nc, { engine, log, clock, logger });
+  const receiver = receiveBeats(hearing, { engine, log, clock, logger });
   beats = receiver;
-  await nc.flush();
+  await Promise.all([nc.flush(), hearing.flush()]);
   listenAfresh();
 
   let isConnected = true;
+  let isHearing = true;
+  async function followHearing(): Promise<void> {
+    for await (const { type } of hearing.status()) {
+      if (type === 'disconnect') isHearing = false;
+      if (type !== 'reconnect') continue;
+      // It went away, or was given up because it was too slow: beats were missed.
+      metrics.count('rollcall_bus_reconnects_total');
+      logger.warn({}, 'beats are heard again; every cluster has its whole grace');
+      listenAfresh();
+      isHearing = true;
+    }
+  }
+  void followHearing();
   async function followConnection(): Promise<void> {
     for await (const { type } of nc.status()) {
       if (type === 'disconnect') isConnected = false;
@@ -187,7 +211,7 @@ async function work(
     engine,
     clock,
     logger,
-    isListening: () => isConnected,
+    isListening: () => isConnected && isHearing,
   });
   const stopFloods = watchFloods({
     engine,
@@ -195,7 +219,11 @@ async function work(
     logger,
     metrics,
     settings: { windowMs: config.floodWindow, perSecond: config.floodRate },
-    found: (finding) => writeAside(writeFlood(log, finding), 'a flood could not be written'),
+    found(finding) {
+      const writing = writeFlood(log, finding);
+      writeAside(writing, 'a flood could not be written');
+      return writing;
+    },
   });
   metrics.beforeScrape(() => {
     for (const state of livenessStates)
@@ -215,7 +243,10 @@ async function work(
       beats: receiver.counts.taken,
       storm: engine.inStorm ? 1 : 0,
     }),
-    notReady: () => (isConnected ? undefined : 'not connected to the bus'),
+    notReady() {
+      if (!isConnected) return 'not connected to the bus';
+      return isHearing ? undefined : 'beats are not heard';
+    },
     async drain() {
       stopTime();
       stopFloods();
@@ -224,6 +255,7 @@ async function work(
       await writer.drain();
       siblings.stop();
       await Promise.allSettled(sideWrites);
+      await hearing.close();
     },
   };
 }

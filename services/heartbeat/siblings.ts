@@ -27,11 +27,17 @@ export interface Siblings {
   stop(): void;
 }
 
-/** @param ageOf - how long ago, in ms, this replica itself heard the cluster; undefined: never */
-export function joinSiblings(nc: NatsConnection, ageOf: (clusterId: string) => number | undefined): Siblings {
+/**
+ * @param ears.hearing - the connection that hears beats: whether it does is what a canary shows
+ * @param ears.ageOf - how long ago, in ms, this replica itself heard the cluster; undefined: never
+ */
+export function joinSiblings(
+  nc: NatsConnection,
+  { hearing, ageOf }: { hearing: NatsConnection; ageOf(clusterId: string): number | undefined },
+): Siblings {
   const me = nuid.next();
   const canaries = new Map<string, () => void>();
-  const canarySubscription = nc.subscribe(canarySubject, {
+  const canarySubscription = hearing.subscribe(canarySubject, {
     callback: (error, message) => {
       if (!error) canaries.get(message.string())?.();
     },

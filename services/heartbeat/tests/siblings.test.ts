@@ -11,7 +11,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 /** A replica that heard these clusters so many ms ago. */
 async function aReplica(agesMs: Readonly<Record<string, number>>) {
   const nc = await hub.connectAs('heartbeat');
-  const siblings = joinSiblings(nc, (clusterId) => agesMs[clusterId]);
+  const siblings = joinSiblings(nc, { hearing: nc, ageOf: (clusterId) => agesMs[clusterId] });
   await nc.flush();
   return { nc, siblings };
 }

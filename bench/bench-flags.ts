@@ -26,6 +26,7 @@ export interface BenchFlags {
   readonly callouts: number;
   /** Of the hub that is restored. */
   readonly clusters: number;
+  readonly floods: string;
   readonly floodRounds: number;
   /** Clusters that leave. */
   readonly leavers: number;
@@ -65,6 +66,7 @@ callout: connections with a token, and renewals
   --callouts N         how many of each (2000)
 renewal: when 100,000 agents renew
 flood: joins of others while one attacks
+  --floods TEXT        only the kinds with that in their name (all)
   --flood-rounds N     of five joins at rest, five meanwhile and five beside a burner, for each kind (4)
 unregister: clusters that leave, one after the other
   --leavers N          how many (30)
@@ -97,6 +99,7 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     revocations: wholeNumber('--revocations', values.revocations, 1),
     callouts: wholeNumber('--callouts', values.callouts, 1),
     clusters: wholeNumber('--clusters', values.clusters, 1),
+    floods: values.floods,
     floodRounds: wholeNumber('--flood-rounds', values['flood-rounds'], 1),
     leavers: wholeNumber('--leavers', values.leavers, 1),
     beatSeconds: wholeNumber('--seconds', values.seconds, 1),
@@ -121,6 +124,7 @@ function parseKnown(args: readonly string[]) {
         revocations: { type: 'string', default: '10000' },
         callouts: { type: 'string', default: '2000' },
         clusters: { type: 'string', default: '10000' },
+        floods: { type: 'string', default: '' },
         'flood-rounds': { type: 'string', default: '4' },
         leavers: { type: 'string', default: '30' },
         seconds: { type: 'string', default: '60' },

@@ -66,7 +66,10 @@ async function startFlood(settings: FloodSettings): Promise<RunningFlood> {
 }
 
 /** Rounds of idle joins, joins under attack and joins beside a burner, so that all see the same machine. */
-export async function measureFlood(rounds: number, say: (message: string) => void): Promise<FloodResult[]> {
+export async function measureFlood(
+  { floods, floodRounds: rounds }: { floods: string; floodRounds: number },
+  say: (message: string) => void,
+): Promise<FloodResult[]> {
   await using hub = await startBenchHub({ audit: 'metadata', withMember: false });
   const { report } = hub;
   const admin = createKubeClient(report.admin, {
@@ -145,7 +148,7 @@ export async function measureFlood(rounds: number, say: (message: string) => voi
   try {
     for (let at = 0; at < 3; at++) await joinOnce();
     const results: FloodResult[] = [];
-    for (const kind of floodKinds) {
+    for (const kind of floodKinds.filter((each) => each.includes(floods))) {
       say(`joins while others flood: ${kind}`);
       const result = await measureKind(kind);
       say(`p50 ${result.floodedMs.p50.toFixed(0)} ms, idle ${result.idleMs.p50.toFixed(0)} ms`);

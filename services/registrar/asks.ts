@@ -24,7 +24,7 @@ import {
   standingResult,
 } from './answer.ts';
 import { createAskBudget } from './ask-budget.ts';
-import type { FloodCutter } from './cut-floods.ts';
+import { type FloodCutter, onlyRefused } from './cut-floods.ts';
 import { type JoinContext, refuseShape } from './join-request.ts';
 import { createJoinTurns, type TurnJoin } from './join-turns.ts';
 import { decidePin, pinMember, pinOf } from './member-pin.ts';
@@ -139,8 +139,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
       metrics.count('rollcall_requests_total', { outcome: refusal.code });
       // Proven: who only names a token must not have its holders kept out.
       const isTokens = tokenProven && !isTrouble(refusal.code);
-      if (isTokens && !refusals.take(tokenKey, Date.now()))
-        services.floods.found(agentKey, { asks: 1, seconds: 0 });
+      if (isTokens && !refusals.take(tokenKey, Date.now())) services.floods.found(agentKey, onlyRefused);
       return refusalResult(refusal);
     }
     metrics.count('rollcall_requests_total', { outcome: drafts.length > 0 ? 'requested' : 'repeated' });

@@ -21,6 +21,9 @@ const remembered = 20_000;
 const writtenPerMinute = { burst: 30, perSecond: 0.5 };
 const loggedPerMinute = { burst: 10, perSecond: 0.2 };
 
+/** Its token was refused too often. It is cut like a flooder, and says nothing about the agent: one ask is enough to be the last straw. */
+export const onlyRefused: Flood = { asks: 0, seconds: 0 };
+
 const nowMs = () => performance.now();
 const keyOf = (subject: string, prefix: string) => subject.slice(prefix.length);
 
@@ -87,7 +90,7 @@ export function cutFloods(
       queue: 'registrar',
       callback: (error, message) => {
         const flood = error ? undefined : decodeFloodCut(message.string());
-        if (flood) wasCut(keyOf(message.subject, floodCutPrefix), flood);
+        if (flood && flood.asks > 0) wasCut(keyOf(message.subject, floodCutPrefix), flood);
       },
     }),
   ];
@@ -107,7 +110,10 @@ export function cutFloods(
     found(agentKey, flood) {
       metrics.count('rollcall_floods_total');
       if (lines.take('all', nowMs()))
-        logger.warn({ key: agentKey, count: flood.asks }, 'an agent floods the hub with asks; it is cut');
+        logger.warn(
+          { key: agentKey, count: flood.asks },
+          'an agent floods the hub, or its token does; it is cut',
+        );
       tell(agentKey, flood);
     },
     async drain() {

@@ -62,12 +62,12 @@ export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughl
 
   const pass = inTurn(async (): Promise<{ wanted: Revocations; pushed: boolean }> => {
     const known = options.known();
-    const [storedJwt, revokedKeys] = await Promise.all([
-      system.lookUp(known.keys.agents),
-      options.readRevokedKeys(),
-    ]);
-    const stored = read(storedJwt);
+    // The time and the stored claims come before the stream: of two keepers, the one that was stopped while it read the stream
+    // pushes what is older by its `iat` too, and the servers drop it.
     const nowMs = options.nowMs();
+    const storedJwt = await system.lookUp(known.keys.agents);
+    const revokedKeys = await options.readRevokedKeys();
+    const stored = read(storedJwt);
     const { revocations: wanted, dropped } = revocationList(revokedKeys, {
       nowMs,
       longestLifeMs,

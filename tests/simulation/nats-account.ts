@@ -71,10 +71,10 @@ export class NatsAccount {
     return this.#claims;
   }
 
-  /** Takes the newer of two, by the second in `iat`; connections of keys that are refused from now on end. */
+  /** Takes the newer of two, by the second in `iat`, and of the same second the one that comes later; connections of keys that are refused from now on end. */
   push(jwt: string): void {
     const [before, after] = [decodeJwt(this.#claims), decodeJwt(jwt)];
-    if (!before || !after || after.iat <= before.iat) return;
+    if (!before || !after || after.iat < before.iat) return;
     this.#claims = jwt;
     this.revocations = (after.nats['revocations'] ?? {}) as Revocations;
   }

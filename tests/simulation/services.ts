@@ -41,6 +41,8 @@ export const heartbeat = { intervalSeconds: 15, graceSeconds: 45 };
 /** Short, so that renewals happen within a seed. */
 export const memberLifeMs = 90_000;
 export const longestLifeMs = 600_000;
+/** As the trust keeper's own default. */
+const checkIntervalMs = 60_000;
 export const reservedNames = ['default'];
 
 let settingsMade: AnswerSettings | undefined;
@@ -193,6 +195,7 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
 }
 
 function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
+  const { scheduler } = world;
   const { keys, operator } = hubSecrets();
   const system = openSystemAccount(world, replica);
   const clock = { longestLifeMs, nowMs: Date.now };
@@ -204,9 +207,11 @@ function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
     readRevokedKeys: () => revokedKeys.read(),
   });
   const parts = { ...clock, log, system, account: keys.agents, keepClaims };
-  replica.run(async () => {
+  const check = async (): Promise<void> => {
     await keepClaims().catch(() => undefined);
-  });
+    scheduler.after(checkIntervalMs, () => replica.run(check), replica.life);
+  };
+  replica.run(check);
   replica.consumer = createConsumer({
     async handle(event: StoredEvent) {
       if (event.type === 'revoked') return cutKeys(parts, event);

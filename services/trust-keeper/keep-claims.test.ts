@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { agentsAccountClaims } from '@rollcall/shared/rights';
+import { decodeJwt, encodeJwt } from '@rollcall/shared/trust';
+import { hubSecrets } from '../../tests/simulation/nats-account.ts';
+import { createClaimsKeeper } from './keep-claims.ts';
+import type { Revocations } from './revocation-list.ts';
+
+const longestLifeMs = 3_600_000;
+const { keys, operator } = hubSecrets();
+
+/** A server that keeps the newer of two claims, and the clock of this machine. */
+function aServer() {
+  let nowMs = 1_000_000;
+  const jwtOf = (revocations: Revocations) =>
+    encodeJwt(
+      { subject: keys.agents, name: 'AGENTS', nowMs, nats: agentsAccountClaims(keys, revocations) },
+      operator,
+    );
+  let stored = jwtOf({});
+  const iatOf = (jwt: string) => decodeJwt(jwt)?.iat ?? 0;
+  const revocations = () => (decodeJwt(stored)?.nats['revocations'] ?? {}) as Revocations;
+  return {
+    jwtOf,
+    revocations,
+    nowMs: () => nowMs,
+    pass: (ms: number) => (nowMs += ms),
+    lookUp: async () => stored,
+    async push(jwt: string) {
+      if (iatOf(jwt) >= iatOf(stored)) stored = jwt;
+    },
+    applied: async () => [{ revocations: revocations(), jwt: stored }],
+  };
+}
+
+test('who was stopped while it read the stream does not push over the list of another', async () => {
+  const server = aServer();
+  const taken = { key: 'UA', atMs: 1_000_500 };
+  const reads: PromiseWithResolvers<readonly { revokedKeys: (typeof taken)[] }[]>[] = [];
+  const keepClaims = createClaimsKeeper({
+    system: server,
+    known: () => ({ keys, formerAgentSigners: [], signer: operator }),
+    longestLifeMs,
+    nowMs: server.nowMs,
+    readRevokedKeys: () => {
+      const read = Promise.withResolvers<readonly { revokedKeys: (typeof taken)[] }[]>();
+      reads.push(read);
+      return read.promise;
+    },
+  });
+  // Of a cluster that nobody knows any more, so that there is something to push.
+  await server.push(server.jwtOf({ UGONE: 5_000_000 }));
+  const kept = keepClaims();
+  await expect.poll(() => reads.length).toBe(1);
+  server.pass(60_000);
+  await server.push(server.jwtOf({ UA: 4600 }));
+  reads[0]?.resolve([]);
+  await expect.poll(() => reads.length).toBe(2);
+  expect(server.revocations()).toEqual({ UA: 4600 });
+  reads[1]?.resolve([{ revokedKeys: [taken] }]);
+  expect(await kept).toEqual({ UA: 4600 });
+});

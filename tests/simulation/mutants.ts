@@ -42,13 +42,6 @@ export const mutants = {
     from: 1,
     seeds: 800,
   },
-  'what-nobody-was-told-is-not-looked-at-again': {
-    file: 'services/rbac-provisioner/bring-access-about.ts',
-    find: 'if (drafts.length > 0 || !context.hasActed) return drafts;',
-    put: 'return drafts;',
-    from: 22_240,
-    seeds: 1,
-  },
   'held-says-nothing-about-access': {
     file: 'services/rbac-provisioner/access-step.ts',
     find: "    case 'held':\n      return ofOwner;",

@@ -48,6 +48,18 @@ const specDefaults: Readonly<Record<string, Json>> = {
   clusterregistrationtokens: { ttl: '24h', uses: 1 },
 };
 
+/** Its line is written when the first watch reads it: most kinds are watched by nobody. */
+function changeOf(type: Change['type'], object: Kept, version: number): Change {
+  let line: string | undefined;
+  return {
+    type,
+    version,
+    get line() {
+      return (line ??= `${JSON.stringify({ type, object })}\n`);
+    },
+  };
+}
+
 interface Observed {
   readonly epoch: number;
   readonly sequence: number;
@@ -212,7 +224,7 @@ export class KubeServer {
     else ofKind.set(key, kept);
     let changes = this.#changes.get(plural);
     if (!changes) this.#changes.set(plural, (changes = []));
-    changes.push({ type, version: this.#version, line: `${JSON.stringify({ type, object: kept })}\n` });
+    changes.push(changeOf(type, kept, this.#version));
     this.onChange?.(plural, kept, type);
     const listeners = this.#listeners.get(plural);
     this.#listeners.delete(plural);

@@ -32,7 +32,9 @@ let cids = 0;
 
 /** An agent of a member cluster: it decides when to ask as the real one does, and it can be restarted, copied and lost. */
 export class Agent {
-  readonly key: Nkey;
+  key: Nkey;
+  /** The one that is to take over, from the first ask for it on. */
+  next: Nkey | undefined;
   readonly plan: MemberPlan;
   readonly token: Nkey | undefined;
   isRunning = true;
@@ -40,6 +42,9 @@ export class Agent {
   /** Second in which its member credentials were issued; undefined without any. */
   credentialsAtS: number | undefined;
   readonly #world: World;
+  /** Half of the agents clean up and say so; for the others the hub waits as long as it waits for anybody. */
+  readonly #isTidy: boolean;
+  #leaving: 'no' | 'wanted' | 'told' = 'no';
   #refusals = 0;
   #turn = 0;
 
@@ -49,6 +54,7 @@ export class Agent {
     this.key = keys.key;
     this.token = keys.token;
     this.joining = startJoining({ nowMs: world.scheduler.nowMs });
+    this.#isTidy = world.random.chance(0.5);
     this.#work();
     this.#beat();
     if (world.random.chance(0.5)) this.#askSoon();
@@ -61,6 +67,47 @@ export class Agent {
     this.joining = startJoining({ nowMs: this.#world.scheduler.nowMs });
     this.disconnect();
     this.#askSoon();
+  }
+
+  /** Takes another key in the place of its own (ADR 25): it asks until that one is in. */
+  rotate(next: Nkey): void {
+    if (this.next !== undefined || this.#leaving !== 'no') return;
+    this.#world.note(this.name, () => `takes the key ${next.publicKey} from now on`);
+    this.next = next;
+    this.#insist();
+  }
+
+  /** A person in the member wants it to leave. */
+  leave(): void {
+    if (this.#leaving !== 'no') return;
+    this.#world.note(this.name, () => 'wants to leave');
+    this.#leaving = 'wanted';
+    this.#insist();
+  }
+
+  /** Asks again for what it wants beside being a member, for as long as it is open. */
+  #insist(): void {
+    const { scheduler, random } = this.#world;
+    if (!this.isRunning || (this.#leaving !== 'wanted' && this.next === undefined)) return;
+    if (this.isMember) this.#askFor();
+    scheduler.after(random.int(2000, 20_000), () => {
+      this.#insist();
+      return nothingFollows;
+    });
+  }
+
+  #askFor(): void {
+    const { clusterId } = this.plan;
+    const sender = { hubId: settings().hubId, ownKey: this.key, tokenKey: undefined };
+    if (this.#leaving === 'wanted')
+      this.#send(encodeAsk({ verb: 'leave', body: { clusterId, done: false } }, sender));
+    else if (this.next !== undefined)
+      this.#send(
+        encodeAsk(
+          { verb: 'rotate', body: { clusterId, newKey: this.next.publicKey } },
+          { ...sender, nextKey: this.next },
+        ),
+      );
   }
 
   stop(why: string): void {
@@ -138,7 +185,7 @@ export class Agent {
     if (!faults.strikes('ask.lost')) deliver(random.next() * 3);
   }
 
-  hear(data: Uint8Array): void {
+  hear(verb: string, data: Uint8Array): void {
     const { scheduler, random } = this.#world;
     if (!this.isRunning) return;
     const decoded = decodeAnswer(data, {
@@ -152,12 +199,42 @@ export class Agent {
       () =>
         `hears ${result.kind} ${'reason' in result ? result.reason : ''}${'code' in result ? `${result.code} ${result.message}` : ''}`,
     );
+    if (result.kind === 'leave') this.#cleanUp();
+    if (result.kind === 'refused' && result.code === 'CLUSTER_LEFT') this.#leaving = 'told';
+    if (result.kind === 'rotated') return this.#takeNext(result);
     if (result.kind === 'admitted') {
       this.credentialsAtS = decodeJwt(result.credentials)?.iat;
       this.#connect();
     }
+    if (verb !== 'join' && verb !== 'renew') return;
     const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs: this.#refusedRetryMs() };
     this.joining = nextJoining(this.joining, { kind: 'answered', atHubMs: atMs, result }, context);
+  }
+
+  #cleanUp(): void {
+    const { scheduler, random } = this.#world;
+    this.#leaving = 'told';
+    if (!this.#isTidy) return;
+    scheduler.after(random.int(0, 2000), () => {
+      const sender = { hubId: settings().hubId, ownKey: this.key, tokenKey: undefined };
+      const body = { clusterId: this.plan.clusterId, done: true };
+      if (this.isRunning) this.#send(encodeAsk({ verb: 'leave', body }, sender));
+    });
+  }
+
+  #takeNext({ key, credentials }: { key: string; credentials: string }): void {
+    if (this.next?.publicKey !== key) return;
+    this.disconnect();
+    this.key = this.next;
+    this.next = undefined;
+    this.credentialsAtS = decodeJwt(credentials)?.iat;
+    // It renews at once, by which the hub knows that the former key is not needed any more.
+    this.#turn = 0;
+    this.joining = startJoining({
+      nowMs: this.#world.scheduler.nowMs,
+      renewAtMs: this.#world.scheduler.nowMs,
+    });
+    this.#connect();
   }
 
   /** At first shorter than in life, so that the hub has to do with it again soon. */
@@ -212,18 +289,22 @@ export class Agents {
     world.answer = (subject, data) => {
       const { scheduler, random, faults } = world;
       if (faults.strikes('answer.lost')) return;
-      const key = subject.split('.')[2];
+      const [, , key, verb = ''] = subject.split('.');
       scheduler.after(random.next() * 3, () => {
-        for (const agent of this.all) if (agent.key.publicKey === key) agent.hear(data);
+        for (const agent of this.all) if (agent.key.publicKey === key) agent.hear(verb, data);
       });
     };
   }
 
   install(plan: MemberPlan, token: Nkey | undefined): Agent {
-    const agent = new Agent(this.#world, plan, { key: poolKey(this.#keys++), token });
+    const agent = new Agent(this.#world, plan, { key: this.newKey(), token });
     this.#world.note(agent.name, () => `is installed for ${plan.clusterName}, key ${agent.key.publicKey}`);
     this.all.push(agent);
     return agent;
+  }
+
+  newKey(): Nkey {
+    return poolKey(this.#keys++);
   }
 
   running(): Agent[] {

@@ -87,7 +87,7 @@ export class Chronicle {
       if (what) this.#broken(invariant, `event ${event.sequence} (${event.id} ${event.type}): ${what}`);
     }
     const { identity } = after;
-    if (event.type === 'requested' && identity) {
+    if (event.type === 'requested' && identity && identity.request.rotation === undefined) {
       const { tokenId } = identity.request;
       this.#requestsOfToken.set(tokenId, (this.#requestsOfToken.get(tokenId) ?? 0) + 1);
     }

@@ -80,8 +80,11 @@ export const clusterRules: readonly ClusterRule[] = [
       const was = before.decision?.approvedKey;
       const taken = new Set(after.decision?.revokedKeys.map(({ key }) => key));
       const now = after.decision?.approvedKey;
+      const retiring = after.decision?.retiringKey;
       if (now !== undefined && taken.has(now)) return 'a key is in and taken back';
-      return was !== undefined && was !== now && !taken.has(was)
+      // While its successor takes over both are good (ADR 25); then it is taken back like any other.
+      const open = [was, before.decision?.retiringKey].filter((key) => key !== undefined);
+      return open.some((key) => key !== now && key !== retiring && !taken.has(key))
         ? 'a key that was in is forgotten'
         : undefined;
     },
@@ -100,10 +103,17 @@ export const clusterRules: readonly ClusterRule[] = [
   },
   {
     invariant: 'revoked repeats the decision before it',
-    broken: ({ event, before }) =>
-      event.type === 'revoked' && !isDeepStrictEqual(event.section, before.decision)
-        ? 'the section is another one'
-        : undefined,
+    broken: ({ event, before, after }) => {
+      if (event.type !== 'revoked' || isDeepStrictEqual(event.section, before.decision)) return undefined;
+      const { retiringKey, revokedKeys: taken, ...rest } = before.decision ?? {};
+      const { revokedKeys, ...now } = after.decision ?? {};
+      // The end of a rotation: the former key, and nothing else.
+      const isItsEnd =
+        retiringKey !== undefined &&
+        revokedKeys?.length === (taken?.length ?? 0) + 1 &&
+        revokedKeys.some(({ key }) => key === retiringKey);
+      return isItsEnd && isDeepStrictEqual(now, rest) ? undefined : 'the section is another one';
+    },
   },
   {
     invariant: 'I3 only an approved key is admitted',

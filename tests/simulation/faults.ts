@@ -42,6 +42,8 @@ const rates = {
   'agent.restarts': 0.3,
   'agent.reinstalled': 0.3,
   'agent.cloned': 0.2,
+  'agent.rotates': 0.3,
+  'agent.leaves': 0.15,
 } as const;
 
 export type FaultKind = keyof typeof rates;

@@ -84,12 +84,26 @@ export const mutants = {
     from: 5001,
     seeds: 1000,
   },
-  'a-goodbye-counts-for-ever': {
-    file: 'services/heartbeat/liveness-engine.ts',
-    find: "if (table.stateOf(slot) === 'stopped') table.set(slot, marks.saidGoodbye, false);",
+  'the-former-key-stays': {
+    file: 'services/approver/key-rotated.ts',
+    find: 'if (retiringKey === undefined || identity.rotatedFrom !== retiringKey) return [];',
+    put: "if (retiringKey !== '') return [];",
+    from: 1,
+    seeds: 300,
+  },
+  'a-rotation-forgets-the-former-key': {
+    file: 'services/approver/key-rotated.ts',
+    find: '...(former === undefined ? {} : { retiringKey: former }),',
     put: '',
-    from: 1501,
-    seeds: 500,
+    from: 1,
+    seeds: 300,
+  },
+  'an-agent-that-leaves-is-not-heard': {
+    file: 'services/approver/main.ts',
+    find: 'return settleLeaveAsked(parts, event.id, trace);',
+    put: 'return;',
+    from: 301,
+    seeds: 300,
   },
   'joined-by-another-clock': {
     file: 'services/heartbeat/liveness-event.ts',

@@ -144,6 +144,8 @@ export class People {
       agent.stop('is removed');
       this.#agents.install(agent.plan, this.#anyToken());
     }
+    if (faults.strikes('agent.rotates')) agent.rotate(this.#agents.newKey());
+    if (faults.strikes('agent.leaves')) agent.leave();
     if (faults.strikes('agent.cloned')) this.#agents.install(agent.plan, this.#anyToken());
   }
 

@@ -18,6 +18,7 @@ import {
   tokenRecord,
 } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
+import { decideRotationEnd } from '../../services/approver/key-rotated.ts';
 import { decidePersonDecision } from '../../services/approver/person-decision.ts';
 import { decideRequest, type PolicyOutcome } from '../../services/approver/policy-verdict.ts';
 import { decideNameRelease, decideRevocation } from '../../services/approver/settle-clusters.ts';
@@ -25,6 +26,7 @@ import type { LivenessState } from '../../services/heartbeat/liveness-transition
 import { decideLiveness } from '../../services/heartbeat/liveness-event.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access-event.ts';
 import { admissionStep } from '../../services/registrar/admission.ts';
+import { judgeRotation } from '../../services/registrar/key-rotation.ts';
 import { judgeJoin } from '../../services/registrar/join-request.ts';
 
 type Again = (event: StoredEvent, history: History) => readonly EventDraft[] | undefined;
@@ -94,8 +96,19 @@ const judged: Again = (event, history) => {
   return decidePersonDecision({ record, wish, heartbeat, nowMs });
 };
 
+const rotationAsked = (identity: Identity, history: History): readonly EventDraft[] => {
+  const { id, key: newKey, rotation, askedAtMs = 0, requestedAtMs: nowMs } = identity.request;
+  const ask = { id, newKey, askedAtMs, agentKey: rotation?.from ?? '' };
+  const proof = rotation?.proof ?? { signed: '', signatures: {} };
+  const record = history.cluster(identity.clusterId);
+  const known = keyRecord(history.record(keyAggregate(newKey)));
+  // Of one append, the first is the request.
+  return judgeRotation({ ...ask, proof }, { record, newKey: known, nowMs }).drafts.slice(0, 1);
+};
+
 const asked: Again = (event, history) => {
   const identity = event.section as Identity;
+  if (identity.request.rotation !== undefined) return rotationAsked(identity, history);
   const { request, clusterId, clusterName, clusterType, mode } = identity;
   const { nodesTotal, labels, ...claimed } = request.claimed;
   const token = tokenRecord(history.record({ kind: 'token', id: request.tokenId }));
@@ -177,10 +190,15 @@ const deciders: Readonly<Record<string, Again>> = {
   'cluster.held': judged,
   'cluster.denied': judged,
   'cluster.revoked': (event, history) =>
-    // With that verdict it is a wish of its own; else it follows from the decision before it.
+    // With that verdict it is a wish of its own; else it follows from the decision before it, or ends a rotation.
     (event.section as Decision).verdict === 'revoked'
       ? undefined
-      : decideRevocation(history.cluster(event.id)),
+      : event.reason === 'KeyRotated'
+        ? decideRotationEnd(
+            history.cluster(event.id),
+            (event.section as Decision).revokedKeys.at(-1)?.atMs ?? 0,
+          )
+        : decideRevocation(history.cluster(event.id)),
   'cluster.provisioned': accessed,
   'cluster.deprovisioned': accessed,
   'cluster.joined': lived,

@@ -2,6 +2,7 @@ import {
   clusterRecord,
   type ClusterRecord,
   foldRecord,
+  isOfAdmittedKey,
   nameRecord,
   tokenRecord,
   policyDeclaration,
@@ -48,6 +49,8 @@ function* openAccess(world: World, id: string, record: ClusterRecord): Generator
       yield `${id} leaves and has not left`;
     return;
   }
+  if (identity?.leave?.askedAtMs !== undefined && identity.leave.key === decision.approvedKey)
+    yield `the agent of ${id} asked to leave, and the verdict is ${decision.verdict}`;
   if (identity?.admittedKey !== decision.approvedKey) yield `I8 ${id} is approved and not admitted`;
   if (access?.state === 'failed') return;
   if (access?.state !== 'provisioned')
@@ -64,7 +67,8 @@ function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Gener
   const isBeating = agents
     .running()
     .some((agent) => agent.key.publicKey === key && agent.plan.clusterId === id);
-  const isOfKey = liveness?.key === key;
+  // After a rotation it goes on, under the former key.
+  const isOfKey = liveness !== undefined && isOfAdmittedKey(identity, liveness.key);
   if (isBeating && !(isOfKey && liveness.state === 'ready'))
     yield `I8 ${id} beats and is ${isOfKey ? liveness.state : 'never seen'}`;
   if (!isBeating && isOfKey && (liveness.state === 'ready' || liveness.state === 'suspect'))
@@ -106,6 +110,9 @@ function* openTrust(world: World, agents: Agents, id: string, record: ClusterRec
     if (atMs + longestLifeMs < world.scheduler.nowMs) continue;
     if (revocations[key] === undefined) yield `${key.slice(0, 6)} of ${id} is taken back and not on the list`;
   }
+  const { retiringKey } = record.decision ?? {};
+  if (retiringKey !== undefined && agents.running().some(({ key }) => key.publicKey === approvedKey))
+    yield `the agent of ${id} has its new key, and the former one is not out`;
   if (approvedKey !== undefined && revocations[approvedKey] !== undefined)
     yield `the approved key of ${id} is on the list`;
   for (const agent of agents.running()) {

@@ -85,9 +85,12 @@ export function createAsking(session: Session, { send }: Sending, options: Askin
     // The hub must not learn of a key that a crash could lose.
     const [facts, member] = await Promise.all([options.readFacts(), proof, keeper.kept()]);
     options.factsReport.sent(facts);
+    // A hub that knows us has no use for them.
+    const former = session.joining.standing === 'forgotten' ? keeper.state.member?.jwt : undefined;
+    const formerJwt = former === undefined ? {} : { formerJwt: former };
     const tokenKey = session.token === undefined ? {} : { tokenKey: session.token.key.publicKey };
     session.tell('register', `asking to join as "${options.request.clusterName}"`);
-    return { verb, body: { ...options.request, ...tokenKey, ...member, facts } };
+    return { verb, body: { ...options.request, ...tokenKey, ...member, ...formerJwt, facts } };
   }
 
   async function ask(over: HubLink): Promise<void> {

@@ -29,7 +29,8 @@ export function createDialing(
 
   async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
     const tokenKey = session.token?.key;
-    const dialed = await dialHub(credential, { addresses, caPem, clusterId, ownKey, tokenKey });
+    const formerJwt = keeper.state.member?.jwt;
+    const dialed = await dialHub(credential, { addresses, caPem, clusterId, ownKey, tokenKey, formerJwt });
     if (dialed && keeper.state.hubCaPem !== caPem) keeper.update((old) => ({ ...old, hubCaPem: caPem }));
     return dialed;
   }

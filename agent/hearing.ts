@@ -16,6 +16,8 @@ export interface HearingOptions {
   rotation(answer: Answer): void;
   /** A person wants this key of the agent replaced. */
   rotationWished(key: string): void;
+  /** The hub does not know what it should: where we stand is asked anew. */
+  askStanding(): void;
   /** An answer about where a key stands. */
   standing(answer: Answer, key: Nkey): void;
 }
@@ -64,6 +66,7 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
       case 'facts':
         // What a member may do is not decided over its facts; those that were not taken are sent again.
         if (result.kind === 'done') options.factsReport.confirmed();
+        else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askStanding();
         else logger.warn({ reason: result.kind }, 'facts not taken');
         break;
       case 'access':

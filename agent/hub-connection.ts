@@ -18,6 +18,8 @@ export interface DialOptions {
   readonly ownKey: Nkey;
   /** Needed for role `token` only. */
   readonly tokenKey: Nkey | undefined;
+  /** For role `returning`: member credentials that have ended, for a hub that was restored and does not know us. */
+  readonly formerJwt?: string | undefined;
 }
 
 /** One connection with one credential, for as long as it lasts. */
@@ -48,7 +50,7 @@ function hubTls(caPem: string) {
 }
 
 /** Proves who we are over the server's nonce; nothing secret is sent. */
-function proof(credential: Credential, { ownKey, tokenKey }: DialOptions) {
+function proof(credential: Credential, { ownKey, tokenKey, formerJwt }: DialOptions) {
   return (nonce = '') => {
     if ('jwt' in credential) return { jwt: credential.jwt, nkey: '', sig: ownKey.sign(nonce) };
     if (credential.role === 'token' && tokenKey !== undefined) {
@@ -59,7 +61,8 @@ function proof(credential: Credential, { ownKey, tokenKey }: DialOptions) {
         pass: ownKey.sign(nonce),
       };
     }
-    return { nkey: ownKey.publicKey, sig: ownKey.sign(nonce) };
+    const former = formerJwt === undefined ? {} : { pass: formerJwt };
+    return { nkey: ownKey.publicKey, sig: ownKey.sign(nonce), ...former };
   };
 }
 

@@ -5,7 +5,7 @@ import { renewalAtMs } from './renewal-time.ts';
 
 /** What the hub last said, and when the agent asks next. Times are on the agent's clock unless they say hub. */
 export interface Joining {
-  readonly standing: 'new' | 'waiting' | 'refused' | 'admitted';
+  readonly standing: 'new' | 'waiting' | 'refused' | 'admitted' | 'forgotten';
   /** Hub time of the newest answer that counted; older ones are ignored. */
   readonly answeredAtHubMs: number;
   /** Asks since the last answer. */
@@ -14,7 +14,8 @@ export interface Joining {
 }
 
 export type JoiningInput =
-  | { readonly kind: 'connected'; readonly role: AgentRole }
+  /** `awayMs`: how long there was no connection before. */
+  | { readonly kind: 'connected'; readonly role: AgentRole; readonly awayMs?: number }
   | { readonly kind: 'asked' }
   | { readonly kind: 'answered'; readonly atHubMs: number; readonly result: AnswerResult };
 
@@ -29,6 +30,10 @@ export interface JoiningContext {
 /** An answer takes milliseconds; who gets none asks again soon, and ever more slowly. */
 const unansweredBackOff = { firstMs: 2000, longestMs: 60_000 };
 const unansweredLeastMs = 1000;
+/** No server takes so long to come back, but a hub that was restored has: it may know less of us than before. */
+const longBreakMs = 60_000;
+/** A whole fleet comes back at one time, and renewing costs the hub a signature. */
+const renewedWithinMs = 600_000;
 /** Whatever a hub says, the agent asks again within an hour. */
 const longestWaitMs = 3_600_000;
 
@@ -44,9 +49,10 @@ export function startJoining(options: { nowMs: number; renewAtMs?: number | unde
 
 /**
  * What to ask over a connection of that role. A key that was let in renews; one whose renewal was refused asks to join again,
- * because a revoked cluster may.
+ * because a revoked cluster may. A restored hub may have forgotten it: then it asks to join, whatever it has.
  */
 export function verbFor(joining: Joining, role: AgentRole): 'join' | 'renew' {
+  if (joining.standing === 'forgotten') return 'join';
   if (role === 'member') return 'renew';
   return role === 'returning' && joining.standing === 'admitted' ? 'renew' : 'join';
 }
@@ -64,7 +70,7 @@ export function isStale(joining: Joining, answer: { atHubMs: number; result: Ans
 export function nextJoining(joining: Joining, input: JoiningInput, context: JoiningContext): Joining {
   switch (input.kind) {
     case 'connected':
-      return connected(joining, input.role, context);
+      return connected(joining, input, context);
     case 'asked': {
       const unanswered = joining.unanswered + 1;
       const delayMs = Math.max(
@@ -78,7 +84,13 @@ export function nextJoining(joining: Joining, input: JoiningInput, context: Join
   }
 }
 
-function connected(joining: Joining, role: AgentRole, { nowMs }: JoiningContext): Joining {
+function connected(
+  joining: Joining,
+  { role, awayMs = 0 }: JoiningInput & { kind: 'connected' },
+  { nowMs, random }: JoiningContext,
+): Joining {
+  if (role === 'member' && joining.standing === 'admitted' && awayMs > longBreakMs)
+    return { ...joining, askAtMs: Math.min(joining.askAtMs, nowMs + random * renewedWithinMs) };
   // A member has what it needs until it is time to renew; a refusal rests as long as it was told to.
   if (role === 'member' || joining.standing === 'refused') return joining;
   return { ...joining, unanswered: 0, askAtMs: nowMs };
@@ -100,6 +112,9 @@ function answered(
         askAtMs: inTime(spreadMs(result.askAgainMs, 0.1, random), unansweredLeastMs),
       };
     case 'refused': {
+      // Asked as if for the first time, and so at once; but only once for each time that the hub says so.
+      if (result.code === 'CLUSTER_FORGOTTEN' && joining.standing !== 'forgotten')
+        return { ...heard, standing: 'forgotten', askAtMs: nowMs };
       // The hub names minutes for what only people can change, and seconds for its own trouble.
       const restMs = result.askAgainMs > 0 ? Math.min(result.askAgainMs, refusedRetryMs) : refusedRetryMs;
       return {

@@ -181,15 +181,16 @@ export function createMembership(options: MembershipOptions): Membership {
     hubAccess,
     rotation: rotation.hear,
     rotationWished: rotation.wished,
+    askStanding: () => asking.now(),
     standing: standing.follow,
   });
 
-  async function take(next: HubLink): Promise<void> {
+  async function take(next: HubLink, awayMs = 0): Promise<void> {
     const before = session.link;
     const { key } = next;
     next.subscribe(`rollcall.answer.${key.publicKey}.>`, (data, subject) => hear({ data, subject, key }));
     session.link = next;
-    session.step({ kind: 'connected', role: next.role });
+    session.step({ kind: 'connected', role: next.role, awayMs });
     // A member has nothing to ask until it is time to renew.
     if (leaving.ask() === undefined) asking.whenDue();
     else asking.now();
@@ -234,6 +235,7 @@ export function createMembership(options: MembershipOptions): Membership {
   async function run(): Promise<boolean> {
     let failures = 0;
     let refusals = 0;
+    let goneAtMs: number | undefined;
     while (!signal.aborted && !gone.signal.aborted) {
       let waitMs: number;
       try {
@@ -249,8 +251,9 @@ export function createMembership(options: MembershipOptions): Membership {
           refusals = 0;
           const connectedAtMs = Date.now();
           session.tell('connect', `connected to the hub with its ${dialed.role} credentials`);
-          await take(dialed);
+          await take(dialed, goneAtMs === undefined ? 0 : connectedAtMs - goneAtMs);
           await untilGone();
+          goneAtMs = Date.now();
           failures = Date.now() - connectedAtMs < steadyAfterMs ? failures + 1 : 1;
           const { joining, link } = session;
           const restMs =

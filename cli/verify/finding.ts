@@ -28,7 +28,7 @@ const hints: Readonly<Record<Finding['code'], string>> = {
     'See that the projector runs (`rollcall status`); it writes what is missing. Where somebody else writes our status, the fence is missing.',
   PictureMissing: 'See that the projector runs (`rollcall status`); it makes the object again.',
   PictureUnknown:
-    'Nothing in the history is about this object: it is of events that were lost. Its agent asks again; if there is none, delete it.',
+    'Nothing in the history is about this object: it is of events that were lost. Its agent asks again, and a person approves; if there is none, delete it.',
 };
 
 export function finding(code: Finding['code'], about: string, message: string): Finding {

@@ -57,6 +57,12 @@ test.each([
     want: 'KeyRevoked',
   },
   {
+    name: 'who came after the backup is held, whatever policies say',
+    identity: anIdentity({ request: aRequest({ formerMember: { issuedAtMs: 1, endsAtMs: 2 } }) }),
+    outcome: approve,
+    want: 'RegisteredAfterBackup',
+  },
+  {
     name: 'the same key with another request gets the same approval',
     previous: aDecision({ requestId: 'R0', reason: 'PersonApproved' }),
     outcome: matching(rule('Deny')),

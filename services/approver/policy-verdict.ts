@@ -162,6 +162,15 @@ const keyChanged: Rule = (question) => {
   };
 };
 
+/** No policy is asked: what was decided about it since the backup, people alone may know. */
+const registeredAfterBackup: Rule = (question) => {
+  const { formerMember } = question.identity.request;
+  if (!formerMember) return undefined;
+  const issuedAt = new Date(formerMember.issuedAtMs).toISOString();
+  const why = `the hub let this key in after the backup that it was restored from, and gave it credentials at ${issuedAt}; whether they were taken back since, no event says`;
+  return hold(question, 'RegisteredAfterBackup', why);
+};
+
 const policiesTookTooLong: Rule = (question) =>
   question.outcome.kind === 'timeout'
     ? hold(
@@ -223,6 +232,7 @@ export const rules: readonly Rule[] = [
   keyWasTakenBack,
   keyRotated,
   keyChanged,
+  registeredAfterBackup,
   policiesTookTooLong,
   policyFailed,
   ruleSays('Deny'),

@@ -25,6 +25,7 @@ import {
 } from './answer.ts';
 import { createAskBudget } from './ask-budget.ts';
 import { type FloodCutter, onlyRefused } from './cut-floods.ts';
+import { type FormerLife, isForgotten, judgeFormerMember } from './former-member.ts';
 import { type JoinContext, refuseShape } from './join-request.ts';
 import { createJoinTurns, type TurnJoin } from './join-turns.ts';
 import { decidePin, pinMember, pinOf } from './member-pin.ts';
@@ -47,7 +48,9 @@ export interface AskServices {
   readonly settings: AnswerSettings;
   readonly floods: Pick<FloodCutter, 'found' | 'isUnheard'>;
   /** Why a request that is new cannot be taken now, however good it is. */
-  refuseNew(tokenId: string): Refusal | undefined;
+  refuseNew(tokenId: string | undefined): Refusal | undefined;
+  /** In a hub that was restored. */
+  readonly formerLife?: FormerLife | undefined;
   /** Answers verb `access`. */
   access(received: ReceivedAsk): Promise<AnswerResult>;
   /** Answers verb `rotate`. */
@@ -100,16 +103,23 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
       log.read(keyAggregate(ask.agentKey)),
     ]);
     const record = clusterRecord(cluster);
-    const proofContext = { hubId: settings.hubId, agentKey: ask.agentKey, nowMs };
+    const { agentKey } = ask;
+    const { formerJwt } = ask.body;
+    const formerMember =
+      formerJwt !== undefined && services.formerLife && isForgotten(record)
+        ? judgeFormerMember(formerJwt, { agentKey, clusterId, nowMs }, services.formerLife)
+        : undefined;
+    const proofContext = { hubId: settings.hubId, agentKey, nowMs };
     return {
       cluster: record,
       token,
+      formerMember,
       tokenIsVoid: token !== undefined && isTokenVoid(token, services.epoch),
       name: nameRecord(name),
       key: keyRecord(key),
       member: judgeMemberProof(member, pinOf(record), proofContext),
       reservedNames: services.reservedNames,
-      refuseNew: tokenId === undefined ? undefined : services.refuseNew(tokenId),
+      refuseNew: services.refuseNew(tokenId),
       nowMs,
       mayStoreRefusal: mayStoreRefusal(nowMs),
     };
@@ -162,6 +172,10 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
   async function knownCluster(clusterId: string, agentKey: string): Promise<ClusterRecord> {
     const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
     const { kind } = standingOf(record, agentKey);
+    if (kind === 'unknown' && services.formerLife && isForgotten(record)) {
+      const message = `the hub was restored from a backup that does not know the cluster "${clusterId}"`;
+      throw new RollcallError('CLUSTER_FORGOTTEN', message);
+    }
     if (kind === 'unknown')
       throw new RollcallError('TOKEN_UNKNOWN', `this key is not known for the cluster "${clusterId}"`);
     return record;

@@ -53,7 +53,10 @@ test.each([
   { name: 'a key the cluster does not have', cluster: aCluster({ admittedKey: 'L' }) },
 ])('$name is refused before any signature is looked at', ({ cluster }) => {
   const isProven = vi.fn<(key: string, signature: string) => boolean>(yes);
-  expect(judgeReturning(returning, cluster, isProven)).toEqual({ kind: 'refuse', reason: 'UnknownKey' });
+  expect(judgeReturning(returning, cluster, { isProven, isFormerMember: () => true })).toEqual({
+    kind: 'refuse',
+    reason: 'UnknownKey',
+  });
   expect(isProven).not.toHaveBeenCalled();
 });
 
@@ -77,5 +80,21 @@ test.each([
     want: { reason: 'KeyNotProven' },
   },
 ])('$name', ({ cluster, isProven, want }) => {
-  expect(judgeReturning(returning, cluster, isProven)).toMatchObject(want);
+  expect(judgeReturning(returning, cluster, { isProven, isFormerMember: () => true })).toMatchObject(want);
+});
+
+test.each([
+  { name: 'credentials of the former life', pass: 'jwt', isFormerMember: yes, want: { kind: 'admit' } },
+  { name: 'ones that do not hold', pass: 'jwt', isFormerMember: () => false, want: { reason: 'UnknownKey' } },
+  { name: 'none', pass: undefined, isFormerMember: yes, want: { reason: 'UnknownKey' } },
+])('who shows $name of a cluster that is not known', ({ pass, isFormerMember, want }) => {
+  const shown = { ...returning, pass };
+  expect(judgeReturning(shown, aCluster(undefined), { isProven: yes, isFormerMember })).toMatchObject(want);
+  const checks = { isProven: () => false, isFormerMember };
+  expect(judgeReturning(shown, aCluster(undefined), checks).kind).toBe('refuse');
+  // Of a cluster that is known, they count for nothing.
+  const known = aCluster({ admittedKey: 'L' });
+  expect(judgeReturning(shown, known, { isProven: yes, isFormerMember })).toMatchObject({
+    reason: 'UnknownKey',
+  });
 });

@@ -1,4 +1,5 @@
 import { type ClusterRecord, isTombstoned, type TokenRecord } from '@rollcall/shared/events';
+import { isForgotten } from './former-member.ts';
 
 /** What somebody without credentials shows when it connects. All of it is theirs to choose. */
 export interface CalloutClaim {
@@ -7,6 +8,7 @@ export interface CalloutClaim {
   readonly sig: string;
   /** With a token: the agent's own key, and its signature of the same nonce. */
   readonly user: string | undefined;
+  /** Without a token: member credentials that have ended, if it has any. */
   readonly pass: string | undefined;
   /** The cluster it says it is the agent of. */
   readonly name: string | undefined;
@@ -43,15 +45,23 @@ export function judgeTokenHolder(
   return { kind: 'admit', role: 'token', agentKey: claim.user, lifeMs: tokenConnectionMs };
 }
 
-/** Whether an agent that lost its credentials may come back with its own key, to renew or to hear why not. */
+/**
+ * Whether an agent that lost its credentials may come back with its own key, to renew or to hear why not. Of a cluster that a
+ * restored hub does not know, the ended credentials count as a token does: it may ask.
+ * @param checks - cost cryptography, so they are made only where they matter
+ */
 export function judgeReturning(
   claim: CalloutClaim,
-  { identity, decision }: ClusterRecord,
-  isProven: (key: string, signature: string) => boolean,
+  record: ClusterRecord,
+  checks: { isProven(key: string, signature: string): boolean; isFormerMember(): boolean },
 ): CalloutVerdict {
+  const { identity, decision } = record;
   const isKnown = identity && (identity.admittedKey === claim.nkey || identity.request.key === claim.nkey);
   // Who was away when its cluster left hears so, and goes; without that it would knock for ever.
-  if (!isKnown && !isTombstoned(decision, claim.nkey)) return { kind: 'refuse', reason: 'UnknownKey' };
-  if (!isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'KeyNotProven' };
+  const mayBeForgotten = claim.pass !== undefined && claim.pass !== '' && isForgotten(record);
+  if (!isKnown && !mayBeForgotten && !isTombstoned(decision, claim.nkey))
+    return { kind: 'refuse', reason: 'UnknownKey' };
+  if (!checks.isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'KeyNotProven' };
+  if (!isKnown && mayBeForgotten && !checks.isFormerMember()) return { kind: 'refuse', reason: 'UnknownKey' };
   return { kind: 'admit', role: 'returning', agentKey: claim.nkey, lifeMs: returningConnectionMs };
 }

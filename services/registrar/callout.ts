@@ -22,6 +22,7 @@ import {
 } from './callout-verdict.ts';
 import type { FloodCutter } from './cut-floods.ts';
 import { createLateAnswers } from './late-answers.ts';
+import { type FormerLife, judgeFormerMember } from './former-member.ts';
 import { createBuckets } from './token-bucket.ts';
 
 export interface CalloutOptions {
@@ -33,6 +34,8 @@ export interface CalloutOptions {
   readonly xkey: Xkey;
   readonly agentsAccount: string;
   readonly floods: Pick<FloodCutter, 'letIn' | 'isKeptOut'>;
+  /** In a hub that was restored. */
+  readonly formerLife?: FormerLife | undefined;
   /** Asked for each answer, because keys roll over. */
   signers(): Readonly<Record<AgentRole, Nkey>>;
 }
@@ -52,7 +55,11 @@ function shownFrom({ claim, host }: Pick<CalloutRequest, 'claim' | 'host'>): str
 }
 
 /** Looks up what the hub knows of the keys that are shown. An unknown key costs one read and no cryptography. */
-async function judge(claim: CalloutClaim, log: EventLog): Promise<CalloutVerdict> {
+async function judge(
+  claim: CalloutClaim,
+  log: EventLog,
+  formerLife: FormerLife | undefined,
+): Promise<CalloutVerdict> {
   const isProven = (key: string, signature: string) =>
     claim.nonce !== '' && verifyNkeySignature(key, claim.nonce, signature);
   if (!isPublicNkey(claim.nkey, 'user')) return { kind: 'refuse', reason: 'NoKey' };
@@ -62,7 +69,15 @@ async function judge(claim: CalloutClaim, log: EventLog): Promise<CalloutVerdict
     return judgeTokenHolder({ ...claim, user: claim.user }, token, isProven);
   }
   if (!claim.name || !isSafeId(claim.name)) return { kind: 'refuse', reason: 'NoClusterId' };
-  return judgeReturning(claim, clusterRecord(await log.read({ kind: 'cluster', id: claim.name })), isProven);
+  const { name: clusterId, nkey: agentKey, pass: jwt } = claim;
+  const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
+  return judgeReturning(claim, record, {
+    isProven,
+    isFormerMember: () =>
+      jwt !== undefined &&
+      formerLife !== undefined &&
+      judgeFormerMember(jwt, { agentKey, clusterId, nowMs: Date.now() }, formerLife) !== undefined,
+  });
 }
 
 /**
@@ -86,7 +101,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
   /** A newer Rollcall's token or cluster cannot be judged here; it concerns nobody but its holders. */
   async function judgeOrRefuse(claim: CalloutClaim): Promise<CalloutVerdict> {
     try {
-      return await judge(claim, log);
+      return await judge(claim, log, options.formerLife);
     } catch (thrown) {
       if (thrown instanceof RollcallError && thrown.code === 'EVENT_VERSION_UNKNOWN')
         return { kind: 'refuse', reason: 'Unreadable' };

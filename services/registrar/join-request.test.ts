@@ -197,6 +197,34 @@ test('the same key asks again for nothing: before the decision, after it, after 
   expect(judgeOn(log, anAsk({ tokenProven: false }))).toEqual({ drafts: [] });
 });
 
+test('credentials of before the restore take the place of a token that is not good, and of nothing else', () => {
+  const formerMember = { issuedAtMs: 1, endsAtMs: 2 };
+  const judged = (log: MemoryLog, overrides: AskOverrides = {}) => {
+    const ask = anAsk(overrides);
+    const { clusterId, clusterName, tokenKey = '' } = ask.body;
+    const context = log.joinContext({
+      clusterId,
+      clusterName,
+      tokenId: tokenIdOf(tokenKey),
+      agentKey: ask.agentKey,
+      nowMs,
+    });
+    return judgeJoin(ask, { ...context, formerMember });
+  };
+  const ofToken = judged(withToken());
+  expect(types(ofToken.drafts)).toEqual(['requested', 'used', 'taken', 'taken']);
+  expect(ofToken.drafts[0]?.section).not.toHaveProperty('request.formerMember');
+  for (const log of [withToken({ expiresAtMs: 1, labels: { tier: 'gold' } }), new MemoryLog()]) {
+    const { drafts } = judged(log);
+    expect(types(drafts)).toEqual(['requested', 'taken', 'taken']);
+    expect(drafts[0]?.section).toMatchObject({ request: { formerMember, tokenName: '', labels: {} } });
+  }
+  const taken = withToken({ uses: 'unlimited' });
+  join(taken, { clusterId: 'id-2', agentKey: keyB });
+  expect(judged(taken, { tokenProven: false }).refusal?.code).toBe('NAME_TAKEN');
+  expect(judged(new MemoryLog(), { clusterName: 'kube-system' }).refusal?.code).toBe('CLUSTER_NAME_RESERVED');
+});
+
 test('another key leaves the owner what it has', () => {
   const log = withToken({ uses: 2 });
   join(log);

@@ -3,6 +3,7 @@ import {
   clusterIdOf,
   draft,
   type EventDraft,
+  type FormerMember,
   type Identity,
   isPredefinedUnclaimed,
   isSafeId,
@@ -43,6 +44,8 @@ export interface JoinContext {
   readonly name: NameRecord;
   /** Of the key that asks. */
   readonly key: KeyRecord;
+  /** The credentials of the hub's former life that the request shows, where they hold. */
+  readonly formerMember?: FormerMember | undefined;
   /** The token is of an older epoch. */
   readonly tokenIsVoid?: boolean;
   /** What came of the proof of member in the request, by the pin of that cluster; undefined where it shows none. */
@@ -104,8 +107,13 @@ function cut(text: string | undefined): string | undefined {
   return text?.slice(0, 64);
 }
 
-function describeRequest(ask: JoinAsk, { token, member, nowMs }: JoinContext): Identity['request'] {
+function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'] {
   const { body } = ask;
+  const { member, nowMs } = context;
+  const formerMember = formerMemberIn(ask, context);
+  // What a token gives, it gives to those that it lets ask.
+  const token = formerMember ? undefined : context.token;
+  const tokenKey = formerMember ? '' : (body.tokenKey ?? '');
   const { kubernetesVersion, platform, provider, region, apiServerURL, nodes, agentVersion } = body.facts;
   const declaration = token?.declaration;
   const { granted, dropped } = splitLabels(body.labels, declaration?.allowLabels ?? []);
@@ -113,7 +121,7 @@ function describeRequest(ask: JoinAsk, { token, member, nowMs }: JoinContext): I
     id: ask.id,
     key: ask.agentKey,
     keyFingerprint: keyFingerprint(ask.agentKey),
-    tokenId: tokenIdOf(body.tokenKey ?? ''),
+    tokenId: tokenIdOf(tokenKey),
     tokenName: declaration ? `${declaration.namespace}/${declaration.name}` : '',
     labels: { ...granted, ...declaration?.labels },
     droppedLabels: dropped,
@@ -129,6 +137,7 @@ function describeRequest(ask: JoinAsk, { token, member, nowMs }: JoinContext): I
       labels: body.labels,
     },
     ...(member === undefined ? {} : { member }),
+    ...(formerMember === undefined ? {} : { formerMember }),
     requestedAtMs: nowMs,
     ...(ask.askedAtMs === undefined ? {} : { askedAtMs: ask.askedAtMs }),
   };
@@ -233,29 +242,41 @@ export function takeKey(key: KeyRecord, agentKey: string, clusterId: string): Ev
   return [draft(keyTaken, key, { reason: 'Taken', message, section: { key: agentKey, clusterId } })];
 }
 
+const noToken: Refusal = {
+  code: 'TOKEN_UNKNOWN',
+  message: 'this key is not known for the cluster, and the request shows no token',
+};
+
+function refuseByToken(ask: JoinAsk, context: JoinContext): Refusal | undefined {
+  if (!ask.tokenProven) return noToken;
+  const { token, nowMs } = context;
+  return refuseToken({
+    declaration: token?.declaration,
+    uses: token?.uses,
+    clusterName: nameOf(ask, context),
+    clusterId: ask.body.clusterId,
+    nowMs,
+    isVoid: context.tokenIsVoid ?? false,
+  });
+}
+
+/** What the request asks by: a token that is good comes first, so that policies can decide about it. */
+function formerMemberIn(ask: JoinAsk, context: JoinContext): FormerMember | undefined {
+  return refuseByToken(ask, context) ? context.formerMember : undefined;
+}
+
 function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
-  const { token, name, nowMs, reservedNames } = context;
+  const { name, reservedNames } = context;
   const { body } = ask;
   // Before the token is looked at: no token makes the key of a cluster that left good again.
   if (isTombstoned(context.cluster.decision, ask.agentKey)) return clusterLeft;
-  if (!ask.tokenProven) {
-    return {
-      code: 'TOKEN_UNKNOWN',
-      message: 'this key is not known for the cluster, and the request shows no token',
-    };
-  }
+  const isFormerMember = formerMemberIn(ask, context) !== undefined;
+  if (!ask.tokenProven && !isFormerMember) return noToken;
   const byKey = refuseForeignKey(context.key, body.clusterId);
   if (byKey) return byKey;
   const byAge = refuseReplay(ask, context);
   if (byAge) return byAge;
-  const byToken = refuseToken({
-    declaration: token?.declaration,
-    uses: token?.uses,
-    clusterName: nameOf(ask, context),
-    clusterId: body.clusterId,
-    nowMs,
-    isVoid: context.tokenIsVoid ?? false,
-  });
+  const byToken = isFormerMember ? undefined : refuseByToken(ask, context);
   if (byToken) return byToken;
   const { decision } = context.cluster;
   // After the token: who has none is not told.
@@ -290,6 +311,10 @@ function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): Eve
   return [draft(refused, cluster, { reason, message: refusal.message, section })];
 }
 
+function asksBy({ tokenName, formerMember }: Identity['request']): string {
+  return formerMember ? 'with credentials of before the hub was restored' : `with token "${tokenName}"`;
+}
+
 /**
  * Judges a request to join, before any policy is asked: is it genuine, and is it new?
  *
@@ -298,7 +323,7 @@ function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): Eve
  * @returns no drafts for a repetition; a refusal, stored where people would look for it
  */
 export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
-  const { cluster, token, name } = context;
+  const { cluster, name } = context;
   if (isRepetition(cluster, ask)) return { drafts: [] };
   const refusal = refuse(ask, context);
   if (refusal) return { drafts: storeRefusal(ask, context, refusal), refusal };
@@ -307,10 +332,11 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
   const drafts = [
     draft(requested, cluster, {
       reason: 'Requested',
-      message: `cluster "${clusterName}" asks to join with token "${section.request.tokenName}"`,
+      message: `cluster "${clusterName}" asks to join ${asksBy(section.request)}`,
       section,
     }),
   ];
+  const token = section.request.formerMember ? undefined : context.token;
   if (token) {
     drafts.push(
       draft(tokenUsed, token, {

@@ -107,6 +107,9 @@ test.each([
   expect(standing.kind === 'refused' ? standing.refusal.code : standing.kind).toBe(want);
   // It is let in to hear so, and no further.
   const claim = { nkey: 'K', sig: 's', user: undefined, pass: undefined, name: 'id-1', nonce: 'n' };
-  expect(judgeReturning(claim, record, () => true)).toMatchObject({ kind: 'admit', role: 'returning' });
-  expect(judgeReturning(claim, record, () => false)).toMatchObject({ reason: 'KeyNotProven' });
+  const checks = { isProven: () => true, isFormerMember: () => false };
+  expect(judgeReturning(claim, record, checks)).toMatchObject({ kind: 'admit', role: 'returning' });
+  expect(judgeReturning(claim, record, { ...checks, isProven: () => false })).toMatchObject({
+    reason: 'KeyNotProven',
+  });
 });

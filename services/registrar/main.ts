@@ -1,5 +1,6 @@
 import { connectBus, openFactStore } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
+import { epochAggregate, epochRecord } from '@rollcall/shared/events';
 import { busAddress, type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessAnswers } from './access.ts';
@@ -51,6 +52,8 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     async work({ nc, log, logger, metrics }) {
       file.follow(logger);
       const facts = await openFactStore(nc);
+      const { restored } = epochRecord(await log.read(epochAggregate));
+      const formerLife = restored && { restored, issuer: settings.issuer };
       const space = await watchSpace(nc, { everyMs: config.spaceInterval, logger, metrics });
       const waiting = followOpenRequests(nc, { log, logger });
       metrics.beforeScrape(() => metrics.gauge('rollcall_requests_open', waiting.requests.total));
@@ -70,12 +73,13 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         settings,
         access: createAccessAnswers(nc, log),
         rotate: createRotationAnswers(log, settings),
+        formerLife,
         refuseNew: (tokenId) =>
           refuseForRoom(
             {
               usedShare: space.usedShare(),
               open: waiting.requests.total,
-              openWithToken: waiting.requests.withToken(tokenId),
+              openWithToken: tokenId === undefined ? 0 : waiting.requests.withToken(tokenId),
             },
             config,
           ),
@@ -97,6 +101,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         xkey: xkeyFromSeed(identity.callout.xkeySeed),
         agentsAccount: identity.agentsAccount,
         signers: () => keys().agentSigners,
+        formerLife,
       });
       return {
         notReady() {

@@ -33,6 +33,14 @@ export const weaknesses: readonly Weakness[] = [
   },
   {
     ...inAttacks,
+    group: 'restored-hub',
+    file: 'services/registrar/former-member.ts',
+    from: 'claims.sub !== about.agentKey || ',
+    to: '',
+    test: 'credentials of before the restore that open nothing > those of another key',
+  },
+  {
+    ...inAttacks,
     group: 'token-races',
     file: 'libs/shared/bus/event-log.ts',
     from: "all.set('Nats-Expected-Last-Subject-Sequence', String(event.expectedSequence));",

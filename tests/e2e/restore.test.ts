@@ -315,6 +315,25 @@ test('Kubernetes was kept: what it shows as taken is taken again, what it would 
   await hub.untilReady('held');
 });
 
+test('a cluster that came after the backup asks by itself, and is in again when a person says so', async () => {
+  const { agent, directory } = agents.get('newer') as TestAgent;
+  // A new process tells its facts; one that runs on looks within ten minutes.
+  await agent.stop();
+  const again = await first.startAgent({ name: 'newer', directory });
+  agents.set('newer', again);
+  const request = await until('it is held', async () => {
+    const found = await requestOf('newer');
+    return found?.status?.reason === 'RegisteredAfterBackup' && found;
+  });
+  expect(request.status?.message).toContain('rollcall approve newer');
+  expect(again.phases.map(({ detail }) => detail.code)).toContain('CLUSTER_FORGOTTEN');
+  const approved = await cli('approve', 'newer', '--kubeconfig', hub.up.plane.adminKubeconfigPath);
+  expect(approved.stderr).toBe('');
+  await hub.untilReady('newer');
+  const { identity } = await recordOf('newer');
+  expect(identity?.admittedKey).toBe(identity?.request.key);
+});
+
 test('tokens of the epoch before are void until a person renews them', async () => {
   await checkTokensAreVoid('comes-with-old-token');
   const { metadata } = await tokenObject(tokens.unused);

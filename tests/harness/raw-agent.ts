@@ -104,14 +104,23 @@ export async function connectWithToken(
   return listen(nc, hub, key);
 }
 
-/** Connects with the key alone, as an agent whose credentials have ended. */
-export async function connectWithKey(hub: AskedHub, key: Nkey, clusterId: string): Promise<RawAgent> {
+/** Connects with the key alone, as an agent whose credentials have ended; it may show those. */
+export async function connectWithKey(
+  hub: AskedHub,
+  key: Nkey,
+  clusterId: string,
+  formerJwt?: string,
+): Promise<RawAgent> {
   const nc = await connect({
     ...connectionOptions(hub.address, 'agent'),
     name: clusterId,
     maxReconnectAttempts: 0,
     ignoreAuthErrorAbort: false,
-    authenticator: (nonce = '') => ({ nkey: key.publicKey, sig: key.sign(nonce) }),
+    authenticator: (nonce = '') => ({
+      nkey: key.publicKey,
+      sig: key.sign(nonce),
+      ...(formerJwt === undefined ? {} : { pass: formerJwt }),
+    }),
   });
   return listen(nc, hub, key);
 }

@@ -48,7 +48,7 @@ export interface TestHub extends AsyncDisposable {
   agentCredentials(
     role: AgentRole,
     name: string,
-    options?: { seed?: string; lifeMs?: number },
+    options?: { seed?: string; lifeMs?: number; issuedAtMs?: number },
   ): BusCredentials & { publicKey: string };
   /** The servers, where there are several; empty where there is one. */
   readonly nodes: readonly NatsNode[];
@@ -155,10 +155,9 @@ export async function startTestHub(options: { servers?: ServerCount } = {}): Pro
         latestEpoch: hub.epoch,
         source: `/rollcall/${service}`,
       }),
-    agentCredentials(role, name, { seed, lifeMs = 3_600_000 } = {}) {
+    agentCredentials(role, name, { seed, lifeMs = 3_600_000, issuedAtMs: nowMs = Date.now() } = {}) {
       const { agentsAccount, agentSigners } = identity<RegistrarIdentity>('registrar');
       const key = seed === undefined ? createNkey('user') : nkeyFromSeed(seed);
-      const nowMs = Date.now();
       const jwt = encodeJwt(
         {
           subject: key.publicKey,

@@ -196,6 +196,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Create a new token with `rollcall token create` (`--ttl` sets how long it lives).',
   },
+  CLUSTER_FORGOTTEN: {
+    retry: true,
+    hint: 'The hub was restored from a backup of before this cluster registered. The agent asks again by itself; a person then decides on the hub: `rollcall approve NAME`.',
+  },
   TOKEN_OLD_EPOCH: {
     retry: false,
     hint: 'The hub was restored from a backup since this token was made: a person renews it with `rollcall token renew NAME`, or makes a new one.',

@@ -47,6 +47,10 @@ export const memberProofSchema = z.looseObject({
 });
 export type MemberProof = z.infer<typeof memberProofSchema>;
 
+/** Member credentials of the hub's life before it was restored, which the request showed in the place of a token (ADR 31). */
+export const formerMemberSchema = z.looseObject({ issuedAtMs: z.int(), endsAtMs: z.int() });
+export type FormerMember = z.infer<typeof formerMemberSchema>;
+
 /** One request to join, as the registrar validated it. */
 export const joinRequestSchema = z.looseObject({
   /** The correlation that the agent chose; decisions name it. */
@@ -64,6 +68,8 @@ export const joinRequestSchema = z.looseObject({
   claimed: claimsSchema,
   /** Absent where the agent showed none. */
   member: memberProofSchema.optional(),
+  /** The hub had let this key in after the backup that it was restored from; there is no token then, and a person decides. */
+  formerMember: formerMemberSchema.optional(),
   requestedAtMs: z.int(),
   /** When the agent signed it, in hub time as far as the agent knew it (ADR 13). */
   askedAtMs: z.int().optional(),

@@ -35,6 +35,8 @@ const joinBody = z.strictObject({
   tokenKey: z.string().max(64).optional(),
   labels: labels.default({}),
   member: memberClaim.optional(),
+  /** Its member credentials, where a restored hub says that it does not know the cluster (ADR 31). Of no use without the key. */
+  formerJwt: z.string().max(4096).optional(),
   facts: factsSchema,
 });
 export type JoinBody = z.infer<typeof joinBody>;

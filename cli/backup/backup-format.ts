@@ -16,6 +16,8 @@ const sealingSchema = z.discriminatedUnion('kind', [
     blockSize: z.literal(8),
   }),
   z.strictObject({ kind: z.literal('key'), recipient: z.string().regex(/^X[A-Z2-7]{55}$/) }),
+  /** Made where the hub's keys are not: there are none in it. */
+  z.strictObject({ kind: z.literal('without-keys') }),
 ]);
 export type Sealing = z.infer<typeof sealingSchema>;
 

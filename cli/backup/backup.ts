@@ -4,27 +4,35 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import {
   connectBus,
   handledEvents,
+  openEventLog,
   readStream,
   type StreamMessage,
   type StreamName,
   streamState,
 } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createChainCheck, digestOf } from '@rollcall/shared/events';
-import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import { createChainCheck, digestOf, epochAggregate, epochRecord } from '@rollcall/shared/events';
+import { readHubInfo } from '@rollcall/shared/hub';
 import { rollcallVersion } from '@rollcall/shared/service';
+import type { BusFlags } from '../events/bus-access.ts';
 import { printResult, say } from '../output.ts';
-import { stateDirectory } from '../state-directory.ts';
 import { openHubFiles } from '../trust/hub-files.ts';
+import { type HubToRead, kubernetesIn, openHubToRead, ownStateDirectory } from '../verify/hub-to-read.ts';
 import { askPassphrase } from './ask-passphrase.ts';
-import { type BackupHeader, bodyFields, formatVersion, type StreamLine } from './backup-format.ts';
+import {
+  type BackupHeader,
+  bodyFields,
+  formatVersion,
+  type Sealing,
+  type StreamLine,
+} from './backup-format.ts';
 import { readSecretFiles } from './hub-secrets.ts';
 import { readPeoplesObjects } from './peoples-objects.ts';
 import { newSealing, type Sealer, sealKeys } from './sealed-keys.ts';
 import { temporaryUser } from './temporary-user.ts';
 import { type BackupFile, createBackupFile } from './write-backup.ts';
 
-export interface BackupFlags {
+export interface BackupFlags extends BusFlags {
   readonly passphraseFile?: string;
   /** Public X25519 key to seal to, instead of a passphrase. */
   readonly to?: string;
@@ -94,41 +102,63 @@ async function copyStreams(nc: NatsConnection, file: BackupFile, header: BackupH
   return events;
 }
 
+/** What a backup is made from. */
+export interface HubToBackUp extends HubToRead {
+  readonly hubId: string;
+  readonly epoch: number;
+  /** The files with the hub's keys, and how to seal them; undefined where they are not at hand. */
+  readonly keys: { readonly stateDir: string; readonly sealer: Sealer } | undefined;
+}
+
+/** The hub of a state directory, whose keys are there. */
+async function openOwnHub(stateDir: string, flags: BackupFlags): Promise<HubToBackUp> {
+  const files = openHubFiles(stateDir);
+  const { hubId, epoch, ...hub } = files.read('hub');
+  const sealer = await sealerOf(flags);
+  const user = temporaryUser(stateDir, { hubId, epoch, ...hub }, 'backup');
+  const nc = await connectBus(files.address, user, 'backup');
+  const client = kubernetesIn(stateDir);
+  async function close(): Promise<void> {
+    client.close();
+    await nc.close();
+  }
+  return { hubId, epoch, keys: { stateDir, sealer }, nc, client, close };
+}
+
+/** Any other hub that can be read. */
+async function openHubElsewhere(flags: BackupFlags): Promise<HubToBackUp> {
+  const hub = await openHubToRead(flags);
+  try {
+    const { hubId } = await readHubInfo(hub.client);
+    const log = await openEventLog(hub.nc, { epoch: 1, source: '/rollcall/cli' });
+    const { restored } = epochRecord(await log.read(epochAggregate));
+    return { ...hub, hubId, epoch: restored?.epoch ?? 1, keys: undefined };
+  } catch (error) {
+    await hub.close();
+    throw error;
+  }
+}
+
 /**
  * Copies everything that a hub is into one file, while it runs: its history up to an event, what it knows now, what people
  * wrote in its API server, and its keys, sealed.
- * @throws RollcallError HUB_MISSING, KEYS_OFFLINE, BACKUP_EXISTS, BUS_UNREACHABLE, KUBE_UNREACHABLE, DISK_FULL
+ * @throws RollcallError BACKUP_EXISTS, BUS_UNREACHABLE, KUBE_UNREACHABLE, DISK_FULL
  */
-export async function writeBackup(options: {
-  target: string;
-  sealer: Sealer;
-  stateDir: string;
-}): Promise<BackupReport> {
-  const { stateDir, sealer } = options;
-  const files = openHubFiles(stateDir);
-  const hub = files.read('hub');
+export async function writeBackup(hub: HubToBackUp, target: string): Promise<BackupReport> {
+  const { nc, client, hubId, epoch, keys } = hub;
   const takenAtMs = Date.now();
-  const path = fileFor(options.target, hub.hubId, takenAtMs);
-  const user = temporaryUser(stateDir, hub, 'backup');
+  const path = fileFor(target, hubId, takenAtMs);
   const file = createBackupFile(path);
-  let nc: NatsConnection | undefined;
-  let client: KubeClient | undefined;
   try {
-    nc = await connectBus(files.address, user, 'backup');
-    const access = loadKubeAccess({ path: join(stateDir, 'kubernetes', 'kubeconfig'), context: undefined });
-    client = createKubeClient(access, {
-      fieldManager: 'rollcall-cli',
-      userAgent: `rollcall/${rollcallVersion}`,
-    });
     // First how far the services are, then where the history ends: so nobody is ahead of it.
     const handled = await handledEvents(nc);
     const { lastSequence: throughSequence } = await streamState(nc, 'EVENTS');
-    const sealing = newSealing(sealer);
+    const sealing: Sealing = keys ? newSealing(keys.sealer) : { kind: 'without-keys' };
     const header: BackupHeader = {
       rollcallBackup: formatVersion,
       rollcallVersion,
-      hubId: hub.hubId,
-      epoch: hub.epoch,
+      hubId,
+      epoch,
       takenAtMs,
       throughSequence,
       handled,
@@ -138,27 +168,34 @@ export async function writeBackup(options: {
     const events = await copyStreams(nc, file, header);
     const objects = await readPeoplesObjects(client);
     for (const object of objects) await file.write({ object });
-    const secrets = { contentDigest: file.contentDigest(), files: readSecretFiles(stateDir) };
-    await file.write({ keys: sealKeys(secrets, sealing, sealer) });
+    if (keys) {
+      const secrets = { contentDigest: file.contentDigest(), files: readSecretFiles(keys.stateDir) };
+      await file.write({ keys: sealKeys(secrets, sealing, keys.sealer) });
+    }
     const { sizeBytes } = await file.end();
-    return { file: path, epoch: hub.epoch, events, throughSequence, objects: objects.length, sizeBytes };
+    return { file: path, epoch, events, throughSequence, objects: objects.length, sizeBytes };
   } catch (error) {
     file.abandon();
     throw error;
-  } finally {
-    client?.close();
-    await nc?.close();
   }
 }
 
+const withoutKeys =
+  "no keys: they are where the hub's state directory is. This file restores a hub only where those still are (--keep-kubernetes); back the keys up there";
+
 export async function backup(target: string, flags: BackupFlags): Promise<void> {
-  const stateDir = flags.stateDir ?? stateDirectory();
-  const report = await writeBackup({ target, sealer: await sealerOf(flags), stateDir });
-  const size =
-    report.sizeBytes < 1_048_576
-      ? `${Math.ceil(report.sizeBytes / 1024)} KiB`
-      : `${Math.ceil(report.sizeBytes / 1_048_576)} MiB`;
-  printResult(
-    `"${report.file}": ${report.events} events up to ${report.throughSequence} of epoch ${report.epoch}, ${report.objects} objects, keys sealed; ${size}`,
-  );
+  const stateDir = ownStateDirectory(flags);
+  const hub = await (stateDir === undefined ? openHubElsewhere(flags) : openOwnHub(stateDir, flags));
+  try {
+    const report = await writeBackup(hub, target);
+    const size =
+      report.sizeBytes < 1_048_576
+        ? `${Math.ceil(report.sizeBytes / 1024)} KiB`
+        : `${Math.ceil(report.sizeBytes / 1_048_576)} MiB`;
+    const parts = `${report.events} events up to ${report.throughSequence} of epoch ${report.epoch}, ${report.objects} objects`;
+    printResult(`"${report.file}": ${parts}, ${hub.keys ? 'keys sealed' : 'no keys'}; ${size}`);
+    if (!hub.keys) say(`warning: ${withoutKeys}`);
+  } finally {
+    await hub.close();
+  }
 }

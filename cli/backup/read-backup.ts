@@ -14,7 +14,6 @@ import {
   parseHeader,
   parseLine,
   type SealedKeys,
-  type Secrets,
   type StreamLine,
 } from './backup-format.ts';
 import { checkSecretFiles } from './hub-secrets.ts';
@@ -25,7 +24,8 @@ export interface CheckedBackup {
   readonly header: BackupHeader;
   readonly events: number;
   readonly objects: readonly KubeObject[];
-  open(by: Opener): Secrets;
+  /** @returns the files of the hub, by their paths below its state directory */
+  open(by: Opener): Readonly<Record<string, string>>;
   /** Its messages of one stream, oldest first; the file is read again. */
   messages(stream: StreamLine['stream']): AsyncIterable<StreamLine>;
 }
@@ -120,18 +120,24 @@ export async function checkBackup(path: string): Promise<CheckedBackup> {
     }
   }
   if (!header) throw damaged(`"${path}" is empty`);
-  if (!end || !keys) throw damaged(`"${path}" ends in the middle`);
-  const { sealed, contentDigest } = keys;
   const { sealing } = header;
+  const isKeyless = sealing.kind === 'without-keys';
+  if (!end || (!keys && !isKeyless)) throw damaged(`"${path}" ends in the middle`);
+  if (keys && isKeyless) throw damaged('it says that it has no keys, and has some');
   return {
     header,
     events,
     objects,
     open(by) {
-      const secrets = openKeys(sealed, sealing, by);
-      if (secrets.contentDigest !== contentDigest) throw damaged('what is in it is not what was sealed');
+      if (!keys) {
+        if (by.kind !== 'files') throw damaged('there are no keys in it');
+        checkSecretFiles(by.files);
+        return by.files;
+      }
+      const secrets = openKeys(keys.sealed, sealing, by);
+      if (secrets.contentDigest !== keys.contentDigest) throw damaged('what is in it is not what was sealed');
       checkSecretFiles(secrets.files);
-      return secrets;
+      return secrets.files;
     },
     async *messages(stream) {
       for await (const line of lines(path)) if ('stream' in line && line.stream === stream) yield line;

@@ -32,6 +32,7 @@ import { keepRestoredObjects } from '../up/restored-objects.ts';
 import { lockState } from '../up/state-lock.ts';
 import { askPassphrase } from './ask-passphrase.ts';
 import { type BackupHeader, bodyOf, type StreamLine } from './backup-format.ts';
+import { readSecretFiles } from './hub-secrets.ts';
 import { type CheckedBackup, checkBackup } from './read-backup.ts';
 import type { Opener } from './sealed-keys.ts';
 import { temporaryUser } from './temporary-user.ts';
@@ -58,7 +59,25 @@ export interface RestoreReport {
 const staying = new Set(['kubernetes', 'up.lock', 'restoring']);
 const isMovedAside = (name: string) => name.startsWith('before-restore-');
 
-async function openerOf({ sealing }: BackupHeader, flags: RestoreFlags): Promise<Opener> {
+/** @throws RollcallError BACKUP_WITHOUT_KEYS, HUB_WRONG */
+function keysOfHubThere(stateDir: string, header: BackupHeader): Opener {
+  const there = readState<HubState>(join(stateDir, 'hub.json'));
+  if (!there) {
+    throw new RollcallError(
+      'BACKUP_WITHOUT_KEYS',
+      `the backup has no keys, and there is no hub in "${stateDir}" that has them`,
+    );
+  }
+  if (there.hubId !== header.hubId) {
+    const message = `the backup is of hub "${header.hubId}", and the keys in "${stateDir}" are those of hub "${there.hubId}"`;
+    throw new RollcallError('HUB_WRONG', message);
+  }
+  return { kind: 'files', files: readSecretFiles(stateDir) };
+}
+
+async function openerOf(header: BackupHeader, flags: RestoreFlags, stateDir: string): Promise<Opener> {
+  const { sealing } = header;
+  if (sealing.kind === 'without-keys') return keysOfHubThere(stateDir, header);
   if (sealing.kind === 'passphrase')
     return {
       kind: 'passphrase',
@@ -222,7 +241,7 @@ export async function restoreHub(
 ): Promise<RestoreReport> {
   const { stateDir, keepKubernetes = false } = options;
   const { header } = backup;
-  const { files } = backup.open(options.opener);
+  const files = backup.open(options.opener);
   checkRoom(stateDir, keepKubernetes);
   const unlock = lockState(stateDir);
   const directory = join(stateDir, 'restoring');
@@ -266,7 +285,7 @@ export async function restore(path: string, flags: RestoreFlags): Promise<void> 
   say(
     `hub ${header.hubId}, epoch ${header.epoch}, taken at ${new Date(header.takenAtMs).toISOString()} by Rollcall ${header.rollcallVersion}`,
   );
-  const opener = await openerOf(header, flags);
+  const opener = await openerOf(header, flags, stateDir);
   const epoch = flags.epoch === undefined ? undefined : Number(flags.epoch);
   const report = await withProgress(
     'restoring',

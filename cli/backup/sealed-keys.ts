@@ -6,7 +6,9 @@ import { damaged, type SealedKeys, type Sealing, type Secrets, secretsSchema } f
 /** What opens a backup: what somebody knows, or what somebody has. */
 export type Opener =
   | { readonly kind: 'passphrase'; readonly passphrase: string }
-  | { readonly kind: 'key'; readonly seed: string };
+  | { readonly kind: 'key'; readonly seed: string }
+  /** Nothing is sealed: the keys are still where the hub was. */
+  | { readonly kind: 'files'; readonly files: Readonly<Record<string, string>> };
 /** What seals one. */
 export type Sealer =
   | { readonly kind: 'passphrase'; readonly passphrase: string }
@@ -73,7 +75,7 @@ export function sealKeys(secrets: Secrets, sealing: Sealing, by: Sealer): Sealed
 function openedBytes(sealed: SealedKeys, sealing: Sealing, by: Opener): Uint8Array | undefined {
   if (sealing.kind === 'passphrase')
     return by.kind === 'passphrase' ? decrypt(keyFrom(by.passphrase, sealing), sealed) : undefined;
-  if (by.kind !== 'key') return undefined;
+  if (by.kind !== 'key' || sealing.kind !== 'key') return undefined;
   const key = xkeyFromSeed(by.seed);
   return key.publicKey === sealing.recipient
     ? key.open(Buffer.from(sealed.sealed, 'base64'), sealed.sender)
@@ -84,7 +86,7 @@ function openedBytes(sealed: SealedKeys, sealing: Sealing, by: Opener): Uint8Arr
 export function openKeys(sealed: SealedKeys, sealing: Sealing, by: Opener): Secrets {
   const plain = openedBytes(sealed, sealing, by);
   if (!plain) {
-    const what = sealing.kind === 'passphrase' ? 'a passphrase' : `the key ${sealing.recipient}`;
+    const what = sealing.kind === 'key' ? `the key ${sealing.recipient}` : 'a passphrase';
     throw new RollcallError(
       'BACKUP_LOCKED',
       `the backup is sealed with ${what}, and what was given does not open it`,

@@ -2,7 +2,7 @@ import { type Command } from 'commander';
 import type { BackupFlags } from '../backup/backup.ts';
 import type { RestoreFlags } from '../backup/restore.ts';
 import type { VerifyFlags } from '../verify/verify.ts';
-import { outputOption } from './common-flags.ts';
+import { outputOption, withBus } from './common-flags.ts';
 
 const backupExamples = `
 Examples:
@@ -10,7 +10,8 @@ Examples:
   rollcall backup /mnt/backups --to XABC…                    sealed to a key; a new file in that directory each time
   rollcall backup key backup.key                             make such a key; its public half is printed
 
-Runs where the hub's keys are, while the hub runs. Everything but the keys can be read: zcat hub.backup | jq .`;
+Runs while the hub runs, where its keys are; with --kubeconfig, --context or NATS_URL also elsewhere, and then without the keys.
+Everything but the keys can be read: zcat hub.backup | jq .`;
 
 const restoreExamples = `
 Examples:
@@ -22,8 +23,7 @@ A new epoch begins: decisions of before are not acted on again, tokens wait for 
 themselves. docs/security/restore.md says it step by step.`;
 
 export function addBackupCommands(program: Command): void {
-  const backup = program
-    .command('backup')
+  const backup = withBus(program.command('backup'))
     .description('copy the whole hub into a file: history, objects of people, and its keys, sealed')
     .usage('FILE|DIR [options]')
     .argument('<file>', 'a new file, or a directory to make one in; or: key FILE')
@@ -62,8 +62,7 @@ export function addBackupCommands(program: Command): void {
       await restore(file, flags);
     });
 
-  program
-    .command('verify')
+  withBus(program.command('verify'))
     .description('check the history, what Kubernetes shows of it, and that nothing is missing')
     .option('--state-dir <dir>', 'of the hub (default: ROLLCALL_HOME, else .rollcall)')
     .addOption(outputOption('text', 'json', 'yaml'))

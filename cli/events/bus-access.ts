@@ -32,7 +32,7 @@ function readText(flag: string, path: string): string {
 }
 
 /** Whether flags or KUBECONFIG are about a hub that is not the embedded one of this directory. */
-function namesAnotherHub({ kubeconfig, context }: BusFlags): boolean {
+export function namesAnotherHub({ kubeconfig, context }: BusFlags): boolean {
   const named = kubeconfig ?? process.env['KUBECONFIG'];
   const own = stateFile('kubeconfig');
   return context !== undefined || (!!named && (own === undefined || resolve(named) !== resolve(own)));

@@ -9,7 +9,9 @@ import {
   type ClusterRegistrationToken,
   labels,
   type ManagedCluster,
+  type ManagedClusterSet,
 } from '@rollcall/shared/resources';
+import { declaredFindings } from './check-declared.ts';
 import type { Witness } from './check-history.ts';
 import { type Finding, finding } from './finding.ts';
 
@@ -17,15 +19,19 @@ import { type Finding, finding } from './finding.ts';
 export interface Pictures {
   readonly clusters: readonly StoredObject<ManagedCluster>[];
   readonly requests: readonly StoredObject<ClusterRegistrationRequest>[];
+  readonly tokens: readonly StoredObject<ClusterRegistrationToken>[];
+  readonly policies: readonly StoredObject<ApprovalPolicy>[];
+  readonly sets: readonly StoredObject<ManagedClusterSet>[];
   readonly witnesses: readonly Witness[];
 }
 
 export async function readPictures(client: KubeClient): Promise<Pictures> {
-  const [clusters, requests, tokens, policies] = await Promise.all([
+  const [clusters, requests, tokens, policies, sets] = await Promise.all([
     client.list<ManagedCluster>(resources.managedClusters),
     client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
     client.list<ClusterRegistrationToken>(resources.clusterRegistrationTokens),
     client.list<ApprovalPolicy>(resources.approvalPolicies),
+    client.list<ManagedClusterSet>(resources.managedClusterSets),
   ]);
   type Shown = StoredObject<
     KubeObject<unknown, { observed?: { epoch: number; sequence: number; digest?: string } }>
@@ -43,7 +49,7 @@ export async function readPictures(client: KubeClient): Promise<Pictures> {
     ...witnessesOf('ClusterRegistrationToken', tokens),
     ...witnessesOf('ApprovalPolicy', policies),
   ];
-  return { clusters, requests, witnesses };
+  return { clusters, requests, tokens, policies, sets, witnesses };
 }
 
 async function differences(
@@ -93,7 +99,11 @@ export async function checkPictures(
 ): Promise<Finding[]> {
   let lasting: Finding[] | undefined;
   for (let look = 1; look <= looks; look++) {
-    const now = await differences(await readPictures(client), bus);
+    const pictures = await readPictures(client);
+    const now = [
+      ...(await differences(pictures, bus)),
+      ...(await declaredFindings(pictures, { log: bus.log, nowMs: Date.now() })),
+    ];
     lasting = (lasting ?? now).filter((before) =>
       now.some(
         ({ code, about, message }) =>

@@ -8,7 +8,8 @@ export interface Finding {
     | 'EventDiffers'
     | 'PictureDiffers'
     | 'PictureMissing'
-    | 'PictureUnknown';
+    | 'PictureUnknown'
+    | 'DeclarationDiffers';
   /** What it is about: an event, or an object. */
   readonly about: string;
   readonly message: string;
@@ -27,6 +28,8 @@ const hints: Readonly<Record<Finding['code'], string>> = {
   PictureDiffers:
     'See that the projector runs (`rollcall status`); it writes what is missing. Where somebody else writes our status, the fence is missing.',
   PictureMissing: 'See that the projector runs (`rollcall status`); it makes the object again.',
+  DeclarationDiffers:
+    'See that the approver runs and reaches the API server (`rollcall status`); it declares what people write there.',
   PictureUnknown:
     'Nothing in the history is about this object: it is of events that were lost. Its agent asks again, and a person approves; if there is none, delete it.',
 };

@@ -1,8 +1,22 @@
-import type { ClusterRecord } from '@rollcall/shared/events';
+import {
+  type AggregateRecord,
+  type ClusterRecord,
+  policyDeclaration,
+  setDeclaration,
+  type TokenRecord,
+} from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
-import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import type {
+  ApprovalPolicy,
+  ClusterRegistrationRequest,
+  ClusterRegistrationToken,
+  ManagedCluster,
+  ManagedClusterSet,
+} from '@rollcall/shared/resources';
 import { type ClusterFacts, desiredCluster } from './desired-cluster.ts';
+import { desiredPolicy, isPolicyJudged } from './desired-policy.ts';
 import { desiredRequest } from './desired-request.ts';
+import { desiredToken, tokenUseFields } from './desired-token.ts';
 import { statusPatch } from './difference.ts';
 import { factFields } from './shown-facts.ts';
 import type { Wanted } from './wanted.ts';
@@ -48,4 +62,60 @@ export function pictureDifferences(
     ...difference(`ManagedCluster/${name}`, desiredCluster(record, facts, cluster), cluster),
     ...difference(`ClusterRegistrationRequest/${record.aggregate.id}`, desiredRequest(record), shown.request),
   ];
+}
+
+/** How an object that a person wrote differs from what the events say of it. */
+export interface DeclarationDifference {
+  readonly object: string;
+  readonly what: 'not declared' | 'status';
+  readonly fields: readonly string[];
+}
+
+function statusDifference(
+  object: string,
+  current: object | undefined,
+  wanted: object,
+  maySkip: readonly string[] = [],
+): DeclarationDifference[] {
+  const fields = (statusPatch(current, wanted)?.fields ?? []).filter((field) => !maySkip.includes(field));
+  return fields.length === 0 ? [] : [{ object, what: 'status', fields }];
+}
+
+const undeclared = (object: string): DeclarationDifference[] => [
+  { object, what: 'not declared', fields: [] },
+];
+
+/** @param record - of its key, where there is one; uses are not compared, they may lag */
+export function tokenDifferences(
+  record: TokenRecord,
+  current: StoredObject<ClusterRegistrationToken>,
+  nowMs: number,
+): readonly DeclarationDifference[] {
+  const object = `ClusterRegistrationToken/${current.metadata.namespace}/${current.metadata.name}`;
+  const { declaration } = record;
+  if (!declaration) return undeclared(object);
+  const wanted = desiredToken(record, current, nowMs);
+  // Another object with the same key is the one that counts.
+  return wanted ? statusDifference(object, current.status, wanted, tokenUseFields) : [];
+}
+
+export function policyDifferences(
+  record: AggregateRecord,
+  current: StoredObject<ApprovalPolicy>,
+  nowMs: number,
+): readonly DeclarationDifference[] {
+  const object = `ApprovalPolicy/${current.metadata.name}`;
+  if (!policyDeclaration(record) || !isPolicyJudged(record, current)) return undeclared(object);
+  return statusDifference(object, current.status, desiredPolicy(record, current, nowMs));
+}
+
+/** Of a set, how many clusters it has is counted in Kubernetes; the events know that there is one, and of which kind. */
+export function setDifferences(
+  record: AggregateRecord,
+  current: StoredObject<ManagedClusterSet>,
+): readonly DeclarationDifference[] {
+  const { name, uid, generation = 1 } = current.metadata;
+  const declared = setDeclaration(record);
+  const isDeclared = declared?.uid === uid && declared.generation === generation && !declared.withdrawn;
+  return isDeclared ? [] : undeclared(`ManagedClusterSet/${name}`);
 }

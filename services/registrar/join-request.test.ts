@@ -217,7 +217,9 @@ test('credentials of before the restore take the place of a token that is not go
   for (const log of [withToken({ expiresAtMs: 1, labels: { tier: 'gold' } }), new MemoryLog()]) {
     const { drafts } = judged(log);
     expect(types(drafts)).toEqual(['requested', 'taken', 'taken']);
-    expect(drafts[0]?.section).toMatchObject({ request: { formerMember, tokenName: '', labels: {} } });
+    expect(drafts[0]?.section).toMatchObject({
+      request: { formerMember, tokenId: 'none', tokenName: '', labels: {} },
+    });
   }
   const taken = withToken({ uses: 'unlimited' });
   join(taken, { clusterId: 'id-2', agentKey: keyB });

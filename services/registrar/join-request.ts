@@ -107,13 +107,15 @@ function cut(text: string | undefined): string | undefined {
   return text?.slice(0, 64);
 }
 
+/** Of no token there is: what is asked without one is read and counted like all else. */
+const noTokenId = 'none';
+
 function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'] {
   const { body } = ask;
   const { member, nowMs } = context;
   const formerMember = formerMemberIn(ask, context);
   // What a token gives, it gives to those that it lets ask.
   const token = formerMember ? undefined : context.token;
-  const tokenKey = formerMember ? '' : (body.tokenKey ?? '');
   const { kubernetesVersion, platform, provider, region, apiServerURL, nodes, agentVersion } = body.facts;
   const declaration = token?.declaration;
   const { granted, dropped } = splitLabels(body.labels, declaration?.allowLabels ?? []);
@@ -121,7 +123,7 @@ function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'
     id: ask.id,
     key: ask.agentKey,
     keyFingerprint: keyFingerprint(ask.agentKey),
-    tokenId: tokenIdOf(tokenKey),
+    tokenId: formerMember ? noTokenId : tokenIdOf(body.tokenKey ?? ''),
     tokenName: declaration ? `${declaration.namespace}/${declaration.name}` : '',
     labels: { ...granted, ...declaration?.labels },
     droppedLabels: dropped,

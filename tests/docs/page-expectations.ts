@@ -37,6 +37,8 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
   'docs/security/restore.md': {
     'rollcall backup /mnt/backups --to XABCDEFG…':
       'needs the public key that the command above printed; tests/e2e/restore.test.ts runs it',
+    'rollcall backup history.backup --kubeconfig hub.kubeconfig':
+      'needs a second machine; tests/e2e/restore.test.ts runs it',
     'rollcall restore hub.backup --objects | kubectl create -f -':
       'needs a hub that has lost its Kubernetes; tests/e2e/restore.test.ts runs it',
     'rollcall restore hub.backup --passphrase-file backup-passphrase --keep-kubernetes':

@@ -232,7 +232,14 @@ export const otherRoles = {
   ops: {
     account: 'HUB',
     description: 'people who watch: read-only',
-    publish: [...readEvents, ...readFacts, ...readStreams, '$SRV.>'],
+    publish: [
+      ...readEvents,
+      ...readFacts,
+      ...readStreams,
+      // How far each service has come.
+      '$JS.API.CONSUMER.INFO.EVENTS.*',
+      '$SRV.>',
+    ],
     subscribe: ['_INBOX_ops.>', 'rollcall.events.>', 'rollcall.live.*'],
   },
   setup: {

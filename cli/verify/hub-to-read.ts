@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { connectBus } from '@rollcall/shared/bus';
+import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service';
+import { type BusFlags, busAccess, namesAnotherHub } from '../events/bus-access.ts';
+import { openHub } from '../hub-access.ts';
+import { stateDirectory } from '../state-directory.ts';
+import { openHubFiles } from '../trust/hub-files.ts';
+import { connectAsOps } from '../up/ops-connection.ts';
+
+/** A hub as people may read it: its streams by the read-only user, and its API server by their kubeconfig. */
+export interface HubToRead {
+  readonly nc: NatsConnection;
+  readonly client: KubeClient;
+  close(): Promise<void>;
+}
+
+/** API server of the hub in that directory, as its administrator. */
+export function kubernetesIn(stateDir: string): KubeClient {
+  const access = loadKubeAccess({ path: join(stateDir, 'kubernetes', 'kubeconfig'), context: undefined });
+  return createKubeClient(access, { fieldManager: 'rollcall-cli', userAgent: `rollcall/${rollcallVersion}` });
+}
+
+/**
+ * The directory of the hub that is meant, where it is on this machine: as named, or the usual one unless flags, KUBECONFIG or
+ * NATS_URL are about another hub.
+ */
+export function ownStateDirectory({
+  stateDir,
+  ...flags
+}: BusFlags & { stateDir?: string }): string | undefined {
+  if (stateDir !== undefined) return stateDir;
+  const isElsewhere =
+    namesAnotherHub(flags) ||
+    flags.server !== undefined ||
+    flags.natsContext !== undefined ||
+    !!process.env['NATS_URL'];
+  const usual = stateDirectory();
+  return !isElsewhere && existsSync(join(usual, 'hub.json')) ? usual : undefined;
+}
+
+async function connect(flags: BusFlags, directory: string | undefined): Promise<NatsConnection> {
+  if (directory !== undefined) return connectAsOps(directory, openHubFiles(directory).address);
+  const { address, credentials } = await busAccess(flags);
+  return connectBus(address, credentials, 'ops');
+}
+
+/**
+ * Opens the hub of a state directory, or the one that the other flags, NATS_URL or a context name, wherever it runs.
+ * @throws RollcallError HUB_MISSING, USAGE, NOT_FOUND, BUS_UNREACHABLE; KubeApiError
+ */
+export async function openHubToRead(flags: BusFlags & { stateDir?: string }): Promise<HubToRead> {
+  const directory = ownStateDirectory(flags);
+  const nc = await connect(flags, directory);
+  let client: KubeClient;
+  try {
+    client = directory === undefined ? openHub(flags) : kubernetesIn(directory);
+  } catch (error) {
+    await nc.close();
+    throw error;
+  }
+  return {
+    nc,
+    client,
+    async close() {
+      client.close();
+      await nc.close();
+    },
+  };
+}

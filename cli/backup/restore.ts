@@ -24,6 +24,7 @@ import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { loopbackPorts } from '../up/control-plane-ports.ts';
+import { isHalfRestored, knownEpochs, movedAsidePrefix, restoringDirectory } from '../up/half-restored.ts';
 import { type HubState, openHubState } from '../up/hub-state.ts';
 import { startNatsServer } from '../up/nats-server.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
@@ -56,8 +57,8 @@ export interface RestoreReport {
 }
 
 /** What stays where it is while a hub is put in the place of another. */
-const staying = new Set(['kubernetes', 'up.lock', 'restoring']);
-const isMovedAside = (name: string) => name.startsWith('before-restore-');
+const staying = new Set(['kubernetes', 'up.lock', restoringDirectory]);
+const isMovedAside = (name: string) => name.startsWith(movedAsidePrefix);
 
 /** @throws RollcallError BACKUP_WITHOUT_KEYS, HUB_WRONG */
 function keysOfHubThere(stateDir: string, header: BackupHeader): Opener {
@@ -94,8 +95,11 @@ async function openerOf(header: BackupHeader, flags: RestoreFlags, stateDir: str
 /** @throws RollcallError STATE_NOT_EMPTY */
 function checkRoom(stateDir: string, keepKubernetes: boolean): void {
   const found = existsSync(stateDir) ? readdirSync(stateDir) : [];
-  const inTheWay = found.filter((name) => name !== 'up.lock' && name !== 'restoring' && !isMovedAside(name));
-  if (keepKubernetes || inTheWay.length === 0) return;
+  const inTheWay = found.filter(
+    (name) => name !== 'up.lock' && name !== restoringDirectory && !isMovedAside(name),
+  );
+  // What an interrupted restore left is no hub: it is put aside.
+  if (keepKubernetes || inTheWay.length === 0 || isHalfRestored(stateDir)) return;
   throw new RollcallError(
     'STATE_NOT_EMPTY',
     `"${stateDir}" has a hub already (${inTheWay.slice(0, 3).join(', ')} …)`,
@@ -221,8 +225,10 @@ function putInPlace(directory: string, stateDir: string): string | undefined {
   const before = readdirSync(stateDir).filter((name) => !staying.has(name) && !isMovedAside(name));
   const movedTo = join(stateDir, `before-restore-${new Date().toISOString().replaceAll(':', '')}`);
   if (before.length > 0) mkdirSync(movedTo, { mode: 0o700 });
-  for (const name of before) renameSync(join(stateDir, name), join(movedTo, name));
-  // The file that says that there is a hub comes last.
+  // First the file that says that there is a hub: who is stopped from here on leaves none, and that is seen.
+  for (const name of before.toSorted((a, b) => Number(b === 'hub.json') - Number(a === 'hub.json')))
+    renameSync(join(stateDir, name), join(movedTo, name));
+  // And last here.
   const notOfTheHub = new Set(['logs', 'run', 'restore-ports.json', 'hub.json']);
   const names = readdirSync(directory).filter((name) => !notOfTheHub.has(name));
   for (const name of [...names, 'hub.json']) renameSync(join(directory, name), join(stateDir, name));
@@ -244,11 +250,12 @@ export async function restoreHub(
   const files = backup.open(options.opener);
   checkRoom(stateDir, keepKubernetes);
   const unlock = lockState(stateDir);
-  const directory = join(stateDir, 'restoring');
+  const directory = join(stateDir, restoringDirectory);
+  let isBeingPut = false;
   try {
-    rmSync(directory, { recursive: true, force: true });
-    const former = readState<HubState>(join(stateDir, 'hub.json'))?.epoch ?? 0;
-    const epoch = nextEpoch([header.epoch, former], options.epoch);
+    const epoch = nextEpoch([header.epoch, ...knownEpochs(stateDir)], options.epoch);
+    if (!isHalfRestored(stateDir)) rmSync(directory, { recursive: true, force: true });
+    else renameSync(directory, join(stateDir, `${movedAsidePrefix}half-${Date.now()}`));
     const hub = writeFiles(directory, files, epoch);
     // Not where agents look for the hub: nobody may be let in before all is there.
     const { nats: port } = await loopbackPorts(join(directory, 'restore-ports.json'), ['nats']);
@@ -267,11 +274,13 @@ export async function restoreHub(
     }
     syncFiles(join(directory, 'nats', 'jetstream'));
     if (!keepKubernetes) keepRestoredObjects(directory, backup.objects, header.epoch);
+    isBeingPut = true;
     const movedTo = putInPlace(directory, stateDir);
     const { throughSequence, takenAtMs } = header;
     return { epoch, events: backup.events, throughSequence, takenAtMs, movedTo };
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    // From there on it is the new hub, or a part of it, and says that the last step is not done.
+    if (!isBeingPut) rmSync(directory, { recursive: true, force: true });
     unlock();
   }
 }

@@ -10,6 +10,7 @@ import { loopbackPorts } from './control-plane-ports.ts';
 import { type AuditPolicy, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { checkDiskSpace } from './disk-space.ts';
 import { untilFenceStands } from './fence-stands.ts';
+import { refuseHalfRestored } from './half-restored.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
 import {
   type HubServicesOptions,
@@ -101,6 +102,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
   }
 
   try {
+    refuseHalfRestored(stateDir);
     checkDiskSpace(stateDir);
     setServerCount(stateDir, options.servers);
     const isCluster = serverCountOf(stateDir) > 1;

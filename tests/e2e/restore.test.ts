@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -285,6 +294,9 @@ test('another passphrase opens nothing, and touches nothing', async () => {
 test('a hub that is there is not written over', async () => {
   const refused = await cli('restore', backupFile, '--passphrase-file', passphraseFile);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('code: STATE_NOT_EMPTY') });
+  const running = await cli('restore', backupFile, '--passphrase-file', passphraseFile, '--keep-kubernetes');
+  expect(running).toMatchObject({ code: 1, stderr: expect.stringContaining('code: STATE_IN_USE') });
+  expect((await cli('verify')).code).toBe(0);
 });
 
 test('sealed to a key, it is opened by its secret half alone, and makes the same hub elsewhere', async () => {
@@ -483,6 +495,22 @@ test('a backup without keys is restored where the keys still are', async () => {
   await stop();
   const made = await cli('restore', keylessFile, '--keep-kubernetes');
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('epoch 4 begins') });
+  await start();
+  await untilBack('stays');
+});
+
+test('killed in its last step, it leaves nothing that starts as a hub, and is done again', async () => {
+  await stop();
+  // As it is between the two halves of that step: the old hub is aside, the new one not yet in its place.
+  const [restoring, aside] = [join(stateDir, 'restoring'), join(stateDir, 'before-restore-now')];
+  for (const directory of [restoring, aside]) mkdirSync(directory);
+  const hubFile = JSON.parse(readFileSync(join(stateDir, 'hub.json'), 'utf8')) as object;
+  writeFileSync(join(restoring, 'hub.json'), JSON.stringify({ ...hubFile, epoch: 8 }));
+  renameSync(join(stateDir, 'hub.json'), join(aside, 'hub.json'));
+  await expect(startTestEmbeddedHub({ stateDir })).rejects.toMatchObject({ code: 'RESTORE_UNFINISHED' });
+  const made = await cli('restore', backupFile, '--passphrase-file', passphraseFile, '--keep-kubernetes');
+  // No life has the number of another one, also not of one that never began.
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('epoch 9 begins') });
   await start();
   await untilBack('stays');
 });

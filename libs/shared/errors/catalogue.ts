@@ -80,6 +80,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Restore with the Rollcall that wrote the backup, or a newer one; nothing was changed here.',
   },
+  RESTORE_UNFINISHED: {
+    retry: false,
+    hint: 'Run the same `rollcall restore` again; what was there before is kept beside it.',
+  },
   BACKUP_WITHOUT_KEYS: {
     retry: false,
     hint: "It was made away from the hub's keys. Restore it where they are, in the place of the hub that has lost its history (--keep-kubernetes), or restore a backup that has them.",

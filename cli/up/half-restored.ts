@@ -1,0 +1,35 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { RollcallError } from '@rollcall/shared/errors';
+import { readState } from './private-files.ts';
+
+/** Where `rollcall restore` puts a hub together, inside the state directory that it is for. */
+export const restoringDirectory = 'restoring';
+/** What was there before a restore is kept under names that begin so. */
+export const movedAsidePrefix = 'before-restore-';
+
+/**
+ * Whether a restore was killed while it put the new hub in the place of the old one: that one's `hub.json` goes first, and the
+ * new one's comes last.
+ */
+export function isHalfRestored(stateDir: string): boolean {
+  return existsSync(join(stateDir, restoringDirectory)) && !existsSync(join(stateDir, 'hub.json'));
+}
+
+/** @throws RollcallError RESTORE_UNFINISHED: what is there is neither the old hub nor the new one */
+export function refuseHalfRestored(stateDir: string): void {
+  if (!isHalfRestored(stateDir)) return;
+  throw new RollcallError(
+    'RESTORE_UNFINISHED',
+    `a restore into "${stateDir}" was interrupted in its last step`,
+  );
+}
+
+/** Epochs of every hub that this directory knows of: the one that is there, one that was being made, and those put aside. */
+export function knownEpochs(stateDir: string): number[] {
+  const found = existsSync(stateDir) ? readdirSync(stateDir) : [];
+  const aside = found.filter((name) => name.startsWith(movedAsidePrefix));
+  return ['.', restoringDirectory, ...aside].map(
+    (name) => readState<{ epoch?: number }>(join(stateDir, name, 'hub.json'))?.epoch ?? 0,
+  );
+}

@@ -52,8 +52,8 @@ export async function verifyHub({ nc, client }: HubToRead): Promise<VerifyReport
 }
 
 function asText({ epoch, events, witnesses, compared, findings }: VerifyReport): string {
-  const objects = Object.entries(compared).map(([kind, count]) => `${count} ${kind}`);
-  const all = `${events} events of epoch ${epoch} and before; ${objects.join(', ')}, ${witnesses} of them name an event`;
+  const objects = Object.entries(compared).map(([kind, count]) => `${kind} ${count}`);
+  const all = `${events} events of epoch ${epoch} and before; objects compared: ${objects.join(', ')}; ${witnesses} of them name an event`;
   if (findings.length === 0)
     return `${all}: the chain is whole, every witness true, and Kubernetes shows what the events say`;
   const lines = findings.map(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { clusterRecord, type ClusterRecord, foldRecord, type StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { labels } from '@rollcall/shared/resources';
+import { openHubToRead } from '../../cli/verify/hub-to-read.ts';
 import { verifyHub } from '../../cli/verify/verify.ts';
 import { clusterRules } from '../simulation/cluster-rules.ts';
 import { replayDifferences } from '../simulation/replay.ts';
@@ -136,7 +137,8 @@ export async function brokenInvariants(
   const lost = [...known].filter(([sequence, digest]) => digests.get(sequence) !== digest);
   for (const [sequence, digest] of digests) known.set(sequence, digest);
   const records = recordsOf(events);
-  const { findings } = await verifyHub(stage.hub.up.stateDir);
+  const hub = await openHubToRead({ stateDir: stage.hub.up.stateDir });
+  const { findings } = await verifyHub(hub).finally(() => hub.close());
   return {
     events,
     broken: [
@@ -145,7 +147,7 @@ export async function brokenInvariants(
         what: `event ${sequence}`,
       })),
       ...findings.map(({ code, about, message }) => ({
-        invariant: code.startsWith('Picture')
+        invariant: /^(Picture|Declaration)/.test(code)
           ? 'I5 Kubernetes shows what the events say'
           : 'I1 the chain is whole',
         what: `${code} ${about}: ${message}`,

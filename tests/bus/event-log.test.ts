@@ -1,5 +1,11 @@
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import { type EventLog, openEventLog, openFactStore, type SkippedEvent } from '@rollcall/shared/bus';
+import {
+  type EventLog,
+  openEventLog,
+  openFactStore,
+  seenOver,
+  type SkippedEvent,
+} from '@rollcall/shared/bus';
 import { draft, type StoredEvent, tokenDeclared, tokenWithdrawn } from '@rollcall/shared/events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aDeclaration } from '../harness/events.ts';
@@ -39,6 +45,26 @@ test('reading leaves nothing behind, whether something is there or not', async (
   await log.readAll('set.*.*');
   for await (const event of log.scan({ filter: 'token.there.*' })) expect(event.id).toBe('there');
   expect(openSubscriptions(nc)).toBe(before);
+});
+
+test('what this connection was told of is in what it reads: who answers with less is asked again', async () => {
+  await declare('behind');
+  const first = (await log.read(token('behind'))).head?.sequence ?? 0;
+  seenOver(nc).note(token('behind'), first + 1);
+  const reading = log.read(token('behind'));
+  // The next event of all, by somebody else.
+  const other = await openEventLog(await hub.connectAs('approver'), {
+    epoch: 1,
+    source: '/rollcall/approver',
+  });
+  const what = { reason: 'Declared', message: 'm', section: aDeclaration({ name: 'later' }) };
+  await other.append([draft(tokenDeclared, await other.read(token('behind')), what)], {
+    correlation: 'test',
+  });
+  expect((await reading).head?.sequence).toBe(first + 1);
+
+  seenOver(nc).note(token('behind'), first + 1000);
+  await expect(log.read(token('behind'))).rejects.toMatchObject({ code: 'BUS_UNREACHABLE', retry: true });
 });
 
 test('a scan gives everything in its order, over more than one batch', async () => {

@@ -49,7 +49,14 @@ async function settle(stage: Stage, { changed, left }: Workload): Promise<void> 
     await settles(`${left} has left`, () => hasLeft(stage, left));
     for (const agent of stage.agents) agent.forget(left);
   }
-  for (const name of clustersOf(stage)) await settles(`${name} is Ready`, () => isReady(stage, name));
+  for (const name of clustersOf(stage)) {
+    await settles(`${name} is Ready`, () => isReady(stage, name));
+    // Which Ready does not wait for.
+    await settles(`${name} has its access`, async () => {
+      const { access } = clusterRecord(await stage.hub.log.read({ kind: 'cluster', id: name }));
+      return access?.state === 'provisioned';
+    });
+  }
   await settles(`${changed.cluster} has its label`, async () => {
     const { decision } = clusterRecord(await stage.hub.log.read({ kind: 'cluster', id: changed.cluster }));
     return decision?.labels['chaos'] === changed.label;

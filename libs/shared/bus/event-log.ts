@@ -1,4 +1,5 @@
 import { jetstream, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
@@ -18,6 +19,7 @@ import {
 import { asBusError } from './bus-error.ts';
 import { directGet } from './direct-get.ts';
 import { lastOfAll } from './last-of-all.ts';
+import { seenOver } from './seen-sequences.ts';
 import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
 
 /** What set an append off: carried from the agent's request to the last projected status. */
@@ -37,7 +39,8 @@ export type OnSkip = (error: RollcallError, event: SkippedEvent) => void;
 export interface EventLog {
   /**
    * The newest event of each type of one aggregate, folded. One read. Garbage on its subjects (a writer of one type could
-   * have been taken over) is no part of the record, but the next event is appended after it.
+   * have been taken over) is no part of the record, but the next event is appended after it. It has whatever was delivered to
+   * this process over the same connection, and what it wrote itself: a replica that knows less is not believed.
    * @param options.unknownAsGarbage - take a newer Rollcall's event for garbage too: for who ends what it cannot read
    * @throws RollcallError EVENT_VERSION_UNKNOWN while a newer Rollcall's event is the last word of a writer that the reader
    *   listens to, BUS_UNREACHABLE
@@ -59,6 +62,9 @@ export interface EventLog {
 
 const stream = 'EVENTS';
 const scanBatch = 500;
+/** A replica that comes back catches up in less; whoever waits for it longer is asked again later. */
+const behindForMs = 3000;
+const readAgainAfterMs = 20;
 
 /** @param latestEpoch - see openEventLog */
 function decodeStored(message: StoredMsg, latestEpoch: number): StoredEvent {
@@ -121,13 +127,30 @@ export async function openEventLog(
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const { direct } = jsm;
   const nowMs = options.nowMs ?? Date.now;
+  const seen = seenOver(nc);
 
-  async function lastOf(subject: string): Promise<StoredMsg[]> {
-    return directGet(direct, stream, { multi_last: [subject], batch: 1000 });
+  async function lastOf(aggregate: AggregateId): Promise<StoredMsg[]> {
+    const { subject } = aggregateSubjects(aggregate);
+    const least = seen.of(aggregate);
+    for (const deadlineMs = performance.now() + behindForMs; ; await delay(readAgainAfterMs)) {
+      const messages = await directGet(direct, stream, { multi_last: [subject], batch: 1000 });
+      if (least === 0 || messages.some(({ seq }) => seq >= least)) return messages;
+      if (performance.now() > deadlineMs)
+        throw new RollcallError(
+          'BUS_UNREACHABLE',
+          `event ${least} cannot be read: the servers that answer are behind`,
+        );
+    }
+  }
+
+  function noteOwn(drafts: readonly EventDraft[], lastSequence: number): void {
+    // Those of one batch follow each other.
+    for (const [index, { aggregate }] of drafts.entries())
+      seen.note(aggregate, lastSequence - (drafts.length - 1) + index);
   }
 
   /** All but the last are sent ahead; only the commit waits for an answer (one round trip, measured with 400 at once). */
-  async function appendBatch(events: readonly EncodedEvent[]): Promise<void> {
+  async function appendBatch(events: readonly EncodedEvent[]): Promise<number> {
     const batchId = nuid.next();
     for (const [index, event] of events.entries()) {
       const all = toHeaders(event);
@@ -138,8 +161,10 @@ export async function openEventLog(
         continue;
       }
       all.set('Nats-Batch-Commit', '1');
-      await js.publish(event.subject, event.body, { headers: all });
+      const { seq } = await js.publish(event.subject, event.body, { headers: all });
+      return seq;
     }
+    return 0;
   }
 
   return {
@@ -147,7 +172,7 @@ export async function openEventLog(
       const events: StoredEvent[] = [];
       const newerVersions: { error: RollcallError; event: SkippedEvent }[] = [];
       let garbage: Head | undefined;
-      for (const message of await lastOf(aggregateSubjects(aggregate).subject)) {
+      for (const message of await lastOf(aggregate)) {
         const event = decodeOrSkip(message, latestEpoch, (error, skipped) => {
           if (error.code === 'EVENT_VERSION_UNKNOWN') newerVersions.push({ error, event: skipped });
         });
@@ -186,8 +211,11 @@ export async function openEventLog(
       const [first] = events;
       if (!first) return;
       try {
-        if (events.length > 1) await appendBatch(events);
-        else await js.publish(first.subject, first.body, { headers: toHeaders(first) });
+        const sequence =
+          events.length > 1
+            ? await appendBatch(events)
+            : (await js.publish(first.subject, first.body, { headers: toHeaders(first) })).seq;
+        noteOwn(drafts, sequence);
       } catch (cause) {
         throw asBusError(cause);
       }

@@ -6,6 +6,7 @@ export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.
 export { followEvents } from './follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
 export { eventSpace } from './stream-space.ts';
+export { seenOver } from './seen-sequences.ts';
 export { streamSize, type StreamSize } from './stream-size.ts';
 export {
   handledEvents,

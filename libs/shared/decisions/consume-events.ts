@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConsumerMessages, jetstream, type JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { openHeldEvents } from '@rollcall/shared/bus';
+import { openHeldEvents, seenOver } from '@rollcall/shared/bus';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
 import type { ConsumingService } from '@rollcall/shared/rights';
@@ -66,6 +66,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   const consumer = await js.consumers.get(stream, service);
   const held = await openHeldEvents(nc, service);
   const queue = createKeyedQueue();
+  const seen = seenOver(nc);
   const running = new Set<Promise<void>>();
 
   function countDelivery(message: JsMsg, outcome: 'done' | 'again' | 'dead' | 'held'): void {
@@ -129,7 +130,10 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   }
 
   async function handleMessage(message: JsMsg): Promise<HandledAgain | void> {
-    return handleEvent(decodeMessage(message));
+    const event = decodeMessage(message);
+    // What woke us must be in what is read now, whichever server answers.
+    seen.note(event, event.sequence);
+    return handleEvent(event);
   }
 
   async function handleEvent(event: StoredEvent): Promise<HandledAgain | void> {

@@ -55,6 +55,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall trust rotate signing-keys': 'rotate.md runs it',
   },
   'docs/security/rotate.md': {
+    'rollcall rotate edge-1': 'needs a member called edge-1; tests/e2e/rotate-key.test.ts runs it',
     'rollcall agent rotate --state-dir DIRECTORY':
       'needs an agent that is installed; tests/e2e/rotate-key.test.ts runs it',
     'rollcall trust rotate signing-keys': 'due a day after the first step; tests/e2e/trust.test.ts runs it',
@@ -223,7 +224,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     },
     'TOKEN=$(rollcall token create --description "sent to the wrong person" -o json | grep -o \'"name":"[^"]*\' | cut -d\'"\' -f4)':
       { prints: [/token-\w+/] },
-    'rollcall events --type wishes-held --since 1d': { prints: [/No events found/] },
+    'rollcall get wishes': { prints: [/No wishes are held/] },
     'rollcall dead list': { prints: [/No dead letters/] },
     'du -sh .rollcall/nats .rollcall/kubernetes .rollcall/logs': { prints: [/\.rollcall\/nats/] },
     'rollcall down': { prints: [/stopping the hub of process \d+/] },

@@ -9,6 +9,8 @@ export const livenessStates = [
   'suspect',
   'unreachable',
   'stopped',
+  'memberDown',
+  'flapping',
 ] as const satisfies LivenessState[];
 
 export const readyState = livenessStates.indexOf('ready');
@@ -24,6 +26,8 @@ export const marks = {
   writing: 16,
   /** Its key may be in use twice, so its beats are counted. */
   keyWatched: 32,
+  /** Its newest beat said so. */
+  memberDown: 64,
 } as const;
 
 /**

@@ -10,6 +10,17 @@ export const configSchema = z.strictObject({
   suspectAfter: durationMs
     .default(2000)
     .describe('how long a lost connection may take to come back before the cluster is suspect (2s)'),
+  flapLosses: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(20)
+    .default(4)
+    .describe('so many losses within the window make a cluster a flapping one (4)'),
+  flapWindow: durationMs.default(600_000).describe('within which time losses are counted together (10m)'),
+  flapSteady: durationMs
+    .default(120_000)
+    .describe('for how long a flapping cluster must be heard without a gap to be ready again (2m)'),
   stormShare: share
     .default(0.3)
     .describe(

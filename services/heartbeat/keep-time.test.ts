@@ -22,6 +22,7 @@ function aSilentCluster(options: { isListening: () => boolean }) {
   const engine = new LivenessEngine({
     nowMs,
     suspectAfterMs: 2000,
+    steadyForMs: 120_000,
     storm: { share: 1, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
     output: { wish: (wish) => history.push(wish.state), live: ignore, storm: ignore, keyUse: ignore },
   });

@@ -3,6 +3,7 @@ import { clusterRecord, foldRecord, type Liveness } from '@rollcall/shared/event
 import type { Logger } from '@rollcall/shared/service';
 import { fromHubTime, type HubClock } from './hub-clock.ts';
 import type { KnownCluster } from './liveness-engine.ts';
+import { livenessStateOf } from './liveness-event.ts';
 import { type Membership, type MemberSections, membershipOf } from './membership.ts';
 
 /** What the engine needs of a member, in its own clock. */
@@ -13,7 +14,7 @@ export function knownCluster(clusterId: string, member: Membership, clock: HubCl
     key,
     intervalMs,
     graceMs,
-    state: liveness?.state ?? 'neverSeen',
+    state: livenessStateOf(liveness),
     // What the former key of the cluster has said is no sign of life of this one.
     sinceMs: fromHubTime(clock, liveness?.sinceMs ?? admittedAtMs),
     lastBeatMs: liveness ? fromHubTime(clock, liveness.lastBeatAtMs) : -Infinity,

@@ -5,10 +5,12 @@ import { hashBytes } from './hash-bytes.ts';
 import { KeyUseWatch } from './key-use.ts';
 import {
   healthyUntilMs,
+  isHeard,
   judgeLiveness,
   type LivenessState,
   type LivenessVerdict,
 } from './liveness-transition.ts';
+import { SteadyWatch } from './steady-watch.ts';
 import { StormGuard, type StormSettings } from './storm-guard.ts';
 import { TimingWheel } from './timing-wheel.ts';
 
@@ -59,6 +61,8 @@ export interface EngineOutput {
 /** What the columns can hold: 49 days. */
 const longestMs = 2 ** 32 - 1;
 
+const shouldBeHeard = ['ready', 'memberDown', 'flapping', 'suspect'] as const;
+
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 
 function hashOfKey(key: string): number {
@@ -74,15 +78,19 @@ export class LivenessEngine {
   readonly #table = new ClusterTable();
   readonly #connections = new ConnectionTable();
   readonly #keyUse = new KeyUseWatch();
+  readonly #steady = new SteadyWatch();
   readonly #wheel: TimingWheel;
   readonly #guard: StormGuard;
   readonly #suspectAfterMs: number;
+  readonly #steadyForMs: number;
   readonly #output: EngineOutput;
   #listeningSinceMs: number;
 
   constructor(options: {
     nowMs: number;
     suspectAfterMs: number;
+    /** For how long a flapping cluster must be heard without a gap. */
+    steadyForMs: number;
     storm: StormSettings;
     output: EngineOutput;
   }) {
@@ -90,6 +98,7 @@ export class LivenessEngine {
     this.#wheel = new TimingWheel({ startMs: options.nowMs });
     this.#guard = new StormGuard(options.storm);
     this.#suspectAfterMs = options.suspectAfterMs;
+    this.#steadyForMs = options.steadyForMs;
     this.#output = options.output;
   }
 
@@ -104,21 +113,22 @@ export class LivenessEngine {
     if (slot < 0) return false;
     table.lastBeatMs[slot] = nowMs;
     table.beats[slot]!++;
-    const goodbye = (flags & beatFlags.goodbye) !== 0;
-    if (goodbye || table.mark[slot] !== 0 || table.state[slot] !== readyState)
-      this.#heardNews(slot, goodbye, nowMs);
+    if (flags !== 0 || table.mark[slot] !== 0 || table.state[slot] !== readyState)
+      this.#heardNews(slot, flags, nowMs);
     return true;
   }
 
-  #heardNews(slot: number, goodbye: boolean, nowMs: number): void {
+  #heardNews(slot: number, flags: number, nowMs: number): void {
     const table = this.#table;
+    const goodbye = (flags & beatFlags.goodbye) !== 0;
     if (table.has(slot, marks.keyWatched)) {
       this.#countBeat(slot, nowMs);
       // Of two agents one may stop: the cluster has not.
       if (goodbye && this.#keyUse.isShared(slot)) return;
     }
     table.set(slot, marks.saidGoodbye, goodbye);
-    table.set(slot, marks.beatSinceChange, table.state[slot] !== readyState);
+    table.set(slot, marks.memberDown, (flags & beatFlags.memberApiDown) !== 0);
+    table.set(slot, marks.beatSinceChange, !isHeard(table.stateOf(slot)));
     if (!goodbye) this.#connectionIsBack(slot);
     this.#look(slot, nowMs);
   }
@@ -173,6 +183,7 @@ export class LivenessEngine {
     this.#setSilent(slot, false, nowMs);
     this.#wheel.cancel(slot);
     this.#keyUse.forget(slot);
+    this.#steady.forget(slot);
     this.#table.remove(slot);
   }
 
@@ -194,7 +205,7 @@ export class LivenessEngine {
     if (table.connections[slot]! > 0) return;
     table.set(slot, marks.connectionLost, true);
     table.connectionLostMs[slot] = nowMs;
-    if (table.state[slot] === readyState && !table.has(slot, marks.saidGoodbye)) {
+    if (isHeard(table.stateOf(slot)) && !table.has(slot, marks.saidGoodbye)) {
       this.#output.live(connection.clusterId, 'connection-lost', 'ConnectionLost');
     }
     this.#look(slot, nowMs);
@@ -202,7 +213,7 @@ export class LivenessEngine {
 
   /** Lets time pass: deadlines, and the beginning and end of storms. */
   advance(nowMs: number): void {
-    const known = this.#table.countOf('ready') + this.#table.countOf('suspect');
+    const known = this.#known();
     const { heldUntilMs } = this.#guard;
     const change = this.#guard.judge(nowMs, known);
     // Most are back and the others wait for their turn to connect again: to them it was as if nobody had listened.
@@ -243,8 +254,12 @@ export class LivenessEngine {
 
   /** A sibling heard the cluster later than we did: the youngest beat wins. */
   heardElsewhere(clusterId: string, lastBeatMs: number): void {
+    const table = this.#table;
     const slot = this.#find(clusterId);
-    if (slot >= 0) this.#table.lastBeatMs[slot] = Math.max(this.#table.lastBeatMs[slot]!, lastBeatMs);
+    if (slot < 0 || lastBeatMs <= table.lastBeatMs[slot]!) return;
+    table.lastBeatMs[slot] = lastBeatMs;
+    // What it said we do not know; what has been written of it is younger than what we heard.
+    table.set(slot, marks.memberDown, table.stateOf(slot) === 'memberDown');
   }
 
   /** The wish as it stands now, or undefined (and settled) when it no longer holds. */
@@ -252,7 +267,7 @@ export class LivenessEngine {
     const slot = this.#find(clusterId);
     if (slot < 0) return undefined;
     const verdict = this.#judge(slot, nowMs);
-    if (verdict.kind === 'becomes' && !this.#isHeld(verdict)) return this.#wishOf(slot, verdict, nowMs);
+    if (verdict.kind === 'becomes') return this.#wishOf(slot, verdict, nowMs);
     this.#table.set(slot, marks.writing, false);
     this.#look(slot, nowMs);
     return undefined;
@@ -317,6 +332,11 @@ export class LivenessEngine {
     return this.#guard.holding;
   }
 
+  /** How many should be heard. */
+  #known(): number {
+    return shouldBeHeard.reduce((sum, state) => sum + this.#table.countOf(state), 0);
+  }
+
   #find(clusterId: string): number {
     return this.#table.ids.find(bytesOf(clusterId), 0, clusterId.length);
   }
@@ -329,15 +349,18 @@ export class LivenessEngine {
   #setState(slot: number, { state, sinceMs }: { state: LivenessState; sinceMs: number }): void {
     const table = this.#table;
     table.setState(slot, state);
-    table.set(slot, marks.beatSinceChange, state !== 'ready' && table.lastBeatMs[slot]! > sinceMs);
+    const isHeardSince = table.lastBeatMs[slot]! > sinceMs;
+    table.set(slot, marks.beatSinceChange, !isHeard(state) && isHeardSince);
+    if (!isHeardSince) table.set(slot, marks.memberDown, state === 'memberDown');
+    if (state === 'flapping') this.#steady.begin(slot, sinceMs);
+    else this.#steady.forget(slot);
   }
 
   #connectionIsBack(slot: number): void {
     const table = this.#table;
     if (!table.has(slot, marks.connectionLost)) return;
     table.set(slot, marks.connectionLost, false);
-    if (table.state[slot] === readyState)
-      this.#output.live(table.ids.textOf(slot), 'ready', 'ConnectionBack');
+    if (isHeard(table.stateOf(slot))) this.#output.live(table.ids.textOf(slot), 'ready', 'ConnectionBack');
   }
 
   #judge(slot: number, nowMs: number): LivenessVerdict {
@@ -347,6 +370,10 @@ export class LivenessEngine {
         state: table.stateOf(slot),
         beatSinceChange: table.has(slot, marks.beatSinceChange),
         saidGoodbye: table.has(slot, marks.saidGoodbye),
+        memberDown: table.has(slot, marks.memberDown),
+        steadySinceMs: this.#steady.sinceMs(slot),
+        steadyForMs: this.#steadyForMs,
+        stormHeld: this.#guard.holding,
         lastBeatMs: table.lastBeatMs[slot]!,
         connectionLostMs: table.has(slot, marks.connectionLost) ? table.connectionLostMs[slot]! : undefined,
         listeningSinceMs: this.#listeningSinceMs,
@@ -359,8 +386,9 @@ export class LivenessEngine {
   }
 
   #look(slot: number, nowMs: number): void {
-    const verdict = this.#judge(slot, nowMs);
+    let verdict = this.#judge(slot, nowMs);
     this.#setSilent(slot, verdict.silent, nowMs);
+    if (this.#steady.heard(slot, !verdict.silent, nowMs)) verdict = this.#judge(slot, nowMs);
     // A transition on its way is settled first; then it is looked at again.
     if (this.#table.has(slot, marks.writing)) return;
     if (verdict.kind === 'stays') {
@@ -368,17 +396,9 @@ export class LivenessEngine {
       else this.#wheel.cancel(slot);
       return;
     }
-    if (this.#isHeld(verdict)) {
-      this.#wheel.schedule(slot, this.#guard.heldUntilMs);
-      return;
-    }
     this.#wheel.cancel(slot);
     this.#table.set(slot, marks.writing, true);
     this.#output.wish(this.#wishOf(slot, verdict, nowMs));
-  }
-
-  #isHeld(verdict: Becomes): boolean {
-    return this.#guard.holding && (verdict.state === 'suspect' || verdict.state === 'unreachable');
   }
 
   #wishOf(slot: number, verdict: Becomes, nowMs: number): TransitionWish {
@@ -392,7 +412,7 @@ export class LivenessEngine {
   #setSilent(slot: number, silent: boolean, nowMs: number): void {
     const table = this.#table;
     const counted = table.has(slot, marks.silent);
-    if (silent === counted || (silent && table.state[slot] !== readyState)) return;
+    if (silent === counted || (silent && !isHeard(table.stateOf(slot)))) return;
     table.set(slot, marks.silent, silent);
     if (silent) {
       table.silentSinceMs[slot] = nowMs;

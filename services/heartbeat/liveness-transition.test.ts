@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { livenessStates } from './cluster-table.ts';
 import { judgeLiveness, type LivenessView } from './liveness-transition.ts';
 
 /** Ready, beat at 100 s, 15 s interval, 45 s grace: silent from 122.5, overdue at 130, unreachable at 145. */
@@ -13,10 +14,15 @@ const aView = (overrides: Partial<LivenessView> = {}): LivenessView => ({
   intervalMs: 15_000,
   graceMs: 45_000,
   suspectAfterMs: 2000,
+  memberDown: false,
+  steadySinceMs: Infinity,
+  steadyForMs: 120_000,
+  stormHeld: false,
   ...overrides,
 });
 const lost = { connectionLostMs: 110_000 };
 const suspect = { state: 'suspect' } as const;
+const flapping = { state: 'flapping', steadySinceMs: 0 } as const;
 
 test.each([
   {
@@ -140,6 +146,102 @@ test.each([
     want: { state: 'ready' },
   },
   {
+    name: 'ready, its member answers no more',
+    view: { memberDown: true },
+    nowMs: 100_000,
+    want: { kind: 'becomes', state: 'memberDown', cause: 'MemberAPIDown' },
+  },
+  {
+    name: 'member down, and it still is',
+    view: { state: 'memberDown', memberDown: true },
+    nowMs: 100_000,
+    want: { kind: 'stays', untilMs: 122_500, silent: false },
+  },
+  {
+    name: 'member down, and it answers again',
+    view: { state: 'memberDown' },
+    nowMs: 100_000,
+    want: { kind: 'becomes', state: 'ready', cause: 'Alive' },
+  },
+  {
+    name: 'member down, then silent',
+    view: { state: 'memberDown', memberDown: true },
+    nowMs: 130_000,
+    want: { kind: 'becomes', state: 'suspect', cause: 'NoBeats' },
+  },
+  {
+    name: 'suspect, heard, its member does not answer',
+    view: { ...suspect, beatSinceChange: true, memberDown: true },
+    nowMs: 999_000,
+    want: { kind: 'becomes', state: 'memberDown' },
+  },
+  {
+    name: 'flapping, a gap',
+    view: { ...flapping, ...lost },
+    nowMs: 130_000,
+    want: { kind: 'stays', untilMs: 145_000, silent: true },
+  },
+  {
+    name: 'flapping, gone',
+    view: flapping,
+    nowMs: 145_000,
+    want: { kind: 'becomes', state: 'unreachable', cause: 'Unreachable' },
+  },
+  {
+    name: 'flapping, not steady for long enough',
+    view: flapping,
+    nowMs: 119_999,
+    want: { kind: 'stays', untilMs: 120_000, silent: false },
+  },
+  {
+    name: 'flapping, steady',
+    view: flapping,
+    nowMs: 120_000,
+    want: { kind: 'becomes', state: 'ready', cause: 'Alive' },
+  },
+  {
+    name: 'flapping, steady, its member does not answer',
+    view: { ...flapping, memberDown: true },
+    nowMs: 120_000,
+    want: { kind: 'stays' },
+  },
+  {
+    name: 'flapping, goodbye',
+    view: { ...flapping, saidGoodbye: true },
+    nowMs: 100_000,
+    want: { kind: 'becomes', state: 'stopped' },
+  },
+  {
+    name: 'in a storm, two beats missing',
+    view: { stormHeld: true },
+    nowMs: 144_999,
+    want: { kind: 'stays', untilMs: 145_000, silent: true },
+  },
+  {
+    name: 'in a storm, not heard for the grace',
+    view: { stormHeld: true, ...lost },
+    nowMs: 145_000,
+    want: { kind: 'becomes', state: 'suspect', cause: 'StormHeld' },
+  },
+  {
+    name: 'in a storm, suspect',
+    view: { ...suspect, stormHeld: true },
+    nowMs: 1e9,
+    want: { kind: 'stays', untilMs: Infinity, silent: true },
+  },
+  {
+    name: 'in a storm, flapping',
+    view: { ...flapping, stormHeld: true },
+    nowMs: 1e9,
+    want: { kind: 'stays', untilMs: Infinity },
+  },
+  {
+    name: 'never seen, first beat, its member does not answer',
+    view: { state: 'neverSeen', beatSinceChange: true, memberDown: true },
+    nowMs: 1e9,
+    want: { state: 'ready', cause: 'Alive' },
+  },
+  {
     name: 'never seen, silent',
     view: { state: 'neverSeen' },
     nowMs: 1e9,
@@ -163,7 +265,7 @@ test.each([
 
 const anyTimeMs = fc.integer({ min: 0, max: 500_000 });
 const anyView = fc.record({
-  state: fc.constantFrom('neverSeen', 'ready', 'suspect', 'unreachable', 'stopped' as const),
+  state: fc.constantFrom(...livenessStates),
   beatSinceChange: fc.boolean(),
   saidGoodbye: fc.boolean(),
   lastBeatMs: anyTimeMs,
@@ -172,6 +274,10 @@ const anyView = fc.record({
   intervalMs: fc.integer({ min: 1000, max: 60_000 }),
   graceMs: fc.integer({ min: 1000, max: 180_000 }),
   suspectAfterMs: fc.integer({ min: 0, max: 10_000 }),
+  memberDown: fc.boolean(),
+  steadySinceMs: fc.oneof(anyTimeMs, fc.constant(Infinity)),
+  steadyForMs: fc.integer({ min: 1000, max: 200_000 }),
+  stormHeld: fc.boolean(),
 });
 
 test('nobody is unreachable before a whole grace since the last beat and since we can hear', () => {

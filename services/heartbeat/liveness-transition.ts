@@ -1,8 +1,31 @@
-/** What the hub has said of a cluster so far; `neverSeen` until its first beat after an admission. */
-export type LivenessState = 'neverSeen' | 'ready' | 'suspect' | 'unreachable' | 'stopped';
+/**
+ * What the hub has said of a cluster so far; `neverSeen` until its first beat after an admission. Beats of a `memberDown` one
+ * come, and say that the member's API server does not answer; those of a `flapping` one come and go too often to be believed.
+ */
+export type LivenessState =
+  | 'neverSeen'
+  | 'ready'
+  | 'suspect'
+  | 'unreachable'
+  | 'stopped'
+  | 'memberDown'
+  | 'flapping';
 
 /** Why; becomes the reason of the condition Ready. */
-export type LivenessCause = 'Alive' | 'ConnectionLost' | 'NoBeats' | 'Unreachable' | 'AgentStopped';
+export type LivenessCause =
+  | 'Alive'
+  | 'ConnectionLost'
+  | 'NoBeats'
+  | 'StormHeld'
+  | 'Unreachable'
+  | 'AgentStopped'
+  | 'MemberAPIDown'
+  | 'Flapping';
+
+/** Whether the agent is heard in that state, so that it can fall silent. */
+export function isHeard(state: LivenessState): boolean {
+  return state === 'ready' || state === 'memberDown' || state === 'flapping';
+}
 
 /** All that a judgement needs. Times are of one monotonic clock, in ms. */
 export interface LivenessView {
@@ -11,6 +34,14 @@ export interface LivenessView {
   readonly beatSinceChange: boolean;
   /** The newest beat was a goodbye. */
   readonly saidGoodbye: boolean;
+  /** The newest beat says that the member's API server does not answer. */
+  readonly memberDown: boolean;
+  /** Of a flapping cluster: since when it has been heard without a gap; Infinity while it is not. */
+  readonly steadySinceMs: number;
+  /** For how long a flapping cluster must be heard without a gap to be believed again. */
+  readonly steadyForMs: number;
+  /** A storm is on: silence is most likely the hub's own. */
+  readonly stormHeld: boolean;
   readonly lastBeatMs: number;
   /** When the last connection went away; undefined while one is open, and when nobody knows. */
   readonly connectionLostMs: number | undefined;
@@ -24,7 +55,7 @@ export interface LivenessView {
 export type LivenessVerdict =
   | {
       readonly kind: 'becomes';
-      readonly state: Exclude<LivenessState, 'neverSeen'>;
+      readonly state: Exclude<LivenessState, 'neverSeen' | 'flapping'>;
       readonly cause: LivenessCause;
       readonly silent: boolean;
     }
@@ -50,18 +81,49 @@ export function healthyUntilMs(quietSinceMs: number, intervalMs: number, graceMs
   return Math.min(silentAt(quietSinceMs, intervalMs), overdueAt(quietSinceMs, intervalMs, graceMs));
 }
 
-function judgeReady(view: LivenessView, nowMs: number): LivenessVerdict {
-  const { intervalMs, graceMs } = view;
-  const quietSinceMs = Math.max(view.lastBeatMs, view.listeningSinceMs);
-  const lostMs = view.connectionLostMs;
-  const silentAtMs = silentAt(quietSinceMs, intervalMs);
+/** When silence becomes a transition, and which one. */
+function goesAway(view: LivenessView, quietSinceMs: number): { atMs: number; cause: LivenessCause } {
+  const { intervalMs, graceMs, connectionLostMs: lostMs } = view;
+  const graceOverAtMs = quietSinceMs + graceMs;
+  // Nobody is called dead in a storm; but who has not been heard for a whole grace is not called alive either.
+  if (view.stormHeld) return { atMs: graceOverAtMs, cause: 'StormHeld' };
   const overdueAtMs = overdueAt(quietSinceMs, intervalMs, graceMs);
   const suspectAtMs =
     lostMs === undefined ? Infinity : Math.max(lostMs, view.listeningSinceMs) + view.suspectAfterMs;
-  const silent = lostMs !== undefined || nowMs >= silentAtMs;
-  if (nowMs >= suspectAtMs) return { kind: 'becomes', state: 'suspect', cause: 'ConnectionLost', silent };
-  if (nowMs >= overdueAtMs) return { kind: 'becomes', state: 'suspect', cause: 'NoBeats', silent: true };
-  return only(Math.min(suspectAtMs, silent ? overdueAtMs : Math.min(silentAtMs, overdueAtMs)), silent);
+  return suspectAtMs <= overdueAtMs
+    ? { atMs: suspectAtMs, cause: 'ConnectionLost' }
+    : { atMs: overdueAtMs, cause: 'NoBeats' };
+}
+
+/** One that flaps is not written down again for each gap: only when it is gone for good, and when it has been steady. */
+function judgeFlapping(view: LivenessView, quietSinceMs: number, nowMs: number): LivenessVerdict {
+  const silentAtMs = silentAt(quietSinceMs, view.intervalMs);
+  const silent = view.connectionLostMs !== undefined || nowMs >= silentAtMs;
+  const unreachableAtMs = view.stormHeld ? Infinity : quietSinceMs + view.graceMs;
+  if (nowMs >= unreachableAtMs)
+    return { kind: 'becomes', state: 'unreachable', cause: 'Unreachable', silent: true };
+  if (silent) return only(unreachableAtMs, true);
+  const steadyAtMs = view.memberDown ? Infinity : view.steadySinceMs + view.steadyForMs;
+  if (nowMs >= steadyAtMs) return { kind: 'becomes', state: 'ready', cause: 'Alive', silent: false };
+  return only(Math.min(silentAtMs, steadyAtMs), false);
+}
+
+function judgeHeard(view: LivenessView, nowMs: number): LivenessVerdict {
+  const quietSinceMs = Math.max(view.lastBeatMs, view.listeningSinceMs);
+  if (view.state === 'flapping') return judgeFlapping(view, quietSinceMs, nowMs);
+  const silentAtMs = silentAt(quietSinceMs, view.intervalMs);
+  const silent = view.connectionLostMs !== undefined || nowMs >= silentAtMs;
+  const { atMs, cause } = goesAway(view, quietSinceMs);
+  if (nowMs >= atMs) return { kind: 'becomes', state: 'suspect', cause, silent: true };
+  if (view.memberDown !== (view.state === 'memberDown')) return { ...heardAs(view), silent };
+  return only(silent ? atMs : Math.min(silentAtMs, atMs), silent);
+}
+
+/** What a beat makes of a cluster: of one that has just been admitted always a ready one, which is how it joins. */
+function heardAs({ memberDown, state }: LivenessView): LivenessVerdict & { kind: 'becomes' } {
+  return memberDown && state !== 'neverSeen'
+    ? { kind: 'becomes', state: 'memberDown', cause: 'MemberAPIDown', silent: false }
+    : { kind: 'becomes', state: 'ready', cause: 'Alive', silent: false };
 }
 
 /**
@@ -69,14 +131,15 @@ function judgeReady(view: LivenessView, nowMs: number): LivenessVerdict {
  * A signal only changes the view; the same view always gives the same verdict, so that signals may come twice or late.
  */
 export function judgeLiveness(view: LivenessView, nowMs: number): LivenessVerdict {
-  if (view.saidGoodbye && (view.state === 'ready' || view.beatSinceChange)) {
+  if (view.saidGoodbye && (isHeard(view.state) || view.beatSinceChange)) {
     // A goodbye as the first sign of life of a new admission is no join.
     if (view.state === 'stopped' || view.state === 'neverSeen') return only(Infinity, false);
     return { kind: 'becomes', state: 'stopped', cause: 'AgentStopped', silent: false };
   }
-  if (view.state === 'ready') return judgeReady(view, nowMs);
-  if (view.beatSinceChange) return { kind: 'becomes', state: 'ready', cause: 'Alive', silent: false };
+  if (isHeard(view.state)) return judgeHeard(view, nowMs);
+  if (view.beatSinceChange) return heardAs(view);
   if (view.state !== 'suspect') return only(Infinity, false);
+  if (view.stormHeld) return only(Infinity, true);
   const unreachableAtMs = Math.max(view.lastBeatMs, view.listeningSinceMs) + view.graceMs;
   if (nowMs < unreachableAtMs) return only(unreachableAtMs, true);
   return { kind: 'becomes', state: 'unreachable', cause: 'Unreachable', silent: true };

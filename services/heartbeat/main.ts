@@ -18,6 +18,7 @@ import { writeFlood } from './flood-event.ts';
 import { writeKeyUse } from './key-use-event.ts';
 import { knownCluster, readKnownClusters } from './known-clusters.ts';
 import { LivenessEngine } from './liveness-engine.ts';
+import { stateAfter } from './liveness-event.ts';
 import { livenessStates } from './cluster-table.ts';
 import { membershipOf } from './membership.ts';
 import { type BeatReceiver, receiveBeats } from './receive-beats.ts';
@@ -28,15 +29,6 @@ import { watchFloods } from './watch-floods.ts';
 import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
 
 export { configSchema } from './config.ts';
-
-/** The state that an event of ours leaves a cluster in. */
-const stateAfter: Readonly<Record<string, string>> = {
-  joined: 'ready',
-  ready: 'ready',
-  suspect: 'suspect',
-  unreachable: 'unreachable',
-  stopped: 'stopped',
-};
 
 /** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
 export async function start(config: HeartbeatConfig): Promise<RunningService> {
@@ -77,6 +69,7 @@ async function work(
   const engine = new LivenessEngine({
     nowMs: clock.monotonicMs(),
     suspectAfterMs: config.suspectAfter,
+    steadyForMs: config.flapSteady,
     storm: {
       share: config.stormShare,
       minimum: config.stormMinimum,
@@ -119,9 +112,10 @@ async function work(
     siblings,
     clock,
     logger,
-    written(wish, joinedFrom) {
+    flap: { losses: config.flapLosses, windowMs: config.flapWindow },
+    written({ clusterId, state, cause }, joinedFrom) {
       if (joinedFrom) observeRegistration(joinedFrom);
-      live(wish.clusterId, wish.state, wish.cause);
+      live(clusterId, state, cause);
     },
     deaf() {
       metrics.count('rollcall_liveness_deaf_total');
@@ -240,6 +234,8 @@ async function work(
       clustersSuspect: engine.countOf('suspect'),
       clustersUnreachable: engine.countOf('unreachable'),
       clustersStopped: engine.countOf('stopped'),
+      clustersMemberDown: engine.countOf('memberDown'),
+      clustersFlapping: engine.countOf('flapping'),
       beats: receiver.counts.taken,
       storm: engine.inStorm ? 1 : 0,
     }),

@@ -20,6 +20,8 @@ const watchedTypes = [
   'suspect',
   'unreachable',
   'stopped',
+  'member-down',
+  'flapping',
   'key-shared',
   'key-unshared',
 ] as const;

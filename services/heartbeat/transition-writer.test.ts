@@ -45,6 +45,7 @@ function aReplica(lose: (append: number) => boolean) {
   const engine = new LivenessEngine({
     nowMs: startMs,
     suspectAfterMs: 2000,
+    steadyForMs: 120_000,
     storm: { share: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
     output: { wish: (wish) => writer?.write(wish), live: quiet, storm: quiet, keyUse: quiet },
   });
@@ -54,6 +55,7 @@ function aReplica(lose: (append: number) => boolean) {
     logger,
     clock: { monotonicMs: () => startMs, hubMs: () => startMs },
     siblings: { earsWork: async () => true, youngest: async () => [], stop: quiet },
+    flap: { losses: 4, windowMs: 600_000 },
     written: quiet,
     deaf: quiet,
   });

@@ -1,11 +1,18 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { type ClusterRecord, clusterRecord, createEventId, joined } from '@rollcall/shared/events';
+import {
+  type ClusterRecord,
+  clusterRecord,
+  createEventId,
+  joined,
+  type Liveness,
+} from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import { type HubClock, toHubTime } from './hub-clock.ts';
-import { decideLiveness } from './liveness-event.ts';
+import type { FlapSettings } from './flap-rule.ts';
+import { decideLiveness, livenessStateOf } from './liveness-event.ts';
 import { knownCluster } from './known-clusters.ts';
 import type { LivenessEngine, TransitionWish } from './liveness-engine.ts';
 import type { LivenessState } from './liveness-transition.ts';
@@ -32,15 +39,21 @@ interface WriterOptions {
   readonly siblings: Siblings;
   readonly clock: HubClock;
   readonly logger: Logger;
+  readonly flap: FlapSettings;
   /** @param joinedFrom - of a first beat: the record before it */
-  written(wish: TransitionWish, joinedFrom?: ClusterRecord): void;
+  written(transition: WrittenTransition, joinedFrom?: ClusterRecord): void;
   deaf(): void;
 }
 
-/** Silence may be ours alone; a lost connection was heard, and everything else is good news. */
-function needsSecondOpinion(wish: TransitionWish): boolean {
-  return wish.cause === 'NoBeats' || wish.cause === 'Unreachable';
+/** What was stored. */
+export interface WrittenTransition {
+  readonly clusterId: string;
+  readonly state: LivenessState;
+  readonly cause: string;
 }
+
+/** Silence may be ours alone; a lost connection was heard, and everything else is good news. */
+const silences = new Set<TransitionWish['cause']>(['NoBeats', 'StormHeld', 'Unreachable']);
 
 /** Takes wishes to the stream: checks own ears and siblings where it matters, then writes what changes the record. */
 export function createTransitionWriter(options: WriterOptions): TransitionWriter {
@@ -100,15 +113,21 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
             cause: wish.cause,
             nowMs: clock.hubMs(),
             lastBeatAtMs: toHubTime(clock, wish.lastBeatMs),
+            flap: options.flap,
           }),
       },
       trace,
     );
-    if (drafts.length === 0) return settleBy(wish.clusterId, context, wish.from);
-    const isJoining = drafts.some(({ definition }) => definition === joined);
-    options.written(wish, isJoining ? context : undefined);
-    const outcome = { state: wish.state, sinceMs: wish.decidedAtMs };
-    engine.settle(wish.clusterId, outcome, clock.monotonicMs());
+    const [written] = drafts;
+    if (!written) return settleBy(wish.clusterId, context, wish.from);
+    const { clusterId } = wish;
+    const liveness = written.section as Liveness;
+    const state = livenessStateOf(liveness);
+    options.written(
+      { clusterId, state, cause: liveness.cause },
+      written.definition === joined ? context : undefined,
+    );
+    engine.settle(clusterId, { state, sinceMs: wish.decidedAtMs }, clock.monotonicMs());
   }
 
   /** @param refused - the state from which the record let nothing follow; asked at once again it would say the same again */
@@ -197,7 +216,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
 
   return {
     write(wish) {
-      if (!needsSecondOpinion(wish)) {
+      if (!silences.has(wish.cause)) {
         toWrite.push(wish);
         pump();
         return;

@@ -70,7 +70,16 @@ function joined(picture: ClusterPicture): Judged {
       };
 }
 
-const suspectReasons = new Set(['ConnectionLost', 'NoBeats', 'StormHeld']);
+const suspectMessages: Readonly<Record<string, string>> = {
+  ConnectionLost: 'the agent lost its connection',
+  NoBeats: 'a beat is overdue',
+  StormHeld:
+    'not heard for the whole grace, together with many others: most likely the network of the hub itself',
+};
+const heardButNotReady: Readonly<Record<string, string>> = {
+  MemberAPIDown: 'the agent beats; its API server does not answer',
+  Flapping: 'it came and went too often; it is ready again once it has been heard without a gap for a while',
+};
 
 /** The summary. Who is shut out is not ready, whatever its beats say. */
 function ready(picture: ClusterPicture): Judged {
@@ -103,26 +112,15 @@ function ready(picture: ClusterPicture): Judged {
   }
   const atMs = liveness.sinceMs;
   switch (liveness.state) {
-    case 'ready':
-      return liveness.cause === 'MemberAPIDown'
-        ? {
-            type,
-            status: 'False',
-            reason: 'MemberAPIDown',
-            message: 'the agent beats; its API server does not answer',
-            atMs,
-          }
-        : { type, status: 'True', reason: 'Alive', message: 'beats are coming', atMs };
+    case 'ready': {
+      const trouble = heardButNotReady[liveness.cause];
+      return trouble === undefined
+        ? { type, status: 'True', reason: 'Alive', message: 'beats are coming', atMs }
+        : { type, status: 'False', reason: liveness.cause, message: trouble, atMs };
+    }
     case 'suspect': {
-      const reason = suspectReasons.has(liveness.cause) ? liveness.cause : 'NoBeats';
-      const lost = reason === 'ConnectionLost';
-      return {
-        type,
-        status: 'Unknown',
-        reason,
-        message: lost ? 'the agent lost its connection' : 'a beat is overdue',
-        atMs,
-      };
+      const reason = liveness.cause in suspectMessages ? liveness.cause : 'NoBeats';
+      return { type, status: 'Unknown', reason, message: suspectMessages[reason] ?? '', atMs };
     }
     case 'stopped':
       return { type, status: 'False', reason: 'AgentStopped', message: 'the agent said goodbye', atMs };
@@ -137,6 +135,10 @@ function memberHealthy(picture: ClusterPicture, isReady: boolean): Judged {
   const atMs = timeOf(picture, 'heartbeat');
   const probes = { healthz: facts?.healthz, livez: facts?.livez, readyz: facts?.readyz };
   const failing = Object.entries(probes).filter(([, isFine]) => isFine === false);
+  if (livenessOf(picture.record)?.cause === 'MemberAPIDown' && !isReady) {
+    const message = heardButNotReady.MemberAPIDown ?? '';
+    return { type, status: 'False', reason: 'MemberAPIDown', message, atMs };
+  }
   if (!isReady) {
     return {
       type,

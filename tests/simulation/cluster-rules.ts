@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterRecord, StoredEvent } from '@rollcall/shared/events';
+import type { ClusterRecord, Liveness, StoredEvent } from '@rollcall/shared/events';
+import { livenessStateOf } from '../../services/heartbeat/liveness-event.ts';
 import type { World } from './world.ts';
 
 export interface ClusterStep {
@@ -154,7 +155,8 @@ export const clusterRules: readonly ClusterRule[] = [
       const { key } = event.section as { key: string };
       if (key !== before.identity?.admittedKey) return 'another key';
       const { liveness } = before;
-      const isSame = liveness?.key === key && liveness.state === (event.section as { state: string }).state;
+      const isSame =
+        liveness?.key === key && livenessStateOf(liveness) === livenessStateOf(event.section as Liveness);
       return isSame && event.type !== 'joined' ? `it was ${liveness.state} already` : undefined;
     },
   },

@@ -2,21 +2,16 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { encodeBeat, type EventLog } from '@rollcall/shared/bus';
 import { knownCluster, readKnownClusters } from '../../services/heartbeat/known-clusters.ts';
 import { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
+import { stateAfter } from '../../services/heartbeat/liveness-event.ts';
 import { membershipOf } from '../../services/heartbeat/membership.ts';
 import { watchRecords } from '../../services/heartbeat/record-watch.ts';
 import { type BeatReceiver, receiveBeats } from '../../services/heartbeat/receive-beats.ts';
 import { readStorm, writeStorm } from '../../services/heartbeat/storm-log.ts';
 import { createTransitionWriter, type TransitionWriter } from '../../services/heartbeat/transition-writer.ts';
+import { flap } from './replay.ts';
 import type { Replica } from './replica.ts';
 import type { World } from './world.ts';
 
-const stateAfter: Readonly<Record<string, string>> = {
-  joined: 'ready',
-  ready: 'ready',
-  suspect: 'suspect',
-  unreachable: 'unreachable',
-  stopped: 'stopped',
-};
 const tickMs = 2000;
 const pauseMs = 5000;
 const noData: Uint8Array = new Uint8Array();
@@ -37,6 +32,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
   const engine = new LivenessEngine({
     nowMs: scheduler.nowMs,
     suspectAfterMs: 2000,
+    steadyForMs: 60_000,
     storm: { share: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
     output: {
       wish: (wish) => writer?.write(wish),
@@ -64,6 +60,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       },
       stop: () => undefined,
     },
+    flap,
     written: () => undefined,
     deaf: () => engine.listenAfresh(clock.monotonicMs()),
   });
@@ -90,7 +87,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     },
   });
   const watched = new Set(
-    'admitted left approved changed denied revoked banned leaving joined ready suspect unreachable stopped'.split(
+    'admitted left approved changed denied revoked banned leaving joined ready suspect unreachable stopped member-down flapping'.split(
       ' ',
     ),
   );

@@ -22,8 +22,8 @@ import { decideRotationEnd } from '../../services/approver/key-rotated.ts';
 import { decidePersonDecision } from '../../services/approver/person-decision.ts';
 import { decideRequest, type PolicyOutcome } from '../../services/approver/policy-verdict.ts';
 import { decideNameRelease, decideRevocation } from '../../services/approver/settle-clusters.ts';
-import type { LivenessState } from '../../services/heartbeat/liveness-transition.ts';
-import { decideLiveness } from '../../services/heartbeat/liveness-event.ts';
+import type { LivenessCause } from '../../services/heartbeat/liveness-transition.ts';
+import { decideLiveness, livenessStateOf } from '../../services/heartbeat/liveness-event.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access-event.ts';
 import { admissionStep } from '../../services/registrar/admission.ts';
 import { judgeRotation } from '../../services/registrar/key-rotation.ts';
@@ -148,11 +148,22 @@ const asked: Again = (event, history) => {
   return verdict.drafts.slice(0, 1);
 };
 
+/** What the simulated services are set to; the same in what is decided once more. */
+export const flap = { losses: 4, windowMs: 600_000 };
+
 const lived: Again = (event, history) => {
   const record = history.cluster(event.id);
-  const { state, cause, sinceMs, lastBeatAtMs, joinedAtMs } = event.section as Liveness;
-  const from: LivenessState = event.type === 'joined' ? 'neverSeen' : (record.liveness?.state ?? 'neverSeen');
-  const finding = { from, state, cause, nowMs: sinceMs, lastBeatAtMs };
+  const section = event.section as Liveness;
+  const { sinceMs, lastBeatAtMs, joinedAtMs } = section;
+  const from = event.type === 'joined' ? 'neverSeen' : livenessStateOf(record.liveness);
+  const after = livenessStateOf(section);
+  if (after === 'neverSeen') return undefined;
+  // A cluster flaps because it came back.
+  const found =
+    after === 'flapping'
+      ? ({ state: 'ready', cause: 'Alive' } as const)
+      : { state: after, cause: section.cause as LivenessCause };
+  const finding = { ...found, from, nowMs: sinceMs, lastBeatAtMs, flap };
   // The clock of the registrar may have been ahead of it.
   return joinedAtMs > sinceMs && event.type !== 'joined' ? undefined : decideLiveness(record, finding);
 };
@@ -206,6 +217,8 @@ const deciders: Readonly<Record<string, Again>> = {
   'cluster.suspect': lived,
   'cluster.unreachable': lived,
   'cluster.stopped': lived,
+  'cluster.member-down': lived,
+  'cluster.flapping': lived,
   'name.released': (event, history) => {
     const name = nameRecord(history.record(event));
     return decideNameRelease({ name, cluster: history.cluster(name.holder ?? '') });

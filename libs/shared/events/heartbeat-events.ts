@@ -6,11 +6,16 @@ export const livenessSchema = z.looseObject({
   state: z.enum(['ready', 'suspect', 'unreachable', 'stopped']),
   /** The key whose beats were heard. */
   key: z.string(),
-  /** CamelCase, the reason of the Ready condition: Alive, ConnectionLost, NoBeats, Unreachable, AgentStopped, MemberAPIDown. */
+  /**
+   * CamelCase, the reason of the Ready condition. With state ready: Alive, MemberAPIDown, Flapping (the last two are not
+   * Ready=True); suspect: ConnectionLost, NoBeats, StormHeld; unreachable: Unreachable; stopped: AgentStopped.
+   */
   cause: z.string(),
   joinedAtMs: z.int(),
   sinceMs: z.int(),
   lastBeatAtMs: z.int(),
+  /** When it was lost lately; as many as are needed to tell whether it flaps, oldest first. */
+  lossesAtMs: z.array(z.int()).optional(),
   /** Two agents use the key, in two places; absent otherwise. */
   keySharedSinceMs: z.int().optional(),
   /** The last flood of beats that was reported; `beats` in `seconds`, as one replica counted them. */
@@ -29,7 +34,8 @@ export const joined = defineEvent({
 export const ready = defineEvent({
   ...cluster,
   type: 'ready',
-  description: 'Beats are back after suspect, unreachable or stopped.',
+  description:
+    'Beats are back after suspect, unreachable or stopped, the API server of the member after member-down, or the cluster has stopped flapping.',
 });
 export const suspect = defineEvent({
   ...cluster,
@@ -46,6 +52,19 @@ export const stopped = defineEvent({
   ...cluster,
   type: 'stopped',
   description: 'The agent said goodbye before it stopped. Followed by ready.',
+});
+
+export const memberDown = defineEvent({
+  ...cluster,
+  type: 'member-down',
+  description:
+    'The agent beats, and says that the API server of its member does not answer. Followed by ready, or by whatever follows ready.',
+});
+export const flapping = defineEvent({
+  ...cluster,
+  type: 'flapping',
+  description:
+    'Beats are back, for the fourth time within ten minutes (settable). Losses are not written any more until it has been heard without a gap for two minutes (ready), or not at all for the whole grace (unreachable).',
 });
 
 export const keyShared = defineEvent({

@@ -228,7 +228,9 @@ export const metricCatalogue = {
     type: 'gauge',
     help: 'Clusters by liveness.',
     services: ['heartbeat'],
-    labels: { state: ['neverSeen', 'ready', 'suspect', 'unreachable', 'stopped'] },
+    labels: {
+      state: ['neverSeen', 'ready', 'suspect', 'unreachable', 'stopped', 'memberDown', 'flapping'],
+    },
   },
   rollcall_beats_total: {
     type: 'counter',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect } from '@nats-io/transport-node';
-import { connectionOptions, encodeBeat, jwtProof } from '@rollcall/shared/bus';
+import { beatFlags, connectionOptions, encodeBeat, jwtProof } from '@rollcall/shared/bus';
 import { decideAs } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import {
@@ -206,4 +206,42 @@ test('two agents with one key: KeyInUseTwice once, no flapping, and over when on
   }
   expect((await member.record()).liveness).not.toHaveProperty('keySharedSinceMs');
   expect(await member.history()).toEqual(['joined', 'key-shared', 'key-unshared']);
+});
+
+test('an API server that does not answer its agent is told, and that it does again', async () => {
+  await startHeartbeat(hub);
+  const member = await admitMember(around, 'member-down', slow);
+  await using nc = await member.connect();
+  beat(nc, member.clusterId);
+  await member.event('joined');
+  beat(nc, member.clusterId, beatFlags.memberApiDown);
+  expect((await member.event('member-down')).reason).toBe('MemberAPIDown');
+  beat(nc, member.clusterId);
+  expect((await member.event('ready')).reason).toBe('Alive');
+});
+
+test('who is lost too often flaps: no more events until it is steady, of two replicas too', async () => {
+  const settings = { flapLosses: '2', flapSteady: '3s', suspectAfter: '0s' };
+  await startHeartbeat(hub, settings);
+  await startHeartbeat(hub, settings);
+  const member = await admitMember(around, 'flaps', fast);
+  const live = await liveLines(around.ops, member.clusterId);
+  const loseOnce = async (): Promise<void> => {
+    const nc = await member.connect();
+    beat(nc, member.clusterId);
+    await nc.close();
+  };
+  await loseOnce();
+  const first = await member.event('suspect');
+  await loseOnce();
+  const second = await member.event('suspect', first.sequence + 1);
+  await loseOnce();
+  const flapping = await member.event('flapping', second.sequence);
+  expect(flapping.reason).toBe('Flapping');
+  await live.next('connection-lost ConnectionLost');
+  await loseOnce();
+  await using nc = await member.connect();
+  keepBeating(nc, member.clusterId);
+  await member.event('ready', flapping.sequence);
+  expect(await member.history()).toEqual(['joined', 'suspect', 'ready', 'suspect', 'flapping', 'ready']);
 });

@@ -1,0 +1,20 @@
+import type { Liveness } from '@rollcall/shared/events';
+
+export interface FlapSettings {
+  /** So many losses within the window are flapping. */
+  readonly losses: number;
+  readonly windowMs: number;
+}
+
+/**
+ * When the cluster was lost lately, oldest first. What is not its own fault (a storm, a goodbye) is no loss.
+ * @param isLoss - it is lost now
+ */
+export function lossesAfter(
+  before: Liveness | undefined,
+  isLoss: boolean,
+  { nowMs, flap }: { nowMs: number; flap: FlapSettings },
+): number[] {
+  const recent = (before?.lossesAtMs ?? []).filter((atMs) => atMs > nowMs - flap.windowMs);
+  return [...recent, ...(isLoss ? [nowMs] : [])].slice(-flap.losses);
+}

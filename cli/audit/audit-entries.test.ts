@@ -107,6 +107,8 @@ const notOfTrust = new Set([
   'cluster.suspect',
   'cluster.unreachable',
   'cluster.stopped',
+  'cluster.member-down',
+  'cluster.flapping',
   'cluster.key-shared',
   'cluster.key-unshared',
   'cluster.flooding',

@@ -51,6 +51,8 @@ const clusterStates = {
   suspect: 'clustersSuspect',
   unreachable: 'clustersUnreachable',
   stopped: 'clustersStopped',
+  'member API down': 'clustersMemberDown',
+  flapping: 'clustersFlapping',
   'never seen': 'clustersNeverSeen',
 } as const;
 
@@ -151,6 +153,11 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
     ...(kubernetes.held
       ? [
           `${kubernetes.held.wishes.length} wishes that put members out are held: \`rollcall get wishes\` shows them, \`rollcall confirm ${kubernetes.held.id}\` has them acted on`,
+        ]
+      : []),
+    ...(answers.some(({ name, figures }) => name === 'heartbeat' && figures['signals'] === 1)
+      ? [
+          'liveness is degraded to one signal: the NATS server does not tell of connections, so only missing beats show who is gone (docs/operations.md)',
         ]
       : []),
     ...(storm === 1 ? ['a large part of the fleet is silent together; transitions are held'] : []),

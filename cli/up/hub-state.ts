@@ -76,6 +76,19 @@ export function busUser(
   return { jwt, seed: key.seed };
 }
 
+/**
+ * Signed by the root of its account: the servers take the rights in a credential only from the root or an unscoped key, and all
+ * that sign for agents are scoped.
+ */
+export function noticeProbe(agents: Nkey, nowMs: number): BusUser {
+  const key = createNkey('user');
+  const { issuer_account: _root, ...nats } = userClaims(otherRoles['notice-probe'], agents.publicKey);
+  return {
+    jwt: encodeJwt({ subject: key.publicKey, name: 'notice-probe', nowMs, nats }, agents),
+    seed: key.seed,
+  };
+}
+
 function credsBlock(what: string, text: string): string {
   return `-----BEGIN ${what}-----\n${text}\n------END ${what}------\n`;
 }
@@ -191,6 +204,7 @@ function createHub(stateDir: string, nowMs: number): HubState {
         xkeySeed: xkey.seed,
       },
     },
+    heartbeat: { noticeProbe: noticeProbe(account.agents, nowMs) },
     'trust-keeper': {
       hubKeys: keys,
       operatorSigningSeed: operatorSigners[1].seed,

@@ -13,7 +13,7 @@ import {
   userClaims,
 } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt, type JwtClaims, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
-import { type BusUser, busUser, credsFile, type HubState, sentinelClaims } from './hub-state.ts';
+import { type BusUser, busUser, credsFile, type HubState, noticeProbe, sentinelClaims } from './hub-state.ts';
 import { parseCreds } from './ops-connection.ts';
 import { readState, writePrivate } from './private-files.ts';
 
@@ -23,6 +23,7 @@ type Claims = Readonly<Record<string, unknown>>;
 interface OfflineKeys {
   readonly operatorSigners: readonly string[];
   readonly signers: Readonly<Record<'hub' | 'sys' | 'auth', string>>;
+  readonly accounts: Readonly<Record<'agents', string>>;
 }
 
 /** Keys are only read where something has to be signed: they may lie elsewhere in between. */
@@ -63,6 +64,7 @@ interface Renewal {
   readonly hub: HubState;
   readonly nowMs: number;
   signer(of: 'hub' | 'sys' | 'auth'): Nkey;
+  agentsRoot(): Nkey;
   renewed(what: string): void;
 }
 
@@ -87,6 +89,14 @@ interface IdentityFile {
   readonly bus: BusUser;
   readonly sys?: BusUser;
   readonly callout?: BusUser;
+  readonly noticeProbe?: BusUser;
+}
+
+/** A state directory of before the heartbeat service proved that it is told of connections has none. */
+function probeOf(name: string, found: IdentityFile, renewal: Renewal): BusUser | undefined {
+  if (name !== 'heartbeat' || found.noticeProbe) return found.noticeProbe;
+  renewal.renewed('notice-probe');
+  return noticeProbe(renewal.agentsRoot(), renewal.nowMs);
 }
 
 function renewIdentity(name: string, role: Role, renewal: Renewal): void {
@@ -100,6 +110,7 @@ function renewIdentity(name: string, role: Role, renewal: Renewal): void {
     return;
   }
   const { sys, callout } = found;
+  const probe = probeOf(name, found, renewal);
   const identity = {
     ...found,
     bus: renewUser(found.bus, { name, role, of: 'hub' }, renewal),
@@ -107,8 +118,10 @@ function renewIdentity(name: string, role: Role, renewal: Renewal): void {
     ...(callout
       ? { callout: renewUser(callout, { name: 'callout', role: otherRoles.callout, of: 'auth' }, renewal) }
       : {}),
+    ...(probe ? { noticeProbe: probe } : {}),
   };
-  if (identity.bus === found.bus && identity.sys === sys && identity.callout === callout) return;
+  const isSame = identity.bus === found.bus && identity.sys === sys && identity.callout === callout;
+  if (isSame && probe === found.noticeProbe) return;
   writePrivate(path, JSON.stringify(identity, undefined, 2));
 }
 
@@ -165,6 +178,7 @@ export function renewHubState(hub: HubState, stateDir: string, nowMs: number): r
     hub,
     nowMs,
     signer: (of) => nkeyFromSeed(offlineKeys(stateDir, why).signers[of]),
+    agentsRoot: () => nkeyFromSeed(offlineKeys(stateDir, why).accounts.agents),
     renewed: (what) => void renewed.push(what),
   };
   for (const [name, role] of Object.entries({ ...serviceRoles, setup: otherRoles.setup })) {

@@ -90,9 +90,11 @@ function goesAway(view: LivenessView, quietSinceMs: number): { atMs: number; cau
   const overdueAtMs = overdueAt(quietSinceMs, intervalMs, graceMs);
   const suspectAtMs =
     lostMs === undefined ? Infinity : Math.max(lostMs, view.listeningSinceMs) + view.suspectAfterMs;
-  return suspectAtMs <= overdueAtMs
-    ? { atMs: suspectAtMs, cause: 'ConnectionLost' }
-    : { atMs: overdueAtMs, cause: 'NoBeats' };
+  // Of two reasons the one that was heard.
+  return {
+    atMs: Math.min(suspectAtMs, overdueAtMs),
+    cause: lostMs === undefined ? 'NoBeats' : 'ConnectionLost',
+  };
 }
 
 /** One that flaps is not written down again for each gap: only when it is gone for good, and when it has been steady. */

@@ -4,6 +4,7 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
 import {
   busAddress,
+  busUserSchema,
   readIdentity,
   type RunningService,
   runService,
@@ -25,6 +26,7 @@ import { type BeatReceiver, receiveBeats } from './receive-beats.ts';
 import { watchRecords } from './record-watch.ts';
 import { joinSiblings } from './siblings.ts';
 import { readStorm, writeStorm } from './storm-log.ts';
+import { type Probe, watchNotices } from './watch-notices.ts';
 import { watchFloods } from './watch-floods.ts';
 import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
 
@@ -32,7 +34,8 @@ export { configSchema } from './config.ts';
 
 /** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
 export async function start(config: HeartbeatConfig): Promise<RunningService> {
-  const identity = readIdentity(config.identityFile, {});
+  const identity = readIdentity(config.identityFile, { noticeProbe: busUserSchema.optional() });
+  const { noticeProbe: user } = identity;
   return runService({
     name: 'heartbeat',
     description: 'hears beats; writes who is alive',
@@ -43,14 +46,14 @@ export async function start(config: HeartbeatConfig): Promise<RunningService> {
       const hearing = await connectBus(busAddress(config), identity.bus, 'heartbeat');
       // However this process ends its first connection, the other does not outlive it.
       void context.nc.closed().then(() => hearing.close());
-      return work(context, { config, hearing });
+      return work(context, { config, hearing, probe: user && { address: busAddress(config), user } });
     },
   });
 }
 
 async function work(
   { nc, log, logger, metrics }: ServiceContext,
-  { config, hearing }: { config: HeartbeatConfig; hearing: NatsConnection },
+  { config, hearing, probe }: { config: HeartbeatConfig; hearing: NatsConnection; probe: Probe | undefined },
 ): Promise<ServiceWork> {
   let writer: TransitionWriter | undefined;
   let beats: BeatReceiver | undefined;
@@ -159,6 +162,7 @@ async function work(
       },
     }),
   );
+  const noticeWatch = watchNotices(nc, { probe, logger });
   if (await readStorm(log)) engine.holdForStorm(clock.monotonicMs());
   await readAll();
   const receiver = receiveBeats(hearing, { engine, log, clock, logger });
@@ -225,6 +229,7 @@ async function work(
     metrics.total('rollcall_beats_total', receiver.counts.taken);
     metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown);
     metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed);
+    metrics.gauge('rollcall_liveness_signals', noticeWatch.missing() === undefined ? 2 : 1);
     metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);
   });
   return {
@@ -238,7 +243,9 @@ async function work(
       clustersFlapping: engine.countOf('flapping'),
       beats: receiver.counts.taken,
       storm: engine.inStorm ? 1 : 0,
+      signals: noticeWatch.missing() === undefined ? 2 : 1,
     }),
+    degraded: () => noticeWatch.missing(),
     notReady() {
       if (!isConnected) return 'not connected to the bus';
       return isHearing ? undefined : 'beats are not heard';
@@ -246,6 +253,7 @@ async function work(
     async drain() {
       stopTime();
       stopFloods();
+      noticeWatch.stop();
       for (const subscription of notices) subscription.unsubscribe();
       await Promise.all([receiver.stop(), watch.stop()]);
       await writer.drain();

@@ -70,16 +70,22 @@ function joined(picture: ClusterPicture): Judged {
       };
 }
 
-const suspectMessages: Readonly<Record<string, string>> = {
-  ConnectionLost: 'the agent lost its connection',
-  NoBeats: 'a beat is overdue',
-  StormHeld:
+const suspectMessages: ReadonlyMap<string, string> = new Map([
+  ['ConnectionLost', 'the agent lost its connection'],
+  ['NoBeats', 'a beat is overdue'],
+  [
+    'StormHeld',
     'not heard for the whole grace, together with many others: most likely the network of the hub itself',
-};
-const heardButNotReady: Readonly<Record<string, string>> = {
-  MemberAPIDown: 'the agent beats; its API server does not answer',
-  Flapping: 'it came and went too often; it is ready again once it has been heard without a gap for a while',
-};
+  ],
+]);
+const memberIsDown = 'the agent beats; its API server does not answer';
+const heardButNotReady: ReadonlyMap<string, string> = new Map([
+  ['MemberAPIDown', memberIsDown],
+  [
+    'Flapping',
+    'it came and went too often; it is ready again once it has been heard without a gap for a while',
+  ],
+]);
 
 /** The summary. Who is shut out is not ready, whatever its beats say. */
 function ready(picture: ClusterPicture): Judged {
@@ -113,14 +119,14 @@ function ready(picture: ClusterPicture): Judged {
   const atMs = liveness.sinceMs;
   switch (liveness.state) {
     case 'ready': {
-      const trouble = heardButNotReady[liveness.cause];
+      const trouble = heardButNotReady.get(liveness.cause);
       return trouble === undefined
         ? { type, status: 'True', reason: 'Alive', message: 'beats are coming', atMs }
         : { type, status: 'False', reason: liveness.cause, message: trouble, atMs };
     }
     case 'suspect': {
-      const reason = liveness.cause in suspectMessages ? liveness.cause : 'NoBeats';
-      return { type, status: 'Unknown', reason, message: suspectMessages[reason] ?? '', atMs };
+      const reason = suspectMessages.has(liveness.cause) ? liveness.cause : 'NoBeats';
+      return { type, status: 'Unknown', reason, message: suspectMessages.get(reason) ?? '', atMs };
     }
     case 'stopped':
       return { type, status: 'False', reason: 'AgentStopped', message: 'the agent said goodbye', atMs };
@@ -136,8 +142,7 @@ function memberHealthy(picture: ClusterPicture, isReady: boolean): Judged {
   const probes = { healthz: facts?.healthz, livez: facts?.livez, readyz: facts?.readyz };
   const failing = Object.entries(probes).filter(([, isFine]) => isFine === false);
   if (livenessOf(picture.record)?.cause === 'MemberAPIDown' && !isReady) {
-    const message = heardButNotReady.MemberAPIDown ?? '';
-    return { type, status: 'False', reason: 'MemberAPIDown', message, atMs };
+    return { type, status: 'False', reason: 'MemberAPIDown', message: memberIsDown, atMs };
   }
   if (!isReady) {
     return {

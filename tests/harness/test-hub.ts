@@ -63,7 +63,15 @@ export interface TestHub extends AsyncDisposable {
   };
 }
 
-export type BusUserName = ServiceName | 'setup' | 'ops' | 'claims' | 'callout' | 'backup' | 'restore';
+export type BusUserName =
+  | ServiceName
+  | 'setup'
+  | 'ops'
+  | 'claims'
+  | 'callout'
+  | 'notice-probe'
+  | 'backup'
+  | 'restore';
 
 interface Offline {
   readonly signers: Readonly<Record<'hub' | 'sys' | 'auth', string>>;
@@ -108,6 +116,7 @@ export async function startTestHub(options: { servers?: ServerCount } = {}): Pro
     if (role === 'ops') return parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8'));
     if (role === 'claims') return identity<{ sys: BusCredentials }>('trust-keeper').sys;
     if (role === 'callout') return identity<{ callout: BusCredentials }>('registrar').callout;
+    if (role === 'notice-probe') return identity<{ noticeProbe: BusCredentials }>('heartbeat').noticeProbe;
     // Nobody keeps these: whoever has the offline keys makes them for one command.
     if (role === 'backup' || role === 'restore') return userWith(otherRoles[role], role);
     return identity<{ bus: BusCredentials }>(role).bus;

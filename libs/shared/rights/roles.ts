@@ -283,6 +283,13 @@ export const otherRoles = {
     subscribe: ['$SYS.REQ.USER.AUTH'],
     mayRespond: true,
   },
+  'notice-probe': {
+    account: 'AGENTS',
+    description:
+      'the heartbeat service as it comes and goes like an agent, to see whether the server tells it of connections',
+    publish: [],
+    subscribe: ['_INBOX_notice-probe.>'],
+  },
   claims: {
     account: 'SYS',
     description: 'the trust-keeper as it pushes account claims and cuts connections',

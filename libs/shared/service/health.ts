@@ -10,6 +10,8 @@ export interface HealthOptions {
   readonly address: string;
   /** Why the service is not ready, or undefined when it is. */
   notReady(): string | undefined;
+  /** What a ready service has to do without, or undefined. */
+  degraded?(): string | undefined;
   /** In OpenMetrics text. */
   metrics(): string;
 }
@@ -26,7 +28,9 @@ function answerTo(path: string, options: HealthOptions): Answer {
       return { status: 200, body: 'ok\n' };
     case '/readyz': {
       const why = options.notReady();
-      return { status: why === undefined ? 200 : 503, body: why ?? 'ok\n' };
+      if (why !== undefined) return { status: 503, body: why };
+      const without = options.degraded?.();
+      return { status: 200, body: without === undefined ? 'ok\n' : `ok, degraded: ${without}\n` };
     }
     case '/metrics':
       return { status: 200, type: openMetricsContentType, body: options.metrics() };

@@ -258,6 +258,11 @@ export const metricCatalogue = {
     services: ['heartbeat'],
     labels: { kind: ['connected', 'disconnected'] },
   },
+  rollcall_liveness_signals: {
+    type: 'gauge',
+    help: 'Signals of life: 2 while beats and the notices of the NATS server about connections arrive; 1 while the notices do not, so that only missing beats show who is gone.',
+    services: ['heartbeat'],
+  },
   rollcall_liveness_deaf_total: {
     type: 'counter',
     help: 'How often own messages did not come back, so that nobody was declared silent.',

@@ -31,6 +31,8 @@ export interface ServiceContext {
 export interface ServiceWork {
   /** Why it is not ready now, or undefined. */
   notReady?(): string | undefined;
+  /** What it has to do without, or undefined: it works, and somebody should look. */
+  degraded?(): string | undefined;
   /** Its few most telling figures, for `$SRV.STATS`: names in camelCase, with units; never one a cluster. */
   stats?(): Readonly<Record<string, number>>;
   /** Takes no more work, finishes what runs, and returns. */
@@ -110,7 +112,13 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     if (config.healthPort !== undefined) {
       stopMeasuring = measureProcess(metrics);
       const { healthPort: port, healthAddress: address } = config;
-      health = await serveHealth({ port, address, notReady, metrics: () => metrics.render() });
+      health = await serveHealth({
+        port,
+        address,
+        notReady,
+        degraded: () => work?.degraded?.(),
+        metrics: () => metrics.render(),
+      });
     }
     if (!config.allowUnsafeBus) await checkBusSafety(nc);
     const { epoch } = identity;

@@ -229,7 +229,7 @@ test('who is lost too often flaps: no more events until it is steady, of two rep
   const loseOnce = async (): Promise<void> => {
     const nc = await member.connect();
     beat(nc, member.clusterId);
-    await nc.close();
+    await nc.drain();
   };
   await loseOnce();
   const first = await member.event('suspect');

@@ -45,6 +45,9 @@ export class ClusterTable {
   keyHash: Int32Array;
   /** Open connections of the admitted key that were seen to begin. */
   connections: Uint16Array;
+  /** Groups of the storm watch. */
+  server: Uint16Array;
+  clusterSet: Uint16Array;
   /** Beats since the last look for floods. */
   beats: Uint32Array;
   state: Uint8Array;
@@ -60,6 +63,8 @@ export class ClusterTable {
     this.graceMs = new Uint32Array(capacity);
     this.keyHash = new Int32Array(capacity);
     this.connections = new Uint16Array(capacity);
+    this.server = new Uint16Array(capacity);
+    this.clusterSet = new Uint16Array(capacity);
     this.beats = new Uint32Array(capacity);
     this.state = new Uint8Array(capacity);
     this.mark = new Uint8Array(capacity);
@@ -119,6 +124,8 @@ export class ClusterTable {
       graceMs,
       keyHash,
       connections,
+      server,
+      clusterSet,
       beats,
       state,
       mark,
@@ -131,6 +138,8 @@ export class ClusterTable {
       graceMs,
       keyHash,
       connections,
+      server,
+      clusterSet,
       beats,
       state,
       mark,
@@ -145,6 +154,8 @@ export class ClusterTable {
     this.graceMs = copiedInto(this.graceMs, new Uint32Array(capacity));
     this.keyHash = copiedInto(this.keyHash, new Int32Array(capacity));
     this.connections = copiedInto(this.connections, new Uint16Array(capacity));
+    this.server = copiedInto(this.server, new Uint16Array(capacity));
+    this.clusterSet = copiedInto(this.clusterSet, new Uint16Array(capacity));
     this.beats = copiedInto(this.beats, new Uint32Array(capacity));
     this.state = copiedInto(this.state, new Uint8Array(capacity));
     this.mark = copiedInto(this.mark, new Uint8Array(capacity));

@@ -26,6 +26,9 @@ export const configSchema = z.strictObject({
     .describe(
       'share of the known clusters that must go silent together before transitions are held (0 to 1)',
     ),
+  stormGroupShare: share
+    .default(0.5)
+    .describe('the same share of one group: the clusters of one NATS server, or of one set (0 to 1)'),
   stormMinimum: z.coerce
     .number()
     .int()

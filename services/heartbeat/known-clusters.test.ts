@@ -7,6 +7,7 @@ const member = {
   admittedAtMs: 999_000,
   intervalMs: 15_000,
   graceMs: 45_000,
+  clusterSet: undefined,
   liveness: undefined,
   mayJoin: true,
 };

@@ -8,12 +8,13 @@ import { type Membership, type MemberSections, membershipOf } from './membership
 
 /** What the engine needs of a member, in its own clock. */
 export function knownCluster(clusterId: string, member: Membership, clock: HubClock): KnownCluster {
-  const { key, admittedAtMs, intervalMs, graceMs, liveness } = member;
+  const { key, admittedAtMs, intervalMs, graceMs, clusterSet, liveness } = member;
   return {
     clusterId,
     key,
     intervalMs,
     graceMs,
+    clusterSet,
     state: livenessStateOf(liveness),
     // What the former key of the cluster has said is no sign of life of this one.
     sinceMs: fromHubTime(clock, liveness?.sinceMs ?? admittedAtMs),
@@ -47,8 +48,8 @@ export async function readKnownClusters(
       sections.identity = { state, admittedKey, admittedAtMs, rotatedFrom };
     }
     if (decision) {
-      const { verdict, key, approvedKey, heartbeat, revokedKeys } = decision;
-      sections.decision = { verdict, key, approvedKey, heartbeat, revokedKeys };
+      const { verdict, key, approvedKey, heartbeat, revokedKeys, clusterSet } = decision;
+      sections.decision = { verdict, key, approvedKey, heartbeat, revokedKeys, clusterSet };
     }
     if (liveness) sections.liveness = liveness;
   }

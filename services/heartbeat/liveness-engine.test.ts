@@ -2,13 +2,14 @@ import { beatFlags } from '@rollcall/shared/bus';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LivenessEngine, type MemberConnection } from './liveness-engine.ts';
+import type { StormWatchSettings } from './storm-watch.ts';
 import type { LivenessState } from './liveness-transition.ts';
 
 const intervalMs = 15_000;
 const graceMs = 45_000;
 
 /** An engine whose wishes are written at once, and a clock that the test turns. */
-function aHub(storm = { share: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 300_000 }) {
+function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) {
   const history: string[] = [];
   const live: string[] = [];
   const storms: string[] = [];
@@ -19,7 +20,7 @@ function aHub(storm = { share: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 3
     nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
-    storm,
+    storm: { share: 1, groupShare: 1, minimum: 1, windowMs: 15_000, deadlineMs: 300_000, ...storm },
     output: {
       wish(wish) {
         history.push(`${wish.clusterId} ${wish.state}`);
@@ -28,7 +29,7 @@ function aHub(storm = { share: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 3
         );
       },
       live: (clusterId, state) => live.push(`${clusterId} ${state}`),
-      storm: (change) => storms.push(change),
+      storm: ({ change, group }) => storms.push(group ? `${change} ${group.kind} ${group.name}` : change),
       keyUse: (clusterId, change) => keyUses.push(`${clusterId} ${change}`),
     },
   });
@@ -42,9 +43,12 @@ function aHub(storm = { share: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 3
     storms,
     keyUses,
     nowMs: () => nowMs,
-    put(clusterId: string, state: LivenessState = 'neverSeen', keyShared = false) {
+    put(clusterId: string, state: LivenessState = 'neverSeen', keyShared = false, clusterSet?: string) {
       const times = { sinceMs: -Infinity, lastBeatMs: -Infinity, keyShared };
-      engine.put({ clusterId, key: `U-${clusterId}`, intervalMs, graceMs, state, ...times }, nowMs);
+      engine.put(
+        { clusterId, key: `U-${clusterId}`, intervalMs, graceMs, state, clusterSet, ...times },
+        nowMs,
+      );
     },
     beat(clusterId: string, flags = 0): boolean {
       const known = engine.hear(Buffer.from(clusterId), 0, clusterId.length, flags, nowMs);
@@ -215,6 +219,53 @@ test('in a storm nobody is called dead: unknown after the grace; who is still si
   pass(1000);
   expect(history.toSorted()).toEqual(ids.slice(6).map((id) => `${id} unreachable`));
   expect(endedMs - beganMs).toBeLessThan(300_000);
+});
+
+test('a set that falls silent together is held, the rest of the fleet is not', () => {
+  const { put, beat, pass, history, storms } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
+  const ofSet = Array.from({ length: 5 }, (_, index) => `eu${index}`);
+  const others = Array.from({ length: 20 }, (_, index) => `us${index}`);
+  for (const id of ofSet) put(id, 'ready', false, 'eu');
+  for (const id of others) put(id, 'ready', false, 'us');
+  for (const id of [...ofSet, ...others]) beat(id);
+  for (let one = 0; one < 2; one++) {
+    pass(intervalMs);
+    for (const id of others.slice(1)) beat(id);
+  }
+  pass(100);
+  expect(storms).toEqual(['begins set eu']);
+  // One of another set is just one that is gone.
+  expect(history).toEqual(['us0 suspect']);
+  for (const id of ofSet) beat(id);
+  pass(100);
+  expect(storms).toEqual(['begins set eu', 'ends set eu']);
+  expect(history).toEqual(['us0 suspect']);
+});
+
+test('the clusters of one server that fall silent together are held', () => {
+  const { engine, put, beat, pass, history, storms, nowMs } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
+  const ids = Array.from({ length: 12 }, (_, index) => `c${index}`);
+  const connection = (id: string, index: number): MemberConnection => ({
+    ...connectionOf(id, index + 1),
+    serverId: index < 4 ? 'NA' : 'NB',
+  });
+  for (const [index, id] of ids.entries()) {
+    put(id, 'ready');
+    engine.connected(connection(id, index), nowMs());
+    beat(id);
+  }
+  for (const [index, id] of ids.slice(0, 4).entries()) engine.disconnected(connection(id, index), nowMs());
+  pass(5000);
+  expect(storms).toEqual(['begins server NA']);
+  expect(history).toEqual([]);
+  // They come back to the other one.
+  for (const [index, id] of ids.slice(0, 4).entries()) {
+    engine.connected({ ...connectionOf(id, 100 + index), serverId: 'NB' }, nowMs());
+    beat(id);
+  }
+  pass(100);
+  expect(storms).toEqual(['begins server NA', 'ends server NA']);
+  expect(history).toEqual([]);
 });
 
 test('an API server of a member that comes and goes is told, also after a restart and by a sibling', () => {

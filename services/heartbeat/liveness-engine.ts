@@ -11,7 +11,7 @@ import {
   type LivenessVerdict,
 } from './liveness-transition.ts';
 import { SteadyWatch } from './steady-watch.ts';
-import { StormGuard, type StormSettings } from './storm-guard.ts';
+import { type StormChange, type StormGroup, StormWatch, type StormWatchSettings } from './storm-watch.ts';
 import { TimingWheel } from './timing-wheel.ts';
 
 type Becomes = Extract<LivenessVerdict, { kind: 'becomes' }>;
@@ -36,6 +36,7 @@ export interface KnownCluster {
   /** When it got into that state, by the clock of whoever wrote it; of `neverSeen`, when it was admitted. */
   readonly sinceMs: number;
   readonly lastBeatMs: number;
+  readonly clusterSet?: string | undefined;
   /** Two agents use its key. */
   readonly keyShared?: boolean;
 }
@@ -53,7 +54,7 @@ export interface EngineOutput {
   wish(wish: TransitionWish): void;
   /** For whoever watches; not kept. */
   live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;
-  storm(change: 'begins' | 'ends', silent: number, known: number): void;
+  storm(change: StormChange): void;
   /** Two agents use the key of a cluster, or one alone again; said again until the record says so. */
   keyUse(clusterId: string, change: 'shared' | 'single'): void;
 }
@@ -61,7 +62,7 @@ export interface EngineOutput {
 /** What the columns can hold: 49 days. */
 const longestMs = 2 ** 32 - 1;
 
-const shouldBeHeard = ['ready', 'memberDown', 'flapping', 'suspect'] as const;
+const shouldBeHeard = new Set<LivenessState>(['ready', 'memberDown', 'flapping', 'suspect']);
 
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 
@@ -80,7 +81,7 @@ export class LivenessEngine {
   readonly #keyUse = new KeyUseWatch();
   readonly #steady = new SteadyWatch();
   readonly #wheel: TimingWheel;
-  readonly #guard: StormGuard;
+  readonly #storms: StormWatch;
   readonly #suspectAfterMs: number;
   readonly #steadyForMs: number;
   readonly #output: EngineOutput;
@@ -91,12 +92,12 @@ export class LivenessEngine {
     suspectAfterMs: number;
     /** For how long a flapping cluster must be heard without a gap. */
     steadyForMs: number;
-    storm: StormSettings;
+    storm: StormWatchSettings;
     output: EngineOutput;
   }) {
     this.#listeningSinceMs = options.nowMs;
     this.#wheel = new TimingWheel({ startMs: options.nowMs });
-    this.#guard = new StormGuard(options.storm);
+    this.#storms = new StormWatch(options.storm);
     this.#suspectAfterMs = options.suspectAfterMs;
     this.#steadyForMs = options.steadyForMs;
     this.#output = options.output;
@@ -164,6 +165,13 @@ export class LivenessEngine {
     }
     if (cluster.keyShared || table.has(slot, marks.keyWatched))
       this.#watchKey(slot, nowMs, cluster.keyShared ?? false);
+    const { clusterSet } = cluster;
+    this.#moveTo(
+      slot,
+      'clusterSet',
+      nowMs,
+      clusterSet === undefined ? undefined : { kind: 'set', name: clusterSet },
+    );
     table.intervalMs[slot] = Math.min(cluster.intervalMs, longestMs);
     table.graceMs[slot] = Math.min(cluster.graceMs, longestMs);
     table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, cluster.lastBeatMs);
@@ -181,6 +189,7 @@ export class LivenessEngine {
     const slot = this.#find(clusterId);
     if (slot < 0) return;
     this.#setSilent(slot, false, nowMs);
+    this.#countInGroups(slot, -1);
     this.#wheel.cancel(slot);
     this.#keyUse.forget(slot);
     this.#steady.forget(slot);
@@ -190,6 +199,7 @@ export class LivenessEngine {
   connected(connection: MemberConnection, nowMs: number): void {
     const slot = this.#slotOfMember(connection);
     if (slot < 0 || !this.#connections.add(connection.serverId, connection.clientId, slot)) return;
+    this.#moveTo(slot, 'server', nowMs, { kind: 'server', name: connection.serverId });
     this.#table.connections[slot]!++;
     if (this.#table.connections[slot]! > 1) this.#watchKey(slot, nowMs);
     this.#connectionIsBack(slot);
@@ -213,14 +223,15 @@ export class LivenessEngine {
 
   /** Lets time pass: deadlines, and the beginning and end of storms. */
   advance(nowMs: number): void {
-    const known = this.#known();
-    const { heldUntilMs } = this.#guard;
-    const change = this.#guard.judge(nowMs, known);
-    // Most are back and the others wait for their turn to connect again: to them it was as if nobody had listened.
-    if (change === 'ends' && nowMs < heldUntilMs) this.listenAfresh(nowMs);
-    if (change) this.#output.storm(change, this.#guard.silent, known);
-    if (change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
+    for (const change of this.#storms.judge(nowMs, this.#known())) this.#stormChanged(change, nowMs);
     this.#wheel.advance(nowMs, (slot) => this.#expired(slot, nowMs));
+  }
+
+  #stormChanged(change: StormChange, nowMs: number): void {
+    // Most are back and the others wait for their turn to connect again: to them it was as if nobody had listened.
+    if (change.change === 'ends' && !change.isDeadline) this.listenAfresh(nowMs);
+    this.#output.storm(change);
+    if (change.change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
   }
 
   /** The deadline of a healthy cluster has moved with each of its beats; for a million of them this is asked all the time. */
@@ -248,8 +259,9 @@ export class LivenessEngine {
     }
   }
 
-  holdForStorm(nowMs: number): void {
-    this.#guard.hold(nowMs, true);
+  /** @param group - absent: of the whole fleet */
+  holdForStorm(nowMs: number, group?: StormGroup): void {
+    this.#storms.hold(nowMs, group);
   }
 
   /** A sibling heard the cluster later than we did: the youngest beat wins. */
@@ -329,12 +341,12 @@ export class LivenessEngine {
   }
 
   get inStorm(): boolean {
-    return this.#guard.holding;
+    return this.#storms.holding;
   }
 
   /** How many should be heard. */
   #known(): number {
-    return shouldBeHeard.reduce((sum, state) => sum + this.#table.countOf(state), 0);
+    return [...shouldBeHeard].reduce((sum, state) => sum + this.#table.countOf(state), 0);
   }
 
   #find(clusterId: string): number {
@@ -348,12 +360,31 @@ export class LivenessEngine {
 
   #setState(slot: number, { state, sinceMs }: { state: LivenessState; sinceMs: number }): void {
     const table = this.#table;
+    this.#countInGroups(slot, -1);
     table.setState(slot, state);
+    this.#countInGroups(slot, 1);
     const isHeardSince = table.lastBeatMs[slot]! > sinceMs;
     table.set(slot, marks.beatSinceChange, !isHeard(state) && isHeardSince);
     if (!isHeardSince) table.set(slot, marks.memberDown, state === 'memberDown');
     if (state === 'flapping') this.#steady.begin(slot, sinceMs);
     else this.#steady.forget(slot);
+  }
+
+  #countInGroups(slot: number, by: 1 | -1): void {
+    const table = this.#table;
+    if (!shouldBeHeard.has(table.stateOf(slot))) return;
+    this.#storms.countKnown(table.server[slot]!, by);
+    this.#storms.countKnown(table.clusterSet[slot]!, by);
+  }
+
+  /** Who moves to another group is counted in that one, also as silent: that follows with the next look. */
+  #moveTo(slot: number, column: 'server' | 'clusterSet', nowMs: number, group: StormGroup | undefined): void {
+    const number = this.#storms.numberOf(group);
+    if (this.#table[column][slot] === number) return;
+    this.#setSilent(slot, false, nowMs);
+    this.#countInGroups(slot, -1);
+    this.#table[column][slot] = number;
+    this.#countInGroups(slot, 1);
   }
 
   #connectionIsBack(slot: number): void {
@@ -373,7 +404,7 @@ export class LivenessEngine {
         memberDown: table.has(slot, marks.memberDown),
         steadySinceMs: this.#steady.sinceMs(slot),
         steadyForMs: this.#steadyForMs,
-        stormHeld: this.#guard.holding,
+        stormHeld: this.#storms.holds(table.server[slot]!, table.clusterSet[slot]!),
         lastBeatMs: table.lastBeatMs[slot]!,
         connectionLostMs: table.has(slot, marks.connectionLost) ? table.connectionLostMs[slot]! : undefined,
         listeningSinceMs: this.#listeningSinceMs,
@@ -414,11 +445,12 @@ export class LivenessEngine {
     const counted = table.has(slot, marks.silent);
     if (silent === counted || (silent && !isHeard(table.stateOf(slot)))) return;
     table.set(slot, marks.silent, silent);
+    const [server, clusterSet] = [table.server[slot]!, table.clusterSet[slot]!];
     if (silent) {
       table.silentSinceMs[slot] = nowMs;
-      this.#guard.fellSilent(nowMs);
+      this.#storms.fellSilent(nowMs, server, clusterSet);
     } else {
-      this.#guard.heardAgain(table.silentSinceMs[slot]!, nowMs);
+      this.#storms.heardAgain({ sinceMs: table.silentSinceMs[slot]!, nowMs }, server, clusterSet);
     }
   }
 }

@@ -25,7 +25,7 @@ import { membershipOf } from './membership.ts';
 import { type BeatReceiver, receiveBeats } from './receive-beats.ts';
 import { watchRecords } from './record-watch.ts';
 import { joinSiblings } from './siblings.ts';
-import { readStorm, writeStorm } from './storm-log.ts';
+import { readStorms, writeStorm } from './storm-log.ts';
 import { type Probe, watchNotices } from './watch-notices.ts';
 import { watchFloods } from './watch-floods.ts';
 import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
@@ -75,6 +75,7 @@ async function work(
     steadyForMs: config.flapSteady,
     storm: {
       share: config.stormShare,
+      groupShare: config.stormGroupShare,
       minimum: config.stormMinimum,
       windowMs: config.stormWindow,
       deadlineMs: config.stormDeadline,
@@ -82,10 +83,11 @@ async function work(
     output: {
       wish: (wish) => writer?.write(wish),
       live,
-      storm(change, silent, known) {
-        logger.warn({ count: silent, state: change }, 'storm: a large part of the fleet is silent together');
-        const writing = writeStorm(log, { change, silent, known, nowMs: clock.hubMs() });
-        writeAside(writing, 'storm could not be written');
+      storm({ isDeadline: _isDeadline, ...change }) {
+        const { silent: count, change: state, group } = change;
+        const of = group ? { reason: `${group.kind} ${group.name}` } : {};
+        logger.warn({ count, state, ...of }, 'storm: a large part of the fleet is silent together');
+        writeAside(writeStorm(log, { ...change, nowMs: clock.hubMs() }), 'storm could not be written');
       },
       keyUse(clusterId, change) {
         if (change === 'shared') logger.warn({ clusterId }, 'two agents use the key of one cluster');
@@ -163,7 +165,7 @@ async function work(
     }),
   );
   const noticeWatch = watchNotices(nc, { probe, logger });
-  if (await readStorm(log)) engine.holdForStorm(clock.monotonicMs());
+  for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
   await readAll();
   const receiver = receiveBeats(hearing, { engine, log, clock, logger });
   beats = receiver;

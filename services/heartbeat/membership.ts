@@ -4,7 +4,7 @@ import { type Decision, type Identity, isOfAdmittedKey, type Liveness } from '@r
 export interface MemberSections {
   readonly identity?: Pick<Identity, 'state' | 'admittedKey' | 'admittedAtMs' | 'rotatedFrom'> | undefined;
   readonly decision?:
-    | Pick<Decision, 'verdict' | 'key' | 'approvedKey' | 'heartbeat' | 'revokedKeys'>
+    | Pick<Decision, 'verdict' | 'key' | 'approvedKey' | 'heartbeat' | 'revokedKeys' | 'clusterSet'>
     | undefined;
   readonly liveness?: Liveness | undefined;
 }
@@ -15,6 +15,7 @@ export interface Membership {
   readonly admittedAtMs: number;
   readonly intervalMs: number;
   readonly graceMs: number;
+  readonly clusterSet: string | undefined;
   /** Of this admission; undefined until its first beat. */
   readonly liveness: Liveness | undefined;
   /** Its first beat makes it joined. */
@@ -44,6 +45,7 @@ export function membershipOf({ identity, decision, liveness }: MemberSections): 
     admittedAtMs,
     intervalMs: decision.heartbeat.intervalSeconds * 1000,
     graceMs: decision.heartbeat.graceSeconds * 1000,
+    clusterSet: decision.clusterSet,
     liveness: isOfThisAdmission ? liveness : undefined,
     mayJoin: identity.state === 'admitted' && isApproved,
   };

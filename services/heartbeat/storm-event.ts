@@ -1,39 +1,44 @@
+import { createHash } from 'node:crypto';
 import {
   type AggregateId,
   type AggregateRecord,
   draft,
   type EventDraft,
+  type Storm,
   storm,
   stormEnded,
 } from '@rollcall/shared/events';
+import type { StormChange, StormGroup } from './storm-watch.ts';
 
-/** The aggregate whose history is the storms. */
-export const stormAggregate: AggregateId = { kind: 'hub', id: 'liveness' };
+/** Whose history is the storms of the fleet, or of a group: names of servers and sets are hashed, because not all are safe ids. */
+export function stormAggregate(group?: StormGroup): AggregateId {
+  if (!group) return { kind: 'hub', id: 'liveness' };
+  const name = createHash('sha256').update(group.name).digest('hex').slice(0, 16);
+  return { kind: 'hub', id: `liveness-${group.kind}-${name}` };
+}
 
 /** Whether a storm is declared and not ended. */
 export function isStormOpen(record: AggregateRecord): boolean {
   return record.newest?.type === storm.type;
 }
 
-export interface StormFinding {
-  readonly change: 'begins' | 'ends';
-  readonly silent: number;
-  readonly known: number;
+export interface StormFinding extends Omit<StormChange, 'isDeadline'> {
   readonly nowMs: number;
 }
 
 /** One event for each beginning and end, whichever replica notices first. */
 export function decideStorm(record: AggregateRecord, finding: StormFinding): EventDraft[] {
-  const { change, silent, known, nowMs } = finding;
+  const { change, silent, known, group, nowMs } = finding;
   if (isStormOpen(record) === (change === 'begins')) return [];
-  const section = { silent, known, sinceMs: nowMs };
+  const section: Storm = { silent, known, sinceMs: nowMs, ...(group ? { group: { ...group } } : {}) };
   const by = { service: 'heartbeat' };
+  const of = group ? ` of ${group.kind} "${group.name}"` : '';
   return change === 'begins'
     ? [
         draft(storm, record, {
           by,
           reason: 'StormHeld',
-          message: `${silent} of ${known} clusters went silent together; transitions are held`,
+          message: `${silent} of ${known} clusters${of} went silent together; transitions are held`,
           section,
         }),
       ]
@@ -41,7 +46,7 @@ export function decideStorm(record: AggregateRecord, finding: StormFinding): Eve
         draft(stormEnded, record, {
           by,
           reason: 'StormEnded',
-          message: `${silent} of ${known} clusters are still silent; held transitions are taken`,
+          message: `${silent} of ${known} clusters${of} are still silent; held transitions are taken`,
           section,
         }),
       ];

@@ -46,7 +46,7 @@ function aReplica(lose: (append: number) => boolean) {
     nowMs: startMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
-    storm: { share: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
+    storm: { share: 0.5, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
     output: { wish: (wish) => writer?.write(wish), live: quiet, storm: quiet, keyUse: quiet },
   });
   writer = createTransitionWriter({

@@ -6,7 +6,7 @@ import { stateAfter } from '../../services/heartbeat/liveness-event.ts';
 import { membershipOf } from '../../services/heartbeat/membership.ts';
 import { watchRecords } from '../../services/heartbeat/record-watch.ts';
 import { type BeatReceiver, receiveBeats } from '../../services/heartbeat/receive-beats.ts';
-import { readStorm, writeStorm } from '../../services/heartbeat/storm-log.ts';
+import { readStorms, writeStorm } from '../../services/heartbeat/storm-log.ts';
 import { createTransitionWriter, type TransitionWriter } from '../../services/heartbeat/transition-writer.ts';
 import { flap } from './replay.ts';
 import type { Replica } from './replica.ts';
@@ -33,12 +33,11 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     nowMs: scheduler.nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 60_000,
-    storm: { share: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
+    storm: { share: 0.5, groupShare: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
     output: {
       wish: (wish) => writer?.write(wish),
       live: () => undefined,
-      storm: (change, silent, known) =>
-        void writeStorm(log, { change, silent, known, nowMs: clock.hubMs() }).catch(() => undefined),
+      storm: (change) => void writeStorm(log, { ...change, nowMs: clock.hubMs() }).catch(() => undefined),
       keyUse: () => undefined,
     },
   });
@@ -109,7 +108,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
   };
   for (;;) {
     try {
-      if (await readStorm(log)) engine.holdForStorm(clock.monotonicMs());
+      for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
       for (const [id, member] of await readKnownClusters(log, logger))
         engine.put(knownCluster(id, member, clock), clock.monotonicMs());
       break;

@@ -86,7 +86,14 @@ export const flooding = defineEvent({
     'The agent of this cluster beats far more often than any agent of ours does. Says nothing of whether it is alive. Repeated at most once in ten minutes while it goes on.',
 });
 
-const stormSchema = z.looseObject({ silent: z.int(), known: z.int(), sinceMs: z.int() });
+const stormSchema = z.looseObject({
+  silent: z.int(),
+  known: z.int(),
+  sinceMs: z.int(),
+  /** What those clusters have in common; absent: it is the whole fleet. */
+  group: z.looseObject({ kind: z.enum(['server', 'set']), name: z.string() }).optional(),
+});
+export type Storm = z.infer<typeof stormSchema>;
 
 export const storm = defineEvent({
   kind: 'hub',
@@ -94,7 +101,7 @@ export const storm = defineEvent({
   section: stormSchema,
   type: 'storm',
   description:
-    'A large part of the fleet went silent together; transitions are held. Followed by storm-ended.',
+    'A large part of the fleet, or of the clusters of one NATS server or one set, went silent together; their transitions are held. Followed by storm-ended.',
 });
 export const stormEnded = defineEvent({
   kind: 'hub',

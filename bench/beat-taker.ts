@@ -66,7 +66,7 @@ function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
   return (nc) => {
     offsetMs = performance.now() - stoppedMs;
     const log = { read: () => Promise.reject(new RollcallError('UNEXPECTED', 'a cluster was not known')) };
-    const receiver = receiveBeats(nc, { engine, log, clock, logger });
+    const receiver = receiveBeats(nc, { engine, log, clock, logger, partition: undefined });
     const stopTime = keepTime({ engine, clock, logger, isListening: () => true });
     return {
       counts: () => ({ beats: receiver.counts.taken, wishes }),

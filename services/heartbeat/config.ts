@@ -1,12 +1,23 @@
 import { z } from 'zod';
 import { durationMs } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
+import { parsePartition } from './beat-partition.ts';
 
 const share = z.coerce.number().min(0).max(1);
 
 /** Settings of the heartbeat service. A cluster's own interval and grace come from its decision, not from here. */
 export const configSchema = z.strictObject({
   ...commonConfig,
+  beatPartition: z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      if (text === undefined) return undefined;
+      const partition = parsePartition(text);
+      if (!partition) context.addIssue(`"${text}" is no part, such as 0/2 or 1/2`);
+      return partition;
+    })
+    .describe('which part of the fleet it listens to, as 0/2 (docs/scale.md); without it the whole fleet'),
   suspectAfter: durationMs
     .default(2000)
     .describe('how long a lost connection may take to come back before the cluster is suspect (2s)'),

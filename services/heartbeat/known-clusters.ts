@@ -36,10 +36,12 @@ interface Sections {
 export async function readKnownClusters(
   log: Pick<EventLog, 'scan'>,
   logger: Logger,
+  isOurs: (clusterId: string) => boolean = () => true,
 ): Promise<Map<string, Membership>> {
   const all = new Map<string, Sections>();
   const onSkip = (error: Error) => logger.warn({ err: error }, 'event skipped');
   for await (const event of log.scan({ filter: 'cluster.*.>', onSkip })) {
+    if (!isOurs(event.id)) continue;
     const sections = all.get(event.id) ?? {};
     all.set(event.id, sections);
     const { identity, decision, liveness } = clusterRecord(foldRecord(event, [event]));

@@ -13,6 +13,7 @@ import {
 } from '@rollcall/shared/service';
 import type { HeartbeatConfig } from './config.ts';
 import { memberOfNotice } from './connection-notice.ts';
+import { isInPartition } from './beat-partition.ts';
 import { systemClock as clock } from './hub-clock.ts';
 import { keepTime } from './keep-time.ts';
 import { writeFlood } from './flood-event.ts';
@@ -55,8 +56,10 @@ async function work(
   { nc, log, logger, metrics }: ServiceContext,
   { config, hearing, probe }: { config: HeartbeatConfig; hearing: NatsConnection; probe: Probe | undefined },
 ): Promise<ServiceWork> {
+  const { beatPartition: partition } = config;
   let writer: TransitionWriter | undefined;
   let beats: BeatReceiver | undefined;
+  let isDeaf = false;
   const sideWrites = new Set<Promise<void>>();
   /** What is not written now is found again. */
   function writeAside(writing: Promise<void>, failure: string): void {
@@ -110,11 +113,15 @@ async function work(
       ? undefined
       : clock.monotonicMs() - lastBeatMs;
   };
-  const siblings = joinSiblings(nc, { hearing, ageOf });
+  const siblings = joinSiblings(nc, ageOf);
   writer = createTransitionWriter({
     engine,
     log,
     siblings,
+    async earsWork() {
+      isDeaf = beats !== undefined && !(await beats.earsWork());
+      return !isDeaf;
+    },
     clock,
     logger,
     flap: { losses: config.flapLosses, windowMs: config.flapWindow },
@@ -135,6 +142,7 @@ async function work(
       return !isOwnWriting && (engine.stateOf(clusterId) ?? 'neverSeen') !== stateAfter[type];
     },
     changed(clusterId, record) {
+      if (!isInPartition(partition, clusterId)) return;
       const member = membershipOf(record);
       const wasKnown = engine.stateOf(clusterId) !== undefined;
       if (member) engine.put(knownCluster(clusterId, member, clock), clock.monotonicMs());
@@ -146,7 +154,7 @@ async function work(
   /** What is heard meanwhile waits, so that nothing older overwrites it. */
   async function readAll(): Promise<void> {
     watch.close();
-    const members = await readKnownClusters(log, logger);
+    const members = await readKnownClusters(log, logger, (id) => isInPartition(partition, id));
     const nowMs = clock.monotonicMs();
     for (const clusterId of engine.clusterIds()) if (!members.has(clusterId)) engine.remove(clusterId, nowMs);
     for (const [clusterId, member] of members) engine.put(knownCluster(clusterId, member, clock), nowMs);
@@ -167,7 +175,7 @@ async function work(
   const noticeWatch = watchNotices(nc, { probe, logger });
   for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
   await readAll();
-  const receiver = receiveBeats(hearing, { engine, log, clock, logger });
+  const receiver = receiveBeats(hearing, { engine, log, clock, logger, partition });
   beats = receiver;
   await Promise.all([nc.flush(), hearing.flush()]);
   listenAfresh();
@@ -250,7 +258,8 @@ async function work(
     degraded: () => noticeWatch.missing(),
     notReady() {
       if (!isConnected) return 'not connected to the bus';
-      return isHearing ? undefined : 'beats are not heard';
+      if (!isHearing) return 'beats are not heard';
+      return isDeaf ? 'deaf: its own beats do not come back' : undefined;
     },
     async drain() {
       stopTime();

@@ -2,7 +2,9 @@ import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { beatFlagsOf, type EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, isSafeId } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
+import { type BeatPartition, beatSubjects, isInPartition } from './beat-partition.ts';
 import { idStart, subjectBytes } from './beat-subject.ts';
+import { createCanary } from './canary-beat.ts';
 import type { HubClock } from './hub-clock.ts';
 import { knownCluster } from './known-clusters.ts';
 import type { LivenessEngine } from './liveness-engine.ts';
@@ -23,6 +25,8 @@ export interface BeatReceiver {
    * the next beat is a whole interval away.
    */
   hearAgain(clusterId: string): void;
+  /** Whether a beat of our own comes back, on each of our subscriptions. */
+  earsWork(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -32,9 +36,17 @@ export interface BeatReceiver {
  */
 export function receiveBeats(
   nc: NatsConnection,
-  options: { engine: LivenessEngine; log: Pick<EventLog, 'read'>; clock: HubClock; logger: Logger },
+  options: {
+    engine: LivenessEngine;
+    log: Pick<EventLog, 'read'>;
+    clock: HubClock;
+    logger: Logger;
+    partition: BeatPartition | undefined;
+  },
 ): BeatReceiver {
-  const { engine, log, clock, logger } = options;
+  const { engine, log, clock, logger, partition } = options;
+  const subjects = beatSubjects(partition);
+  const canary = createCanary(nc, subjects);
   const counts = { taken: 0, unknown: 0, malformed: 0 };
   const unknown = new UnknownClusters();
   const lookUps = new Set<Promise<void>>();
@@ -69,17 +81,21 @@ export function receiveBeats(
     const id = Buffer.from(subject.buffer, subject.byteOffset + start, subject.length - start).toString(
       'latin1',
     );
-    if (!isSafeId(id)) return;
+    // Of another part of the fleet: somebody has set the number of parts, and not everywhere.
+    if (!isSafeId(id) || !isInPartition(partition, id)) return;
     unknown.add(id, nowMs);
     const work = lookUp(id, flags, nowMs).finally(() => lookUps.delete(work));
     lookUps.add(work);
   }
 
   const callback = (error: Error | null, message: Msg) => {
-    if (error) return;
+    if (error) {
+      logger.error({ err: error }, 'beats are not heard');
+      return;
+    }
     const flags = beatFlagsOf(message.data);
     if (flags < 0) {
-      counts.malformed++;
+      if (!canary.heard(message.subject, message.data)) counts.malformed++;
       return;
     }
     const subject = subjectBytes(message);
@@ -87,11 +103,10 @@ export function receiveBeats(
     if (engine.hear(subject, start, subject.length, flags, clock.monotonicMs())) counts.taken++;
     else heardUnknown(subject, start, flags);
   };
-  const subscriptions = ['rollcall.beat.*', 'rollcall.beatp.*.*'].map((subject) =>
-    nc.subscribe(subject, { callback }),
-  );
+  const subscriptions = subjects.map((subject) => nc.subscribe(subject, { callback }));
   return {
     counts,
+    earsWork: () => canary.earsWork(),
     hearAgain(clusterId) {
       const bytes = Buffer.from(clusterId, 'latin1');
       const nowMs = clock.monotonicMs();

@@ -2,10 +2,8 @@ import { type Msg, type NatsConnection, nuid } from '@nats-io/transport-node';
 import { z } from 'zod';
 
 const youngestSubject = 'rollcall.heartbeat.youngest';
-const canarySubject = 'rollcall.heartbeat.canary';
 /** How long siblings may take to say what they have heard. */
 const answerWithinMs = 200;
-const canaryWithinMs = 1000;
 
 const questionSchema = z.looseObject({ from: z.string(), ids: z.array(z.string().max(63)).max(1000) });
 /** Ages in the order of the ids asked for; null: never heard. */
@@ -20,28 +18,14 @@ function parsed<Schema extends z.ZodType>(schema: Schema, message: Msg): z.outpu
 }
 
 export interface Siblings {
-  /** Whether a message of our own comes back to us within a second. A deaf replica declares nobody dead. */
-  earsWork(): Promise<boolean>;
   /** The youngest beat that any other replica has heard, as age in ms, in the order of the ids; at most 1,000. */
   youngest(ids: readonly string[]): Promise<(number | undefined)[]>;
   stop(): void;
 }
 
-/**
- * @param ears.hearing - the connection that hears beats: whether it does is what a canary shows
- * @param ears.ageOf - how long ago, in ms, this replica itself heard the cluster; undefined: never
- */
-export function joinSiblings(
-  nc: NatsConnection,
-  { hearing, ageOf }: { hearing: NatsConnection; ageOf(clusterId: string): number | undefined },
-): Siblings {
+/** @param ageOf - how long ago, in ms, this replica itself heard the cluster; undefined: never */
+export function joinSiblings(nc: NatsConnection, ageOf: (clusterId: string) => number | undefined): Siblings {
   const me = nuid.next();
-  const canaries = new Map<string, () => void>();
-  const canarySubscription = hearing.subscribe(canarySubject, {
-    callback: (error, message) => {
-      if (!error) canaries.get(message.string())?.();
-    },
-  });
   const questions = nc.subscribe(youngestSubject, {
     callback: (error, message) => {
       const question = error ? undefined : parsed(questionSchema, message);
@@ -50,17 +34,6 @@ export function joinSiblings(
     },
   });
   return {
-    earsWork() {
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      const canary = nuid.next();
-      const timer = setTimeout(() => resolve(false), canaryWithinMs);
-      canaries.set(canary, () => resolve(true));
-      nc.publish(canarySubject, canary);
-      return promise.finally(() => {
-        clearTimeout(timer);
-        canaries.delete(canary);
-      });
-    },
     async youngest(ids) {
       const youngest: (number | undefined)[] = ids.map(() => undefined);
       const answers = await nc.requestMany(youngestSubject, JSON.stringify({ from: me, ids }), {
@@ -76,7 +49,6 @@ export function joinSiblings(
       return youngest;
     },
     stop() {
-      canarySubscription.unsubscribe();
       questions.unsubscribe();
     },
   };

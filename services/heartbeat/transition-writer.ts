@@ -36,7 +36,9 @@ export interface TransitionWriter {
 interface WriterOptions {
   readonly engine: LivenessEngine;
   readonly log: EventLog;
-  readonly siblings: Siblings;
+  readonly siblings: Pick<Siblings, 'youngest'>;
+  /** Whether beats reach this replica. */
+  earsWork(): Promise<boolean>;
   readonly clock: HubClock;
   readonly logger: Logger;
   readonly flap: FlapSettings;
@@ -185,8 +187,8 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   async function secondOpinion(wishes: readonly TransitionWish[]): Promise<void> {
     const ids = wishes.map((wish) => wish.clusterId);
     try {
-      if (!(await siblings.earsWork())) {
-        logger.warn({ count: ids.length }, 'own messages do not come back; nobody is declared silent');
+      if (!(await options.earsWork())) {
+        logger.warn({ count: ids.length }, 'own beats do not come back; nobody is declared silent');
         options.deaf();
       }
       const askedAtMs = clock.monotonicMs();

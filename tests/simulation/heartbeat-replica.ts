@@ -47,17 +47,16 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     log,
     clock,
     logger,
+    async earsWork() {
+      await scheduler.wait(random.next() * 2, life);
+      return true;
+    },
     siblings: {
-      earsWork: async () => {
-        await scheduler.wait(random.next() * 2, life);
-        return true;
-      },
       async youngest(ids) {
         await scheduler.wait(200, life);
         await replica.step();
         return ids.map((id) => youngestElsewhere(world, replica, id));
       },
-      stop: () => undefined,
     },
     flap,
     written: () => undefined,
@@ -117,7 +116,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     }
   }
   watch.open();
-  beats = receiveBeats(nc, { engine, log, clock, logger });
+  beats = receiveBeats(nc, { engine, log, clock, logger, partition: undefined });
   engine.listenAfresh(clock.monotonicMs());
   let lastMs = clock.monotonicMs();
   const tick = () => {

@@ -75,6 +75,8 @@ export interface HubKeys {
   readonly agentSigners: AgentSigners;
   /** While they roll over: the generation before or after, whose credentials are as good (docs/security/rotate.md). */
   readonly moreAgentSigners?: readonly AgentSigners[];
+  /** How many parts beats are spread over (docs/scale.md); absent: they are not. */
+  readonly beatPartitions?: number;
   readonly calloutUser: string;
   readonly calloutXkey: string;
 }
@@ -121,6 +123,12 @@ export function agentScopes(signers: AgentSigners): Json[] {
   }));
 }
 
+/** The server's own mapping: by the hash of the cluster id, so that each cluster stays in its part. */
+function beatMapping(partitions: number): Json {
+  const subject = `rollcall.beatp.{{partition(${partitions},1)}}.{{wildcard(1)}}`;
+  return { 'rollcall.beat.*': [{ subject, weight: 100 }] };
+}
+
 /**
  * Agents: no JetStream, and nothing of the hub but these exports.
  * @param revocations - user key → seconds since the epoch; credentials issued until then are refused
@@ -144,6 +152,7 @@ export function agentsAccountClaims(keys: HubKeys, revocations: Readonly<Record<
       },
       { name: 'answer', subject: 'rollcall.answer.*.>', account: keys.hub, type: 'stream' },
     ],
+    ...(keys.beatPartitions === undefined ? {} : { mappings: beatMapping(keys.beatPartitions) }),
     ...(Object.keys(revocations).length > 0 ? { revocations } : {}),
   };
 }

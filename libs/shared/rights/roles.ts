@@ -202,7 +202,9 @@ export const serviceRoles = {
       ...mayWrite('heartbeat'),
       'rollcall.live.*',
       'rollcall.heartbeat.youngest',
-      'rollcall.heartbeat.canary',
+      // Its own beats, to check its ears; no cluster can have that id.
+      'rollcall.beat._canary',
+      'rollcall.beatp.*._canary',
       // Its replicas ask each other.
       '_INBOX_heartbeat.>',
     ],
@@ -213,7 +215,6 @@ export const serviceRoles = {
       'rollcall.sys.connected',
       'rollcall.sys.disconnected',
       'rollcall.heartbeat.youngest',
-      'rollcall.heartbeat.canary',
     ],
   }),
   projector: serviceRole('projector', 'shows the result in Kubernetes; writes no event', {

@@ -3,6 +3,7 @@
  * which nobody can say this is one too many: the generator stops at it.
  */
 const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: string }])[] = [
+  [/^rollcall\.beatp?\.(?:\*\.)?_canary$/, { publish: 'checks its own ears' }],
   [/^rollcall\.ask\..+\.join$/, { publish: 'asks to join, or whether it is in by now' }],
   [/^rollcall\.ask\..+\.renew$/, { publish: 'asks for its next credentials' }],
   [/^rollcall\.ask\..+\.facts$/, { publish: 'tells what its cluster is like' }],
@@ -52,7 +53,6 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
     /^rollcall\.heartbeat\.youngest$/,
     { publish: 'asks its replicas for their youngest beats', subscribe: 'is asked for its youngest beats' },
   ],
-  [/^rollcall\.heartbeat\.canary$/, { publish: 'checks its own ears', subscribe: 'hears its own canary' }],
   [
     /^rollcall\.sys\.jetstream$/,
     { publish: 'asks whether the server acknowledges only what it has written' },

@@ -1,0 +1,28 @@
+/** The part of the fleet that one process listens to: of `count` parts the one with that number. */
+export interface BeatPartition {
+  readonly number: number;
+  readonly count: number;
+}
+
+/** Reads `0/2`, as it stands in the settings. @returns undefined when it is none */
+export function parsePartition(text: string): BeatPartition | undefined {
+  const [, number, count] = /^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? [];
+  const partition = { number: Number(number), count: Number(count) };
+  return partition.number < partition.count ? partition : undefined;
+}
+
+/** What beats are heard on. The second is for a hub that spreads them, and a process that hears all parts. */
+export function beatSubjects(partition: BeatPartition | undefined): readonly string[] {
+  return partition ? [`rollcall.beatp.${partition.number}.*`] : ['rollcall.beat.*', 'rollcall.beatp.*.*'];
+}
+
+/**
+ * Whether the server maps the beats of a cluster to that part: `partition(n, …)` of its subject mapping is FNV-1a of the token
+ * in 32 bits, modulo n (nats-server 2.15; tested against it).
+ */
+export function isInPartition(partition: BeatPartition | undefined, clusterId: string): boolean {
+  if (!partition) return true;
+  let hash = 0x81_1c_9d_c5;
+  for (const byte of Buffer.from(clusterId, 'latin1')) hash = Math.imul(hash ^ byte, 0x01_00_01_93) >>> 0;
+  return hash % partition.count === partition.number;
+}

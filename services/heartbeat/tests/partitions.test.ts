@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectBus } from '@rollcall/shared/bus';
+import { agentsAccountClaims } from '@rollcall/shared/rights';
+import type { RunningService } from '@rollcall/shared/service';
+import { encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { expect, test } from 'vitest';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import { isInPartition } from '../beat-partition.ts';
+import { admitMember, keepBeating, startHeartbeat, surroundingsOf } from './test-member.ts';
+
+/** Has the server spread beats, as the account's claims say once `beatPartitions` is set. */
+async function spreadBeats(hub: TestHub, beatPartitions: number): Promise<void> {
+  const { keys } = hub.hub;
+  const { operatorSigners } = JSON.parse(
+    readFileSync(join(hub.stateDir, 'offline', 'keys.json'), 'utf8'),
+  ) as { operatorSigners: string[] };
+  const nats = agentsAccountClaims({ ...keys, beatPartitions }, {});
+  const what = { subject: keys.agents, name: 'AGENTS', nowMs: Date.now() + 1000, nats };
+  const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
+  await sys.request('$SYS.REQ.CLAIMS.UPDATE', encodeJwt(what, nkeyFromSeed(operatorSigners[0] ?? '')));
+  await sys.close();
+}
+
+test('two parts: each cluster is heard by one of them, which says when it is gone', async () => {
+  await using hub = await startTestHub();
+  await spreadBeats(hub, 2);
+  const around = await surroundingsOf(hub);
+  const parts = await Promise.all(
+    ['0/2', '1/2'].map((beatPartition) => startHeartbeat(hub, { beatPartition, healthPort: '0' })),
+  );
+  const readyIn = async ({ healthPort }: RunningService) => {
+    const text = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
+    return Number(/^rollcall_liveness_clusters\{state="ready"\} (\d+)$/m.exec(text)?.[1]);
+  };
+  const ids = Array.from({ length: 8 }, (_, index) => `part-${index}`);
+  const members = await Promise.all(
+    ids.map((id) => admitMember(around, id, { intervalSeconds: 1, graceSeconds: 3 })),
+  );
+  const connections = await Promise.all(
+    members.map(async (member) => {
+      const nc = await member.connect();
+      keepBeating(nc, member.clusterId);
+      await member.event('joined');
+      return nc;
+    }),
+  );
+  const sizes = [0, 1].map((number) => ids.filter((id) => isInPartition({ number, count: 2 }, id)).length);
+  expect(Math.min(...sizes)).toBeGreaterThan(0);
+  await expect.poll(() => Promise.all(parts.map(readyIn))).toEqual(sizes);
+  // Longer than the grace: who is gone is called so, by the one that heard it, and the others are not.
+  await connections[0]?.close();
+  await members[0]?.event('unreachable');
+  expect(await members[0]?.history()).toEqual(['joined', 'suspect', 'unreachable']);
+  for (const member of members.slice(1)) expect(await member.history()).toEqual(['joined']);
+  await Promise.all(connections.map((nc) => nc.close()));
+});

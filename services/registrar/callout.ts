@@ -188,7 +188,9 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
       return;
     }
     const { nkey, user } = request.claim;
-    if (floods.isKeptOut([user ?? nkey, shownFrom(request)])) return keepOut(message, request);
+    // As `judge` reads it: an empty user is none. Never the token's key alone, which its holder could flood with as its own.
+    const agentKey = user === undefined || user === '' ? nkey : user;
+    if (floods.isKeptOut([agentKey, shownFrom(request)])) return keepOut(message, request);
     const isSuspect = !known.has(nkey) && !failures.has(request.host, performance.now());
     queue.push(isSuspect ? 'last' : 'first', () => answer(message, request));
   }

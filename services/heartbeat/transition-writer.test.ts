@@ -78,6 +78,25 @@ test('a goodbye after a write whose answer was lost counts from what was written
   expect(engine.stateOf(clusterId)).toBe('stopped');
 });
 
+test('who lost the race to a sibling whose clock is behind takes no beat from before for a new one', async () => {
+  const { written, lastOf, engine, hear } = aReplica(() => false);
+  hear();
+  await vi.advanceTimersByTimeAsync(0);
+  const connection = { clusterId, key: 'UA', serverId: 'NA', clientId: 1 };
+  engine.connected(connection, startMs);
+  engine.disconnected(connection, startMs);
+  const sinceMs = startMs - 50_000;
+  const section = { state: 'suspect', key: 'UA', cause: 'NoBeats', joinedAtMs: 2000, sinceMs };
+  lastOf['heartbeat'] = { section: { ...section, lastBeatAtMs: sinceMs } };
+  engine.advance(startMs + 3000);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(written).toEqual(['joined']);
+  expect(engine.stateOf(clusterId)).toBe('suspect');
+  hear();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(written).toEqual(['joined', 'ready']);
+});
+
 test('what the record does not allow is not asked for without end', async () => {
   const { written, lastOf, hear, reads } = aReplica(() => false);
   Object.assign(lastOf['registrar'] ?? {}, {

@@ -14,7 +14,7 @@ import { type HubClock, toHubTime } from './hub-clock.ts';
 import type { FlapSettings } from './flap-rule.ts';
 import { decideLiveness, livenessStateOf } from './liveness-event.ts';
 import { knownCluster } from './known-clusters.ts';
-import type { LivenessEngine, TransitionWish } from './liveness-engine.ts';
+import type { KnownCluster, LivenessEngine, TransitionWish } from './liveness-engine.ts';
 import type { LivenessState } from './liveness-transition.ts';
 import { membershipOf } from './membership.ts';
 import type { Siblings } from './siblings.ts';
@@ -56,6 +56,15 @@ export interface WrittenTransition {
 
 /** Silence may be ours alone; a lost connection was heard, and everything else is good news. */
 const silences = new Set<TransitionWish['cause']>(['NoBeats', 'StormHeld', 'Unreachable']);
+
+/**
+ * Since when it is so, for what was heard meanwhile. What a sibling wrote carries its clock, and by that a beat from before might
+ * look like one after: the time of our own wish for the same counts, and for anything else the next beat.
+ */
+function changedAtMs(wish: TransitionWish, known: KnownCluster): number {
+  if (known.state === 'neverSeen') return known.sinceMs;
+  return known.state === wish.state ? wish.decidedAtMs : Infinity;
+}
 
 /** Takes wishes to the stream: checks own ears and siblings where it matters, then writes what changes the record. */
 export function createTransitionWriter(options: WriterOptions): TransitionWriter {
@@ -121,7 +130,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
       trace,
     );
     const [written] = drafts;
-    if (!written) return settleBy(wish.clusterId, context, wish.from);
+    if (!written) return settleBy(wish, context, wish.from);
     const { clusterId } = wish;
     const liveness = written.section as Liveness;
     const state = livenessStateOf(liveness);
@@ -133,26 +142,27 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   }
 
   /** @param refused - the state from which the record let nothing follow; asked at once again it would say the same again */
-  function settleBy(clusterId: string, record: ClusterRecord, refused?: LivenessState): void {
+  function settleBy(wish: TransitionWish, record: ClusterRecord, refused?: LivenessState): void {
+    const { clusterId } = wish;
     const nowMs = clock.monotonicMs();
     const member = membershipOf(record);
     if (!member) return engine.remove(clusterId, nowMs);
     const known = knownCluster(clusterId, member, clock);
     if (known.state === refused) engine.retry(clusterId, nowMs + known.intervalMs);
-    else engine.settle(clusterId, known, nowMs);
+    else engine.settle(clusterId, { state: known.state, sinceMs: changedAtMs(wish, known) }, nowMs);
   }
 
   /**
    * What failed may be stored all the same: only the record knows what state the cluster is in now. Judged from the old one, a
    * goodbye that came meanwhile would say nothing new, and the cluster would be shown as ready for ever.
    */
-  function settleLater(clusterId: string): void {
+  function settleLater(wish: TransitionWish): void {
     const look = async () => {
       if (draining) return;
       try {
-        settleBy(clusterId, await readCluster(clusterId));
+        settleBy(wish, await readCluster(wish.clusterId));
       } catch {
-        settleLater(clusterId);
+        settleLater(wish);
       }
     };
     setTimeout(() => track(look()), retryAfterMs).unref();
@@ -174,7 +184,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
       const work = writeOne(wish)
         .catch((thrown: unknown) => {
           logger.warn({ err: toRollcallError(thrown), clusterId }, 'transition could not be written');
-          settleLater(clusterId);
+          settleLater(wish);
         })
         .finally(() => {
           writing--;

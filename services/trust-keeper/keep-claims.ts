@@ -1,3 +1,4 @@
+import { inTurn } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Decision } from '@rollcall/shared/events';
 import type { Nkey } from '@rollcall/shared/trust';
@@ -9,7 +10,6 @@ import {
 } from './account-claims.ts';
 import { revocationList, type Revocations, sameRevocations } from './revocation-list.ts';
 import type { SystemAccount } from './system-account.ts';
-import { inTurn } from './in-turn.ts';
 
 export interface KeepClaimsOptions {
   readonly system: Pick<SystemAccount, 'lookUp' | 'push' | 'applied'>;

@@ -1,7 +1,6 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, inTurn } from '@rollcall/shared/bus';
 import type { RollcallError } from '@rollcall/shared/errors';
 import { type Decision, isNewer, type StoredEvent } from '@rollcall/shared/events';
-import { inTurn } from './in-turn.ts';
 
 type RevokedKeys = Pick<Decision, 'revokedKeys'>;
 

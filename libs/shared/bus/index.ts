@@ -5,6 +5,8 @@ export { type EventLog, openEventLog, type SkippedEvent, type Trace } from './ev
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
 export { followEvents } from './follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
+export { inTurn } from './in-turn.ts';
+export { shareReads } from './share-reads.ts';
 export { eventSpace } from './stream-space.ts';
 export { seenOver } from './seen-sequences.ts';
 export { streamSize, type StreamSize } from './stream-size.ts';

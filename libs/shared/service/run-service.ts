@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { connectBus, type EventLog, openEventLog, shareReads } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { ServiceName } from '@rollcall/shared/rights';
 import { busAddress } from './bus-address.ts';
@@ -122,7 +122,9 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     }
     if (!config.allowUnsafeBus) await checkBusSafety(nc);
     const { epoch } = identity;
-    const stream = await openEventLog(nc, { epoch, latestEpoch: epoch, source: `/rollcall/${name}` });
+    const stream = shareReads(
+      await openEventLog(nc, { epoch, latestEpoch: epoch, source: `/rollcall/${name}` }),
+    );
     // The projector writes no event, and so has nothing to count.
     const log = name === 'projector' ? stream : countAppends(stream, metrics);
     work = await options.work({ nc, log, logger, metrics });

@@ -9,7 +9,7 @@ import {
   revoked,
 } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { type ClusterObject, decideClusterWish } from './cluster-wish.ts';
+import { type ClusterObject, decideClusterWish, isUntouched } from './cluster-wish.ts';
 import { decideRevocation } from './settle-clusters.ts';
 import { aDecision, anIdentity, aRecord, clusterId, heartbeat, History, nowMs } from './tests/builders.ts';
 
@@ -223,4 +223,33 @@ test.each([
     unschedulable,
     heartbeat,
   });
+});
+
+const ours = { env: 'test', 'rollcall.dev/cluster-id': clusterId, 'rollcall.dev/created-by': 'projector' };
+const asMade = { labels: ours, generation: 1, finalizers: ['rollcall.dev/leave'] };
+const unshown = { status: {} };
+test.each([
+  { name: 'as the projector made it', object: { ...anObject({ metadata: asMade }), ...unshown }, want: true },
+  {
+    name: 'with a status, which says what to compare labels with',
+    object: anObject({ metadata: asMade }),
+    want: false,
+  },
+  {
+    name: 'with a changed spec',
+    object: { ...anObject({ metadata: { ...asMade, generation: 2 } }), ...unshown },
+    want: false,
+  },
+  {
+    name: 'deleted before its first status',
+    object: { ...anObject({ metadata: { ...asMade, ...deleted } }), ...unshown },
+    want: false,
+  },
+  {
+    name: 'made by a person',
+    object: { ...anObject({ metadata: { ...asMade, labels: { env: 'test' } } }), ...unshown },
+    want: false,
+  },
+])('an object $name is untouched: $want', ({ object, want }) => {
+  expect(isUntouched(object)).toBe(want);
 });

@@ -36,6 +36,16 @@ export function clusterIdOfObject({ metadata, spec }: ClusterObject): string | u
   return predefinedId(spec) ?? metadata.labels?.[labels.clusterId];
 }
 
+/**
+ * Whether the object is still as the projector made it: nobody has changed spec or deleted it, and what labels mean is only looked
+ * at once a status shows which decision they are to be compared with. Each join makes one such object.
+ */
+export function isUntouched({ metadata, status }: ClusterObject): boolean {
+  const isOurs = metadata.labels?.[labels.createdBy] === 'projector';
+  const isFirst = metadata.generation === 1 && metadata.deletionTimestamp === undefined;
+  return isOurs && isFirst && status?.observed === undefined;
+}
+
 /** Labels that a person may give: all but the reserved ones. */
 export function ownLabels({ metadata }: ClusterObject): Record<string, string> {
   return Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !isReservedLabel(key)));

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type ClusterObject, decideClusterWish } from './cluster-wish.ts';
 import { decidePersonDecision } from './person-decision.ts';
 import { decideRequest, type PolicyOutcome } from './policy-verdict.ts';
-import { decideRevocation } from './settle-clusters.ts';
+import { decideRevocation, mayEndInRevoked } from './settle-clusters.ts';
 import { anIdentity, aRequest, clusterId, heartbeat, History, nowMs } from './tests/builders.ts';
 
 const key = fc.constantFrom('K1', 'K2', 'K3');
@@ -135,6 +135,10 @@ test('over random histories nobody is let in without a rule or a person, and nob
         const before = history.record;
         expect(play(history, next, at + 1).length).toBeLessThanOrEqual(1);
         expect(violations(history, before, next)).toEqual([]);
+        // Only what may end in it is looked at again when it is heard.
+        const last = history.record.lastOf.approver;
+        const isPassedOver = last !== undefined && !mayEndInRevoked(last);
+        expect(isPassedOver && decideRevocation(history.record).length > 0).toBe(false);
         // Revoking ends: once said, it is not said again.
         history.apply(decideRevocation(history.record));
         expect(decideRevocation(history.record)).toEqual([]);

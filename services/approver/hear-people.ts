@@ -23,7 +23,7 @@ import {
 } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import type { Heartbeat } from './cluster-section.ts';
-import { clusterIdOfObject, type ClusterObject, decideClusterWish } from './cluster-wish.ts';
+import { clusterIdOfObject, type ClusterObject, decideClusterWish, isUntouched } from './cluster-wish.ts';
 import type { Fence } from './fence-probe.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
@@ -172,7 +172,7 @@ export function hearPeople(parts: PeopleParts): Listening {
     if (object.spec.decision) requestLooks.wake(object.metadata.name);
   });
   clusters.onChange(({ kind, object }) => {
-    clusterLooks.wake(object.metadata.name);
+    if (!isUntouched(object)) clusterLooks.wake(object.metadata.name);
     if (kind === 'deleted') lookAtPredefined();
   });
 

@@ -34,7 +34,7 @@ import {
 import { settleLeaveAsked } from './leaving.ts';
 import { createPolicyEvaluator } from './policy-evaluator.ts';
 import { reviewRestored } from './review-restored.ts';
-import { releaseName, settleRevocation, settleRotation } from './settle-clusters.ts';
+import { mayEndInRevoked, releaseName, settleRevocation, settleRotation } from './settle-clusters.ts';
 import { type Life, lifeOf } from './token-life.ts';
 
 export { configSchema } from './config.ts';
@@ -70,7 +70,7 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
       // Both are acted on in `work`; nothing of a cluster follows from them here.
       return;
     default:
-      return settleRevocation(parts.log, event.id, trace);
+      if (mayEndInRevoked(event)) await settleRevocation(parts.log, event.id, trace);
   }
 }
 

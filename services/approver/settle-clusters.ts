@@ -3,6 +3,7 @@ import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   clusterRecord,
   type ClusterRecord,
+  type Decision,
   draft,
   type EventDraft,
   identitySchema,
@@ -24,11 +25,22 @@ const endInRevoked = new Set(['approved', 'denied', 'banned', 'leaving']);
 export function decideRevocation({ aggregate, head, lastOf, decision }: ClusterRecord): EventDraft[] {
   const last = lastOf.approver;
   if (!last || !decision || !endInRevoked.has(last.type)) return [];
-  const isTaken = decision.revokedKeys.some(({ atMs }) => atMs === decision.decidedAtMs);
-  if (!isTaken) return [];
+  if (!takesKeyBack(decision)) return [];
   const reason = last.type === 'approved' ? 'KeyReplaced' : decision.reason;
   const message = last.type === 'approved' ? 'a new key was approved in its place' : decision.message;
   return [draft(revoked, { aggregate, head }, { by: decision.by, reason, message, section: decision })];
+}
+
+/**
+ * Whether an own event may have to end in `revoked`. One that takes no key back has not, and whatever came after it wakes the
+ * approver by itself; so most approvals need no look at the record.
+ */
+export function mayEndInRevoked({ definition, section }: StoredEvent): boolean {
+  return definition.writer === 'approver' && takesKeyBack(section as Decision);
+}
+
+function takesKeyBack({ revokedKeys, decidedAtMs }: Decision): boolean {
+  return revokedKeys.some(({ atMs }) => atMs === decidedAtMs);
 }
 
 /** Whether the cluster is called that now. One that has left is not, and one that asked again in vain, or by another name. */

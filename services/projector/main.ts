@@ -39,7 +39,11 @@ function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
 }
 
 /** Everything is compared once, and then what happens is followed. */
-async function follow(context: ServiceContext, { view, dirty }: Projection): Promise<Consumption> {
+async function follow(
+  context: ServiceContext,
+  { view, dirty }: Projection,
+  { joinSettleMs }: Pick<ProjectorConfig, 'joinSettleMs'>,
+): Promise<Consumption> {
   const { nc, log, logger, metrics } = context;
   if (!epochRecord(await log.read(epochAggregate)).isReviewed) {
     // What it shows of the life before is all that is left of it.
@@ -64,7 +68,7 @@ async function follow(context: ServiceContext, { view, dirty }: Projection): Pro
     ordered: false,
     handle: async (event) => {
       const key = keyOfEvent(event);
-      if (key !== undefined) await dirty.project(key, mayWaitMs(event));
+      if (key !== undefined) await dirty.project(key, mayWaitMs(event, joinSettleMs));
     },
   });
 }
@@ -87,7 +91,7 @@ async function work(
     followFacts(context, projection);
     for (let failures = 1; consumption === undefined && !signal.aborted; failures++) {
       try {
-        consumption = await follow(context, projection);
+        consumption = await follow(context, projection, config);
       } catch (thrown) {
         const err = toRollcallError(thrown);
         const delayMs = retryInMs(err, failures);

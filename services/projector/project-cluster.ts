@@ -320,11 +320,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
   }
 
   return async (clusterId) => {
-    const [aggregate, facts] = await Promise.all([
-      tools.log.read({ kind: 'cluster', id: clusterId }),
-      tools.facts.get(clusterId),
-    ]);
-    const record = clusterRecord(aggregate);
+    const record = clusterRecord(await tools.log.read({ kind: 'cluster', id: clusterId }));
     tools.waiting.note(record);
     const isBehind = isBehindWitness(record);
     if (!isBehind) behind.delete(clusterId);
@@ -332,9 +328,12 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     tools.metrics.gauge('rollcall_projector_behind_witness', behind.size);
     if (waiting) return waiting;
     const settleMs = settleForMs(clusterId, record);
-    const shown = await showCluster(record, facts, settleMs > 0);
+    const isLater = settleMs > 0;
+    // Only a status shows them.
+    const facts = isLater ? undefined : await tools.facts.get(clusterId);
+    const shown = await showCluster(record, facts, isLater);
     if (!shown.isShown) return shown;
-    if (settleMs > 0) return { isShown: false, againInMs: settleMs };
+    if (isLater) return { isShown: false, againInMs: settleMs };
     const request = await showRequest(record);
     return request.isShown ? shown : request;
   };

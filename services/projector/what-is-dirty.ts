@@ -34,17 +34,23 @@ export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | un
   }
 }
 
-/** In a registration something more to show follows these within milliseconds, and each look costs two reads of the bus. */
-const neverTheLastWord = new Set(['cluster.requested', 'cluster.admitted', 'cluster.provisioned']);
+/** In a registration something more to show follows this within milliseconds, and each look costs a read of the bus. */
 const nextWordWithinMs = 50;
+/** Between approval and first beat. Each of them alone changes nothing that has to be seen before that. */
+const onTheWay = new Set(['cluster.admitted', 'cluster.provisioned']);
 
 /** Whoever has one has most likely a hundred. */
 const nextWishWithinMs = 200;
 
-/** How long the picture may wait for the event that follows this one. */
-export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>): number {
+/**
+ * How long the picture may wait for the event that follows this one.
+ * @param joinSettleMs - how long the status of an approved cluster waits for its first beat
+ */
+export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>, joinSettleMs: number): number {
   if (kind === 'hub') return nextWishWithinMs;
-  return neverTheLastWord.has(`${kind}.${type}`) ? nextWordWithinMs : 0;
+  const name = `${kind}.${type}`;
+  if (onTheWay.has(name)) return joinSettleMs;
+  return name === 'cluster.requested' ? nextWordWithinMs : 0;
 }
 
 /** Marks everything that ever happened to anything. @returns how many objects that are */

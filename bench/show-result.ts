@@ -70,21 +70,34 @@ function sum(used: Readonly<Record<string, number>>): number {
   return Object.values(used).reduce((total, one) => total + one, 0);
 }
 
+/** From this size on what a burst costs in the beginning does not count any more. */
+const manyAgents = 1000;
+
 function burstRows({ agents, joinsPerSecond, toReadyMs, replay, ...burst }: BurstResult): Row[] {
+  const { agents: ofAgents = 0, ...ofHub } = burst.cpuMsPerJoin;
+  const share = agents < manyAgents ? 0.35 : 0.55;
   return [
     {
       what: `${agents} agents at once: joins a second, as a share of the replay of their writes`,
       is: percent(burst.share),
-      target: atLeast(burst.share, 0.35, '35 %'),
+      target: atLeast(burst.share, share, percent(share)),
     },
     { what: '… joins a second', is: joinsPerSecond.toFixed(1) },
     { what: `… replayed, ${replay.concurrency} at a time`, is: replay.joinsPerSecond.toFixed(1) },
     { what: '… writes replayed per join', is: replay.writesPerJoin.toFixed(2) },
     { what: '… start of all → Ready, p50', is: ms(toReadyMs.p50) },
     { what: '… start of all → Ready, p99', is: ms(toReadyMs.p99) },
-    { what: '… CPU per join, all processes', is: ms(sum(burst.cpuMsPerJoin)) },
-    ...Object.entries(burst.cpuMsPerJoin).map(([name, used]) => ({ what: `…… ${name}`, is: ms(used) })),
-    { what: '… CPU per replayed join', is: ms(sum(burst.replayCpuMsPerJoin)) },
+    {
+      what: '… CPU per join, all processes of the hub',
+      is: ms(sum(ofHub)),
+      target: atMost(sum(ofHub), 35, '35 ms'),
+    },
+    ...Object.entries(ofHub).map(([name, used]) => ({
+      what: `…… ${name}`,
+      is: `${ms(used)} (replayed ${ms(burst.replayCpuMsPerJoin[name] ?? 0)})`,
+    })),
+    { what: '… CPU per join of the agents, with the bench and its watch', is: ms(ofAgents) },
+    { what: '… CPU per replayed join, with the bench', is: ms(sum(burst.replayCpuMsPerJoin)) },
   ];
 }
 

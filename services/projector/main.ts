@@ -28,14 +28,30 @@ import {
 
 export { configSchema } from './config.ts';
 
-/** Facts are state: a hint that gets lost only means that they are shown with the next event. One replica hears each. */
+/** What is heard is not stored yet, and not by every server of the bus; by then it is. */
+const storedAfterMs = 2000;
+
+/** Facts are state, and what tells of them is a hint, which one replica hears. */
 function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
   nc.subscribe('rollcall.facts.*', {
     queue: 'projector',
     callback: (error, message) => {
-      if (!error) dirty.mark(clusterKey(message.subject.split('.')[2] ?? ''), 'background');
+      if (error) return;
+      const key = clusterKey(message.subject.split('.')[2] ?? '');
+      dirty.mark(key, 'background');
+      setTimeout(() => dirty.mark(key, 'background'), storedAfterMs).unref();
     },
   });
+}
+
+/** Hints of facts that came while the bus was away are lost: then everything is compared once more. */
+async function followReconnects({ nc, log, logger }: ServiceContext, { dirty }: Projection): Promise<void> {
+  for await (const { type } of nc.status()) {
+    if (type !== 'reconnect') continue;
+    await markWholeHistory(log, dirty, logger).catch((thrown: unknown) =>
+      logger.warn({ err: toRollcallError(thrown) }, 'history could not be read after a reconnect'),
+    );
+  }
 }
 
 /** Everything is compared once, and then what happens is followed. */
@@ -89,6 +105,7 @@ async function work(
     await projection.view.whenSynced;
     markForeignChanges(projection.view, projection.dirty);
     followFacts(context, projection);
+    void followReconnects(context, projection);
     for (let failures = 1; consumption === undefined && !signal.aborted; failures++) {
       try {
         consumption = await follow(context, projection, config);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type ErrorCode, RollcallError } from '@rollcall/shared/errors';
 import {
@@ -95,6 +96,27 @@ function isBecauseTerminating(error: KubeApiError): boolean {
   return error.details.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;
 }
 
+const rolesReadWithinMs = 5000;
+const tryAgainMs = 500;
+
+/** RBAC's words; those of the fence and of other admission are others, and stay what they are. */
+const isByRoles = (error: unknown) =>
+  isForbidden(error) && / cannot \w+ resource /.test((error as Error).message);
+
+/**
+ * An API server that has just started refuses everybody everything until it has read the roles; taken for an answer, that would
+ * leave a cluster without its namespace for good (found by chaos, seed 1005).
+ */
+async function onceRolesAreRead<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (const deadlineMs = performance.now() + rolesReadWithinMs; ; await delay(tryAgainMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isByRoles(error) || performance.now() > deadlineMs) throw error;
+    }
+  }
+}
+
 /**
  * Makes namespace, ServiceAccount and RoleBinding of a cluster; what is there already and ours is left alone. A namespace
  * that exists is never adopted (decision 8).
@@ -111,7 +133,7 @@ export async function provision(
     return failure('NamespaceReserved', 'CLUSTER_NAME_RESERVED', message);
   }
   try {
-    return await makeObjects(kube, member);
+    return await onceRolesAreRead(() => makeObjects(kube, member));
   } catch (error) {
     if (isNotFound(error) || (isForbidden(error) && isBecauseTerminating(error))) {
       throw terminating(namespace, error);

@@ -10,6 +10,7 @@ import { aJoin, askToJoin } from '../harness/join.ts';
 import {
   type AskedHub,
   connectWithCredentials,
+  connectWithKey,
   connectWithToken,
   freshId,
   type RawAgent,
@@ -113,6 +114,24 @@ test('ever new keys with a token that is used up: it is refused before anything 
   expect(await somebodyElseJoins()).toBe('waiting');
   const { uses } = tokenRecord(await hub.log.read({ kind: 'token', id: tokenIdOf(token.key.publicKey) }));
   expect(uses?.used).toBe(1);
+});
+
+test('its own key lets a flooder in no more either, whatever it says beside it', async () => {
+  const token = await hub.createToken();
+  await using asking = await connectWithToken(asked, token);
+  const { key } = asking;
+  const body = aJoin(token);
+  expect((await askToJoin(asking, token, body)).kind).toBe('waiting');
+  await using flooder = await connectWithKey(asked, key, body.clusterId);
+  await floodUntilCut(flooder, garbage);
+  await expect(connectWithKey(asked, key, body.clusterId)).rejects.toThrow('Authorization Violation');
+  const withEmptyUser = connect({
+    ...connectionOptions(asked.address, 'agent'),
+    name: body.clusterId,
+    reconnect: false,
+    authenticator: (nonce = '') => ({ nkey: key.publicKey, sig: key.sign(nonce), user: '', pass: '' }),
+  });
+  await expect(withEmptyUser).rejects.toThrow('Authorization Violation');
 });
 
 describe('an agent with credentials of its own', () => {

@@ -67,8 +67,11 @@ function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Gener
   const isBeating = agents
     .running()
     .some((agent) => agent.key.publicKey === key && agent.plan.clusterId === id);
-  // After a rotation it goes on, under the former key.
-  const isOfKey = liveness !== undefined && isOfAdmittedKey(identity, liveness.key);
+  // After a rotation it goes on, under the former key; what was said before the admission is of another one, whatever its key.
+  const isOfKey =
+    liveness !== undefined &&
+    isOfAdmittedKey(identity, liveness.key) &&
+    liveness.joinedAtMs >= (identity.admittedAtMs ?? 0);
   if (isBeating && !(isOfKey && liveness.state === 'ready'))
     yield `I8 ${id} beats and is ${isOfKey ? liveness.state : 'never seen'}`;
   if (!isBeating && isOfKey && (liveness.state === 'ready' || liveness.state === 'suspect'))

@@ -26,29 +26,46 @@ const page = z.looseObject({
   }),
 });
 
-/** Asks every server who is connected, as the system user that the state directory has. */
-export async function agentConnections(files: HubFiles): Promise<AgentConnections> {
-  const { sys, hubKeys } = files.read('trust-keeper');
-  const nc = await connectBus(files.address, sys, 'trust-keeper');
-  const bySigner: Record<string, number> = {};
-  const issuedAtMs: number[] = [];
+type Connection = NonNullable<z.infer<typeof page>['data']['connections']>[number];
+
+/** Asks every server who of an account is connected, as the system user that the state directory has. */
+async function* connectionsOf(files: HubFiles, account: string): AsyncGenerator<Connection> {
+  const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'trust-keeper');
   try {
     for (let offset = 0, total = 1; offset < total; offset += pageSize) {
-      const body = JSON.stringify({ auth: true, acc: hubKeys.agents, limit: pageSize, offset });
+      const body = JSON.stringify({ auth: true, acc: account, limit: pageSize, offset });
       const how = { strategy: 'stall', maxWait: answerWithinMs, stall: stallMs } as const;
       total = 0;
       for await (const message of await nc.requestMany('$SYS.REQ.SERVER.PING.CONNZ', body, how)) {
         const { data } = page.parse(message.json());
         total = Math.max(total, data.total);
-        for (const { issuer_key: signer = 'unknown', jwt } of data.connections ?? []) {
-          bySigner[signer] = (bySigner[signer] ?? 0) + 1;
-          const issued = jwt === undefined ? undefined : decodeJwt(jwt)?.iat;
-          if (issued !== undefined) issuedAtMs.push(issued * 1000);
-        }
+        yield* data.connections ?? [];
       }
     }
   } finally {
     await nc.close();
+  }
+}
+
+/** The names of those who are connected with a user that this key of account HUB has signed. */
+export async function connectedBy(files: HubFiles, signer: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { issuer_key: by, jwt } of connectionsOf(files, files.read('hub').keys.hub)) {
+    if (by === signer) names.push(decodeJwt(jwt ?? '')?.name ?? 'unknown');
+  }
+  return names;
+}
+
+export async function agentConnections(files: HubFiles): Promise<AgentConnections> {
+  const bySigner: Record<string, number> = {};
+  const issuedAtMs: number[] = [];
+  for await (const { issuer_key: signer = 'unknown', jwt } of connectionsOf(
+    files,
+    files.read('hub').keys.agents,
+  )) {
+    bySigner[signer] = (bySigner[signer] ?? 0) + 1;
+    const issued = jwt === undefined ? undefined : decodeJwt(jwt)?.iat;
+    if (issued !== undefined) issuedAtMs.push(issued * 1000);
   }
   return {
     bySigner,

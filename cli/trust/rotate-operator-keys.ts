@@ -29,7 +29,8 @@ function signedAgain(jwt: string, signer: Nkey, nowMs: number): string {
   return encodeJwt({ subject, ...(name === undefined ? {} : { name }), nowMs, nats }, signer);
 }
 
-async function push(files: HubFiles, jwts: readonly string[]): Promise<void> {
+/** @throws RollcallError CLAIMS_NOT_APPLIED, BUS_UNREACHABLE while the hub does not run */
+export async function pushAccounts(files: HubFiles, jwts: readonly string[]): Promise<void> {
   const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'trust-keeper');
   try {
     for (const jwt of jwts) {
@@ -68,7 +69,7 @@ export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promis
     }),
   );
   const { [hub.keys.agents]: _kept, ...others } = accountJwts;
-  await push(files, Object.values(others));
+  await pushAccounts(files, Object.values(others));
   files.change('trust-keeper', (identity) => ({ ...identity, operatorSigningSeed: staying }));
   await untilTold(
     files,

@@ -9,6 +9,7 @@ import { publishHubInfo } from './publish-hub-info.ts';
 import { rotateAnswerKey } from './rotate-answer-key.ts';
 import { announceCa, switchCa } from './rotate-ca.ts';
 import { rotateOperatorKeys } from './rotate-operator-keys.ts';
+import { announceServiceKeys, dropServiceKeys } from './rotate-service-keys.ts';
 import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotate-signing-keys.ts';
 import { type RotationStep, rotationStep } from './rotation-step.ts';
 import { whoRotates } from './who-rotates.ts';
@@ -25,9 +26,19 @@ export interface RotateFlags {
  */
 const registrarReadsWithinMs = 5000;
 
+const newHub =
+  'if it has leaked, set up a new hub from a backup (docs/security/rotate.md, "What cannot be replaced")';
+/** Keys that people may look for here, and why there is no step for them (ADR 16). */
+const cannotRotate: Readonly<Record<string, string>> = {
+  'account-keys': `every credential of an agent names its account by that key, so that a new one would cut off all of them at once; ${newHub}`,
+  'callout-keys': `the server takes one user and one sealing key for its callouts, and reads both from account AUTH alone; ${newHub}`,
+};
+
 function keyNamed(text: string): RotatedKey {
   const key = rotatedKeys.find((name) => name === text);
   if (key) return key;
+  const why = cannotRotate[text];
+  if (why !== undefined) throw new RollcallError('USAGE', `"${text}" cannot be rotated: ${why}`);
   throw new RollcallError('USAGE', `"${text}" is no key that can be rotated: ${rotatedKeys.join(', ')}`);
 }
 
@@ -65,6 +76,13 @@ async function take(
   switch (key) {
     case 'signing-keys':
       return rotateSigningKeys(files, step, isNow);
+    case 'service-keys':
+      if (step.kind === 'drop') {
+        await dropServiceKeys(files, { nowMs: Date.now(), isNow });
+        return 'the former key is dropped; users that it signed are void';
+      }
+      await announceServiceKeys(files, Date.now());
+      return 'services take their new users within seconds; run the same command again to void the former ones';
     case 'ca':
       return rotateCa(files, step);
     case 'answer-key':

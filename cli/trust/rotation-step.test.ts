@@ -10,6 +10,8 @@ test.each<{ key: RotatedKey; stage: Rotation['stage'] | undefined; want: [string
   // Stopped in the middle: what was announced is there already.
   { key: 'signing-keys', stage: 'announced', want: ['switch', 0] },
   { key: 'signing-keys', stage: 'switched', want: ['drop', atMs + 25 * hourMs] },
+  { key: 'service-keys', stage: undefined, want: ['announce', 0] },
+  { key: 'service-keys', stage: 'switched', want: ['drop', 0] },
   { key: 'ca', stage: undefined, want: ['announce', 0] },
   { key: 'ca', stage: 'announced', want: ['switch', atMs + 25 * hourMs] },
   { key: 'answer-key', stage: undefined, want: ['switch', 0] },

@@ -37,6 +37,25 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
       ],
     };
   },
+  'service-keys': (rotation) =>
+    rotation === undefined
+      ? {
+          kind: 'announce',
+          dueAtMs: 0,
+          says: [
+            'a next key that signs users of services becomes good beside the present one in account HUB',
+            'every service, and the read-only user of people, gets a new user by it; services connect with theirs within seconds',
+            'the former ones are good until you run the same command again',
+          ],
+        }
+      : {
+          kind: 'drop',
+          dueAtMs: 0,
+          says: [
+            'the former key is taken out of account HUB; users that it signed are void, copies of ops.creds among them',
+            'refused while somebody is still connected with one of them',
+          ],
+        },
   ca: (rotation) =>
     rotation === undefined
       ? {

@@ -9,7 +9,7 @@ import { printResult } from '../output.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/hub-state.ts';
 import { readState } from '../up/private-files.ts';
-import { type AgentConnections, agentConnections } from './agent-connections.ts';
+import { type AgentConnections, agentConnections, connectedBy } from './agent-connections.ts';
 import { type HubFiles, openHubFiles } from './hub-files.ts';
 import { rotationStep } from './rotation-step.ts';
 
@@ -37,7 +37,11 @@ export interface TrustStatus {
     readonly name: string;
     readonly fingerprint: string;
     readonly ends: string;
+    /** While their keys roll over: it has not taken its new user yet. */
+    readonly connectedWith?: string;
   }[];
+  /** Signs the users of services and of people who watch; `former`: those it signed are good too. */
+  readonly serviceKey: { readonly fingerprint: string; readonly former?: string };
   readonly agents: { readonly connected: number } | { readonly unknown: string };
   readonly rotations: readonly {
     readonly key: RotatedKey;
@@ -58,11 +62,16 @@ function endOf(jwt: string | undefined): string {
   return exp === undefined ? never : new Date(exp * 1000).toISOString();
 }
 
-function userOf(files: HubFiles, name: string): TrustStatus['services'][number] {
+function userOf(files: HubFiles, name: string, former: readonly string[]): TrustStatus['services'][number] {
   const file = join(files.stateDir, 'identities', `${name}.json`);
   const jwt = readState<{ bus: { jwt: string } }>(file)?.bus.jwt;
   const subject = jwt === undefined ? undefined : decodeJwt(jwt)?.sub;
-  return { name, fingerprint: subject === undefined ? 'missing' : keyFingerprint(subject), ends: endOf(jwt) };
+  return {
+    name,
+    fingerprint: subject === undefined ? 'missing' : keyFingerprint(subject),
+    ends: endOf(jwt),
+    ...(former.includes(name) ? { connectedWith: 'its former user' } : {}),
+  };
 }
 
 function signingKeysOf(files: HubFiles, agents: AgentConnections | undefined): TrustStatus['signingKeys'] {
@@ -85,6 +94,10 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
   const offline = files.read('offline');
   const connections = await agentConnections(files).catch((thrown: unknown) => toRollcallError(thrown));
   const agents = connections instanceof Error ? undefined : connections;
+  const former =
+    keys.formerHubSigner === undefined
+      ? []
+      : await connectedBy(files, keys.formerHubSigner).catch((): string[] => []);
   const certificate = new X509Certificate(readFileSync(join(files.stateDir, 'nats', 'server.pem')));
   return {
     hub: hub.hubId,
@@ -115,7 +128,11 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
       fingerprint: keyFingerprint(decodeJwt(hub.sentinelJwt)?.sub ?? ''),
       ends: endOf(hub.sentinelJwt),
     },
-    services: Object.keys(serviceRoles).map((name) => userOf(files, name)),
+    services: Object.keys(serviceRoles).map((name) => userOf(files, name, former)),
+    serviceKey: {
+      fingerprint: keyFingerprint(keys.hubSigner),
+      ...(keys.formerHubSigner === undefined ? {} : { former: keyFingerprint(keys.formerHubSigner) }),
+    },
     agents:
       connections instanceof Error
         ? { unknown: connections.message }

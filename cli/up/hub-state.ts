@@ -50,7 +50,7 @@ export interface HubState {
   readonly rotations?: Readonly<Partial<Record<RotatedKey, Rotation>>>;
 }
 
-export const rotatedKeys = ['signing-keys', 'ca', 'answer-key', 'operator-keys'] as const;
+export const rotatedKeys = ['signing-keys', 'service-keys', 'ca', 'answer-key', 'operator-keys'] as const;
 export type RotatedKey = (typeof rotatedKeys)[number];
 export interface Rotation {
   readonly stage: 'announced' | 'switched';

@@ -15,5 +15,7 @@ export function parseCreds(text: string): BusCredentials {
 
 /** Connects as the read-only user for people. */
 export function connectAsOps(stateDir: string, address: BusAddress): Promise<NatsConnection> {
-  return connectBus(address, parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8')), 'ops');
+  // Read for each connection: the user rolls over while a command runs.
+  const user = () => parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8'));
+  return connectBus(address, user, 'ops');
 }

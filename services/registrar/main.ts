@@ -1,7 +1,7 @@
 import { connectBus, openFactStore } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { epochAggregate, epochRecord } from '@rollcall/shared/events';
-import { busAddress, type RunningService, runService } from '@rollcall/shared/service';
+import { busAddress, followUser, type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessAnswers } from './access.ts';
 import { createRotationAnswers } from './key-rotation.ts';
@@ -50,16 +50,19 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     config,
     identity,
     async work({ nc, log, logger, metrics }) {
-      file.follow(logger);
       const facts = await openFactStore(nc);
       const { restored } = epochRecord(await log.read(epochAggregate));
       const formerLife = restored && { restored, issuer: settings.issuer };
       const space = await watchSpace(nc, { everyMs: config.spaceInterval, logger, metrics });
       const waiting = followOpenRequests(nc, { log, logger });
       metrics.beforeScrape(() => metrics.gauge('rollcall_requests_open', waiting.requests.total));
-      const hearing = await connectBus(busAddress(config), identity.bus, 'registrar');
+      const hearing = await connectBus(busAddress(config), () => file.current().bus, 'registrar');
       // However this process ends its first connection, the others do not outlive it.
       void nc.closed().then(() => hearing.close());
+      file.follow(
+        logger,
+        followUser(hearing, () => file.current().bus, logger),
+      );
       const floods = cutFloods(nc, { log, logger, metrics });
       const asks = answerAsks(hearing, {
         floods,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as registrar from '@rollcall/registrar';
 import { directoryKeyStore } from '@rollcall/agent';
 import { connect } from '@nats-io/transport-node';
-import { connectionOptions, jwtProof } from '@rollcall/shared/bus';
+import { type BusCredentials, connectBus, connectionOptions, jwtProof } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import { scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
@@ -15,6 +15,7 @@ import { type HubFiles, openHubFiles } from '../../cli/trust/hub-files.ts';
 import { rotate } from '../../cli/trust/rotate.ts';
 import { trustStatus } from '../../cli/trust/trust-status.ts';
 import { serviceSettings } from '../../cli/up/hub-services.ts';
+import { parseCreds } from '../../cli/up/ops-connection.ts';
 import { startTestEmbeddedHub, type TestAgent, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 let hub: TestEmbeddedHub;
@@ -139,6 +140,51 @@ test('in an emergency all credentials of before are void at once, and agents go 
   });
   await joins('after-emergency');
 });
+
+test('the users of all services are replaced while they run, and those of before are void in the end', async () => {
+  const namesOf = async () =>
+    new Map((await trustStatus(files)).services.map(({ name, fingerprint }) => [name, fingerprint]));
+  const before = await namesOf();
+  const stolen = parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8'));
+  await rotate('service-keys', {}, stateDir);
+  const after = await namesOf();
+  for (const [name, fingerprint] of before) expect(after.get(name), name).not.toBe(fingerprint);
+  await until('every service is connected with its new user', async () => {
+    const { services } = await trustStatus(files);
+    return services.every(({ connectedWith }) => connectedWith === undefined);
+  });
+  await joins('between-users');
+  // Somebody who still has a copy of before.
+  const nc = await connectBus(hub.up.natsAddress, stolen, 'ops');
+  await expect(rotate('service-keys', {}, stateDir)).rejects.toMatchObject({
+    code: 'ROTATION_NOT_DUE',
+    message: expect.stringContaining('ops'),
+  });
+  await rotate('service-keys', { now: true }, stateDir);
+  await until('the copy is void', () => isLetIn(stolen).then((isIn) => !isIn));
+  await nc.close();
+  expect((await trustStatus(files)).serviceKey.former).toBeUndefined();
+  await joins('after-users');
+  await restartNats();
+  await joins('after-users-and-restart');
+  await expect(rotate('account-keys', {}, stateDir)).rejects.toThrow(/names its account by that key/);
+});
+
+/** Whether these credentials are let in. */
+async function isLetIn(credentials: BusCredentials): Promise<boolean> {
+  try {
+    const nc = await connect({
+      ...connectionOptions(hub.up.natsAddress, 'ops'),
+      authenticator: jwtProof(credentials),
+      reconnect: false,
+      ignoreAuthErrorAbort: false,
+    });
+    await nc.close();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 test('the operator key is replaced: at once what it signed, at the next start the list', async () => {
   const before = (await trustStatus(files)).operator;

@@ -18,10 +18,13 @@ export interface BusCredentials {
 
 /** Signs the server's nonce with `node:crypto`; the library's own way takes 30 ms more (measured). */
 export function jwtProof(
-  credentials: BusCredentials,
+  credentials: BusCredentials | (() => BusCredentials),
 ): (nonce?: string) => { jwt: string; nkey: string; sig: string } {
-  const key = nkeyFromSeed(credentials.seed);
-  return (nonce) => ({ jwt: credentials.jwt, nkey: '', sig: key.sign(nonce ?? '') });
+  const now = typeof credentials === 'function' ? credentials : () => credentials;
+  return (nonce) => {
+    const { jwt, seed } = now();
+    return { jwt, nkey: '', sig: nkeyFromSeed(seed).sign(nonce ?? '') };
+  };
 }
 
 /** The options every connection of ours shares: it never gives up, and every inbox is its own. */
@@ -46,12 +49,13 @@ export function connectionOptions(address: BusAddress, name: string): NodeConnec
 
 /**
  * Connects a service or a person to the hub.
+ * @param credentials - a function is asked for each connection, because users roll over while a service runs
  * @param name - role of the user; its inbox prefix must be what the rights table allows
  * @throws RollcallError BUS_UNREACHABLE when the first connection does not come about within 10 s
  */
 export async function connectBus(
   address: BusAddress,
-  credentials: BusCredentials,
+  credentials: BusCredentials | (() => BusCredentials),
   name: string,
 ): Promise<NatsConnection> {
   try {

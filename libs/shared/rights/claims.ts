@@ -70,6 +70,8 @@ export interface HubKeys {
   readonly hub: string;
   /** Sign the users of HUB, SYS and AUTH; kept offline once those are made. */
   readonly hubSigner: string;
+  /** While it rolls over: the one before, whose users are as good. */
+  readonly formerHubSigner?: string;
   readonly sysSigner: string;
   readonly authSigner: string;
   readonly agentSigners: AgentSigners;
@@ -168,7 +170,7 @@ export function hubAccountClaims(keys: HubKeys): Json {
   return {
     type: 'account',
     limits: { ...unlimited, ...jetStreamUnlimited },
-    signing_keys: [keys.hubSigner],
+    signing_keys: [keys.hubSigner, ...(keys.formerHubSigner === undefined ? [] : [keys.formerHubSigner])],
     exports: [
       { name: 'ask', subject: 'rollcall.ask.*.*', type: 'service' },
       { name: 'answer', subject: 'rollcall.answer.*.>', type: 'stream' },

@@ -18,7 +18,6 @@ export interface FollowedIdentity<Identity> {
 
 /**
  * Reads an identity file now, and again whenever it was written: a Secret that is mounted is replaced the same way.
- * The bus user of a service is read once; only keys that it signs with are followed.
  * @throws RollcallError CONFIG_INVALID when it cannot be read now
  */
 export function followIdentity<Shape extends z.ZodRawShape>(

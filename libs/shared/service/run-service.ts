@@ -6,6 +6,8 @@ import { busAddress } from './bus-address.ts';
 import { checkBusSafety } from './bus-safety.ts';
 import { watchBus } from './bus-watch.ts';
 import { countAppends } from './count-appends.ts';
+import { followIdentity } from './follow-identity.ts';
+import { followUser } from './follow-user.ts';
 import { serveHealth } from './health.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type MetricsRegistry } from './metrics.ts';
@@ -45,6 +47,7 @@ export interface ServiceOptions {
   readonly config: {
     readonly busServers: readonly string[];
     readonly busCaFile: string;
+    readonly identityFile: string;
     readonly logLevel: string;
     readonly logFile?: string | undefined;
     readonly healthPort?: number | undefined;
@@ -79,7 +82,8 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   });
   const metrics = createMetrics(name);
   metrics.gauge('rollcall_build', 1, { service: name, version: rollcallVersion });
-  const nc = await connectBus(busAddress(config), identity.bus, name);
+  const user = followIdentity(config.identityFile, {});
+  const nc = await connectBus(busAddress(config), () => user.current().bus, name);
   const bus = watchBus(nc, logger, metrics);
   let work: ServiceWork | undefined;
   let stopping: Promise<void> | undefined;
@@ -102,6 +106,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
       logger.warn({ err: toRollcallError(error) }, 'stopped without the bus');
     } finally {
       stopMeasuring?.();
+      user.stop();
       health?.server.close();
       health?.server.closeAllConnections();
       if (bus.isConnected()) await within(drainDeadlineMs, nc.drain()).catch(() => undefined);
@@ -128,6 +133,10 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     // The projector writes no event, and so has nothing to count.
     const log = name === 'projector' ? stream : countAppends(stream, metrics);
     work = await options.work({ nc, log, logger, metrics });
+    user.follow(
+      logger,
+      followUser(nc, () => user.current().bus, logger),
+    );
     answerMicro(nc, {
       name,
       version: rollcallVersion,

@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { RollcallError } from '@rollcall/shared/errors';
+import { hubAccountClaims, type HubKeys, otherRoles, serviceRoles } from '@rollcall/shared/rights';
+import { createNkey, decodeJwt, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { type BusUser, busUser, credsFile } from '../up/hub-state.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
+import { connectedBy } from './agent-connections.ts';
+import type { HubFiles } from './hub-files.ts';
+import { pushAccounts } from './rotate-operator-keys.ts';
+
+/** Account HUB as these keys make it, on every server and for the next start. */
+async function changeAccount(files: HubFiles, keys: HubKeys, nowMs: number): Promise<void> {
+  const { accountJwts } = files.read('hub');
+  const before = decodeJwt(accountJwts[keys.hub] ?? '');
+  const signer = nkeyFromSeed(files.read('trust-keeper').operatorSigningSeed);
+  // Servers take the newer of two claims, by the second.
+  const issuedMs = Math.max(nowMs, ((before?.iat ?? 0) + 1) * 1000);
+  const jwt = encodeJwt(
+    { subject: keys.hub, name: 'HUB', nowMs: issuedMs, nats: hubAccountClaims(keys) },
+    signer,
+  );
+  await pushAccounts(files, [jwt]);
+  files.change('hub', (hub) => ({ ...hub, keys, accountJwts: { ...hub.accountJwts, [keys.hub]: jwt } }));
+  files.change('trust-keeper', (identity) => ({ ...identity, hubKeys: keys }));
+}
+
+/** Each service reads its file again and connects with the new user; whoever starts meanwhile has it from the beginning. */
+function writeUsers(
+  files: HubFiles,
+  { seed, account }: { seed: string; account: string },
+  nowMs: number,
+): void {
+  const issuer = { account, signer: nkeyFromSeed(seed) };
+  for (const [name, role] of Object.entries({ ...serviceRoles, setup: otherRoles.setup })) {
+    const path = join(files.stateDir, 'identities', `${name}.json`);
+    const identity = readState<{ readonly bus: BusUser }>(path);
+    const bus = busUser(role, name, issuer, nowMs);
+    if (identity) writePrivate(path, JSON.stringify({ ...identity, bus }, undefined, 2));
+  }
+  const ops = join(files.stateDir, 'ops.creds');
+  if (existsSync(ops)) writePrivate(ops, credsFile(busUser(otherRoles.ops, 'ops', issuer, nowMs)));
+}
+
+/**
+ * A next key signs new users for all services; those of the present one stay good.
+ * @throws RollcallError CLAIMS_NOT_APPLIED, BUS_UNREACHABLE while the hub does not run
+ */
+export async function announceServiceKeys(files: HubFiles, nowMs: number): Promise<void> {
+  const next = createNkey('account');
+  const { keys } = files.read('hub');
+  const { hubSigner: formerHubSigner } = keys;
+  await changeAccount(files, { ...keys, hubSigner: next.publicKey, formerHubSigner }, nowMs);
+  files.change('offline', (offline) => ({ ...offline, signers: { ...offline.signers, hub: next.seed } }));
+  files.change('hub', (hub) => ({
+    ...hub,
+    rotations: { ...hub.rotations, 'service-keys': { stage: 'switched', atMs: nowMs } },
+  }));
+  writeUsers(files, { seed: next.seed, account: keys.hub }, nowMs);
+}
+
+/**
+ * The users of the former key are void.
+ * @throws RollcallError ROTATION_NOT_DUE while somebody is connected with one; CLAIMS_NOT_APPLIED, BUS_UNREACHABLE
+ */
+export async function dropServiceKeys(
+  files: HubFiles,
+  { nowMs, isNow }: { nowMs: number; isNow: boolean },
+): Promise<void> {
+  const { keys, rotations } = files.read('hub');
+  const { formerHubSigner: former, ...good } = keys;
+  const connected = former === undefined ? [] : await connectedBy(files, former);
+  if (connected.length > 0 && !isNow) {
+    const names = [...new Set(connected)].toSorted().join(', ');
+    throw new RollcallError(
+      'ROTATION_NOT_DUE',
+      `still connected with a user of the former key: ${names}; a service takes its new one when its file is replaced, or when it starts`,
+    );
+  }
+  await changeAccount(files, good, nowMs);
+  const { 'service-keys': _done, ...others } = rotations ?? {};
+  files.change('hub', (hub) => ({ ...hub, rotations: others }));
+}

@@ -12,7 +12,11 @@ const lifeMs = 6 * 3_600_000;
  * A user for one command, made by who holds the hub's keys and stored nowhere.
  * @throws RollcallError KEYS_OFFLINE
  */
-export function temporaryUser(stateDir: string, hub: HubState, role: 'backup' | 'restore'): BusCredentials {
+export function temporaryUser(
+  stateDir: string,
+  hub: HubState,
+  role: 'backup' | 'restore' | 'mend',
+): BusCredentials {
   const path = join(stateDir, 'offline', 'keys.json');
   const offline = readState<{ signers: { hub: string } }>(path);
   if (!offline) throw new RollcallError('KEYS_OFFLINE', `there is no file "${path}"`);

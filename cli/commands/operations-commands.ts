@@ -5,6 +5,7 @@ import type { CordonFlags } from '../decide/cordon-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
 import type { DoctorFlags } from '../doctor/doctor.ts';
 import type { DeadFlags } from '../status/list-dead.ts';
+import type { MendFlags } from '../status/mend-dead.ts';
 import type { StatusFlags } from '../status/show-status.ts';
 import type { TopFlags } from '../top/top.ts';
 import { collect, outputOption, withBus, withHub, withMember } from './common-flags.ts';
@@ -94,6 +95,24 @@ export function addOperationsCommands(program: Command): void {
     });
 
   const dead = program.command('dead').description('events that a service could not handle');
+  for (const verb of ['retry', 'drop'] as const) {
+    dead
+      .command(verb)
+      .description(
+        verb === 'retry'
+          ? 'have a service handle events again that it could not'
+          : 'forget dead letters; the events themselves stay in the history',
+      )
+      .argument('[ids...]', 'as `rollcall dead list` shows them')
+      .option('--all', 'every dead letter there is')
+      .option('--timeout <duration>', 'how long to wait for what became of them (retry)', '90s')
+      .option('--dry-run', 'say which ones, and change nothing')
+      .addHelpText('after', '\nRuns where the keys are: in the directory of `rollcall up`.')
+      .action(async (ids: string[], flags: MendFlags) => {
+        const { mendDead } = await import('../status/mend-dead.ts');
+        await mendDead(verb, ids, flags);
+      });
+  }
   withBus(dead.command('list'))
     .alias('ls')
     .description('show them, oldest first')

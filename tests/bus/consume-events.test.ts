@@ -1,6 +1,13 @@
 import { AckPolicy, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import { type EventLog, openHeldEvents, readDeadLetters } from '@rollcall/shared/bus';
+import {
+  connectBus,
+  dropDeadLetter,
+  type EventLog,
+  openHeldEvents,
+  readDeadLetters,
+  retryDeadLetter,
+} from '@rollcall/shared/bus';
 import { type Consumption, consumeEvents, decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError } from '@rollcall/shared/errors';
 import { approved, draft, type StoredEvent, tokenRecord, tokenUsed } from '@rollcall/shared/events';
@@ -204,6 +211,44 @@ test('a version that knows what was held handles it, and the note goes', async (
   await handled.until((all) => all.includes('one'));
   await consumption.drain();
   expect(await readDeadLetters(await hub.connectAs('ops'))).toEqual([]);
+});
+
+test('a dead letter that is tried again is handled and goes, or is dead again with what is in its way now', async () => {
+  let broken = new Set(['mended', 'hopeless']);
+  const dead = sightings<RollcallError>();
+  const handled = sightings<string>();
+  const handle = ({ id }: StoredEvent) => {
+    if (broken.has(id)) throw new RollcallError('EVENT_INVALID', `${id} cannot be handled`);
+    handled.add(id);
+  };
+  await approve('mended');
+  await approve('hopeless');
+  const first = await consume(handle, { onDead: dead.add });
+  await dead.until((all) => all.length === 2);
+  await first.drain();
+  const mend = await connectBus(hub.address, hub.credentialsOf('mend'), 'mend');
+  try {
+    for (const letter of await readDeadLetters(mend)) await retryDeadLetter(mend, letter);
+    await expect
+      .poll(async () => (await readDeadLetters(mend)).map(({ isHeld }) => isHeld))
+      .toEqual([true, true]);
+    broken = new Set(['hopeless']);
+    const { logger, saw } = aLogger();
+    const second = await consume(handle, { logger });
+    await handled.until((all) => all.includes('mended'));
+    await saw('EVENT_INVALID');
+    await expect
+      .poll(async () => (await readDeadLetters(mend)).map(({ subject, isHeld }) => [subject, isHeld]))
+      .toEqual([['rollcall.events.cluster.hopeless.approved', false]]);
+    await second.drain();
+    const [letter] = await readDeadLetters(mend);
+    expect(letter).toMatchObject({ code: 'EVENT_INVALID', message: 'hopeless cannot be handled' });
+    if (letter) await dropDeadLetter(mend, letter);
+    expect(await readDeadLetters(mend)).toEqual([]);
+    expect(handled.all).toEqual(['mended']);
+  } finally {
+    await mend.close();
+  }
 });
 
 test('two replicas share the work, each event handled once', async () => {

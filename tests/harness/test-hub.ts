@@ -71,7 +71,8 @@ export type BusUserName =
   | 'callout'
   | 'notice-probe'
   | 'backup'
-  | 'restore';
+  | 'restore'
+  | 'mend';
 
 interface Offline {
   readonly signers: Readonly<Record<'hub' | 'sys' | 'auth', string>>;
@@ -118,7 +119,7 @@ export async function startTestHub(options: { servers?: ServerCount } = {}): Pro
     if (role === 'callout') return identity<{ callout: BusCredentials }>('registrar').callout;
     if (role === 'notice-probe') return identity<{ noticeProbe: BusCredentials }>('heartbeat').noticeProbe;
     // Nobody keeps these: whoever has the offline keys makes them for one command.
-    if (role === 'backup' || role === 'restore') return userWith(otherRoles[role], role);
+    if (role === 'backup' || role === 'restore' || role === 'mend') return userWith(otherRoles[role], role);
     return identity<{ bus: BusCredentials }>(role).bus;
   }
   function userWith(role: Role, name: string): BusCredentials {

@@ -1,6 +1,7 @@
-import { jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
+import { asBusError } from './bus-error.ts';
 import { directGet } from './direct-get.ts';
 
 const letterSchema = z.looseObject({
@@ -51,4 +52,37 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+async function put(nc: NatsConnection, subject: string, body: unknown, ttl: string): Promise<void> {
+  const ends = headers();
+  ends.set('Nats-TTL', ttl);
+  await jetstream(nc)
+    .publish(subject, JSON.stringify(body), { headers: ends })
+    .catch((cause: unknown) => {
+      throw asBusError(cause);
+    });
+}
+
+/**
+ * Forgets a dead letter; the event is in EVENTS as before.
+ * @throws RollcallError BUS_UNREACHABLE
+ */
+export function dropDeadLetter(
+  nc: NatsConnection,
+  { service, sequence }: Pick<DeadLetter, 'service' | 'sequence'>,
+): Promise<void> {
+  // Whoever may delete could delete everything: something that ends by itself takes its place.
+  return put(nc, `rollcall.dead.${service}.${sequence}`, {}, '1s');
+}
+
+/**
+ * Has the service handle the event again: it is put aside as one of a newer version, which services look for every minute.
+ * @throws RollcallError BUS_UNREACHABLE
+ */
+export async function retryDeadLetter(nc: NatsConnection, letter: DeadLetter): Promise<void> {
+  const { service, subject, sequence, code, message, deliveries } = letter;
+  const note = { service, subject, sequence, code, message, deliveries };
+  await put(nc, `rollcall.held.${service}.${sequence}`, note, 'never');
+  await dropDeadLetter(nc, letter);
 }

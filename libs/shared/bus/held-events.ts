@@ -32,38 +32,53 @@ export interface HeldEvents {
   after(id: number): Promise<HeldEvent[]>;
   /** The event itself, as the stream has it. */
   eventAt(sequence: number): Promise<StoredMsg | undefined>;
+  /**
+   * It cannot be handled, and no retry helps: the note becomes a dead letter.
+   * @throws RollcallError BUS_UNREACHABLE; the note is still there then
+   */
+  bury(letter: HeldNote & { readonly body: string }): Promise<void>;
   /** It was handled: the note goes. */
   done(sequence: number): Promise<void>;
 }
 
 const batch = 256;
+/** The body of a note that is done. */
+const handled = '{}';
 
 export async function openHeldEvents(nc: NatsConnection, service: string): Promise<HeldEvents> {
   const js = jetstream(nc);
   const { direct } = await jetstreamManager(nc, { checkAPI: false });
   const subjectOf = (sequence: number) => `rollcall.held.${service}.${sequence}`;
 
-  async function publish(sequence: number, body: unknown, meta: Readonly<Record<string, string>>) {
+  async function publish(subject: string, body: unknown, meta: Readonly<Record<string, string>> = {}) {
     const all = headers();
     for (const [name, value] of Object.entries(meta)) all.set(name, value);
-    await js.publish(subjectOf(sequence), JSON.stringify(body), { headers: all }).catch((cause: unknown) => {
+    await js.publish(subject, JSON.stringify(body), { headers: all }).catch((cause: unknown) => {
       throw asBusError(cause);
     });
   }
+  // A service may delete nothing; what it may is to put a message that ends by itself in the place of its own note.
+  const done = (sequence: number) => publish(subjectOf(sequence), {}, { 'Nats-TTL': '1s' });
 
   return {
     // Dead letters end after 30 days; what is held does not.
-    put: (note) => publish(note.sequence, note, { 'Nats-TTL': 'never' }),
+    put: (note) => publish(subjectOf(note.sequence), note, { 'Nats-TTL': 'never' }),
     async after(id) {
       const query = { seq: id + 1, batch, next_by_subj: subjectOf(0).replace(/0$/, '*') };
       const notes = await directGet(direct, 'DEAD', query);
-      return notes.map(({ subject, seq }) => ({ sequence: Number(subject.split('.')[3]), id: seq }));
+      // What was just handled stands there for a second more: taken up again, it would stand there for ever.
+      const open = notes.filter((note) => note.string() !== handled);
+      return open.map(({ subject, seq }) => ({ sequence: Number(subject.split('.')[3]), id: seq }));
     },
     async eventAt(sequence) {
       const [found] = await directGet(direct, 'EVENTS', { seq: sequence, batch: 1 });
       return found?.seq === sequence ? found : undefined;
     },
-    // A service may delete nothing; what it may is to put a message that ends by itself in the place of its own note.
-    done: (sequence) => publish(sequence, {}, { 'Nats-TTL': '1s' }),
+    async bury(letter) {
+      // First the letter: a crash in between leaves both, and nothing is lost.
+      await publish(`rollcall.dead.${service}.${letter.sequence}`, letter);
+      await done(letter.sequence);
+    },
+    done,
   };
 }

@@ -9,7 +9,7 @@ import type { Logger, Metrics } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { afterFailure } from './after-failure.ts';
-import { handleHeld } from './handle-held.ts';
+import { handleHeld, longestBody } from './handle-held.ts';
 
 const stream = 'EVENTS';
 /** Half of the consumer's ack_wait: a slow handler is not mistaken for a dead one. */
@@ -90,7 +90,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
         code: error.code,
         message: error.message,
         deliveries: message.info.deliveryCount,
-        body: message.string().slice(0, 65_536),
+        body: message.string().slice(0, longestBody),
       }),
     );
     message.term(error.code);
@@ -215,7 +215,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     }
   }
   const consuming = consumeOn();
-  const stopHeld = handleHeld(held, { handle: handleEvent, logger });
+  const stopHeld = handleHeld(held, { service, handle: handleEvent, logger });
 
   return {
     async drain() {

@@ -2,20 +2,27 @@ import type { HeldEvents } from '@rollcall/shared/bus';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
+import { afterFailure } from './after-failure.ts';
 
 /** How often a replica looks for what an older one has put aside during a rolling upgrade. */
 const lookIntervalMs = 60_000;
+/** Of an event, for people. */
+export const longestBody = 65_536;
+
+/** As if it had been tried often: nothing else waits behind a held event, but the held events after it. */
+const isHopeless = (error: RollcallError) => afterFailure(error, Number.MAX_SAFE_INTEGER).kind === 'bury';
 
 /**
- * Takes up what was put aside because a newer Rollcall wrote it: at the start, and every minute while other replicas may
- * still be of an older version. What this version does not know stays for a later one and is not looked at again.
+ * Takes up what was put aside because a newer Rollcall wrote it, or because a person wants it tried again (`dead retry`): at the
+ * start, and every minute while other replicas may still be of an older version. What this version does not know stays for a
+ * later one and is not looked at again; what it cannot handle is a dead letter again.
  * @returns stops it, after what is being handled
  */
 export function handleHeld(
   held: HeldEvents,
-  options: { handle(event: StoredEvent): Promise<unknown>; logger: Logger },
+  options: { service: string; handle(event: StoredEvent): Promise<unknown>; logger: Logger },
 ): () => Promise<void> {
-  const { handle, logger } = options;
+  const { service, handle, logger } = options;
   let lookedAt = 0;
   let isStopping = false;
 
@@ -23,14 +30,21 @@ export function handleHeld(
   async function takeUp(sequence: number): Promise<boolean> {
     const message = await held.eventAt(sequence);
     if (!message) return true;
+    const { subject, header, data } = message;
     try {
-      const { subject, header, data } = message;
       const event = decodeEvent({ subject, sequence, header: (name) => header.get(name), data });
       // Whoever says when it wants to be called again is: with the next look.
       if ((await handle(event)) !== undefined) return false;
     } catch (thrown) {
       const error = toRollcallError(thrown);
       if (error.code === 'EVENT_VERSION_UNKNOWN') return true;
+      if (isHopeless(error)) {
+        const { code, message: why } = error;
+        const body = message.string().slice(0, longestBody);
+        await held.bury({ service, subject, sequence, code, message: why, deliveries: 1, body });
+        logger.error({ err: error, seq: sequence }, 'held event moved to the dead letters');
+        return true;
+      }
       logger.warn({ err: error, seq: sequence }, 'held event could not be handled yet');
       return false;
     }

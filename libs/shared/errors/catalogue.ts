@@ -21,6 +21,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Ask somebody with the role rollcall-admin, or for verb create on what the message names.',
   },
+  RETRY_IN_VAIN: {
+    retry: false,
+    hint: 'What stands in the way is still there: `rollcall dead list -o wide` says what. An upgrade may help; an UNEXPECTED one is a bug.',
+  },
   WISHES_HELD: {
     retry: true,
     hint: 'Look at what waits with `rollcall get wishes`, then `rollcall confirm ID`.',

@@ -263,6 +263,13 @@ export const otherRoles = {
     publish: [...readEvents, ...readFacts, ...readStreams, '$JS.API.CONSUMER.INFO.EVENTS.*'],
     subscribe: ['_INBOX_backup.>'],
   },
+  mend: {
+    account: 'HUB',
+    description:
+      'has a service try a dead letter again, or drops it, for `rollcall dead`; made for one command, never stored',
+    publish: [...readStreams, 'rollcall.dead.*.*', 'rollcall.held.*.*'],
+    subscribe: ['_INBOX_mend.>'],
+  },
   restore: {
     account: 'HUB',
     description:

@@ -49,6 +49,14 @@ export const weaknesses: readonly Weakness[] = [
   },
   {
     ...inAttacks,
+    group: 'token-races',
+    file: 'services/registrar/join-request.ts',
+    from: 'if (holder === undefined || holder === clusterId) return undefined;',
+    to: "if (holder !== '') return undefined;",
+    test: 'one key that asks for two clusters at once, of two replicas, is let in for one, and spends one token',
+  },
+  {
+    ...inAttacks,
     group: 'policy-bypass',
     file: 'services/approver/policy-verdict.ts',
     from: '  policyFailed,\n  ruleSays',

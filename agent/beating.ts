@@ -2,6 +2,13 @@ import { beatFlags, encodeBeat } from '@rollcall/shared/bus/beat';
 import { spreadMs } from './back-off.ts';
 import type { HubLink } from './hub-connection.ts';
 
+const intervalBoundsMs = { least: 1000, most: 7_200_000 };
+
+/** What the hub says, within what makes sense: an hour is the most that it can be set to, and it may be stretched. */
+export function boundedInterval(intervalMs: number): number {
+  return Math.min(intervalBoundsMs.most, Math.max(intervalBoundsMs.least, intervalMs));
+}
+
 export interface BeatingOptions {
   readonly clusterId: string;
   /** Where beats go now; undefined while there is no member connection: they are then left out. */

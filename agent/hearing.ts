@@ -12,6 +12,8 @@ export interface HearingOptions {
   readonly sending: Pick<Sending, 'answered'>;
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
+  /** The hub says how often to beat; undefined: as before. */
+  pace(beatIntervalMs: number | undefined): void;
   /** An answer about a rotation of keys. */
   rotation(answer: Answer): void;
   /** A person wants this key of the agent replaced. */
@@ -65,9 +67,14 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
     switch (verb) {
       case 'facts':
         // What a member may do is not decided over its facts; those that were not taken are sent again.
-        if (result.kind === 'done') options.factsReport.confirmed();
-        else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askStanding();
+        if (result.kind === 'done') {
+          options.factsReport.confirmed();
+          options.pace(result.beatIntervalMs);
+        } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askStanding();
         else logger.warn({ reason: result.kind }, 'facts not taken');
+        break;
+      case 'pace':
+        if (result.kind === 'done') options.pace(result.beatIntervalMs);
         break;
       case 'access':
         options.hubAccess?.hear(answer);

@@ -6,7 +6,7 @@ import type { Logger } from '@rollcall/shared/service';
 import type { RegistrationToken } from '@rollcall/shared/trust/keys';
 import { type AskingOptions, createAsking, createSending } from './asking.ts';
 import { type BackOff, fullJitterMs, refusedRestMs } from './back-off.ts';
-import { createBeating } from './beating.ts';
+import { boundedInterval, createBeating } from './beating.ts';
 import { createDialing } from './dialing.ts';
 import { clockFact } from './clock-ahead.ts';
 import { createFactsReport } from './facts-report.ts';
@@ -175,10 +175,21 @@ export function createMembership(options: MembershipOptions): Membership {
       if (next) standing.admit(result, atMs, next);
     },
   });
+  /** The hub may change it at any time, and counts on it from then on: the next beat comes at once. */
+  function pace(saidMs: number | undefined): void {
+    const { member } = keeper.state;
+    if (saidMs === undefined || !member || !session.memberLink()) return;
+    const beatIntervalMs = boundedInterval(saidMs);
+    if (beatIntervalMs === member.beatIntervalMs) return;
+    keeper.update((old) => (old.member ? { ...old, member: { ...old.member, beatIntervalMs } } : old));
+    logger.info({ clusterId, durationMs: beatIntervalMs }, 'the hub has changed how often to beat');
+    beating.beat(beatIntervalMs);
+  }
   const hear = createHearing(session, {
     sending,
     factsReport,
     hubAccess,
+    pace,
     rotation: rotation.hear,
     rotationWished: rotation.wished,
     askStanding: () => asking.now(),

@@ -2,6 +2,7 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import type { Answer, Admitted } from '@rollcall/shared/protocol/answer';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Asking } from './asking.ts';
+import { boundedInterval } from './beating.ts';
 import { isIssuedLater } from './credential-choice.ts';
 import type { Dialing } from './dialing.ts';
 import type { FactsReport } from './facts-report.ts';
@@ -34,7 +35,6 @@ export interface Standing {
 
 /** Shorter rests are spent connected. */
 const shortRestMs = 15_000;
-const beatIntervalBoundsMs = { least: 1000, most: 600_000 };
 
 export function createStanding(session: Session, options: StandingOptions): Standing {
   const { keeper, keys, clusterId, signal, logger } = session;
@@ -113,10 +113,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
   async function adopt(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): Promise<void> {
     const { credentials: jwt, clusterName, namespace } = result;
     if (!isNews(jwt, key)) return;
-    const beatIntervalMs = Math.min(
-      beatIntervalBoundsMs.most,
-      Math.max(beatIntervalBoundsMs.least, result.beatIntervalMs),
-    );
+    const beatIntervalMs = boundedInterval(result.beatIntervalMs);
     const isRotated = !isOwn(key);
     if (isRotated) session.joining = { ...session.joining, standing: 'admitted', askAtMs: Date.now() };
     const member = { jwt, clusterName, namespace, beatIntervalMs, renewAtMs: session.joining.askAtMs };

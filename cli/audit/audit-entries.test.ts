@@ -121,6 +121,7 @@ const notOfTrust = new Set([
   'hub.counted',
   'hub.wishes-counted',
   'hub.storm',
+  'hub.paced',
   'hub.storm-ended',
 ]);
 

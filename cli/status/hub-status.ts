@@ -138,6 +138,7 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
   const isFenceKnown = kubernetes.fence !== undefined || fenceOk !== undefined;
   const projectorLagSeconds = figureOf(answers, 'projector', 'lagSeconds');
   const storm = figureOf(answers, 'heartbeat', 'storm');
+  const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
   const deadLetters = streams.DEAD?.messages;
   const eventsUsedPercent = figureOf(answers, 'registrar', 'eventsUsedPercent');
   const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
@@ -158,6 +159,11 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
     ...(answers.some(({ name, figures }) => name === 'heartbeat' && figures['signals'] === 1)
       ? [
           'liveness is degraded to one signal: the NATS server does not tell of connections, so only missing beats show who is gone (docs/operations.md)',
+        ]
+      : []),
+    ...(beatStretch > 1
+      ? [
+          `the fleet is larger than the beats that the hub takes (beatsPerSecond of the heartbeat service): intervals and graces are ${beatStretch} times what they are set to`,
         ]
       : []),
     ...(storm === 1 ? ['a large part of the fleet is silent together; transitions are held'] : []),

@@ -25,5 +25,5 @@ test('each cluster is in exactly one part, and parts are about as large', () => 
 test('without parts everything is heard, also what the server spreads', () => {
   expect(isInPartition(undefined, 'c')).toBe(true);
   expect(beatSubjects(undefined)).toEqual(['rollcall.beat.*', 'rollcall.beatp.*.*']);
-  expect(beatSubjects({ number: 1, count: 2 })).toEqual(['rollcall.beatp.1.*']);
+  expect(beatSubjects({ number: 1, count: 2 })).toEqual(['rollcall.beat.*', 'rollcall.beatp.1.*']);
 });

@@ -11,9 +11,9 @@ export function parsePartition(text: string): BeatPartition | undefined {
   return partition.number < partition.count ? partition : undefined;
 }
 
-/** What beats are heard on. The second is for a hub that spreads them, and a process that hears all parts. */
+/** What beats are heard on: where the server spreads them, and where they come as long as it does not. */
 export function beatSubjects(partition: BeatPartition | undefined): readonly string[] {
-  return partition ? [`rollcall.beatp.${partition.number}.*`] : ['rollcall.beat.*', 'rollcall.beatp.*.*'];
+  return ['rollcall.beat.*', partition ? `rollcall.beatp.${partition.number}.*` : 'rollcall.beatp.*.*'];
 }
 
 /**

@@ -18,6 +18,13 @@ export const configSchema = z.strictObject({
       return partition;
     })
     .describe('which part of the fleet it listens to, as 0/2 (docs/scale.md); without it the whole fleet'),
+  beatsPerSecond: z.coerce
+    .number()
+    .min(1)
+    .default(20_000)
+    .describe(
+      'what the whole fleet may send; when it grows past that, all intervals and graces are stretched (20000)',
+    ),
   suspectAfter: durationMs
     .default(2000)
     .describe('how long a lost connection may take to come back before the cluster is suspect (2s)'),

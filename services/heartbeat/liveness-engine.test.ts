@@ -268,6 +268,33 @@ test('the clusters of one server that fall silent together are held', () => {
   expect(history).toEqual([]);
 });
 
+test('a shorter interval counts from when it is set; a stretched one at once', () => {
+  const { engine, put, beat, pass, history, nowMs } = aHub();
+  put('c1', 'ready');
+  beat('c1');
+  pass(14_000);
+  const known = {
+    clusterId: 'c1',
+    key: 'U-c1',
+    state: 'ready',
+    sinceMs: -Infinity,
+    lastBeatMs: -Infinity,
+  } as const;
+  engine.put({ ...known, intervalMs: 2000, graceMs: 6000 }, nowMs());
+  pass(3900);
+  expect(history).toEqual([]);
+  pass(200);
+  expect(history.splice(0)).toEqual(['c1 suspect']);
+  beat('c1');
+  history.length = 0;
+  expect(engine.nominalPerSecond()).toBe(0.5);
+  engine.stretch(3);
+  pass(11_900);
+  expect(history).toEqual([]);
+  pass(200);
+  expect(history).toEqual(['c1 suspect']);
+});
+
 test('an API server of a member that comes and goes is told, also after a restart and by a sibling', () => {
   const { engine, put, beat, pass, history, nowMs } = aHub();
   put('c1', 'ready');

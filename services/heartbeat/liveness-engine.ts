@@ -1,5 +1,5 @@
 import { beatFlags } from '@rollcall/shared/bus';
-import { ClusterTable, marks, readyState } from './cluster-table.ts';
+import { ClusterTable, livenessStates, marks, readyState } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { hashBytes } from './hash-bytes.ts';
 import { KeyUseWatch } from './key-use.ts';
@@ -62,6 +62,7 @@ export interface EngineOutput {
 /** What the columns can hold: 49 days. */
 const longestMs = 2 ** 32 - 1;
 
+const isHeardNumber = livenessStates.map(isHeard);
 const shouldBeHeard = new Set<LivenessState>(['ready', 'memberDown', 'flapping', 'suspect']);
 
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
@@ -86,6 +87,7 @@ export class LivenessEngine {
   readonly #steadyForMs: number;
   readonly #output: EngineOutput;
   #listeningSinceMs: number;
+  #stretch = 1;
 
   constructor(options: {
     nowMs: number;
@@ -137,7 +139,11 @@ export class LivenessEngine {
   #countBeat(slot: number, nowMs: number): void {
     const table = this.#table;
     const isDoubled = table.connections[slot]! > 1;
-    const change = this.#keyUse.heard(slot, { intervalMs: table.intervalMs[slot]!, isDoubled, nowMs });
+    const change = this.#keyUse.heard(slot, {
+      intervalMs: table.intervalMs[slot]! * this.#stretch,
+      isDoubled,
+      nowMs,
+    });
     if (change === 'over') table.set(slot, marks.keyWatched, false);
     else if (change) this.#output.keyUse(table.ids.textOf(slot), change);
   }
@@ -172,6 +178,10 @@ export class LivenessEngine {
       nowMs,
       clusterSet === undefined ? undefined : { kind: 'set', name: clusterSet },
     );
+    // Its agent hears of a shorter interval a moment later, and has a whole one to keep to it.
+    const isShorter = cluster.intervalMs < table.intervalMs[slot]!;
+    const staysHeard = isHeard(cluster.state) && table.stateOf(slot) === cluster.state;
+    if (isShorter && staysHeard && !table.has(slot, marks.silent)) table.lastBeatMs[slot] = nowMs;
     table.intervalMs[slot] = Math.min(cluster.intervalMs, longestMs);
     table.graceMs[slot] = Math.min(cluster.graceMs, longestMs);
     table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, cluster.lastBeatMs);
@@ -239,10 +249,24 @@ export class LivenessEngine {
     const { state, mark, lastBeatMs, intervalMs, graceMs } = this.#table;
     if (mark[slot] === 0 && state[slot] === readyState) {
       const quietSinceMs = Math.max(lastBeatMs[slot]!, this.#listeningSinceMs);
-      const untilMs = healthyUntilMs(quietSinceMs, intervalMs[slot]!, graceMs[slot]!);
+      const stretch = this.#stretch;
+      const untilMs = healthyUntilMs(quietSinceMs, intervalMs[slot]! * stretch, graceMs[slot]! * stretch);
       if (nowMs < untilMs) return this.#wheel.schedule(slot, untilMs);
     }
     this.#look(slot, nowMs);
+  }
+
+  /** All intervals and graces are so many times what they are set to. */
+  stretch(by: number): void {
+    this.#stretch = by;
+  }
+
+  /** What all that should be heard would send in a second if nothing were stretched. */
+  nominalPerSecond(): number {
+    const { intervalMs, state } = this.#table;
+    let sum = 0;
+    for (const slot of this.#table.slots()) if (isHeardNumber[state[slot]!]) sum += 1000 / intervalMs[slot]!;
+    return sum;
   }
 
   /** We could not hear until now (a start, a pause, a lost connection): every cluster has its whole grace from here on. */
@@ -408,8 +432,8 @@ export class LivenessEngine {
         lastBeatMs: table.lastBeatMs[slot]!,
         connectionLostMs: table.has(slot, marks.connectionLost) ? table.connectionLostMs[slot]! : undefined,
         listeningSinceMs: this.#listeningSinceMs,
-        intervalMs: table.intervalMs[slot]!,
-        graceMs: table.graceMs[slot]!,
+        intervalMs: table.intervalMs[slot]! * this.#stretch,
+        graceMs: table.graceMs[slot]! * this.#stretch,
         suspectAfterMs: this.#suspectAfterMs,
       },
       nowMs,

@@ -13,6 +13,7 @@ import {
 } from '@rollcall/shared/service';
 import type { HeartbeatConfig } from './config.ts';
 import { memberOfNotice } from './connection-notice.ts';
+import { keepPace } from './beat-pace.ts';
 import { isInPartition } from './beat-partition.ts';
 import { systemClock as clock } from './hub-clock.ts';
 import { keepTime } from './keep-time.ts';
@@ -32,6 +33,9 @@ import { watchFloods } from './watch-floods.ts';
 import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
 
 export { configSchema } from './config.ts';
+
+/** A fleet does not grow much faster. */
+const lookAtPaceMs = 30_000;
 
 /** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
 export async function start(config: HeartbeatConfig): Promise<RunningService> {
@@ -221,6 +225,17 @@ async function work(
     logger,
     isListening: () => isConnected && isHearing,
   });
+  let stretch = 1;
+  /** Of the whole fleet, of which this process may hear a part only. */
+  async function pace(): Promise<void> {
+    const nominalPerSecond = engine.nominalPerSecond() * (partition?.count ?? 1);
+    const nowMs = clock.hubMs();
+    stretch = await keepPace(log, { nominalPerSecond, ceilingPerSecond: config.beatsPerSecond, nowMs });
+    engine.stretch(stretch);
+  }
+  const lookAtPace = () => writeAside(pace(), 'the pace of beats could not be kept');
+  await pace();
+  const paceTimer = setInterval(lookAtPace, lookAtPaceMs);
   const stopFloods = watchFloods({
     engine,
     clock,
@@ -239,6 +254,7 @@ async function work(
     metrics.total('rollcall_beats_total', receiver.counts.taken);
     metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown);
     metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed);
+    metrics.gauge('rollcall_beat_stretch', stretch);
     metrics.gauge('rollcall_liveness_signals', noticeWatch.missing() === undefined ? 2 : 1);
     metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);
   });
@@ -253,6 +269,7 @@ async function work(
       clustersFlapping: engine.countOf('flapping'),
       beats: receiver.counts.taken,
       storm: engine.inStorm ? 1 : 0,
+      beatStretch: stretch,
       signals: noticeWatch.missing() === undefined ? 2 : 1,
     }),
     degraded: () => noticeWatch.missing(),
@@ -264,6 +281,7 @@ async function work(
     async drain() {
       stopTime();
       stopFloods();
+      clearInterval(paceTimer);
       noticeWatch.stop();
       for (const subscription of notices) subscription.unsubscribe();
       await Promise.all([receiver.stop(), watch.stop()]);

@@ -18,6 +18,7 @@ import { rotatedResult } from './key-rotation.ts';
 import { leavingKeyOf } from './leave.ts';
 import { pinOfAdmission } from './member-pin.ts';
 import { standingOf } from './standing.ts';
+import { tellInterval } from './tell-interval.ts';
 
 interface AdmissionContext {
   readonly record: ClusterRecord;
@@ -92,7 +93,10 @@ export function createAdmission(
   }
 
   return async function admit(event: StoredEvent): Promise<{ againInMs: number } | void> {
-    if (isAboutSettings(event)) return tellAccess(nc, event, { log, settings });
+    if (isAboutSettings(event)) {
+      await tellInterval(nc, event, { log, settings });
+      return tellAccess(nc, event, { log, settings });
+    }
     const { correlation, traceparent } = event;
     const { context, drafts } = await decideAndAppend(
       log,

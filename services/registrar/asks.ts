@@ -23,6 +23,7 @@ import {
   sendAnswer,
   standingResult,
 } from './answer.ts';
+import { beatIntervalOf } from './beat-interval.ts';
 import { createAskBudget } from './ask-budget.ts';
 import { type FloodCutter, onlyRefused } from './cut-floods.ts';
 import { type FormerLife, isForgotten, judgeFormerMember } from './former-member.ts';
@@ -217,7 +218,8 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const record = await knownCluster(ask.body.clusterId, agentKey);
     if (record.decision?.approvedKey !== agentKey) return standing(record, agentKey, nowMs);
     await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
-    return { kind: 'done', ...rotateKeyOf(record, agentKey) };
+    const beatIntervalMs = beatIntervalOf(record, settings);
+    return { kind: 'done', beatIntervalMs, ...rotateKeyOf(record, agentKey) };
   }
 
   /**

@@ -7,6 +7,7 @@ import { createAccessAnswers } from './access.ts';
 import { createRotationAnswers } from './key-rotation.ts';
 import { createAdmission } from './admission.ts';
 import type { AnswerSettings } from './answer.ts';
+import { type BeatStretch, followStretch } from './beat-stretch.ts';
 import { answerAsks } from './asks.ts';
 import { answerCallouts } from './callout.ts';
 import { cutFloods } from './cut-floods.ts';
@@ -22,6 +23,7 @@ export { configSchema } from './config.ts';
 export async function start(config: RegistrarConfig): Promise<RunningService> {
   const { file, keys } = followSigningKeys(config.identityFile);
   const identity = file.current();
+  let stretch: BeatStretch | undefined;
   const settings: AnswerSettings = {
     hubId: identity.hubId,
     get answerKey() {
@@ -42,6 +44,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     memberLifeMs: config.memberLife,
     waitingLifeMs: config.waitingLife,
     beatIntervalMs: config.beatInterval,
+    beatStretch: () => stretch?.current() ?? 1,
   };
 
   return runService({
@@ -50,6 +53,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     config,
     identity,
     async work({ nc, log, logger, metrics }) {
+      stretch = await followStretch(log, logger);
       const facts = await openFactStore(nc);
       const { restored } = epochRecord(await log.read(epochAggregate));
       const formerLife = restored && { restored, issuer: settings.issuer };
@@ -121,6 +125,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         }),
         async drain() {
           file.stop();
+          stretch?.stop();
           await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
           await Promise.all([floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
         },

@@ -57,6 +57,7 @@ export const settings = (): AnswerSettings => {
     memberLifeMs,
     waitingLifeMs: longestLifeMs,
     beatIntervalMs: 15_000,
+    beatStretch: () => 1,
   };
   return settingsMade;
 };

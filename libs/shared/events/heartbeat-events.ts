@@ -110,3 +110,22 @@ export const stormEnded = defineEvent({
   type: 'storm-ended',
   description: 'Beats are back, or the deadline has passed; held transitions are taken.',
 });
+
+const pacedSchema = z.looseObject({
+  /** Agents wait so many times the interval that they are set to; 1: no longer than that. */
+  stretch: z.number().min(1),
+  before: z.number().min(1),
+  nominalPerSecond: z.int(),
+  ceilingPerSecond: z.number(),
+  sinceMs: z.int(),
+});
+export type Paced = z.infer<typeof pacedSchema>;
+
+export const paced = defineEvent({
+  kind: 'hub',
+  writer: 'heartbeat',
+  section: pacedSchema,
+  type: 'paced',
+  description:
+    'The fleet has grown past the beats a second that the hub takes (or fits again): intervals and graces are that many times what they are set to. Agents hear it within minutes.',
+});

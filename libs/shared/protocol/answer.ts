@@ -65,7 +65,12 @@ export type AnswerResult =
       readonly reason: string;
       readonly message: string;
     }
-  | { readonly kind: 'done'; readonly rotateKey?: RotateKey };
+  | {
+      readonly kind: 'done';
+      /** How often to beat from now on; absent: as before. */
+      readonly beatIntervalMs?: number;
+      readonly rotateKey?: RotateKey;
+    };
 
 export interface Answer {
   readonly v: 1;

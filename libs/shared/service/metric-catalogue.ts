@@ -258,6 +258,11 @@ export const metricCatalogue = {
     services: ['heartbeat'],
     labels: { kind: ['connected', 'disconnected'] },
   },
+  rollcall_beat_stretch: {
+    type: 'gauge',
+    help: 'Agents beat so many times less often than they are set to, because the fleet is larger than beatsPerSecond allows; 1 is as set.',
+    services: ['heartbeat'],
+  },
   rollcall_liveness_signals: {
     type: 'gauge',
     help: 'Signals of life: 2 while beats and the notices of the NATS server about connections arrive; 1 while the notices do not, so that only missing beats show who is gone.',

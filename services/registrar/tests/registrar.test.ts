@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { clusterRecord, nameRecord, tokenRecord } from '@rollcall/shared/events';
+import { changed, clusterRecord, draft, nameRecord, tokenRecord } from '@rollcall/shared/events';
 import { createNkey, createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EventLog, openFactStore } from '@rollcall/shared/bus';
@@ -68,6 +68,28 @@ test('a request is kept with the use of its token and its name, waits, and is ad
     state: 'admitted',
     admittedKey: agent.key.publicKey,
   });
+});
+
+test('a changed interval is told to the live member at once, and with the answer to its facts', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  await using agent = await connectWithToken(hub, token);
+  const body = aJoin(token);
+  await joinWith(agent, token, body);
+  const news = agent.nextNews();
+  const section = await decideAs(approverLog, body.clusterId, 'approved');
+  const { result } = await news;
+  if (result.kind !== 'admitted') throw new Error(`told ${result.kind}`);
+  const credentials = { jwt: result.credentials, seed: agent.key.seed };
+  await using member = await connectWithCredentials(hub, agent.key, credentials);
+  const record = clusterRecord(await approverLog.read({ kind: 'cluster', id: body.clusterId }));
+  const settings = { ...section, heartbeat: { intervalSeconds: 5, graceSeconds: 20 } };
+  const what = { reason: 'SettingsChanged', message: 'a test', section: settings };
+  await approverLog.append([draft(changed, record, what)], { correlation: 'test' });
+  let told = await member.nextNews();
+  while (told.result.kind !== 'done') told = await member.nextNews();
+  expect(told.result.beatIntervalMs).toBe(5000);
+  const facts = await member.ask('facts', { clusterId: body.clusterId, facts: body.facts });
+  expect(facts.result).toMatchObject({ kind: 'done', beatIntervalMs: 5000 });
 });
 
 test('asking again with the same key gives the same answer and spends nothing', async () => {

@@ -1,0 +1,42 @@
+import { type AggregateRecord, foldRecord, type Paced } from '@rollcall/shared/events';
+import { expect, test } from 'vitest';
+import { decidePace, learntAfterMs, stretchInForce, wantedStretch } from './beat-pace.ts';
+
+const aFinding = (nominalPerSecond: number) => ({ nominalPerSecond, ceilingPerSecond: 1000, nowMs: 1000 });
+const aRecord = (section?: Partial<Paced>): AggregateRecord => ({
+  ...foldRecord({ kind: 'hub', id: 'pace' }, []),
+  lastOf: section ? ({ heartbeat: { section } } as AggregateRecord['lastOf']) : {},
+});
+
+test.each([
+  { name: 'a small fleet', current: 1, nominal: 10, want: 1 },
+  { name: 'exactly at the ceiling', current: 1, nominal: 1000, want: 1 },
+  { name: 'just past it', current: 1, nominal: 1001, want: 1.25 },
+  { name: 'four times', current: 1, nominal: 4000, want: 4 },
+  { name: 'a little less than it was stretched for', current: 4, nominal: 3000, want: 4 },
+  { name: 'much less', current: 4, nominal: 2700, want: 2.75 },
+  { name: 'small again', current: 4, nominal: 10, want: 1 },
+  { name: 'nobody there', current: 1, nominal: 0, want: 1 },
+])('$name: $current → $want', ({ current, nominal, want }) => {
+  expect(wantedStretch(current, aFinding(nominal))).toBe(want);
+  // It comes to rest at once.
+  expect(wantedStretch(want, aFinding(nominal))).toBe(want);
+});
+
+test('it is written once, with the numbers', () => {
+  const [event] = decidePace(aRecord(), aFinding(2000));
+  expect(event).toMatchObject({
+    reason: 'IntervalsStretched',
+    section: { stretch: 2, before: 1, nominalPerSecond: 2000, ceilingPerSecond: 1000 },
+  });
+  expect(decidePace(aRecord({ stretch: 2 }), aFinding(2000))).toEqual([]);
+  expect(decidePace(aRecord(), aFinding(10))).toEqual([]);
+});
+
+test('a shorter interval counts once every agent has heard of it, a longer one at once', () => {
+  const shorter = aRecord({ stretch: 1, before: 3, sinceMs: 1000 });
+  expect(stretchInForce(shorter, 1000 + learntAfterMs - 1)).toBe(3);
+  expect(stretchInForce(shorter, 1000 + learntAfterMs)).toBe(1);
+  expect(stretchInForce(aRecord({ stretch: 3, before: 1, sinceMs: 1000 }), 1000)).toBe(3);
+  expect(stretchInForce(aRecord(), 1000)).toBe(1);
+});

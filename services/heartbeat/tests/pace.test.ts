@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { startTestHub } from '../../../tests/harness/test-hub.ts';
+import { admitMember, beat, startHeartbeat, surroundingsOf } from './test-member.ts';
+
+test('a fleet past the ceiling is stretched, once, and judged by that', async () => {
+  await using hub = await startTestHub();
+  const around = await surroundingsOf(hub);
+  const members = await Promise.all(
+    ['a', 'b', 'c', 'd'].map((id) =>
+      admitMember(around, `paced-${id}`, { intervalSeconds: 1, graceSeconds: 3 }),
+    ),
+  );
+  const first = await startHeartbeat(hub);
+  const connections = await Promise.all(
+    members.map(async (member) => {
+      const nc = await member.connect();
+      beat(nc, member.clusterId);
+      await member.event('joined');
+      return nc;
+    }),
+  );
+  await first.stop();
+  // Four beats a second, and one is taken.
+  const settings = { beatsPerSecond: '1', healthPort: '0' };
+  const replicas = [await startHeartbeat(hub, settings), await startHeartbeat(hub, settings)];
+  const { newest } = await around.opsLog.read({ kind: 'hub', id: 'pace' });
+  expect(newest).toMatchObject({
+    reason: 'IntervalsStretched',
+    section: { stretch: 4, before: 1, nominalPerSecond: 4, ceilingPerSecond: 1 },
+  });
+  const startedAtMs = Date.now();
+  for (const { healthPort } of replicas) {
+    const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
+    expect(metrics).toContain('rollcall_beat_stretch 4');
+  }
+  // Overdue after two intervals of four seconds.
+  const suspect = await members[0]?.event('suspect');
+  expect((suspect?.timeMs ?? 0) - startedAtMs).toBeGreaterThanOrEqual(7000);
+  const types: string[] = [];
+  for await (const event of around.opsLog.scan({ filter: 'hub.pace.*' })) types.push(event.type);
+  expect(types).toEqual(['paced']);
+  await Promise.all(connections.map((nc) => nc.close()));
+});

@@ -56,6 +56,15 @@ test('the answer to the write that took the last finalizer, after the watch has 
   expect(view.get('one')).toBeUndefined();
 });
 
+test('the answer to a write that was slower than the deletion brings nothing back; what was made anew counts', () => {
+  say({ kind: 'added', object: anObject('5') });
+  say({ kind: 'deleted', object: anObject('7'), seenBy: 'watch' });
+  view.took(anObject('6'));
+  expect(view.get('one')).toBeUndefined();
+  view.took(anObject('8', { uid: 'uid-2' }));
+  expect(view.get('one')?.metadata.uid).toBe('uid-2');
+});
+
 test('what a write did not find is not there any more, whatever was written before', () => {
   view.took(anObject('6'));
   view.missed(anObject('6', { uid: 'uid-of-another' }));

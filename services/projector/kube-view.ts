@@ -20,6 +20,9 @@ import type {
 /** An own write counts until the watch has brought it; should the watch never, the cache is believed again after this time. */
 const ownWriteLastsMs = 5000;
 
+/** Longer than any write is waited for. */
+const goneIsRememberedMs = 60_000;
+
 /** The objects of one kind as the API server has them: what the watch brought, and what we wrote since. */
 export interface KindView<T extends KubeObject> {
   readonly resource: Resource;
@@ -45,14 +48,34 @@ export function createKindView<T extends KubeObject>(
   resource: Resource,
 ): KindView<T> {
   const own = new Map<string, { object: StoredObject<T>; atMs: number }>();
+  /** When each uid was deleted, oldest first. */
+  const gone = new Map<string, number>();
   const listeners = new Set<(event: WatchEvent<T>) => void>();
+
+  function noteGone(uid: string): void {
+    const nowMs = performance.now();
+    gone.set(uid, nowMs);
+    for (const [old, atMs] of gone) {
+      if (nowMs - atMs < goneIsRememberedMs) break;
+      gone.delete(old);
+    }
+  }
+
+  /** Unless it was made anew meanwhile. */
+  function forgetOwn(key: string, uid: string): void {
+    if (own.get(key)?.object.metadata.uid === uid) own.delete(key);
+  }
+
   cache.onChange((event) => {
     const key = objectKey(event.object.metadata);
     const mine = own.get(key)?.object.metadata;
     const { resourceVersion, uid } = event.object.metadata;
     const isEcho = event.kind !== 'deleted' && mine?.resourceVersion === resourceVersion;
-    const isConfirmed = mine !== undefined && isAtLeast(resourceVersion, mine.resourceVersion);
-    if (isConfirmed || (event.kind === 'deleted' && mine?.uid === uid)) own.delete(key);
+    if (mine !== undefined && isAtLeast(resourceVersion, mine.resourceVersion)) own.delete(key);
+    if (event.kind === 'deleted') {
+      forgetOwn(key, uid);
+      noteGone(uid);
+    }
     if (!isEcho) for (const listener of listeners) listener(event);
   });
   return {
@@ -67,18 +90,15 @@ export function createKindView<T extends KubeObject>(
     list: () => cache.list(),
     took: (object) => {
       const key = objectKey(object.metadata);
-      const { deletionTimestamp, finalizers = [] } = object.metadata;
-      // The answer to the write that took the last finalizer: the object was gone with it, and the watch may have said so before.
-      if (deletionTimestamp !== undefined && finalizers.length === 0) return void own.delete(key);
+      const { deletionTimestamp, finalizers = [], uid } = object.metadata;
+      const tookLastFinalizer = deletionTimestamp !== undefined && finalizers.length === 0;
+      // The watch may have said that it is gone before the answer to an earlier write came: that answer brings nothing back.
+      if (tookLastFinalizer || gone.has(uid)) return forgetOwn(key, uid);
       const seen = cache.get(key)?.metadata;
-      const isSeen =
-        seen?.uid === object.metadata.uid && isAtLeast(seen.resourceVersion, object.metadata.resourceVersion);
+      const isSeen = seen?.uid === uid && isAtLeast(seen.resourceVersion, object.metadata.resourceVersion);
       if (!isSeen) own.set(key, { object, atMs: performance.now() });
     },
-    missed({ metadata }) {
-      const key = objectKey(metadata);
-      if (own.get(key)?.object.metadata.uid === metadata.uid) own.delete(key);
-    },
+    missed: ({ metadata }) => forgetOwn(objectKey(metadata), metadata.uid),
     onForeignChange: (listener) => void listeners.add(listener),
   };
 }

@@ -79,9 +79,9 @@ const beating = (state: string) => ({
   state,
   key,
   cause: 'Alive',
-  joinedAtMs: 1,
-  sinceMs: 1,
-  lastBeatAtMs: 1,
+  joinedAtMs: 3000,
+  sinceMs: 3000,
+  lastBeatAtMs: 3000,
 });
 
 test.each([
@@ -116,6 +116,16 @@ test.each([
     events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, beating('ready'))],
     standing: 'ready',
     next: /^Nothing/,
+  },
+  {
+    name: 'one that is let in again and has not beaten since',
+    events: () => [
+      anEvent(requested, admitted()),
+      letIn(),
+      anEvent(joined, { ...beating('ready'), joinedAtMs: 1999 }),
+    ],
+    standing: 'approved',
+    next: /log of the agent/,
   },
   {
     name: 'one that is gone',

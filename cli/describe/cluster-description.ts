@@ -4,7 +4,7 @@ import {
   type ClusterRecord,
   clusterRecord,
   foldRecord,
-  isOfAdmittedKey,
+  livenessOf,
   type StoredEvent,
 } from '@rollcall/shared/events';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
@@ -91,7 +91,8 @@ export interface ClusterDescription {
 
 const time = (atMs: number) => new Date(atMs).toISOString();
 
-function standing({ identity, decision, liveness }: ClusterRecord): string {
+function standing(record: ClusterRecord): string {
+  const { identity, decision } = record;
   if (identity?.state === 'left') return 'left';
   // A refused attempt takes nothing from what a person predefined.
   if (decision?.verdict === 'predefined' && identity?.state !== 'requested') return 'predefined';
@@ -100,7 +101,7 @@ function standing({ identity, decision, liveness }: ClusterRecord): string {
   if (identity && decision.requestId !== identity.request.id && decision.verdict !== 'leaving')
     return 'waiting';
   if (decision.verdict !== 'approved') return decision.verdict;
-  return liveness && isOfAdmittedKey(identity, liveness.key) ? liveness.state : 'approved';
+  return livenessOf(record)?.state ?? 'approved';
 }
 
 function requestOf({ identity }: ClusterRecord): ClusterDescription['request'] {

@@ -7,7 +7,7 @@ import { aDecision, anIdentity, aRecord, aRequest, heartbeat, nowMs } from './te
 const member = anIdentity({ state: 'admitted', admittedKey: 'K1', admittedAtMs: 1 });
 const approval = { definition: approved, section: aDecision() };
 const outcome = { by: { person: 'anna' }, reason: 'Leaving', message: 'm' };
-const ready = { state: 'ready', key: 'K1' } as ClusterRecord['liveness'];
+const ready = { state: 'ready', key: 'K1', joinedAtMs: 1 } as ClusterRecord['liveness'];
 
 function sectionOf(identity: Identity, previous: Decision, liveness?: ClusterRecord['liveness']) {
   const record = { ...aRecord(identity, approval), liveness };
@@ -20,6 +20,7 @@ test.each([
   { name: 'whose connection was lost', liveness: { ...ready, state: 'suspect' }, want: undefined },
   { name: 'that was never seen', liveness: undefined, want: undefined },
   { name: 'of an earlier key', liveness: { ...ready, key: 'K0' }, want: undefined },
+  { name: 'of an earlier life', liveness: { ...ready, joinedAtMs: 0 }, want: undefined },
 ])('an agent $name is awaited until $want', ({ liveness, want }) => {
   expect(sectionOf(member, aDecision(), liveness as ClusterRecord['liveness']).leaveUntilMs).toBe(want);
 });

@@ -6,8 +6,8 @@ import {
   type Decision,
   draft,
   type EventDraft,
-  isOfAdmittedKey,
   leaving,
+  livenessOf,
 } from '@rollcall/shared/events';
 import { allKeysTaken, type Heartbeat, type Outcome, type SectionBase } from './cluster-section.ts';
 import { decideRevocation, settleRevocation } from './settle-clusters.ts';
@@ -18,8 +18,8 @@ function tombstones(revokedKeys: Decision['revokedKeys']): Decision['revokedKeys
 }
 
 /** An agent that is not there is not waited for: it hears that it left when it comes back. */
-function isAgentThere({ identity, liveness }: ClusterRecord): boolean {
-  return liveness?.state === 'ready' && isOfAdmittedKey(identity, liveness.key);
+function isAgentThere(record: ClusterRecord): boolean {
+  return livenessOf(record)?.state === 'ready';
 }
 
 /**

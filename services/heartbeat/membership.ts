@@ -1,4 +1,4 @@
-import { type Decision, type Identity, isOfAdmittedKey, type Liveness } from '@rollcall/shared/events';
+import { type Decision, type Identity, type Liveness, livenessOf } from '@rollcall/shared/events';
 
 /** What of a cluster's record says whether its beats count. */
 export interface MemberSections {
@@ -38,15 +38,13 @@ export function membershipOf({ identity, decision, liveness }: MemberSections): 
   if (decision.revokedKeys.some((revoked) => revoked.key === key)) return undefined;
   const admittedAtMs = identity.admittedAtMs ?? 0;
   const isApproved = decision.approvedKey === key || (decision.verdict === 'approved' && isAboutKey);
-  const isOfThisAdmission =
-    liveness !== undefined && isOfAdmittedKey(identity, liveness.key) && liveness.joinedAtMs >= admittedAtMs;
   return {
     key,
     admittedAtMs,
     intervalMs: decision.heartbeat.intervalSeconds * 1000,
     graceMs: decision.heartbeat.graceSeconds * 1000,
     clusterSet: decision.clusterSet,
-    liveness: isOfThisAdmission ? liveness : undefined,
+    liveness: livenessOf({ identity, liveness }),
     mayJoin: identity.state === 'admitted' && isApproved,
   };
 }

@@ -1,6 +1,11 @@
 import type { Facts } from '@rollcall/shared/bus';
-import { agentAwaitedUntilMs, type ClusterRecord, type EventWriter } from '@rollcall/shared/events';
-import { hasLeft, isKeyRevoked, livenessOf, standingOf, type Standing } from './cluster-standing.ts';
+import {
+  agentAwaitedUntilMs,
+  type ClusterRecord,
+  type EventWriter,
+  livenessOf,
+} from '@rollcall/shared/events';
+import { hasLeft, isKeyRevoked, standingOf, type Standing } from './cluster-standing.ts';
 import { asReason, type Judged } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
 

@@ -1,4 +1,4 @@
-import { type ClusterRecord, type Decision, isOfAdmittedKey, type Liveness } from '@rollcall/shared/events';
+import { type ClusterRecord, type Decision, livenessOf } from '@rollcall/shared/events';
 
 /** Where a cluster stands with the hub, whether it is alive or not. */
 export type Standing = 'undecided' | 'accepted' | 'denied' | 'revoked' | 'banned' | 'leaving' | 'left';
@@ -58,13 +58,6 @@ export function wasLetIn(record: ClusterRecord): boolean {
   const { identity, access } = record;
   if (standingOf(record) === 'accepted' || identity?.admittedKey !== undefined) return true;
   return access !== undefined && access.requestId === identity?.request.id;
-}
-
-/** What the heartbeat service says of the member as it is admitted now; silent about an earlier key or an earlier life. */
-export function livenessOf({ identity, liveness }: ClusterRecord): Liveness | undefined {
-  if (!liveness || !identity || !isOfAdmittedKey(identity, liveness.key)) return undefined;
-  // The heartbeat service's own rule: after a new admission it writes `joined` anew.
-  return liveness.joinedAtMs >= (identity.admittedAtMs ?? 0) ? liveness : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Cause, ClusterRecord, Decision } from '@rollcall/shared/events';
-import { isNewer, isPredefinedUnclaimed, type JoinRequest } from '@rollcall/shared/events';
+import { isNewer, isPredefinedUnclaimed, type JoinRequest, livenessOf } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import {
   type ClusterRegistrationRequest,
@@ -9,7 +9,7 @@ import {
 } from '@rollcall/shared/resources';
 import { judgeConditions } from './cluster-conditions.ts';
 import { clusterLabels } from './cluster-labels.ts';
-import { hasLeft, isHidden, livenessOf, wasLetIn } from './cluster-standing.ts';
+import { hasLeft, isHidden, wasLetIn } from './cluster-standing.ts';
 import { asReason, conditionList } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
 import { shownFacts } from './shown-facts.ts';

@@ -2,7 +2,7 @@ import {
   clusterRecord,
   type ClusterRecord,
   foldRecord,
-  isOfAdmittedKey,
+  livenessOf,
   nameRecord,
   tokenRecord,
   policyDeclaration,
@@ -62,19 +62,15 @@ function* openAccess(world: World, id: string, record: ClusterRecord): Generator
 
 function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Generator<string> {
   const key = record.decision?.approvedKey;
-  const { identity, liveness } = record;
+  const { identity } = record;
   if (key === undefined || identity?.admittedKey !== key) return;
   const isBeating = agents
     .running()
     .some((agent) => agent.key.publicKey === key && agent.plan.clusterId === id);
-  // After a rotation it goes on, under the former key; what was said before the admission is of another one, whatever its key.
-  const isOfKey =
-    liveness !== undefined &&
-    isOfAdmittedKey(identity, liveness.key) &&
-    liveness.joinedAtMs >= (identity.admittedAtMs ?? 0);
-  if (isBeating && !(isOfKey && liveness.state === 'ready'))
-    yield `I8 ${id} beats and is ${isOfKey ? liveness.state : 'never seen'}`;
-  if (!isBeating && isOfKey && (liveness.state === 'ready' || liveness.state === 'suspect'))
+  const liveness = livenessOf(record);
+  if (isBeating && liveness?.state !== 'ready')
+    yield `I8 ${id} beats and is ${liveness?.state ?? 'never seen'}`;
+  if (!isBeating && (liveness?.state === 'ready' || liveness?.state === 'suspect'))
     yield `${id} is silent and ${liveness.state}`;
 }
 

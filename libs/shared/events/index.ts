@@ -1,4 +1,4 @@
-export { isOfAdmittedKey } from './admission.ts';
+export { livenessOf } from './admission.ts';
 export * from './approver-events.ts';
 export { eventCatalogue } from './catalogue.ts';
 export {

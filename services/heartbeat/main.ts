@@ -4,8 +4,9 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
 import {
   busAddress,
+  followIdentity,
+  followUser,
   busUserSchema,
-  readIdentity,
   type RunningService,
   runService,
   type ServiceContext,
@@ -39,7 +40,8 @@ const lookAtPaceMs = 30_000;
 
 /** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
 export async function start(config: HeartbeatConfig): Promise<RunningService> {
-  const identity = readIdentity(config.identityFile, { noticeProbe: busUserSchema.optional() });
+  const file = followIdentity(config.identityFile, { noticeProbe: busUserSchema.optional() });
+  const identity = file.current();
   const { noticeProbe: user } = identity;
   return runService({
     name: 'heartbeat',
@@ -48,9 +50,16 @@ export async function start(config: HeartbeatConfig): Promise<RunningService> {
     identity,
     async work(context) {
       // Beats have a connection of their own: behind a flood of them nothing that is asked or written would be answered in time.
-      const hearing = await connectBus(busAddress(config), identity.bus, 'heartbeat');
+      const hearing = await connectBus(busAddress(config), () => file.current().bus, 'heartbeat');
       // However this process ends its first connection, the other does not outlive it.
-      void context.nc.closed().then(() => hearing.close());
+      void context.nc.closed().then(() => {
+        file.stop();
+        return hearing.close();
+      });
+      file.follow(
+        context.logger,
+        followUser(hearing, () => file.current().bus, context.logger),
+      );
       return work(context, { config, hearing, probe: user && { address: busAddress(config), user } });
     },
   });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { beatFlagsOf, type EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, isSafeId } from '@rollcall/shared/events';
@@ -8,11 +9,14 @@ import { createCanary } from './canary-beat.ts';
 import type { HubClock } from './hub-clock.ts';
 import { knownCluster } from './known-clusters.ts';
 import type { LivenessEngine } from './liveness-engine.ts';
-import { membershipOf } from './membership.ts';
+import { type Membership, membershipOf } from './membership.ts';
 import { UnknownClusters } from './unknown-clusters.ts';
 
 /** Look-ups of unknown ids under way; a flood beyond it is only counted, the next beat of a real one comes. */
 const lookUpsAtOnce = 64;
+
+/** A first beat that is lost makes its cluster wait for a whole interval, so a read that fails is tried again. */
+const readAgainAfterMs = [100, 1000];
 
 /** Whatever number of ids that are no members beat: one line a minute says so. */
 const reportUnknownAfterMs = 60_000;
@@ -58,9 +62,20 @@ export function receiveBeats(
     reported = { atMs: nowMs, count: counts.unknown };
   }
 
+  async function readMember(id: string): Promise<Membership | undefined> {
+    for (const afterMs of readAgainAfterMs) {
+      try {
+        return membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
+      } catch {
+        await delay(afterMs);
+      }
+    }
+    return membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
+  }
+
   async function lookUp(id: string, flags: number, nowMs: number): Promise<void> {
     try {
-      const member = membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
+      const member = await readMember(id);
       if (!member) {
         reportUnknown(id, nowMs);
         return;
@@ -77,13 +92,15 @@ export function receiveBeats(
   function heardUnknown(subject: Uint8Array, start: number, flags: number): void {
     counts.unknown++;
     const nowMs = clock.monotonicMs();
-    if (lookUps.size >= lookUpsAtOnce || unknown.has(subject, start, nowMs)) return;
+    if (unknown.has(subject, start, nowMs)) return;
     const id = Buffer.from(subject.buffer, subject.byteOffset + start, subject.length - start).toString(
       'latin1',
     );
     // Of another part of the fleet: somebody has set the number of parts, and not everywhere.
     if (!isSafeId(id) || !isInPartition(partition, id)) return;
     unknown.add(id, nowMs);
+    // Its admission may be on the way: then it is heard again.
+    if (lookUps.size >= lookUpsAtOnce) return;
     const work = lookUp(id, flags, nowMs).finally(() => lookUps.delete(work));
     lookUps.add(work);
   }

@@ -153,9 +153,10 @@ test('a hundred agents of one token leave room for the agents of another', async
   const agents: RawAgent[] = [];
   await inBatches(100, 20, async () => agents.push(await connectWithToken(hub, token)));
   onTestFinished(() => Promise.all(agents.map((agent) => agent.nc.close())).then(() => undefined));
-  const answers = agents.flatMap((agent) =>
-    Array.from({ length: 3 }, () => agent.ask('join', aJoin(token), { signers: [agent.key, token.key] })),
-  );
+  const answers = agents.flatMap((agent) => {
+    const body = aJoin(token);
+    return Array.from({ length: 3 }, () => agent.ask('join', body, { signers: [agent.key, token.key] }));
+  });
   expect(await somebodyElseJoins()).toBe('waiting');
   const kinds = (await Promise.all(answers)).map(({ result }) => result.kind);
   expect(new Set(kinds)).toEqual(new Set(['waiting']));

@@ -101,6 +101,9 @@ test('with waiting credentials the attacker reaches neither the beats nor the an
   const { token, agent } = await anAttacker();
   const { result } = await joinWith(agent, token, aJoin(token, { clusterId: owner.clusterId }));
   if (result.kind !== 'waiting' || result.credentials === undefined) throw new Error('not waiting');
+  await until('the request is held', async () => {
+    return (await hub.request(owner.clusterId))?.status?.reason === 'KeyChanged';
+  });
   await using waiting = await connectWithCredentials(asked, agent.key, {
     jwt: result.credentials,
     seed: agent.key.seed,

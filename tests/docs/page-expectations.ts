@@ -28,6 +28,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
   'docs/operations.md': {
     'rollcall unregister edge-1': 'puts a cluster out; tests/e2e/leaving.test.ts runs it',
     'rollcall confirm w-0123456789': 'needs wishes that are held',
+    'rollcall dead retry --all': 'needs a dead letter; tests/bus/consume-events.test.ts has some',
     'rollcall up --servers 3': 'starts another hub; tests/e2e/three-servers.test.ts runs it',
   },
   'docs/security/access.md': {
@@ -209,6 +210,9 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
       prints: [/the next generation signs/, /state: good/, /next: drop/],
     },
     'rollcall trust rotate answer-key': { prints: [/the next answer key signs/] },
+    'rollcall trust rotate service-keys --dry-run': {
+      prints: [/service-keys: \w+/, /nothing was changed/],
+    },
     'rollcall trust rotate ca --dry-run': { prints: [/ca: announce/, /nothing was changed/] },
     'rollcall trust rotate operator-keys --dry-run': {
       prints: [/operator-keys: switch/, /nothing was changed/],

@@ -91,8 +91,8 @@ export const weaknesses: readonly Weakness[] = [
     ...inAttacks,
     group: 'takeover',
     file: 'services/approver/policy-verdict.ts',
-    from: '  keyChanged,\n  policiesTookTooLong,',
-    to: '  policiesTookTooLong,',
+    from: '  keyChanged,\n  registeredAfterBackup,',
+    to: '  registeredAfterBackup,',
     test: 'a known id, its name and a valid token, with another key: held with both keys, and the owner is untouched',
   },
   {
@@ -180,8 +180,8 @@ export const weaknesses: readonly Weakness[] = [
     ...inAttacks,
     group: 'stolen-ops',
     file: roles,
-    from: "...readStreams, '$SRV.>'",
-    to: "...readStreams, '$SRV.>', 'rollcall.events.>'",
+    from: "'$SRV.>',\n    ],\n    subscribe: ['_INBOX_ops.>'",
+    to: "'$SRV.>', 'rollcall.events.>',\n    ],\n    subscribe: ['_INBOX_ops.>'",
     test: 'with the user of people nobody can > approve a cluster',
   },
   {

@@ -51,8 +51,8 @@ export const mutants = {
   },
   'no-revoked-event': {
     file: 'services/approver/settle-clusters.ts',
-    find: 'if (!isTaken) return [];',
-    put: 'if (!isTaken || isTaken) return [];',
+    find: 'return revokedKeys.some(({ atMs }) => atMs === decidedAtMs);',
+    put: 'return revokedKeys.length < 0;',
     from: 1,
     seeds: 300,
   },

@@ -131,7 +131,11 @@ async function disturb(hub: TestHub, nc: NatsConnection): Promise<string[]> {
     await delay(500);
     const leader = await untilLeader();
     if (fault === 'kill') await leader.server().kill();
-    else pause(leader);
+    else {
+      pause(leader);
+      // If it is this server that we ask, nothing answers for the minute that its silence takes to be noticed.
+      await nc.reconnect();
+    }
     await untilLeader(leader.name);
     done.push(`${fault} ${leader.name}`);
     if (fault === 'kill') await leader.start();

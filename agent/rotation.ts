@@ -56,14 +56,16 @@ export function createRotation(session: Session, options: RotationOptions): Rota
     await keeper.kept().catch(() => undefined);
     const next = keys.next();
     const over = session.memberLink();
-    if (!next || !over || signal.aborted || options.isLeaving()) return;
+    // Also of an agent that leaves: the hub may have let the next key in, and then the former one cannot leave.
+    if (!next || !over || signal.aborted) return;
     asks++;
     askId = options.sending.send(over, { verb: 'rotate', body: { clusterId, newKey: next.publicKey } });
     askIn(Math.max(leastMs, fullJitterMs(unanswered, asks, Math.random())));
   }
 
   function goOn(): void {
-    if (wanted !== undefined && keeper.state.next === undefined && session.memberLink()) {
+    const mayBegin = keeper.state.next === undefined && !options.isLeaving();
+    if (wanted !== undefined && mayBegin && session.memberLink()) {
       const next = { ...newSeeds(), ...wanted };
       keeper.update((old) => ({ ...old, next }));
       wanted = undefined;

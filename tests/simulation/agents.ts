@@ -101,7 +101,8 @@ export class Agent {
     const sender = { hubId: settings().hubId, ownKey: this.key, tokenKey: undefined };
     if (this.#leaving === 'wanted')
       this.#send(encodeAsk({ verb: 'leave', body: { clusterId, done: false } }, sender));
-    else if (this.next !== undefined)
+    // Also of one that leaves: the hub may have let the next key in, and then the former one cannot leave.
+    if (this.next !== undefined)
       this.#send(
         encodeAsk(
           { verb: 'rotate', body: { clusterId, newKey: this.next.publicKey } },

@@ -123,3 +123,12 @@ test('who has been steady begins anew, and is shown as an older version knows it
   );
   expect(steady?.section).not.toHaveProperty('lossesAtMs');
 });
+
+test('who has heard no beat since the admission goes by the one that another replica wrote', () => {
+  const [event] = decideLiveness(aMember({ lastBeatAtMs: 9000 }), aFinding({ lastBeatAtMs: -Infinity }));
+  expect(event).toMatchObject({
+    reason: 'NoBeats',
+    message: 'no beat for 31 s',
+    section: { lastBeatAtMs: 9000 },
+  });
+});

@@ -24,6 +24,7 @@ export interface LivenessFinding {
   readonly state: Stored;
   readonly cause: LivenessCause;
   readonly nowMs: number;
+  /** -Infinity: none since it was admitted. */
   readonly lastBeatAtMs: number;
   readonly flap: FlapSettings;
 }
@@ -86,11 +87,14 @@ function withFlapping(
 export function decideLiveness(record: ClusterRecord, finding: LivenessFinding): EventDraft[] {
   const member = membershipOf(record);
   if (!member) return [];
-  const { from, nowMs, lastBeatAtMs } = finding;
+  const { from, nowMs } = finding;
   const before = member.liveness;
   if (livenessStateOf(before) !== from || from === finding.state) return [];
   if (!before && (finding.state !== 'ready' || !member.mayJoin)) return [];
   const { state, cause, losses } = withFlapping(before, finding);
+  // A replica that has not heard it since goes by the beat that another one wrote.
+  const lastBeatAtMs =
+    finding.lastBeatAtMs === -Infinity ? (before?.lastBeatAtMs ?? nowMs) : finding.lastBeatAtMs;
   const { lossesAtMs: _before, ...others } = before ?? {};
   const section: Liveness = {
     // A newer version may have added fields of its own.

@@ -55,7 +55,12 @@ function named(policies: readonly WorkerPolicy[], { matches, failures }: WireAns
 
 function startWorker(): WarmWorker {
   // No environment and no arguments: there is nothing of the host for an expression to find.
-  const worker = new Worker(workerUrl, { env: {}, argv: [], resourceLimits: { maxOldGenerationSizeMb: 64 } });
+  const worker = new Worker(workerUrl, {
+    env: {},
+    argv: [],
+    // More than an expression can fill before its deadline: V8 may end the whole process where a worker runs into its limit.
+    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  });
   worker.unref();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   worker.once('message', () => resolve());

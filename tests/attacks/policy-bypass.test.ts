@@ -392,15 +392,13 @@ describe('what one request costs, no other one pays', () => {
     expect(others.map(({ decision }) => decision?.verdict)).toEqual(Array(5).fill('approved'));
   });
 
-  test('a worker that dies while it evaluates is a hold, and the next request has another one', async () => {
-    const patient = createPolicyEvaluator({ deadlineMs: 10_000 });
-    onTestFinished(() => patient.close());
+  test('an expression that fills the memory is a hold, and the next request has another worker', async () => {
     const list = `[${'0,'.repeat(200)}0]`;
-    const copies = 'request.clusterName + '.repeat(60);
+    const copies = 'request.clusterName + '.repeat(200);
     const hungry = `${list}.map(a, ${list}.map(b, (${copies}"").split(""))).size() == 1`;
     await declare('a', `request.clusterName == "hungry" && ${hungry}`);
     await declare('b', 'request.clusterName != "hungry"');
-    const parts = anApprover({ evaluator: patient, deadlineMs: 10_000 });
+    const parts = anApprover();
     expect(await outcome(await ask({ clusterName: 'hungry' }), parts)).toEqual(heldFor('PolicyTimeout'));
     expect((await judged(await ask(), parts)).decision?.verdict).toBe('approved');
   });

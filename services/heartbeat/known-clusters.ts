@@ -36,7 +36,7 @@ interface Sections {
 export async function readKnownClusters(
   log: Pick<EventLog, 'scan'>,
   logger: Logger,
-  isOurs: (clusterId: string) => boolean = () => true,
+  isOurs: (clusterId: string) => boolean,
 ): Promise<Map<string, Membership>> {
   const all = new Map<string, Sections>();
   const onSkip = (error: Error) => logger.warn({ err: error }, 'event skipped');

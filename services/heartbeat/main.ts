@@ -1,12 +1,9 @@
-import type { NatsConnection } from '@nats-io/transport-node';
-import { connectBus } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
 import {
   busAddress,
-  followIdentity,
-  followUser,
   busUserSchema,
+  readIdentity,
   type RunningService,
   runService,
   type ServiceContext,
@@ -15,18 +12,14 @@ import {
 import type { HeartbeatConfig } from './config.ts';
 import { memberOfNotice } from './connection-notice.ts';
 import { keepPace } from './beat-pace.ts';
-import { isInPartition } from './beat-partition.ts';
+import { followMembers } from './follow-members.ts';
 import { systemClock as clock } from './hub-clock.ts';
 import { keepTime } from './keep-time.ts';
 import { writeFlood } from './flood-event.ts';
 import { writeKeyUse } from './key-use-event.ts';
-import { knownCluster, readKnownClusters } from './known-clusters.ts';
 import { LivenessEngine } from './liveness-engine.ts';
-import { stateAfter } from './liveness-event.ts';
 import { livenessStates } from './cluster-table.ts';
-import { membershipOf } from './membership.ts';
 import { type BeatReceiver, receiveBeats } from './receive-beats.ts';
-import { watchRecords } from './record-watch.ts';
 import { joinSiblings } from './siblings.ts';
 import { readStorms, writeStorm } from './storm-log.ts';
 import { type Probe, watchNotices } from './watch-notices.ts';
@@ -40,35 +33,23 @@ const lookAtPaceMs = 30_000;
 
 /** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
 export async function start(config: HeartbeatConfig): Promise<RunningService> {
-  const file = followIdentity(config.identityFile, { noticeProbe: busUserSchema.optional() });
-  const identity = file.current();
+  const identity = readIdentity(config.identityFile, { noticeProbe: busUserSchema.optional() });
   const { noticeProbe: user } = identity;
   return runService({
     name: 'heartbeat',
     description: 'hears beats; writes who is alive',
     config,
     identity,
-    async work(context) {
-      // Beats have a connection of their own: behind a flood of them nothing that is asked or written would be answered in time.
-      const hearing = await connectBus(busAddress(config), () => file.current().bus, 'heartbeat');
-      // However this process ends its first connection, the other does not outlive it.
-      void context.nc.closed().then(() => {
-        file.stop();
-        return hearing.close();
-      });
-      file.follow(
-        context.logger,
-        followUser(hearing, () => file.current().bus, context.logger),
-      );
-      return work(context, { config, hearing, probe: user && { address: busAddress(config), user } });
-    },
+    work: (context) => work(context, { config, probe: user && { address: busAddress(config), user } }),
   });
 }
 
 async function work(
-  { nc, log, logger, metrics }: ServiceContext,
-  { config, hearing, probe }: { config: HeartbeatConfig; hearing: NatsConnection; probe: Probe | undefined },
+  { nc, log, logger, metrics, connectAgain }: ServiceContext,
+  { config, probe }: { config: HeartbeatConfig; probe: Probe | undefined },
 ): Promise<ServiceWork> {
+  // Behind a flood of beats nothing that is asked or written would be answered in time.
+  const hearing = await connectAgain();
   const { beatPartition: partition } = config;
   let writer: TransitionWriter | undefined;
   let beats: BeatReceiver | undefined;
@@ -147,32 +128,14 @@ async function work(
       listenAfresh();
     },
   });
-  const watch = watchRecords(nc, {
+  const members = followMembers(nc, {
+    engine,
     log,
+    clock,
     logger,
-    isNews: (clusterId, type) => {
-      const isOwnWriting = engine.isWriting(clusterId) && type in stateAfter;
-      return !isOwnWriting && (engine.stateOf(clusterId) ?? 'neverSeen') !== stateAfter[type];
-    },
-    changed(clusterId, record) {
-      if (!isInPartition(partition, clusterId)) return;
-      const member = membershipOf(record);
-      const wasKnown = engine.stateOf(clusterId) !== undefined;
-      if (member) engine.put(knownCluster(clusterId, member, clock), clock.monotonicMs());
-      else engine.remove(clusterId, clock.monotonicMs());
-      if (member && !wasKnown) beats?.hearAgain(clusterId);
-    },
+    partition,
+    cameIn: (clusterId) => beats?.hearAgain(clusterId),
   });
-
-  /** What is heard meanwhile waits, so that nothing older overwrites it. */
-  async function readAll(): Promise<void> {
-    watch.close();
-    const members = await readKnownClusters(log, logger, (id) => isInPartition(partition, id));
-    const nowMs = clock.monotonicMs();
-    for (const clusterId of engine.clusterIds()) if (!members.has(clusterId)) engine.remove(clusterId, nowMs);
-    for (const [clusterId, member] of members) engine.put(knownCluster(clusterId, member, clock), nowMs);
-    watch.open();
-  }
 
   const notices = (['connected', 'disconnected'] as const).map((kind) =>
     nc.subscribe(`rollcall.sys.${kind}`, {
@@ -187,7 +150,7 @@ async function work(
   );
   const noticeWatch = watchNotices(nc, { probe, logger });
   for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
-  await readAll();
+  await members.readAll();
   const receiver = receiveBeats(hearing, { engine, log, clock, logger, partition });
   beats = receiver;
   await Promise.all([nc.flush(), hearing.flush()]);
@@ -215,7 +178,7 @@ async function work(
       engine.forgetConnections();
       for (;;) {
         try {
-          await readAll();
+          await members.readAll();
           break;
         } catch (thrown) {
           if (nc.isClosed()) return;
@@ -293,7 +256,7 @@ async function work(
       clearInterval(paceTimer);
       noticeWatch.stop();
       for (const subscription of notices) subscription.unsubscribe();
-      await Promise.all([receiver.stop(), watch.stop()]);
+      await Promise.all([receiver.stop(), members.stop()]);
       await writer.drain();
       siblings.stop();
       await Promise.allSettled(sideWrites);

@@ -47,7 +47,10 @@ export interface ProjectionParts {
 }
 
 /** Wires the view, the writer and what projects each kind. Nothing is projected before something is marked. */
-export function createProjection(context: ServiceContext, parts: ProjectionParts): Projection {
+export function createProjection(
+  context: Pick<ServiceContext, 'log' | 'logger' | 'metrics'>,
+  parts: ProjectionParts,
+): Projection {
   const { log, logger, metrics: figures } = context;
   const { client, facts, config, signal } = parts;
   const budget = createWriteBudget(config.writesPerSecond);

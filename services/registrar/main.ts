@@ -1,7 +1,7 @@
 import { connectBus, openFactStore } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { epochAggregate, epochRecord } from '@rollcall/shared/events';
-import { busAddress, followUser, type RunningService, runService } from '@rollcall/shared/service';
+import { busAddress, type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessAnswers } from './access.ts';
 import { createRotationAnswers } from './key-rotation.ts';
@@ -52,7 +52,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     description: 'takes what agents ask, and answers it',
     config,
     identity,
-    async work({ nc, log, logger, metrics }) {
+    async work({ nc, log, logger, metrics, connectAgain }) {
       stretch = await followStretch(log, logger);
       const facts = await openFactStore(nc);
       const { restored } = epochRecord(await log.read(epochAggregate));
@@ -60,13 +60,8 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       const space = await watchSpace(nc, { everyMs: config.spaceInterval, logger, metrics });
       const waiting = followOpenRequests(nc, { log, logger });
       metrics.beforeScrape(() => metrics.gauge('rollcall_requests_open', waiting.requests.total));
-      const hearing = await connectBus(busAddress(config), () => file.current().bus, 'registrar');
-      // However this process ends its first connection, the others do not outlive it.
-      void nc.closed().then(() => hearing.close());
-      file.follow(
-        logger,
-        followUser(hearing, () => file.current().bus, logger),
-      );
+      const hearing = await connectAgain();
+      file.follow(logger);
       const floods = cutFloods(nc, { log, logger, metrics });
       const asks = answerAsks(hearing, {
         floods,
@@ -98,6 +93,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         handle: createAdmission(nc, log, { settings, metrics }),
       });
       const callout = await connectBus(busAddress(config), identity.callout, 'callout');
+      // However this process ends its first connection, this one does not outlive it.
       void nc.closed().then(() => callout.close());
       const callouts = answerCallouts(callout, {
         floods,

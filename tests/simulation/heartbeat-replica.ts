@@ -1,10 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { encodeBeat, type EventLog } from '@rollcall/shared/bus';
-import { knownCluster, readKnownClusters } from '../../services/heartbeat/known-clusters.ts';
+import { followMembers } from '../../services/heartbeat/follow-members.ts';
 import { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
-import { stateAfter } from '../../services/heartbeat/liveness-event.ts';
-import { membershipOf } from '../../services/heartbeat/membership.ts';
-import { watchRecords } from '../../services/heartbeat/record-watch.ts';
 import { type BeatReceiver, receiveBeats } from '../../services/heartbeat/receive-beats.ts';
 import { readStorms, writeStorm } from '../../services/heartbeat/storm-log.ts';
 import { createTransitionWriter, type TransitionWriter } from '../../services/heartbeat/transition-writer.ts';
@@ -62,33 +59,21 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     written: () => undefined,
     deaf: () => engine.listenAfresh(clock.monotonicMs()),
   });
-  const heard: { beat?: OnMessage; event?: OnMessage } = {};
+  const heard = new Map<string, OnMessage>();
   const nc = {
     subscribe: (subject: string, { callback }: { callback: OnMessage }) => {
-      heard[subject.startsWith('rollcall.beat') ? 'beat' : 'event'] = callback;
+      heard.set(subject, callback);
       return { unsubscribe: () => undefined };
     },
   } as unknown as NatsConnection;
-  const watch = watchRecords(nc, {
+  const members = followMembers(nc, {
+    engine,
     log,
+    clock,
     logger,
-    isNews: (clusterId, type) => {
-      const isOwnWriting = engine.isWriting(clusterId) && type in stateAfter;
-      return !isOwnWriting && (engine.stateOf(clusterId) ?? 'neverSeen') !== stateAfter[type];
-    },
-    changed(clusterId, record) {
-      const member = membershipOf(record);
-      const wasKnown = engine.stateOf(clusterId) !== undefined;
-      if (member) engine.put(knownCluster(clusterId, member, clock), clock.monotonicMs());
-      else engine.remove(clusterId, clock.monotonicMs());
-      if (member && !wasKnown) beats?.hearAgain(clusterId);
-    },
+    partition: undefined,
+    cameIn: (clusterId) => beats?.hearAgain(clusterId),
   });
-  const watched = new Set(
-    'admitted left approved changed denied revoked banned leaving joined ready suspect unreachable stopped member-down flapping'.split(
-      ' ',
-    ),
-  );
   const message = (subject: string, data = noData, eventId = '') => ({
     subject,
     data,
@@ -98,24 +83,23 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     if (what.kind === 'beat') {
       replica.signsOfLife.heard(what.clusterId, what.flags);
       const beat = encodeBeat({ flags: what.flags, agentTimeMs: scheduler.nowMs });
-      heard.beat?.(null, message(`rollcall.beat.${what.clusterId}`, beat));
+      heard.get('rollcall.beat.*')?.(null, message(`rollcall.beat.${what.clusterId}`, beat));
     }
-    if (what.kind === 'event' && watched.has(what.type)) {
+    if (what.kind === 'event') {
       const subject = `rollcall.events.cluster.${what.clusterId}.${what.type}`;
-      heard.event?.(null, message(subject, noData, what.eventId));
+      const callback = heard.get(`rollcall.events.cluster.*.${what.type}`);
+      callback?.(null, message(subject, noData, what.eventId));
     }
   };
   for (;;) {
     try {
       for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
-      for (const [id, member] of await readKnownClusters(log, logger))
-        engine.put(knownCluster(id, member, clock), clock.monotonicMs());
+      await members.readAll();
       break;
     } catch {
       await scheduler.wait(1000, life);
     }
   }
-  watch.open();
   beats = receiveBeats(nc, { engine, log, clock, logger, partition: undefined });
   engine.listenAfresh(clock.monotonicMs());
   let lastMs = clock.monotonicMs();

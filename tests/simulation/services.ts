@@ -171,8 +171,7 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   const client = connectKube(world, replica);
   const facts = openSimulatedFacts(world, replica);
   const config = projectorConfig.parse({ busServers: 'nats://127.0.0.1', busCaFile: '-', identityFile: '-' });
-  const nc = undefined as unknown as NatsConnection;
-  const { view, dirty } = createProjection({ nc, log, logger, metrics }, { client, facts, config, signal });
+  const { view, dirty } = createProjection({ log, logger, metrics }, { client, facts, config, signal });
   await view.whenSynced;
   markForeignChanges(view, dirty);
   replica.hear = (what) => {

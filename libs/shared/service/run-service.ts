@@ -27,6 +27,8 @@ export interface ServiceContext {
   readonly log: EventLog;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
+  /** Another connection as the same user, for what must not wait behind the rest; it ends with the first one at the latest. */
+  connectAgain(): Promise<NatsConnection>;
 }
 
 /** What a service gives back once it works. */
@@ -83,7 +85,15 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   const metrics = createMetrics(name);
   metrics.gauge('rollcall_build', 1, { service: name, version: rollcallVersion });
   const user = followIdentity(config.identityFile, {});
-  const nc = await connectBus(busAddress(config), () => user.current().bus, name);
+  const currentUser = () => user.current().bus;
+  const nc = await connectBus(busAddress(config), currentUser, name);
+  const changeUser = [followUser(nc, currentUser, logger)];
+  async function connectAgain(): Promise<NatsConnection> {
+    const another = await connectBus(busAddress(config), currentUser, name);
+    void nc.closed().then(() => another.close());
+    changeUser.push(followUser(another, currentUser, logger));
+    return another;
+  }
   const bus = watchBus(nc, logger, metrics);
   let work: ServiceWork | undefined;
   let stopping: Promise<void> | undefined;
@@ -132,11 +142,10 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     );
     // The projector writes no event, and so has nothing to count.
     const log = name === 'projector' ? stream : countAppends(stream, metrics);
-    work = await options.work({ nc, log, logger, metrics });
-    user.follow(
-      logger,
-      followUser(nc, () => user.current().bus, logger),
-    );
+    work = await options.work({ nc, log, logger, metrics, connectAgain });
+    user.follow(logger, () => {
+      for (const change of changeUser) change();
+    });
     answerMicro(nc, {
       name,
       version: rollcallVersion,

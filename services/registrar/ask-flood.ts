@@ -1,3 +1,5 @@
+import { BoundedMap } from './bounded-map.ts';
+
 /** So many asks, beyond what its budget allows, in so long. */
 export interface Flood {
   readonly asks: number;
@@ -20,13 +22,11 @@ interface Excess {
 
 /** Finds agents that go on asking although they are not answered. Counting costs one look into a map. */
 export function createFloodFinder(rememberedAgents: number) {
-  const agents = new Map<string, Excess>();
+  const agents = new BoundedMap<string, Excess>(rememberedAgents);
 
   function excessOf(agentKey: string, nowMs: number): Excess {
     const known = agents.get(agentKey);
     if (known) return known;
-    const [oldest] = agents.keys();
-    if (agents.size >= rememberedAgents && oldest !== undefined) agents.delete(oldest);
     const excess = { sinceMs: nowMs, asks: 0, mutedUntilMs: 0 };
     agents.set(agentKey, excess);
     return excess;

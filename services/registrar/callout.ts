@@ -12,6 +12,7 @@ import {
   verifyNkeySignature,
   type Xkey,
 } from '@rollcall/shared/trust';
+import { BoundedMap } from './bounded-map.ts';
 import { createCalloutQueue } from './callout-queue.ts';
 import { type CalloutRequest, decodeCalloutRequest } from './callout-request.ts';
 import {
@@ -89,7 +90,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
   const { log, logger, metrics, accountKey, xkey, agentsAccount, floods } = options;
 
   const failures = createBuckets(failuresOfOneAddress, rememberedAddresses);
-  const known = new Set<string>();
+  const known = new BoundedMap<string, true>(rememberedKeys);
   const late = createLateAnswers({
     dropped: () => metrics.count('rollcall_callouts_total', { outcome: 'dropped' }),
   });
@@ -114,9 +115,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
       failures.take(host, performance.now());
       return;
     }
-    const [oldest] = known;
-    if (known.size >= rememberedKeys && oldest !== undefined) known.delete(oldest);
-    known.add(claim.nkey);
+    known.set(claim.nkey, true);
     if (verdict.role === 'token') floods.letIn(verdict.agentKey, shownFrom({ claim, host }));
   }
 

@@ -13,6 +13,7 @@ import {
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import type { Flood } from './ask-flood.ts';
 import { writeFlooded } from './flood-event.ts';
+import { BoundedMap } from './bounded-map.ts';
 import { createKeptOut } from './kept-out.ts';
 import { createBuckets } from './token-bucket.ts';
 
@@ -47,7 +48,7 @@ export function cutFloods(
   { log, logger, metrics }: { log: Pick<EventLog, 'read' | 'append'>; logger: Logger; metrics: Metrics },
 ): FloodCutter {
   const keptOut = createKeptOut(remembered);
-  const cameFrom = new Map<string, string>();
+  const cameFrom = new BoundedMap<string, string>(remembered);
   const writes = createBuckets(writtenPerMinute, 1);
   const lines = createBuckets(loggedPerMinute, 1);
   const writing = new Set<Promise<void>>();
@@ -98,8 +99,6 @@ export function cutFloods(
   return {
     letIn(agentKey, from) {
       cameFrom.delete(agentKey);
-      const [oldest] = cameFrom.keys();
-      if (cameFrom.size >= remembered && oldest !== undefined) cameFrom.delete(oldest);
       cameFrom.set(agentKey, from);
     },
     isKeptOut: (names) => names.some((name) => keptOut.has(name, nowMs())),

@@ -1,3 +1,5 @@
+import { BoundedMap } from './bounded-map.ts';
+
 /** How long a flooder is kept out: at first, and at most when it begins again and again. */
 const firstMs = 10_000;
 const longestMs = 60_000;
@@ -14,7 +16,7 @@ interface Term {
  * agents of a token are let in meanwhile. Never long, because others may come from the same address.
  */
 export function createKeptOut(remembered: number) {
-  const terms = new Map<string, Term>();
+  const terms = new BoundedMap<string, Term>(remembered);
 
   return {
     has: (name: string, nowMs: number): boolean => (terms.get(name)?.untilMs ?? 0) > nowMs,
@@ -25,8 +27,6 @@ export function createKeptOut(remembered: number) {
       const isAgain = before !== undefined && nowMs < before.untilMs + forgivenAfterMs;
       const lastsMs = isAgain ? Math.min(longestMs, before.lastsMs * 2) : firstMs;
       terms.delete(name);
-      const [oldest] = terms.keys();
-      if (terms.size >= remembered && oldest !== undefined) terms.delete(oldest);
       terms.set(name, { untilMs: nowMs + lastsMs, lastsMs });
     },
   };

@@ -1,3 +1,5 @@
+import { BoundedMap } from './bounded-map.ts';
+
 export interface BucketRate {
   /** How many at once. */
   readonly burst: number;
@@ -14,7 +16,7 @@ interface Bucket {
  * ago is forgotten first, which only gives it a full bucket again.
  */
 export function createBuckets(rate: BucketRate, capacity: number) {
-  const buckets = new Map<string, Bucket>();
+  const buckets = new BoundedMap<string, Bucket>(capacity);
 
   function filled(key: string, nowMs: number): Bucket {
     const bucket = buckets.get(key);
@@ -31,10 +33,6 @@ export function createBuckets(rate: BucketRate, capacity: number) {
       const bucket = filled(key, nowMs);
       const isThere = bucket.left >= 1;
       if (isThere) bucket.left--;
-      if (!buckets.has(key) && buckets.size >= capacity) {
-        const [oldest] = buckets.keys();
-        if (oldest !== undefined) buckets.delete(oldest);
-      }
       buckets.set(key, bucket);
       return isThere;
     },

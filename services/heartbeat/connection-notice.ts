@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isSafeId } from '@rollcall/shared/events';
-import type { MemberConnection } from './liveness-engine.ts';
+import type { MemberConnection } from './liveness-signals.ts';
 
 /** What we need of a NATS account connect or disconnect advisory. `client.name` is the client's own choice: never used. */
 const noticeSchema = z.looseObject({

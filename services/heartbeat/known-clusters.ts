@@ -2,7 +2,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, foldRecord, type Liveness } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { fromHubTime, type HubClock } from './hub-clock.ts';
-import type { KnownCluster } from './liveness-engine.ts';
+import type { KnownCluster } from './liveness-signals.ts';
 import { livenessStateOf } from './liveness-event.ts';
 import { type Membership, type MemberSections, membershipOf } from './membership.ts';
 

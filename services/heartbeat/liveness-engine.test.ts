@@ -1,7 +1,8 @@
 import { beatFlags } from '@rollcall/shared/bus';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LivenessEngine, type MemberConnection } from './liveness-engine.ts';
+import { LivenessEngine } from './liveness-engine.ts';
+import type { MemberConnection } from './liveness-signals.ts';
 import type { StormWatchSettings } from './storm-watch.ts';
 import type { LivenessState } from './liveness-transition.ts';
 

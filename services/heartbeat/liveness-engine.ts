@@ -10,60 +10,22 @@ import {
   type LivenessState,
   type LivenessVerdict,
 } from './liveness-transition.ts';
+import type {
+  Becomes,
+  EngineOutput,
+  KnownCluster,
+  MemberConnection,
+  TransitionWish,
+} from './liveness-signals.ts';
 import { SteadyWatch } from './steady-watch.ts';
-import { type StormChange, type StormGroup, StormWatch, type StormWatchSettings } from './storm-watch.ts';
+import { StormCensus } from './storm-census.ts';
+import type { StormChange, StormGroup, StormWatchSettings } from './storm-watch.ts';
 import { TimingWheel } from './timing-wheel.ts';
-
-type Becomes = Extract<LivenessVerdict, { kind: 'becomes' }>;
-
-/** A transition that should be written; whether it is, the cluster's record decides. */
-export interface TransitionWish {
-  readonly clusterId: string;
-  readonly from: LivenessState;
-  readonly state: Becomes['state'];
-  readonly cause: Becomes['cause'];
-  readonly decidedAtMs: number;
-  readonly lastBeatMs: number;
-}
-
-/** What the hub has said of a member. */
-export interface KnownCluster {
-  readonly clusterId: string;
-  readonly key: string;
-  readonly intervalMs: number;
-  readonly graceMs: number;
-  readonly state: LivenessState;
-  /** When it got into that state, by the clock of whoever wrote it; of `neverSeen`, when it was admitted. */
-  readonly sinceMs: number;
-  readonly lastBeatMs: number;
-  readonly clusterSet?: string | undefined;
-  /** Two agents use its key. */
-  readonly keyShared?: boolean;
-}
-
-/** A connection of a member began or ended, as the NATS server says. */
-export interface MemberConnection {
-  readonly clusterId: string;
-  readonly key: string;
-  readonly serverId: string;
-  readonly clientId: number;
-}
-
-export interface EngineOutput {
-  /** Answered by `settle` or `retry`; until then no other wish comes for the cluster. */
-  wish(wish: TransitionWish): void;
-  /** For whoever watches; not kept. */
-  live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;
-  storm(change: StormChange): void;
-  /** Two agents use the key of a cluster, or one alone again; said again until the record says so. */
-  keyUse(clusterId: string, change: 'shared' | 'single'): void;
-}
 
 /** What the columns can hold: 49 days. */
 const longestMs = 2 ** 32 - 1;
 
 const isHeardNumber = livenessStates.map(isHeard);
-const shouldBeHeard = new Set<LivenessState>(['ready', 'memberDown', 'flapping', 'suspect']);
 
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 
@@ -82,7 +44,7 @@ export class LivenessEngine {
   readonly #keyUse = new KeyUseWatch();
   readonly #steady = new SteadyWatch();
   readonly #wheel: TimingWheel;
-  readonly #storms: StormWatch;
+  readonly #storms: StormCensus;
   readonly #suspectAfterMs: number;
   readonly #steadyForMs: number;
   readonly #output: EngineOutput;
@@ -99,7 +61,7 @@ export class LivenessEngine {
   }) {
     this.#listeningSinceMs = options.nowMs;
     this.#wheel = new TimingWheel({ startMs: options.nowMs });
-    this.#storms = new StormWatch(options.storm);
+    this.#storms = new StormCensus(this.#table, options.storm);
     this.#suspectAfterMs = options.suspectAfterMs;
     this.#steadyForMs = options.steadyForMs;
     this.#output = options.output;
@@ -172,7 +134,7 @@ export class LivenessEngine {
     if (cluster.keyShared || table.has(slot, marks.keyWatched))
       this.#watchKey(slot, nowMs, cluster.keyShared ?? false);
     const { clusterSet } = cluster;
-    this.#moveTo(
+    this.#storms.move(
       slot,
       'clusterSet',
       nowMs,
@@ -198,8 +160,7 @@ export class LivenessEngine {
   remove(clusterId: string, nowMs: number): void {
     const slot = this.#find(clusterId);
     if (slot < 0) return;
-    this.#setSilent(slot, false, nowMs);
-    this.#countInGroups(slot, -1);
+    this.#storms.forget(slot, nowMs);
     this.#wheel.cancel(slot);
     this.#keyUse.forget(slot);
     this.#steady.forget(slot);
@@ -209,7 +170,7 @@ export class LivenessEngine {
   connected(connection: MemberConnection, nowMs: number): void {
     const slot = this.#slotOfMember(connection);
     if (slot < 0 || !this.#connections.add(connection.serverId, connection.clientId, slot)) return;
-    this.#moveTo(slot, 'server', nowMs, { kind: 'server', name: connection.serverId });
+    this.#storms.move(slot, 'server', nowMs, { kind: 'server', name: connection.serverId });
     this.#table.connections[slot]!++;
     if (this.#table.connections[slot]! > 1) this.#watchKey(slot, nowMs);
     this.#connectionIsBack(slot);
@@ -233,7 +194,7 @@ export class LivenessEngine {
 
   /** Lets time pass: deadlines, and the beginning and end of storms. */
   advance(nowMs: number): void {
-    for (const change of this.#storms.judge(nowMs, this.#known())) this.#stormChanged(change, nowMs);
+    for (const change of this.#storms.judge(nowMs)) this.#stormChanged(change, nowMs);
     this.#wheel.advance(nowMs, (slot) => this.#expired(slot, nowMs));
   }
 
@@ -365,12 +326,7 @@ export class LivenessEngine {
   }
 
   get inStorm(): boolean {
-    return this.#storms.holding;
-  }
-
-  /** How many should be heard. */
-  #known(): number {
-    return [...shouldBeHeard].reduce((sum, state) => sum + this.#table.countOf(state), 0);
+    return this.#storms.inStorm;
   }
 
   #find(clusterId: string): number {
@@ -384,31 +340,12 @@ export class LivenessEngine {
 
   #setState(slot: number, { state, sinceMs }: { state: LivenessState; sinceMs: number }): void {
     const table = this.#table;
-    this.#countInGroups(slot, -1);
-    table.setState(slot, state);
-    this.#countInGroups(slot, 1);
+    this.#storms.setState(slot, state);
     const isHeardSince = table.lastBeatMs[slot]! > sinceMs;
     table.set(slot, marks.beatSinceChange, !isHeard(state) && isHeardSince);
     if (!isHeardSince) table.set(slot, marks.memberDown, state === 'memberDown');
     if (state === 'flapping') this.#steady.begin(slot, sinceMs);
     else this.#steady.forget(slot);
-  }
-
-  #countInGroups(slot: number, by: 1 | -1): void {
-    const table = this.#table;
-    if (!shouldBeHeard.has(table.stateOf(slot))) return;
-    this.#storms.countKnown(table.server[slot]!, by);
-    this.#storms.countKnown(table.clusterSet[slot]!, by);
-  }
-
-  /** Who moves to another group is counted in that one, also as silent: that follows with the next look. */
-  #moveTo(slot: number, column: 'server' | 'clusterSet', nowMs: number, group: StormGroup | undefined): void {
-    const number = this.#storms.numberOf(group);
-    if (this.#table[column][slot] === number) return;
-    this.#setSilent(slot, false, nowMs);
-    this.#countInGroups(slot, -1);
-    this.#table[column][slot] = number;
-    this.#countInGroups(slot, 1);
   }
 
   #connectionIsBack(slot: number): void {
@@ -428,7 +365,7 @@ export class LivenessEngine {
         memberDown: table.has(slot, marks.memberDown),
         steadySinceMs: this.#steady.sinceMs(slot),
         steadyForMs: this.#steadyForMs,
-        stormHeld: this.#storms.holds(table.server[slot]!, table.clusterSet[slot]!),
+        stormHeld: this.#storms.holds(slot),
         lastBeatMs: table.lastBeatMs[slot]!,
         connectionLostMs: table.has(slot, marks.connectionLost) ? table.connectionLostMs[slot]! : undefined,
         listeningSinceMs: this.#listeningSinceMs,
@@ -442,7 +379,7 @@ export class LivenessEngine {
 
   #look(slot: number, nowMs: number): void {
     let verdict = this.#judge(slot, nowMs);
-    this.#setSilent(slot, verdict.silent, nowMs);
+    this.#storms.setSilent(slot, verdict.silent, nowMs);
     if (this.#steady.heard(slot, !verdict.silent, nowMs)) verdict = this.#judge(slot, nowMs);
     // A transition on its way is settled first; then it is looked at again.
     if (this.#table.has(slot, marks.writing)) return;
@@ -461,20 +398,5 @@ export class LivenessEngine {
     const lastBeatMs = this.#table.lastBeatMs[slot]!;
     const from = this.#table.stateOf(slot);
     return { clusterId: this.#table.ids.textOf(slot), from, state, cause, decidedAtMs: nowMs, lastBeatMs };
-  }
-
-  /** Only who was ready can fall silent; who was silent before we came is no part of a storm. */
-  #setSilent(slot: number, silent: boolean, nowMs: number): void {
-    const table = this.#table;
-    const counted = table.has(slot, marks.silent);
-    if (silent === counted || (silent && !isHeard(table.stateOf(slot)))) return;
-    table.set(slot, marks.silent, silent);
-    const [server, clusterSet] = [table.server[slot]!, table.clusterSet[slot]!];
-    if (silent) {
-      table.silentSinceMs[slot] = nowMs;
-      this.#storms.fellSilent(nowMs, server, clusterSet);
-    } else {
-      this.#storms.heardAgain({ sinceMs: table.silentSinceMs[slot]!, nowMs }, server, clusterSet);
-    }
   }
 }

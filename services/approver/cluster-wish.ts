@@ -54,6 +54,8 @@ export function ownLabels({ metadata }: ClusterObject): Record<string, string> {
 export interface ClusterWishContext {
   readonly record: ClusterRecord;
   readonly object: ClusterObject;
+  /** Wishes that stood there before the hub was restored, and count no more. */
+  readonly spent?: ReadonlySet<string> | undefined;
   readonly heartbeat: Heartbeat;
   readonly nowMs: number;
   /** How long the agent of a cluster that leaves has to clean up. */
@@ -64,6 +66,7 @@ interface Question extends SectionBase {
   readonly previous: Decision;
   readonly record: ClusterRecord;
   readonly object: ClusterObject;
+  readonly spent: ReadonlySet<string> | undefined;
   readonly leaveWaitMs: number;
 }
 type WishRule = (question: Question) => EventDraft | undefined;
@@ -185,14 +188,14 @@ export const wishes: readonly WishRule[] = [
 
 /** What a person wants of a cluster, by its ManagedCluster. */
 export function decideClusterWish(context: ClusterWishContext): EventDraft[] {
-  const { record, object, heartbeat, nowMs, leaveWaitMs } = context;
+  const { record, object, spent, heartbeat, nowMs, leaveWaitMs } = context;
   const { identity, decision: previous } = record;
   // Another cluster's object of the same name, or one that was decided about before: no wish about this cluster.
   if (!identity || !previous || previous.clusterName !== object.metadata.name) return [];
   // Before anything else the last decision must have had its effect: its `revoked` is found by being the newest one.
   if (decideRevocation(record).length > 0) return [];
   for (const rule of wishes) {
-    const wish = rule({ identity, previous, heartbeat, nowMs, record, object, leaveWaitMs });
+    const wish = rule({ identity, previous, heartbeat, nowMs, record, object, spent, leaveWaitMs });
     if (wish) return [wish];
   }
   return [];

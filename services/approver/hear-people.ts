@@ -42,6 +42,8 @@ export interface PeopleParts {
   readonly mass: Pick<MassParts, 'fleet' | 'limit'>;
   /** How long the agent of a cluster that leaves has to clean up. */
   readonly leaveWaitMs: number;
+  /** What people said before the hub was restored, and counts no more (restored-picture.ts). */
+  readonly spent?: ReadonlySet<string> | undefined;
   nowMs(): number;
 }
 
@@ -58,7 +60,7 @@ export interface Listening {
  * deleted without our finalizer is no wish; while the fence is missing, everything waits.
  */
 export function hearPeople(parts: PeopleParts): Listening {
-  const { log, client, logger, signal, fence, heartbeat, leaveWaitMs } = parts;
+  const { log, client, logger, signal, fence, heartbeat, leaveWaitMs, spent } = parts;
 
   const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
 
@@ -143,7 +145,7 @@ export function hearPeople(parts: PeopleParts): Listening {
       const wish = object && readPersonDecision(object);
       if (!wish) return;
       const decide = (record: ClusterRecord) =>
-        decidePersonDecision({ record, wish, heartbeat, nowMs: parts.nowMs() });
+        decidePersonDecision({ record, wish, spent, heartbeat, nowMs: parts.nowMs() });
       if (await act(name, decide)) requestLooks.wake(name);
     },
   });
@@ -155,7 +157,7 @@ export function hearPeople(parts: PeopleParts): Listening {
       if (!object || clusterId === undefined) return;
       if (isMadeByPerson(object) && (await predefine(clusterId, object))) return;
       const decide = (record: ClusterRecord) =>
-        decideClusterWish({ record, object, heartbeat, leaveWaitMs, nowMs: parts.nowMs() });
+        decideClusterWish({ record, object, spent, heartbeat, leaveWaitMs, nowMs: parts.nowMs() });
       if (await act(clusterId, decide)) clusterLooks.wake(name);
     },
   });

@@ -148,7 +148,18 @@ async function startDeciding(
   );
   const limit = { perMinute: config.wishesPerMinute, share: config.wishesShare };
   const mass = { fleet, limit };
-  const people = hearPeople({ log, client, logger, signal, fence, heartbeat, leaveWaitMs, mass, nowMs });
+  const people = hearPeople({
+    log,
+    client,
+    logger,
+    signal,
+    fence,
+    heartbeat,
+    leaveWaitMs,
+    mass,
+    spent: life && new Set(life.spent),
+    nowMs,
+  });
   const confirmed = hearConfirmations({
     log,
     client,

@@ -49,6 +49,8 @@ export function readPersonDecision({
 export interface PersonDecisionContext {
   readonly record: ClusterRecord;
   readonly wish: PersonDecision;
+  /** Digests of decisions that stood there before the hub was restored, and count no more. */
+  readonly spent?: ReadonlySet<string> | undefined;
   readonly heartbeat: Heartbeat;
   readonly nowMs: number;
 }
@@ -57,6 +59,7 @@ interface Question {
   readonly identity: Identity;
   readonly previous: Decision | undefined;
   readonly wish: PersonDecision;
+  readonly spent: ReadonlySet<string> | undefined;
   /** The approver's newest event. */
   readonly last: StoredEvent | undefined;
 }
@@ -67,6 +70,7 @@ type Objection = (question: Question) => boolean;
 const isAboutAnotherKey: Objection = ({ identity, wish }) =>
   wish.keyFingerprint !== keyFingerprint(identity.request.key);
 const wasActedOn: Objection = ({ previous, wish }) => previous?.actedOn === wish.digest;
+const isOfFormerLife: Objection = ({ spent, wish }) => spent?.has(wish.digest) ?? false;
 /**
  * Only the newest decision is known to have been acted on. A picture from before it (a late watch) may still show one that a
  * person has taken back since; once the picture shows our last word, whatever stands in it came later.
@@ -91,6 +95,7 @@ function saysSoAlready(
 export const objections: readonly Objection[] = [
   isAboutAnotherKey,
   wasActedOn,
+  isOfFormerLife,
   isFromBefore,
   hasNoRequest,
   isLeaving,
@@ -99,13 +104,13 @@ export const objections: readonly Objection[] = [
 
 /** What follows from a person's decision; nothing where any objection holds. A `revoked` that is still due comes first, and alone. */
 export function decidePersonDecision(context: PersonDecisionContext): EventDraft[] {
-  const { record, wish, heartbeat, nowMs } = context;
+  const { record, wish, spent, heartbeat, nowMs } = context;
   const { identity, decision: previous } = record;
   const due = decideRevocation(record);
   if (due.length > 0) return due;
   if (
     !identity ||
-    objections.some((objects) => objects({ identity, previous, wish, last: record.lastOf.approver }))
+    objections.some((objects) => objects({ identity, previous, wish, spent, last: record.lastOf.approver }))
   )
     return [];
   const by = { person: wish.by };

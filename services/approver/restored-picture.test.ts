@@ -2,9 +2,10 @@ import { approved, banned, type Decision, denied, held, revoked } from '@rollcal
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ClusterObject } from './cluster-wish.ts';
-import { reviewPicture } from './restored-picture.ts';
+import { readPersonDecision } from './person-decision.ts';
+import { reviewPicture, spentWords } from './restored-picture.ts';
 import {
   aDecision,
   anIdentity,
@@ -155,4 +156,82 @@ test.each(['Unban', 'ReplaceKey'])('a wish to %s that stands there from before i
   const section = found?.draft.section as Decision;
   const after = aRecord(anIdentity({ request: aRequest() }), { definition: banned, section });
   expect(review(after, cluster)).toBeUndefined();
+});
+
+test.each([
+  { name: 'shown as out', cluster: aCluster({ accepted: 'PersonRevoked' }) },
+  { name: 'that another one replaced', cluster: aCluster({ key: 'K2' }) },
+])('a key that still waits in the backup, and is $name, is denied: no policy lets it in', ({ cluster }) => {
+  for (const record of [waiting, aRecord(anIdentity())]) {
+    const found = review(record, cluster);
+    expect(found).toMatchObject({ kind: 'taken back', draft: { definition: denied } });
+    const section = found?.draft.section as Decision;
+    expect(section.approvedKey).toBeUndefined();
+  }
+});
+
+test('a ban of a cluster that a person laid down beforehand, and that came after the backup, is kept', () => {
+  const section = aDecision({ verdict: 'predefined', predefined: { clusterType: 'Standard', mode: 'Pull' } });
+  const { record } = new History();
+  const beforehand = { ...record, decision: section };
+  expect(review(beforehand, aCluster({ accepted: 'PersonBanned' }))).toMatchObject({
+    kind: 'taken back',
+    draft: { definition: banned, section: { verdict: 'banned', labels: section.labels } },
+  });
+});
+
+describe('what people said before counts no more', () => {
+  const approval = aRequestObject({ decision: { verdict: 'Approve' } });
+  const digest = readPersonDecision(approval)?.digest;
+  const spoken = (verb: string, key = 'K1') => ({
+    id: 'w1',
+    verb,
+    by: 'anna',
+    keyFingerprint: keyFingerprint(key),
+  });
+  const spent = (record: typeof member, shown: { cluster?: ClusterObject; request?: typeof approval }) => {
+    const picture = { record, cluster: shown.cluster, request: shown.request, heartbeat, nowMs };
+    return spentWords(picture, reviewPicture(picture));
+  };
+  const revokedSince = aCluster({ accepted: 'PersonRevoked', wish: spoken('Revoke') });
+  const inForce = aCluster({ wish: spoken('Revoke') });
+
+  test.each([
+    { name: 'an approval of who was revoked since', record: member, cluster: revokedSince },
+    { name: 'an approval of who waits', record: waiting },
+    { name: 'an approval of who is in', record: member },
+    { name: 'an approval of a cluster that the backup does not know', record: nothing },
+  ])('$name', ({ record, cluster }) => {
+    const found = spent(record, { request: approval, ...(cluster ? { cluster } : {}) });
+    expect(found).toContain(digest);
+  });
+
+  test.each([
+    { name: 'a revocation that the review took over', record: member, cluster: revokedSince },
+    { name: 'a revocation of a cluster that the backup does not know', record: nothing, cluster: inForce },
+    {
+      name: 'one of a key that is not in',
+      record: member,
+      cluster: aCluster({ wish: spoken('Revoke', 'K0') }),
+    },
+    { name: 'Unban', record: out, cluster: aCluster({ wish: spoken('Unban') }) },
+    { name: 'ReplaceKey', record: member, cluster: aCluster({ wish: spoken('ReplaceKey', 'K2') }) },
+    { name: 'RotateKey', record: member, cluster: aCluster({ wish: spoken('RotateKey') }) },
+  ])('$name', ({ record, cluster }) => {
+    expect(spent(record, { cluster })).toEqual(['u1/w1']);
+  });
+
+  test.each([
+    { name: 'a revocation of the key that is in', record: member, cluster: inForce },
+    { name: 'a ban of who is in', record: member, cluster: aCluster({ wish: spoken('Ban') }) },
+    { name: 'a ban of who is not known', record: nothing, cluster: aCluster({ wish: spoken('Ban') }) },
+  ])('but $name takes once more', ({ record, cluster }) => {
+    expect(spent(record, { cluster })).toEqual([]);
+  });
+
+  test('what the backup has as acted on needs no mention', () => {
+    const section = aDecision({ verdict: 'revoked', ...(digest ? { actedOn: digest } : {}), wishes: ['w1'] });
+    const record = aRecord(anIdentity(), { definition: revoked, section });
+    expect(spent(record, { request: approval, cluster: revokedSince })).toEqual([]);
+  });
 });

@@ -63,26 +63,23 @@ function isShownBanned(cluster: ClusterObject | undefined): boolean {
   return accepted?.status === 'False' && (accepted.reason === 'PersonBanned' || wish?.verb === 'Ban');
 }
 
-/** A ban about a cluster that came after the backup: nothing else is known of it. */
+/** A ban about a cluster that came after the backup: at most what a person laid down beforehand is known of it. */
 function banUnknown({ record, cluster, heartbeat, nowMs }: RestoredPicture): Review | undefined {
-  if (!isShownBanned(cluster) || !cluster || record.decision) return undefined;
+  if (!isShownBanned(cluster) || !cluster || record.decision?.verdict === 'banned') return undefined;
   const message = 'Kubernetes showed this cluster as banned when the hub was restored';
-  const section: Decision = {
-    verdict: 'banned',
+  const { predefined: _claimed, ...beforehand } = record.decision ?? {
     clusterName: cluster.metadata.name,
     namespace: cluster.metadata.name,
     labels: {},
-    access: 'None',
-    namespacePolicy: 'Delete',
+    access: 'None' as const,
+    namespacePolicy: 'Delete' as const,
     unschedulable: false,
     taints: [],
     heartbeat,
-    by,
-    reason: restoredReason,
-    message,
-    decidedAtMs: nowMs,
     revokedKeys: [],
   };
+  const outcome = { by, reason: restoredReason, message, verdict: 'banned' as const };
+  const section: Decision = { ...beforehand, ...outcome, decidedAtMs: nowMs };
   return {
     kind: 'taken back',
     draft: draft(banned, record, { by, reason: restoredReason, message, section }),
@@ -97,7 +94,8 @@ interface Known extends RestoredPicture {
 const took = (does: EventDraft): Review => ({ kind: 'taken back', draft: does });
 
 /** What was taken from the cluster after the backup is taken from it again. Only that: nothing is given by a picture. */
-function takeBack({ record, request, cluster, identity, base, nowMs }: Known): Review | undefined {
+function takeBack(known: Known): Review | undefined {
+  const { record, cluster, identity, base, nowMs } = known;
   const { decision: previous } = record;
   const approvedKey = previous?.approvedKey;
   if (isShownBanned(cluster) && previous?.verdict !== 'banned') {
@@ -120,14 +118,25 @@ function takeBack({ record, request, cluster, identity, base, nowMs }: Known): R
     const section = { ...rest, ...outcome, revokedKeys, decidedAtMs: nowMs };
     return took(draft(revoked, record, { by, reason: restoredReason, message, section }));
   }
-  const isDenied = previous?.verdict === 'denied' || previous?.verdict === 'banned';
-  const isAboutThisKey = request?.spec.keyFingerprint === keyFingerprint(identity.request.key);
-  if (request?.status?.result === 'Denied' && isAboutThisKey && approvedKey === undefined && !isDenied) {
-    const message = 'Kubernetes showed this request as denied when the hub was restored';
-    const outcome = { by, reason: restoredReason, message };
-    return took(draft(denied, record, { ...outcome, section: denialAfter(base, outcome) }));
-  }
-  return undefined;
+  const message = shownAgainst(known);
+  const isOpen = previous === undefined || previous.verdict === 'held' || previous.verdict === 'predefined';
+  if (message === undefined || !isOpen || approvedKey !== undefined) return undefined;
+  const outcome = { by, reason: restoredReason, message };
+  return took(draft(denied, record, { ...outcome, section: denialAfter(base, outcome) }));
+}
+
+/** What Kubernetes shows that speaks against a request which the backup has as open: no policy may let it in then. */
+function shownAgainst({ request, cluster, identity }: Known): string | undefined {
+  const asks = keyFingerprint(identity.request.key);
+  const when = 'when the hub was restored';
+  if (request?.status?.result === 'Denied' && request.spec.keyFingerprint === asks)
+    return `Kubernetes showed this request as denied ${when}`;
+  const shownKey = cluster?.status?.keyFingerprint;
+  if (shownKey === undefined) return undefined;
+  if (shownKey !== asks) return `Kubernetes showed another key of this cluster ${when}`;
+  return acceptedOf(cluster)?.status === 'False'
+    ? `Kubernetes showed the access of this cluster as taken back ${when}`
+    : undefined;
 }
 
 /**
@@ -181,4 +190,24 @@ export function reviewPicture(picture: RestoredPicture): Review | undefined {
     return isAhead(picture) && !identity ? banUnknown(picture) : noteAhead(picture);
   const known = { ...picture, identity, base: { identity, previous, heartbeat, nowMs } };
   return (isAhead(picture) ? takeBack(known) : undefined) ?? holdWishes(known) ?? noteAhead(picture);
+}
+
+/**
+ * What people had said before the restore and must not count when it is read again: each approval, whoever is in meanwhile, and
+ * each wish but one that takes what is still in. That one counts once more: whether it was acted on, and access given again
+ * since, nobody knows. One that took what is out by now is spent too, or it would take what a person gives in the new life.
+ * @param review - what followed from the same picture
+ */
+export function spentWords(picture: RestoredPicture, review: Review | undefined): string[] {
+  const { record, request, cluster } = picture;
+  const { decision: previous } = record;
+  const decided = request && readPersonDecision(request);
+  const isApproval = decided?.verdict === 'Approve' && previous?.actedOn !== decided.digest;
+  const wish = cluster && readWish(cluster);
+  const inNow = review?.kind === 'taken back' ? undefined : previous?.approvedKey;
+  const takes =
+    (wish?.verb === 'Revoke' && inNow !== undefined && wish.keyFingerprint === keyFingerprint(inNow)) ||
+    (wish?.verb === 'Ban' && previous?.verdict !== 'banned');
+  const isSpent = wish && !takes && previous?.wishes?.includes(wish.id) !== true;
+  return [...(isApproval ? [decided.digest] : []), ...(isSpent ? [wish.word] : [])];
 }

@@ -14,7 +14,7 @@ import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/share
 import type { Logger } from '@rollcall/shared/service';
 import type { Heartbeat } from './cluster-section.ts';
 import { clusterIdOfObject, type ClusterObject } from './cluster-wish.ts';
-import { reviewPicture, type Review } from './restored-picture.ts';
+import { type Review, reviewPicture, spentWords } from './restored-picture.ts';
 
 export interface ReviewParts {
   readonly log: EventLog;
@@ -47,9 +47,15 @@ async function readPictures({ client }: ReviewParts): Promise<Pictures> {
   };
 }
 
-async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Promise<Review | undefined> {
+interface Reviewed {
+  readonly review: Review | undefined;
+  readonly spent: readonly string[];
+}
+
+async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Promise<Reviewed> {
   const { log, logger, heartbeat } = parts;
   let review: Review | undefined;
+  let spent: readonly string[] = [];
   await decideAndAppend(
     log,
     {
@@ -65,6 +71,7 @@ async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Pr
       },
       decide(picture) {
         review = reviewPicture(picture);
+        spent = spentWords(picture, review);
         return review ? [review.draft] : [];
       },
     },
@@ -72,10 +79,16 @@ async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Pr
   );
   if (review && review.kind !== 'noted')
     logger.warn({ clusterId: id, reason: review.draft.reason, state: review.kind }, review.draft.message);
-  return review;
+  return { review, spent };
 }
 
-async function sayReviewed(log: EventLog, counts: { takenBack: number; held: number }): Promise<void> {
+interface Findings {
+  takenBack: number;
+  held: number;
+  readonly spent: string[];
+}
+
+async function sayReviewed(log: EventLog, findings: Findings): Promise<void> {
   await decideAndAppend(
     log,
     {
@@ -83,8 +96,8 @@ async function sayReviewed(log: EventLog, counts: { takenBack: number; held: num
       decide(record) {
         const { restored, isReviewed } = record;
         if (!restored || isReviewed) return [];
-        const message = `what Kubernetes showed was looked at: ${counts.takenBack} clusters taken back again, ${counts.held} decisions held`;
-        const section = { epoch: restored.epoch, ...counts };
+        const message = `what Kubernetes showed was looked at: ${findings.takenBack} clusters taken back again, ${findings.held} decisions held`;
+        const section = { epoch: restored.epoch, ...findings, spent: findings.spent.toSorted() };
         return [
           draft(restoreReviewed, record, {
             by: { service: 'approver' },
@@ -110,17 +123,18 @@ export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   if (record.isReviewed) return record;
   const pictures = await readPictures(parts);
   const ids = [...new Set([...pictures.requests.keys(), ...pictures.clusters.keys()])];
-  const counts = { takenBack: 0, held: 0 };
+  const findings: Findings = { takenBack: 0, held: 0, spent: [] };
   const queue = ids.values();
   const work = async () => {
     for (const id of queue) {
-      const review = await reviewOne(parts, id, pictures);
-      if (review?.kind === 'taken back') counts.takenBack++;
-      if (review?.kind === 'held') counts.held++;
+      const { review, spent } = await reviewOne(parts, id, pictures);
+      if (review?.kind === 'taken back') findings.takenBack++;
+      if (review?.kind === 'held') findings.held++;
+      findings.spent.push(...spent);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  await sayReviewed(log, counts);
+  await sayReviewed(log, findings);
   logger.info({ count: ids.length }, 'what Kubernetes showed before the restore was looked at');
   return epochRecord(await log.read(epochAggregate));
 }

@@ -26,6 +26,8 @@ import { knownOtherKey } from './policy-verdict.ts';
 /** `spec.wish` of a ManagedCluster, where it is complete. */
 export interface SpokenWish {
   readonly id: string;
+  /** Tells it apart from every other: the same id in another object is another wish. */
+  readonly word: string;
   readonly verb: 'Revoke' | 'Ban' | 'Unban' | 'ReplaceKey' | 'RotateKey' | 'ForceDelete';
   readonly keyFingerprint: string | undefined;
   readonly by: string;
@@ -36,11 +38,12 @@ export interface SpokenWish {
 export const mostRemembered = 64;
 
 /** @returns undefined where nobody wishes, or nobody says who: the fence does not let that through */
-export function readWish({ spec }: ClusterObject): SpokenWish | undefined {
+export function readWish({ metadata, spec }: ClusterObject): SpokenWish | undefined {
   const { wish } = spec;
   if (!wish?.by) return undefined;
   const { id, verb, by, reason } = wish;
-  return { id, verb, keyFingerprint: wish.keyFingerprint, by, reason };
+  const word = `${metadata.uid}/${id}`;
+  return { id, word, verb, keyFingerprint: wish.keyFingerprint, by, reason };
 }
 
 interface Question extends SectionBase {
@@ -49,6 +52,7 @@ interface Question extends SectionBase {
   readonly record: ClusterRecord;
   readonly wish: SpokenWish;
   readonly shown: { readonly epoch: number; readonly sequence: number } | undefined;
+  readonly spent?: ReadonlySet<string> | undefined;
 }
 type Objection = (question: Question) => boolean;
 /** What follows from a verb; undefined where there is nothing that it could be about. */
@@ -61,8 +65,9 @@ const isFromBefore: Objection = ({ previous, record, shown }) => {
   return previous.wishes !== undefined && last !== undefined && (!shown || isNewer(last, shown));
 };
 const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || identity.state === 'refused';
+const isOfFormerLife: Objection = ({ spent, wish }) => spent?.has(wish.word) ?? false;
 
-export const objections: readonly Objection[] = [wasActedOn, isFromBefore, hasNoRequest];
+export const objections: readonly Objection[] = [wasActedOn, isOfFormerLife, isFromBefore, hasNoRequest];
 
 const names = ({ wish }: Question, key: string | undefined): boolean =>
   key !== undefined && wish.keyFingerprint === keyFingerprint(key);

@@ -3,7 +3,7 @@ import type { StoredEvent, TokenDeclaration } from '@rollcall/shared/events';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { isOfFormerLife } from './token-life.ts';
 
-const life = { epoch: 2, restoredAtMs: Date.parse('2026-11-21T12:00:00Z') };
+const life = { epoch: 2, restoredAtMs: Date.parse('2026-11-21T12:00:00Z'), spent: [] };
 const before = '2026-11-21T11:59:59Z';
 const later = '2026-11-21T12:00:01Z';
 

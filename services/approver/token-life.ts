@@ -6,10 +6,12 @@ import { annotations } from '@rollcall/shared/resources';
 export interface Life {
   readonly epoch: number;
   readonly restoredAtMs: number;
+  /** What people said before it, and counts no more (restored-picture.ts). */
+  readonly spent: readonly string[];
 }
 
-export function lifeOf({ restored }: Pick<EpochRecord, 'restored'>): Life | undefined {
-  return restored && { epoch: restored.epoch, restoredAtMs: restored.atMs };
+export function lifeOf({ restored, spent }: Pick<EpochRecord, 'restored' | 'spent'>): Life | undefined {
+  return restored && { epoch: restored.epoch, restoredAtMs: restored.atMs, spent };
 }
 
 /**

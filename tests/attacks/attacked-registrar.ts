@@ -1,14 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { type EventLog, openEventLog } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import {
   clusterRecord,
-  draft,
-  epochAggregate,
   nameRecord,
-  restored,
   type StoredEvent,
   type TokenDeclaration,
   tokenRecord,
@@ -20,6 +17,7 @@ import { onTestFinished, vi } from 'vitest';
 import { declareToken } from '../harness/events.ts';
 import { connectWithToken, type RawAgent } from '../harness/raw-agent.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
+import { beginSecondLife } from './second-life.ts';
 
 /** A real bus with registrars; who decides and declares is the test, so nothing happens that it did not cause. */
 export interface AttackedRegistrar extends AsyncDisposable {
@@ -41,25 +39,12 @@ export interface AttackedRegistrar extends AsyncDisposable {
   uses(token: Pick<RegistrationToken, 'key'>): Promise<number>;
 }
 
-/** Makes the hub one that was restored from a backup of that time, before its services start. */
-async function beginSecondLife(hub: TestHub, backupTakenAtMs: number): Promise<void> {
-  const path = join(hub.stateDir, 'identities', 'registrar.json');
-  const identity = JSON.parse(readFileSync(path, 'utf8')) as object;
-  writeFileSync(path, JSON.stringify({ ...identity, epoch: 2 }), { mode: 0o600 });
-  const nc = await connectBus(hub.address, hub.credentialsOf('restore'), 'restore');
-  const log = await openEventLog(nc, { epoch: 2, source: '/rollcall/restore' });
-  const section = { epoch: 2, throughSequence: 0, backupTakenAtMs };
-  const what = { reason: 'Restored', message: 'restored by a test', section };
-  await log.append([draft(restored, await log.read(epochAggregate), what)], { correlation: 'test' });
-  await nc.close();
-}
-
 export async function startAttackedRegistrar({
   replicas = 1,
   backupTakenAtMs,
 }: { replicas?: number; backupTakenAtMs?: number } = {}): Promise<AttackedRegistrar> {
   const hub = await startTestHub();
-  if (backupTakenAtMs !== undefined) await beginSecondLife(hub, backupTakenAtMs);
+  if (backupTakenAtMs !== undefined) await beginSecondLife(hub, 'registrar', backupTakenAtMs);
   const values = hub.serviceSettings('registrar');
   const config = loadConfig(registrar.configSchema, { flags: {}, environment: {}, values });
   const services = await Promise.all(Array.from({ length: replicas }, () => registrar.start(config)));

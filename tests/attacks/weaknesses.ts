@@ -41,6 +41,14 @@ export const weaknesses: readonly Weakness[] = [
   },
   {
     ...inAttacks,
+    group: 'restored-words',
+    file: 'services/approver/restored-picture.ts',
+    from: 'return [...(isApproval ? [decided.digest] : []), ',
+    to: 'return [',
+    test: 'an approval of before lets in nobody who was revoked since',
+  },
+  {
+    ...inAttacks,
     group: 'token-races',
     file: 'libs/shared/bus/event-log.ts',
     from: "all.set('Nats-Expected-Last-Subject-Sequence', String(event.expectedSequence));",

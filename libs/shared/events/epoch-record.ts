@@ -8,6 +8,8 @@ export interface EpochRecord extends AggregateRecord {
   readonly restored: (Restored & { readonly atMs: number }) | undefined;
   /** Whether the approver has looked at what Kubernetes showed of the life before. Always in a hub that was never restored. */
   readonly isReviewed: boolean;
+  /** What people said in the life before and counts no more, as the review found it. */
+  readonly spent: readonly string[];
 }
 
 /** The casts are sound: decodeEvent has parsed the sections. */
@@ -15,5 +17,6 @@ export function epochRecord(record: AggregateRecord): EpochRecord {
   const { restore, approver } = record.lastOf;
   const reviewed = approver?.section as RestoreReviewed | undefined;
   const restored = restore && { ...(restore.section as Restored), atMs: restore.timeMs };
-  return { ...record, restored, isReviewed: restored === undefined || reviewed?.epoch === restored.epoch };
+  const isReviewed = restored === undefined || reviewed?.epoch === restored.epoch;
+  return { ...record, restored, isReviewed, spent: (isReviewed && reviewed?.spent) || [] };
 }

@@ -27,6 +27,11 @@ export const restoreReviewedSchema = z.looseObject({
   takenBack: z.int().min(0),
   /** Clusters with a decision or a wish of a person from before, which gives something: it waits until somebody says it again. */
   held: z.int().min(0),
+  /**
+   * Decisions (digest) and wishes (uid of the object, and id) that stood there from before and count no more. In one place, because
+   * the clusters that some of them are about are not known.
+   */
+  spent: z.array(z.string()).optional(),
 });
 export type RestoreReviewed = z.infer<typeof restoreReviewedSchema>;
 

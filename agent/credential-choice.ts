@@ -12,7 +12,8 @@ export type Credential =
 /** A clock that is a little ahead must not make the agent drop what the server would still take. */
 const clockToleranceMs = 60_000;
 
-function isAlive(jwt: string | undefined, nowMs: number): jwt is string {
+/** Whether a server would take it; one that is damaged it would not. */
+export function isAlive(jwt: string | undefined, nowMs: number): jwt is string {
   const claims = jwt === undefined ? undefined : decodeJwt(jwt);
   return claims !== undefined && (claims.exp === undefined || claims.exp * 1000 + clockToleranceMs > nowMs);
 }

@@ -1,5 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { type Answer, decodeAnswer } from '@rollcall/shared/protocol/answer';
+import { type Answer, type AnswerResult, decodeAnswer } from '@rollcall/shared/protocol/answer';
 import { hubIdOf, type Nkey } from '@rollcall/shared/trust/keys';
 import type { Sending } from './asking.ts';
 import type { FactsReport } from './facts-report.ts';
@@ -12,8 +12,8 @@ export interface HearingOptions {
   readonly sending: Pick<Sending, 'answered'>;
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
-  /** The hub says how often to beat; undefined: as before. */
-  pace(beatIntervalMs: number | undefined): void;
+  /** The hub says how often to beat, and how slowly to come back; undefined: as before. */
+  pace(said: Pick<Extract<AnswerResult, { kind: 'done' }>, 'beatIntervalMs' | 'returnWithinMs'>): void;
   /** An answer about a rotation of keys. */
   rotation(answer: Answer): void;
   /** A person wants this key of the agent replaced. */
@@ -69,12 +69,12 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
         // What a member may do is not decided over its facts; those that were not taken are sent again.
         if (result.kind === 'done') {
           options.factsReport.confirmed();
-          options.pace(result.beatIntervalMs);
+          options.pace(result);
         } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askStanding();
         else logger.warn({ reason: result.kind }, 'facts not taken');
         break;
       case 'pace':
-        if (result.kind === 'done') options.pace(result.beatIntervalMs);
+        if (result.kind === 'done') options.pace(result);
         break;
       case 'access':
         options.hubAccess?.hear(answer);

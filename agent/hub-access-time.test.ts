@@ -13,6 +13,8 @@ const given = (expiresInMs: number, random = 0.5, longestMs = hourMs): number =>
   return (next.askAtMs ?? NaN) - nowMs;
 };
 
+const returned = (returnWithinMs: number) => ({ kind: 'returned', returnWithinMs }) as const;
+
 test.each([
   { name: 'the first of a fleet', lifeMs: hourMs, random: 0, want: 0.6 * hourMs },
   { name: 'the last of a fleet', lifeMs: hourMs, random: 1, want: 0.8 * hourMs },
@@ -81,20 +83,31 @@ test.each([
   },
   {
     name: 'nothing while it was away',
-    inputs: [told('None'), { kind: 'returned' } as const],
+    inputs: [told('None'), returned(0)],
     access: 'None',
     asksInMs: 15_000,
   },
   {
     name: 'nothing while it was away with access',
-    inputs: [told('Namespace'), token, { kind: 'returned' } as const],
+    inputs: [told('Namespace'), token, returned(0)],
     access: 'Namespace',
     asksInMs: 0.7 * hourMs,
+  },
+  {
+    name: 'nothing while it was away, by a hub of many',
+    inputs: [told('None'), returned(640_000)],
+    access: 'None',
+    asksInMs: 320_000,
   },
 ])('told $name', ({ inputs, access, asksInMs }) => {
   const plan = after(...inputs);
   expect(plan.access).toBe(access);
   expect(plan.askAtMs).toBe(asksInMs === undefined ? undefined : nowMs + asksInMs);
+});
+
+test('whose time came while the hub was away takes its turn with the others', () => {
+  const plan = { ...noHubAccess, access: 'Namespace', askAtMs: nowMs - 1 } as const;
+  expect(nextHubAccess(plan, returned(640_000), { ...context, random: 0.5 }).askAtMs).toBe(nowMs + 320_000);
 });
 
 test('whatever a hub says: who may have access asks again, within an hour and not at once; who may not never asks', () => {

@@ -16,7 +16,7 @@ export type HubAccessInput =
   /** `isFresh`: with it may have come a new key or a new approval, which end what there was. */
   | { kind: 'told'; access: 'None' | 'Namespace'; atHubMs: number; isFresh: boolean }
   /** A member connection is there again; what was decided meanwhile nobody has told. */
-  | { kind: 'returned' }
+  | { kind: 'returned'; returnWithinMs: number }
   | { kind: 'asked' }
   | { kind: 'given'; atHubMs: number; expiresAtHubMs: number }
   | { kind: 'refused'; askAgainMs: number };
@@ -29,7 +29,7 @@ export interface HubAccessContext {
   readonly longestMs: number;
 }
 
-/** When a server restarts, its whole fleet comes back: those questions must not come together. */
+/** When a server restarts, its whole fleet comes back: those questions must not come together. A hub of many gives them longer. */
 const askAfterReturnWithinMs = 30_000;
 /** Who was just let in has no namespace yet; it takes the hub tens of milliseconds. */
 const firstAskMs = 1000;
@@ -68,9 +68,14 @@ export function nextHubAccess(
       return { ...heard, failures: 0, askAtMs: nowMs + spreadMs(firstAskMs, 0.5, random) };
     }
     case 'returned': {
-      // Who has access asks within the hour anyway, and each such question costs the API server a token.
-      if (plan.access === 'Namespace') return plan;
-      const askAtMs = nowMs + Math.round(askAfterReturnWithinMs * random);
+      const withinMs = Math.max(askAfterReturnWithinMs, input.returnWithinMs);
+      const askAtMs = nowMs + Math.round(withinMs * random);
+      // Who has access asks within the hour anyway, and each such question costs the API server a token. Whose time came meanwhile
+      // takes its turn.
+      if (plan.access === 'Namespace') {
+        const isOverdue = plan.askAtMs !== undefined && plan.askAtMs <= nowMs;
+        return isOverdue ? { ...plan, askAtMs } : plan;
+      }
       return { ...plan, failures: 0, askAtMs: Math.min(plan.askAtMs ?? askAtMs, askAtMs) };
     }
     case 'asked': {

@@ -67,7 +67,7 @@ function aMember(more: Partial<HubAccessOptions> = {}) {
     disconnect: () => (isConnected = false),
     reconnect() {
       isConnected = true;
-      access.connected();
+      access.connected(0);
     },
     say: (result: AnswerResult) => access.learn(answer(result)),
     answer: (result: AnswerResult, inReplyTo?: string) => access.hear(answer(result, inReplyTo)),
@@ -199,7 +199,7 @@ test('without a connection nothing is lost: it asks when there is one', async ()
 
 test('a member that was started again asks what it may have, once', async () => {
   const member = aMember({ isKnown: true });
-  member.access.connected();
+  member.access.connected(0);
   await member.tokenAfter(1);
   expect(member.asked).toHaveLength(1);
   member.answer(may('None'));
@@ -219,7 +219,7 @@ test('leaving: what comes after is not written any more', async () => {
 
 test('back after a connection was lost, a member without access asks what was decided meanwhile, once', async () => {
   const { access, asked, answer, say, sealed, disconnect, reconnect, kept } = aMember();
-  access.connected();
+  access.connected(0);
   say({ kind: 'access', clusterId: 'c1', access: 'None' });
   await vi.advanceTimersByTimeAsync(hourMs);
   expect(asked).toEqual([]);

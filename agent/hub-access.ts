@@ -30,8 +30,8 @@ export interface HubAccess {
   learn(answer: Pick<Answer, 'result' | 'atMs'>): void;
   /** An answer on the subject of verb `access`. */
   hear(answer: Answer): void;
-  /** A member connection is there. */
-  connected(): void;
+  /** A member connection is there, one of a fleet that returns within that time. */
+  connected(returnWithinMs: number): void;
   /** The cluster leaves: nothing is asked or written any more. Resolves when the last write is done. */
   stop(): Promise<void>;
 }
@@ -161,9 +161,9 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
   return {
     learn,
     hear,
-    connected() {
+    connected(returnWithinMs) {
       // The first time its admission said it, or it is about to ask.
-      if (wasConnected) step({ kind: 'returned' });
+      if (wasConnected) step({ kind: 'returned', returnWithinMs });
       else askWhenDue();
       wasConnected = true;
     },

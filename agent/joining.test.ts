@@ -37,6 +37,7 @@ describe('when to ask next', () => {
     name: string;
     from?: Partial<Joining>;
     input: JoiningInput;
+    returnWithinMs?: number;
     wantInMs: number;
     standing: Joining['standing'];
   }>([
@@ -58,6 +59,29 @@ describe('when to ask next', () => {
       from: { standing: 'admitted', askAtMs: nowMs + 3_600_000 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       wantInMs: 300_000,
+      standing: 'admitted',
+    },
+    {
+      name: 'a member of a large fleet takes as long as the hub gives its fleet',
+      from: { standing: 'admitted', askAtMs: nowMs + 3_600_000 },
+      input: { kind: 'connected', role: 'member', awayMs: 60_001 },
+      returnWithinMs: 1_280_000,
+      wantInMs: 640_000,
+      standing: 'admitted',
+    },
+    {
+      name: 'a member whose time to renew came meanwhile renews at once',
+      from: { standing: 'admitted', askAtMs: nowMs - 1 },
+      input: { kind: 'connected', role: 'member', awayMs: 60_001 },
+      wantInMs: 0,
+      standing: 'admitted',
+    },
+    {
+      name: 'or in its turn, when many return',
+      from: { standing: 'admitted', askAtMs: nowMs - 1 },
+      input: { kind: 'connected', role: 'member', awayMs: 60_001 },
+      returnWithinMs: 20_000,
+      wantInMs: 10_000,
       standing: 'admitted',
     },
     {
@@ -145,8 +169,8 @@ describe('when to ask next', () => {
       wantInMs: 7,
       standing: 'admitted',
     },
-  ])('$name', ({ from, input, wantInMs, standing }) => {
-    const after = nextJoining(aJoining(from), input, context);
+  ])('$name', ({ from, input, returnWithinMs, wantInMs, standing }) => {
+    const after = nextJoining(aJoining(from), input, { ...context, returnWithinMs });
     expect({ inMs: after.askAtMs - nowMs, standing: after.standing }).toEqual({ inMs: wantInMs, standing });
   });
 });

@@ -25,6 +25,8 @@ export interface JoiningContext {
   readonly random: number;
   /** How long a refusal rests at most, whatever the hub says. */
   readonly refusedRetryMs: number;
+  /** Over how long the hub wants its fleet to return. */
+  readonly returnWithinMs?: number | undefined;
 }
 
 /** An answer takes milliseconds; who gets none asks again soon, and ever more slowly. */
@@ -87,10 +89,14 @@ export function nextJoining(joining: Joining, input: JoiningInput, context: Join
 function connected(
   joining: Joining,
   { role, awayMs = 0 }: JoiningInput & { kind: 'connected' },
-  { nowMs, random }: JoiningContext,
+  { nowMs, random, returnWithinMs = 0 }: JoiningContext,
 ): Joining {
-  if (role === 'member' && joining.standing === 'admitted' && awayMs > longBreakMs)
-    return { ...joining, askAtMs: Math.min(joining.askAtMs, nowMs + random * renewedWithinMs) };
+  if (role === 'member' && joining.standing === 'admitted' && awayMs > longBreakMs) {
+    // Whose time came meanwhile has less of it left.
+    const isOverdue = joining.askAtMs <= nowMs;
+    const soonMs = nowMs + random * (isOverdue ? returnWithinMs : Math.max(renewedWithinMs, returnWithinMs));
+    return { ...joining, askAtMs: isOverdue ? soonMs : Math.min(joining.askAtMs, soonMs) };
+  }
   // A member has what it needs until it is time to renew; a refusal rests as long as it was told to.
   if (role === 'member' || joining.standing === 'refused') return joining;
   return { ...joining, unanswered: 0, askAtMs: nowMs };

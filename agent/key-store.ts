@@ -32,6 +32,8 @@ export interface MemberState {
   /** On the agent's clock. */
   readonly renewAtMs: number;
   readonly beatIntervalMs: number;
+  /** Over how long the agents of its hub spread their return after an outage; absent: each as it likes. */
+  readonly returnWithinMs?: number | undefined;
   readonly clusterName: string;
   readonly namespace: string;
 }

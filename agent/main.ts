@@ -84,11 +84,11 @@ export interface RunningAgent {
 }
 
 /**
- * A second for a fleet that lost its server, half a minute once that lasts; people take minutes to change their minds (and the hub
+ * A second for a fleet that lost its server, ten once that lasts, unless its hub says that they are too many for that; people take minutes to change their minds (and the hub
  * names five); nodes come and go in minutes.
  */
 const defaultPatience: Patience = {
-  reconnect: { firstMs: 1000, longestMs: 30_000 },
+  reconnect: { firstMs: 1000, longestMs: 10_000 },
   refusedRetryMs: 300_000,
   factsIntervalMs: 300_000,
   rotationWishMs: 10_000,

@@ -5,12 +5,13 @@ import type { MemberClaim } from '@rollcall/shared/protocol';
 import type { Logger } from '@rollcall/shared/service';
 import type { RegistrationToken } from '@rollcall/shared/trust/keys';
 import { type AskingOptions, createAsking, createSending } from './asking.ts';
-import { type BackOff, fullJitterMs, refusedRestMs } from './back-off.ts';
+import { type BackOff, refusedRestMs } from './back-off.ts';
 import { boundedInterval, createBeating } from './beating.ts';
+import { isAlive } from './credential-choice.ts';
 import { createDialing } from './dialing.ts';
 import { clockFact } from './clock-ahead.ts';
 import { createFactsReport } from './facts-report.ts';
-import { createHearing } from './hearing.ts';
+import { createHearing, type HearingOptions } from './hearing.ts';
 import { createHubAccess, type HubAccessOptions } from './hub-access.ts';
 import type { HubAddress } from './hub-address.ts';
 import type { HubLink } from './hub-connection.ts';
@@ -19,6 +20,7 @@ import { createLeaving, type Uninstall } from './leaving.ts';
 import type { KeyRing } from './own-keys.ts';
 import type { OnPhase } from './phase.ts';
 import { errorAsRefusal, refusedConnection } from './refusal.ts';
+import { boundedReturn, reconnectWaitMs } from './return-time.ts';
 import { createRotation } from './rotation.ts';
 import type { RotationWish } from './rotation-wish.ts';
 import { createSession } from './session.ts';
@@ -127,6 +129,8 @@ export function createMembership(options: MembershipOptions): Membership {
         isThere ? "the member's API server answers again" : "the member's API server does not answer",
       ),
   });
+  /** It was a member before this run: perhaps all of its fleet start together, and none of them has news that is in a hurry. */
+  const isReturning = keeper.state.member !== undefined;
   let firstFacts: Promise<Facts> | undefined = options.firstFacts;
   const readFacts = async () => {
     const first = firstFacts;
@@ -148,7 +152,7 @@ export function createMembership(options: MembershipOptions): Membership {
     createHubAccess({
       clusterId,
       ...options.access,
-      isKnown: keeper.state.member !== undefined,
+      isKnown: isReturning,
       onPhase,
       logger,
       signal,
@@ -176,15 +180,23 @@ export function createMembership(options: MembershipOptions): Membership {
     },
   });
   /** The hub may change it at any time, and counts on it from then on: the next beat comes at once. */
-  function pace(saidMs: number | undefined): void {
+  const pace: HearingOptions['pace'] = (said) => {
     const { member } = keeper.state;
-    if (saidMs === undefined || !member || !session.memberLink()) return;
-    const beatIntervalMs = boundedInterval(saidMs);
-    if (beatIntervalMs === member.beatIntervalMs) return;
-    keeper.update((old) => (old.member ? { ...old, member: { ...old.member, beatIntervalMs } } : old));
+    if (!member || !session.memberLink()) return;
+    const { beatIntervalMs, returnWithinMs } = {
+      beatIntervalMs:
+        said.beatIntervalMs === undefined ? member.beatIntervalMs : boundedInterval(said.beatIntervalMs),
+      returnWithinMs: boundedReturn(said.returnWithinMs) ?? member.returnWithinMs,
+    };
+    const isAsBefore = beatIntervalMs === member.beatIntervalMs;
+    if (isAsBefore && returnWithinMs === member.returnWithinMs) return;
+    keeper.update((old) =>
+      old.member ? { ...old, member: { ...old.member, beatIntervalMs, returnWithinMs } } : old,
+    );
+    if (isAsBefore) return;
     logger.info({ clusterId, durationMs: beatIntervalMs }, 'the hub has changed how often to beat');
     beating.beat(beatIntervalMs);
-  }
+  };
   const hear = createHearing(session, {
     sending,
     factsReport,
@@ -212,7 +224,7 @@ export function createMembership(options: MembershipOptions): Membership {
   async function beMember(link: HubLink, before: HubLink | undefined): Promise<void> {
     const { member } = keeper.state;
     if (!member) return;
-    const { clusterName, namespace, beatIntervalMs } = member;
+    const { clusterName, namespace, beatIntervalMs, returnWithinMs = 0 } = member;
     beating.beat(beatIntervalMs);
     await link.flush().catch(() => undefined);
     if (!link.isClosed() && before?.role !== 'member') {
@@ -220,8 +232,10 @@ export function createMembership(options: MembershipOptions): Membership {
       session.tell('ready', message, { clusterId, clusterName });
     }
     admitted.resolve({ clusterId, clusterName, namespace });
-    factsReport.start();
-    hubAccess?.connected();
+    factsReport.start(
+      isReturning ? Math.random() * Math.max(patience.reconnect.longestMs, returnWithinMs) : 0,
+    );
+    hubAccess?.connected(returnWithinMs);
     rotation.connected();
   }
 
@@ -234,11 +248,22 @@ export function createMembership(options: MembershipOptions): Membership {
     }
   }
 
+  function reconnectMs(failures: number): number {
+    const { member } = keeper.state;
+    return reconnectWaitMs(patience.reconnect, {
+      failures,
+      random: Math.random(),
+      beatIntervalMs: member?.beatIntervalMs ?? 0,
+      returnWithinMs: member?.returnWithinMs,
+      isLapsed: member !== undefined && !isAlive(member.jwt, Date.now()),
+    });
+  }
+
   function failed(error: RollcallError, failures: number): number {
     const isForPeople = isTrustFailure(error.code);
     const waitMs = isForPeople
       ? refusedRestMs(refusedRetryMs, failures, Math.random())
-      : fullJitterMs(patience.reconnect, failures, Math.random());
+      : reconnectMs(failures);
     session.tellRefusal('connect', errorAsRefusal(error), waitMs);
     return waitMs;
   }
@@ -269,7 +294,7 @@ export function createMembership(options: MembershipOptions): Membership {
           const { joining, link } = session;
           const restMs =
             joining.standing === 'refused' && link?.role !== 'member' ? joining.askAtMs - Date.now() : 0;
-          waitMs = Math.max(restMs, fullJitterMs(patience.reconnect, failures, Math.random()));
+          waitMs = Math.max(restMs, reconnectMs(failures));
         }
       } catch (thrown) {
         failures++;

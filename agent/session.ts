@@ -43,7 +43,8 @@ export function createSession(options: SessionOptions): Session {
       return isThere && link.key.publicKey === keys.current().publicKey ? link : undefined;
     },
     step(input) {
-      const context = { nowMs: Date.now(), random: Math.random(), refusedRetryMs };
+      const { returnWithinMs } = keeper.state.member ?? {};
+      const context = { nowMs: Date.now(), random: Math.random(), refusedRetryMs, returnWithinMs };
       session.joining = nextJoining(session.joining, input, context);
     },
     tell: (phase, message, detail = {}) => onPhase({ phase, message, detail }),

@@ -1,7 +1,7 @@
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { parseHubAddress } from './hub-address.ts';
-import type { KeyStore } from './key-store.ts';
+import type { AgentState, KeyStore } from './key-store.ts';
 import { createLogLines } from './log-lines.ts';
 import { createMembership } from './membership.ts';
 import { createKeyRing, newAgentState } from './own-keys.ts';
@@ -24,7 +24,7 @@ export interface SimulatedAgent {
 const noStore: KeyStore = { place: 'memory', load: async () => undefined, save: async () => undefined };
 
 const patience = {
-  reconnect: { firstMs: 1000, longestMs: 30_000 },
+  reconnect: { firstMs: 1000, longestMs: 10_000 },
   refusedRetryMs: 300_000,
   factsIntervalMs: 300_000,
   rotationWishMs: 10_000,
@@ -49,19 +49,29 @@ function factsOf(cluster: string) {
 
 const logger = createLogLines('error', (line) => process.stderr.write(line));
 
-/** Runs the agent's own code from its first connection on; only its member is made up. */
-export function startSimulatedAgent(options: {
+interface SimulationOptions {
   cluster: string;
   hub: readonly string[];
   caPem: string;
-  token: string;
   labels?: Readonly<Record<string, string>>;
   /** Given the phase and the error code. */
   onTrouble: (what: string) => void;
-}): SimulatedAgent {
-  const { cluster, caPem, labels = {} } = options;
+}
+
+/** What an agent comes with: a token, or what it had as a member before. */
+function startOf(options: { cluster: string } & ({ token: string } | { known: AgentState })) {
+  if ('known' in options) return { token: undefined, state: options.known };
   const token = parseRegistrationToken(options.token);
-  let state = newAgentState({ clusterId: cluster, hubId: token.hubId });
+  return { token, state: newAgentState({ clusterId: options.cluster, hubId: token.hubId }) };
+}
+
+/** Runs the agent's own code from its first connection on; only its member is made up. */
+export function startSimulatedAgent(
+  options: SimulationOptions & ({ token: string } | { known: AgentState }),
+): SimulatedAgent {
+  const { cluster, caPem, labels = {} } = options;
+  const { token, ...start } = startOf(options);
+  let { state } = start;
   const readFacts = async () => factsOf(cluster);
 
   /** One life of the process that a real agent would be. */

@@ -12,6 +12,7 @@ import { isStale } from './joining.ts';
 import type { MemberState } from './key-store.ts';
 import type { Leaving } from './leaving.ts';
 import { answeredRefusal } from './refusal.ts';
+import { boundedReturn } from './return-time.ts';
 import type { Session } from './session.ts';
 
 export interface StandingOptions {
@@ -116,7 +117,9 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     const beatIntervalMs = boundedInterval(result.beatIntervalMs);
     const isRotated = !isOwn(key);
     if (isRotated) session.joining = { ...session.joining, standing: 'admitted', askAtMs: Date.now() };
-    const member = { jwt, clusterName, namespace, beatIntervalMs, renewAtMs: session.joining.askAtMs };
+    const returnWithinMs = boundedReturn(result.returnWithinMs);
+    const renewAtMs = session.joining.askAtMs;
+    const member = { jwt, clusterName, namespace, beatIntervalMs, returnWithinMs, renewAtMs };
     if (isRotated) takeOver(member);
     else keeper.update((old) => ({ ...old, waitingJwt: undefined, member }));
     session.token = undefined;

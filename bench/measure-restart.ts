@@ -3,7 +3,7 @@ import { createNkey } from '@rollcall/shared/trust';
 import { serveInProcess } from '../tests/harness/service-process.ts';
 import { startTestHub } from '../tests/harness/test-hub.ts';
 import { nowMs } from './clock.ts';
-import { historyWriter, lifeOf } from './cluster-history.ts';
+import { historyWriter, lifeOf } from '../tests/harness/cluster-history.ts';
 import { residentBytes } from '../cli/simulate/process-usage.ts';
 
 /** A heartbeat service that starts on a hub with many clusters: from the start of its process until it is ready. */

@@ -20,7 +20,7 @@ import { startEmbeddedHub } from '../cli/up/embedded-hub.ts';
 import { openHubState } from '../cli/up/hub-state.ts';
 import { connectWithCredentials } from '../tests/harness/raw-agent.ts';
 import { nowMs } from './clock.ts';
-import { historyWriter, lifeOf } from './cluster-history.ts';
+import { historyWriter, lifeOf } from '../tests/harness/cluster-history.ts';
 
 const clusters = Number(process.argv[2] ?? 10_000);
 const targetSeconds = 60;

@@ -1,8 +1,14 @@
 import { type AggregateRecord, foldRecord, type Paced } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { decidePace, learntAfterMs, stretchInForce, wantedStretch } from './beat-pace.ts';
+import { decidePace, learntAfterMs, paceInForce, wantedStretch } from './beat-pace.ts';
 
-const aFinding = (nominalPerSecond: number) => ({ nominalPerSecond, ceilingPerSecond: 1000, nowMs: 1000 });
+const aFinding = (nominalPerSecond: number, clusters = 10) => ({
+  clusters,
+  nominalPerSecond,
+  ceilingPerSecond: 1000,
+  returnsPerSecond: 500,
+  nowMs: 1000,
+});
 const aRecord = (section?: Partial<Paced>): AggregateRecord => ({
   ...foldRecord({ kind: 'hub', id: 'pace' }, []),
   lastOf: section ? ({ heartbeat: { section } } as AggregateRecord['lastOf']) : {},
@@ -34,9 +40,39 @@ test('it is written once, with the numbers', () => {
 });
 
 test('a shorter interval counts once every agent has heard of it, a longer one at once', () => {
+  const stretchInForce = (record: AggregateRecord, nowMs: number) => paceInForce(record, nowMs).stretch;
   const shorter = aRecord({ stretch: 1, before: 3, sinceMs: 1000 });
   expect(stretchInForce(shorter, 1000 + learntAfterMs - 1)).toBe(3);
   expect(stretchInForce(shorter, 1000 + learntAfterMs)).toBe(1);
   expect(stretchInForce(aRecord({ stretch: 3, before: 1, sinceMs: 1000 }), 1000)).toBe(3);
   expect(stretchInForce(aRecord(), 1000)).toBe(1);
+});
+
+test('a fleet that has grown is told to take longer to come back, and a small one nothing', () => {
+  expect(decidePace(aRecord(), aFinding(10, 2500))).toEqual([]);
+  const [event] = decidePace(aRecord(), aFinding(10, 4000));
+  expect(event).toMatchObject({
+    reason: 'ReturnSpread',
+    section: { stretch: 1, before: 1, clusters: 4000, returnWithinMs: 20_000, returnBeforeMs: 0 },
+  });
+  expect(decidePace(aRecord({ stretch: 1, returnWithinMs: 20_000 }), aFinding(10, 4000))).toEqual([]);
+});
+
+test('what is said of one of the two keeps what is in force of the other', () => {
+  const stretched = aRecord({ stretch: 1, before: 4, sinceMs: 0, returnWithinMs: 20_000 });
+  expect(decidePace(stretched, aFinding(10, 10_000))[0]).toMatchObject({
+    section: { stretch: 1, before: 4, returnWithinMs: 40_000, returnBeforeMs: 20_000 },
+  });
+});
+
+test('a fleet that has shrunk may take as long as before until every agent has heard', () => {
+  const shrunk = aRecord({
+    stretch: 1,
+    before: 1,
+    sinceMs: 1000,
+    returnWithinMs: 10_000,
+    returnBeforeMs: 80_000,
+  });
+  expect(paceInForce(shrunk, 1000 + learntAfterMs - 1).returnWithinMs).toBe(80_000);
+  expect(paceInForce(shrunk, 1000 + learntAfterMs).returnWithinMs).toBe(10_000);
 });

@@ -25,6 +25,13 @@ export const configSchema = z.strictObject({
     .describe(
       'what the whole fleet may send; when it grows past that, all intervals and graces are stretched (20000)',
     ),
+  returnsPerSecond: z.coerce
+    .number()
+    .min(1)
+    .default(500)
+    .describe(
+      'how many agents may come back in a second after an outage: a larger fleet is told to take longer (500)',
+    ),
   suspectAfter: durationMs
     .default(2000)
     .describe('how long a lost connection may take to come back before the cluster is suspect (2s)'),

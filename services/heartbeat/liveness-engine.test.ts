@@ -289,11 +289,34 @@ test('a shorter interval counts from when it is set; a stretched one at once', (
   beat('c1');
   history.length = 0;
   expect(engine.nominalPerSecond()).toBe(0.5);
-  engine.stretch(3);
+  engine.pace({ stretch: 3, returnWithinMs: 0 });
   pass(11_900);
   expect(history).toEqual([]);
   pass(200);
   expect(history).toEqual(['c1 suspect']);
+});
+
+test('after an outage nobody is silent before each has had its turn to come back, and then as always', () => {
+  const { engine, put, beat, pass, history, nowMs } = aHub();
+  engine.pace({ stretch: 1, returnWithinMs: 80_000 });
+  put('c1', 'ready');
+  put('c2', 'ready');
+  beat('c1');
+  beat('c2');
+  engine.awaitReturn(nowMs());
+  // Our own process stands still for a moment: that does not shorten it.
+  pass(1000);
+  engine.listenAfresh(nowMs());
+  pass(79_000);
+  beat('c1');
+  pass(intervalMs);
+  beat('c1');
+  expect(history).toEqual([]);
+  for (let one = 0; one < 3; one++) {
+    pass(intervalMs);
+    beat('c1');
+  }
+  expect(history).toEqual(['c2 suspect', 'c2 unreachable']);
 });
 
 test('an API server of a member that comes and goes is told, also after a restart and by a sibling', () => {

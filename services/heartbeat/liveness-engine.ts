@@ -1,4 +1,5 @@
 import { beatFlags } from '@rollcall/shared/bus';
+import type { PaceInForce } from './beat-pace.ts';
 import { ClusterTable, livenessStates, marks, readyState } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { hashBytes } from './hash-bytes.ts';
@@ -50,6 +51,7 @@ export class LivenessEngine {
   readonly #output: EngineOutput;
   #listeningSinceMs: number;
   #stretch = 1;
+  #returnWithinMs = 0;
 
   constructor(options: {
     nowMs: number;
@@ -200,7 +202,7 @@ export class LivenessEngine {
 
   #stormChanged(change: StormChange, nowMs: number): void {
     // Most are back and the others wait for their turn to connect again: to them it was as if nobody had listened.
-    if (change.change === 'ends' && !change.isDeadline) this.listenAfresh(nowMs);
+    if (change.change === 'ends' && !change.isDeadline) this.awaitReturn(nowMs);
     this.#output.storm(change);
     if (change.change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
   }
@@ -217,9 +219,10 @@ export class LivenessEngine {
     this.#look(slot, nowMs);
   }
 
-  /** All intervals and graces are so many times what they are set to. */
-  stretch(by: number): void {
-    this.#stretch = by;
+  /** What the fleet has been told of how often it beats, and how slowly it comes back. */
+  pace({ stretch, returnWithinMs }: PaceInForce): void {
+    this.#stretch = stretch;
+    this.#returnWithinMs = returnWithinMs;
   }
 
   /** What all that should be heard would send in a second if nothing were stretched. */
@@ -232,7 +235,15 @@ export class LivenessEngine {
 
   /** We could not hear until now (a start, a pause, a lost connection): every cluster has its whole grace from here on. */
   listenAfresh(nowMs: number): void {
-    this.#listeningSinceMs = nowMs;
+    this.#listeningSinceMs = Math.max(this.#listeningSinceMs, nowMs);
+  }
+
+  /**
+   * The hub was away, or a part of the network: agents come back one after the other, over the time that the hub has told them. Silence
+   * counts once each has had its turn.
+   */
+  awaitReturn(nowMs: number): void {
+    this.listenAfresh(nowMs + this.#returnWithinMs);
   }
 
   /** After our own connection was lost nobody knows which connections of members are open. */
@@ -327,6 +338,11 @@ export class LivenessEngine {
 
   get inStorm(): boolean {
     return this.#storms.inStorm;
+  }
+
+  /** How many should be heard. */
+  known(): number {
+    return this.#storms.known();
   }
 
   #find(clusterId: string): number {

@@ -11,7 +11,7 @@ import {
 } from '@rollcall/shared/service';
 import type { HeartbeatConfig } from './config.ts';
 import { memberOfNotice } from './connection-notice.ts';
-import { keepPace } from './beat-pace.ts';
+import { keepPace, type PaceInForce } from './beat-pace.ts';
 import { followMembers } from './follow-members.ts';
 import { systemClock as clock } from './hub-clock.ts';
 import { keepTime } from './keep-time.ts';
@@ -100,6 +100,7 @@ async function work(
     metrics.observe('rollcall_registration_duration_seconds', seconds, { by });
   }
   const listenAfresh = () => engine.listenAfresh(clock.monotonicMs());
+  const awaitReturn = () => engine.awaitReturn(clock.monotonicMs());
 
   const ageOf = (clusterId: string) => {
     const lastBeatMs = engine.lastBeatMs(clusterId);
@@ -151,10 +152,24 @@ async function work(
   const noticeWatch = watchNotices(nc, { probe, logger });
   for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
   await members.readAll();
+  let inForce: PaceInForce = { stretch: 1, returnWithinMs: 0 };
+  /** Of the whole fleet, of which this process may hear a part only. */
+  async function pace(): Promise<void> {
+    const parts = partition?.count ?? 1;
+    inForce = await keepPace(log, {
+      clusters: engine.known() * parts,
+      nominalPerSecond: engine.nominalPerSecond() * parts,
+      ceilingPerSecond: config.beatsPerSecond,
+      returnsPerSecond: config.returnsPerSecond,
+      nowMs: clock.hubMs(),
+    });
+    engine.pace(inForce);
+  }
+  await pace();
   const receiver = receiveBeats(hearing, { engine, log, clock, logger, partition });
   beats = receiver;
   await Promise.all([nc.flush(), hearing.flush()]);
-  listenAfresh();
+  awaitReturn();
 
   let isConnected = true;
   let isHearing = true;
@@ -165,7 +180,7 @@ async function work(
       // It went away, or was given up because it was too slow: beats were missed.
       metrics.count('rollcall_bus_reconnects_total');
       logger.warn({}, 'beats are heard again; every cluster has its whole grace');
-      listenAfresh();
+      awaitReturn();
       isHearing = true;
     }
   }
@@ -185,7 +200,7 @@ async function work(
           logger.warn({ err: toRollcallError(thrown) }, 'clusters could not be read after a reconnect');
         }
       }
-      listenAfresh();
+      awaitReturn();
       isConnected = true;
     }
   }
@@ -197,16 +212,7 @@ async function work(
     logger,
     isListening: () => isConnected && isHearing,
   });
-  let stretch = 1;
-  /** Of the whole fleet, of which this process may hear a part only. */
-  async function pace(): Promise<void> {
-    const nominalPerSecond = engine.nominalPerSecond() * (partition?.count ?? 1);
-    const nowMs = clock.hubMs();
-    stretch = await keepPace(log, { nominalPerSecond, ceilingPerSecond: config.beatsPerSecond, nowMs });
-    engine.stretch(stretch);
-  }
   const lookAtPace = () => writeAside(pace(), 'the pace of beats could not be kept');
-  await pace();
   const paceTimer = setInterval(lookAtPace, lookAtPaceMs);
   const stopFloods = watchFloods({
     engine,
@@ -226,7 +232,7 @@ async function work(
     metrics.total('rollcall_beats_total', receiver.counts.taken);
     metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown);
     metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed);
-    metrics.gauge('rollcall_beat_stretch', stretch);
+    metrics.gauge('rollcall_beat_stretch', inForce.stretch);
     metrics.gauge('rollcall_liveness_signals', noticeWatch.missing() === undefined ? 2 : 1);
     metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);
   });
@@ -241,7 +247,7 @@ async function work(
       clustersFlapping: engine.countOf('flapping'),
       beats: receiver.counts.taken,
       storm: engine.inStorm ? 1 : 0,
-      beatStretch: stretch,
+      beatStretch: inForce.stretch,
       signals: noticeWatch.missing() === undefined ? 2 : 1,
     }),
     degraded: () => noticeWatch.missing(),

@@ -28,10 +28,14 @@ export class StormCensus {
     this.#watch.hold(nowMs, group);
   }
 
+  /** How many should be heard. */
+  known(): number {
+    return [...shouldBeHeard].reduce((sum, state) => sum + this.#table.countOf(state), 0);
+  }
+
   /** The storms that begin and end now. */
   judge(nowMs: number): StormChange[] {
-    const known = [...shouldBeHeard].reduce((sum, state) => sum + this.#table.countOf(state), 0);
-    return this.#watch.judge(nowMs, known);
+    return this.#watch.judge(nowMs, this.known());
   }
 
   setState(slot: number, state: LivenessState): void {

@@ -3,7 +3,7 @@ import { errorCatalogue } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
 import { type AnswerResult, answerSubject, encodeAnswer } from '@rollcall/shared/protocol';
 import type { Nkey, SignedMessage } from '@rollcall/shared/trust';
-import { beatIntervalOf } from './beat-interval.ts';
+import { paceFor } from './beat-interval.ts';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
 import type { Refusal } from './refusal.ts';
 import type { Standing } from './standing.ts';
@@ -21,6 +21,8 @@ export interface AnswerSettings {
   readonly beatIntervalMs: number;
   /** How many times its interval an agent waits between two beats, because the fleet is so large. */
   beatStretch(): number;
+  /** Over how long agents spread their return after an outage; undefined: as they like. */
+  returnWithinMs(): number | undefined;
 }
 
 /** An agent that waits hears the decision at once; it asks again only in case it missed it. */
@@ -122,7 +124,7 @@ export function standingResult(
         renewAfterMs: renewAfterMs(lifeMs, about.random),
         access: decision?.access ?? 'None',
         ...rotateKeyOf(record, agentKey),
-        beatIntervalMs: beatIntervalOf(record, settings),
+        ...paceFor(record, settings),
       };
     }
   }

@@ -6,7 +6,7 @@ const noFloods = { found: () => undefined, isUnheard: () => false };
 test('an agent that asks too often is told so a few times, and then ignored; another one is not concerned', () => {
   const budget = createAskBudget(noFloods);
   const places = Array.from({ length: 5000 }, () => {
-    const place = budget.enter('flooder', 0);
+    const place = budget.enter({ agentKey: 'flooder', verb: 'join' }, 0);
     if (place === 'work') budget.leave('flooder');
     return place;
   });
@@ -14,12 +14,12 @@ test('an agent that asks too often is told so a few times, and then ignored; ano
   expect(countOf('work')).toBe(40);
   expect(countOf('busy')).toBe(5);
   expect(countOf('ignore')).toBe(4955);
-  expect(budget.enter('other', 0)).toBe('work');
+  expect(budget.enter({ agentKey: 'other', verb: 'join' }, 0)).toBe('work');
 });
 
 test('an agent has no more than eight asks open, and gets a place back with each answer', () => {
   const budget = createAskBudget(noFloods);
-  const enter = () => budget.enter('one', 0);
+  const enter = () => budget.enter({ agentKey: 'one', verb: 'join' }, 0);
   expect(Array.from({ length: 9 }, enter).filter((place) => place === 'work')).toHaveLength(8);
   budget.leave('one');
   expect(enter()).toBe('work');
@@ -31,4 +31,13 @@ test('the asks with one token leave room for others', () => {
   expect(budget.enterWithToken('U')).toBe(true);
   budget.leaveWithToken('T');
   expect(budget.enterWithToken('T')).toBe(true);
+});
+
+test('joins leave room for those who are members', () => {
+  const budget = createAskBudget(noFloods);
+  const enter = (verb: string) => (_: unknown, at: number) =>
+    budget.enter({ agentKey: `${verb}-${at}`, verb }, 0);
+  const countOf = (verb: string) =>
+    Array.from({ length: 2000 }, enter(verb)).filter((place) => place === 'work').length;
+  expect([countOf('join'), countOf('renew'), countOf('facts')]).toEqual([1500, 500, 0]);
 });

@@ -7,6 +7,8 @@ export type AskPlace = 'work' | 'busy' | 'ignore';
 
 /** What one process works on at a time; beyond it agents are told to come again. */
 const maxOpen = 2000;
+/** So many that new clusters leave room for those that are here: to renew, to tell facts, to leave. */
+const maxOpenForJoins = 1500;
 /** Of these at most so many by one agent: it asks one thing at a time, and a flood of its own must not starve the others. */
 const maxOpenOfOneAgent = 8;
 /** Of these at most so many with one token, whatever number of agents it let in. */
@@ -46,13 +48,14 @@ export function createAskBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>
 
   return {
     /** `work`: `leave` is called when it is answered. */
-    enter(agentKey: string, nowMs: number): AskPlace {
+    enter({ agentKey, verb }: { agentKey: string; verb: string }, nowMs: number): AskPlace {
       if (finder.isMuted(agentKey, nowMs) || floods.isUnheard(agentKey)) {
         noteExcess(agentKey, nowMs);
         return 'ignore';
       }
       const openOfAgent = openOf.get(agentKey) ?? 0;
-      const isFull = open >= maxOpen || openOfAgent >= maxOpenOfOneAgent;
+      const isFull =
+        open >= (verb === 'join' ? maxOpenForJoins : maxOpen) || openOfAgent >= maxOpenOfOneAgent;
       if (isFull || !rate.take(agentKey, nowMs)) return refuse(agentKey, nowMs);
       open++;
       openOf.set(agentKey, openOfAgent + 1);

@@ -23,7 +23,7 @@ import {
   sendAnswer,
   standingResult,
 } from './answer.ts';
-import { beatIntervalOf } from './beat-interval.ts';
+import { paceFor } from './beat-interval.ts';
 import { createAskBudget } from './ask-budget.ts';
 import { type FloodCutter, onlyRefused } from './cut-floods.ts';
 import { type FormerLife, isForgotten, judgeFormerMember } from './former-member.ts';
@@ -218,8 +218,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const record = await knownCluster(ask.body.clusterId, agentKey);
     if (record.decision?.approvedKey !== agentKey) return standing(record, agentKey, nowMs);
     await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
-    const beatIntervalMs = beatIntervalOf(record, settings);
-    return { kind: 'done', beatIntervalMs, ...rotateKeyOf(record, agentKey) };
+    return { kind: 'done', ...paceFor(record, settings), ...rotateKeyOf(record, agentKey) };
   }
 
   /**
@@ -319,10 +318,9 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
   }
 
   function take(message: Msg): void {
-    const agentKey = message.subject.split('.')[2] ?? '';
-    const place = budget.enter(agentKey, Date.now());
+    const [, , agentKey = '', verb = ''] = message.subject.split('.');
+    const place = budget.enter({ agentKey, verb }, Date.now());
     if (place === 'ignore') {
-      const verb = message.subject.split('.')[3] ?? '';
       metrics.count('rollcall_asks_total', { verb, outcome: 'ignored' });
       return;
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCalloutQueue } from './callout-queue.ts';
+import { type CalloutTurn, createCalloutQueue } from './callout-queue.ts';
 
 function aQueue() {
   let nowMs = 0;
@@ -10,7 +10,7 @@ function aQueue() {
   return {
     queue,
     begun,
-    push: (turn: 'first' | 'last', name: string) =>
+    push: (turn: CalloutTurn, name: string) =>
       queue.push(turn, () => {
         begun.push(name);
         const { promise, resolve } = Promise.withResolvers<void>();
@@ -42,13 +42,13 @@ test('64 run at once, and the next begins when one ends', async () => {
   expect(world.begun).toEqual(['next']);
 });
 
-test('the suspect are served, after everybody else', async () => {
+test('members that come back are served first, the suspect after everybody else', async () => {
   const world = withAllPlacesTaken();
   world.push('last', 'suspect');
-  world.push('first', 'good');
-  await world.finishOne();
-  await world.finishOne();
-  expect(world.begun).toEqual(['good', 'suspect']);
+  world.push('next', 'new');
+  world.push('first', 'member');
+  for (let at = 0; at < 3; at++) await world.finishOne();
+  expect(world.begun).toEqual(['member', 'new', 'suspect']);
 });
 
 test('a full queue loses its oldest suspect, and one of the others only where there is no suspect', async () => {
@@ -61,6 +61,15 @@ test('a full queue loses its oldest suspect, and one of the others only where th
   await world.finishOne();
   expect(world.dropped()).toBe(2);
   expect(world.begun).toEqual(['good-1']);
+});
+
+test('a full queue loses one that is new before a member that comes back', async () => {
+  const world = withAllPlacesTaken();
+  world.push('next', 'new');
+  for (let at = 0; at < 2048; at++) world.push('first', `member-${at}`);
+  expect([world.dropped(), world.queue.waiting()]).toEqual([1, 2048]);
+  await world.finishOne();
+  expect(world.begun).toEqual(['member-0']);
 });
 
 test('whoever has waited longer than the server does is not answered any more', async () => {

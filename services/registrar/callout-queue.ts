@@ -16,19 +16,24 @@ export interface CalloutQueueOptions {
   dropped(): void;
 }
 
+/** `first`: members that come back; `last`: whoever is suspect; `next`: all others. */
+export type CalloutTurn = 'first' | 'next' | 'last';
+
 /**
- * Bounds what connections without credentials can have the registrar do. Two queues: whoever is not suspect goes first, so
- * that an address from which many failed is never locked out, only served last. When both are full the oldest go: theirs is
- * the answer that nobody waits for any more.
+ * Bounds what connections without credentials can have the registrar do. Three queues: after a long outage clusters that are alive
+ * come before those that are new, and whoever is suspect is never locked out, only served last. When they are full the
+ * oldest of the last go: theirs is the answer that nobody waits for any more.
  */
 export function createCalloutQueue({ nowMs, dropped }: CalloutQueueOptions) {
-  const queues = { first: [] as Waiting[], last: [] as Waiting[] };
+  const queues: Readonly<Record<CalloutTurn, Waiting[]>> = { first: [], next: [], last: [] };
+  const inOrder = [queues.first, queues.next, queues.last];
+  const waiting = () => inOrder.reduce((sum, queue) => sum + queue.length, 0);
   const running = new Set<Promise<void>>();
 
   function next(): Waiting | undefined {
-    for (const queue of [queues.first, queues.last]) {
-      for (let waiting = queue.shift(); waiting; waiting = queue.shift()) {
-        if (nowMs() - waiting.sinceMs < staleAfterMs) return waiting;
+    for (const queue of inOrder) {
+      for (let one = queue.shift(); one; one = queue.shift()) {
+        if (nowMs() - one.sinceMs < staleAfterMs) return one;
         dropped();
       }
     }
@@ -37,9 +42,9 @@ export function createCalloutQueue({ nowMs, dropped }: CalloutQueueOptions) {
 
   function pump(): void {
     while (running.size < runningAtOnce) {
-      const waiting = next();
-      if (!waiting) return;
-      const work = waiting.work().finally(() => {
+      const one = next();
+      if (!one) return;
+      const work = one.work().finally(() => {
         running.delete(work);
         pump();
       });
@@ -49,9 +54,9 @@ export function createCalloutQueue({ nowMs, dropped }: CalloutQueueOptions) {
 
   return {
     /** @param work - never rejects */
-    push(turn: 'first' | 'last', work: () => Promise<void>): void {
-      if (queues.first.length + queues.last.length >= longestQueue) {
-        (queues.last.length > 0 ? queues.last : queues.first).shift();
+    push(turn: CalloutTurn, work: () => Promise<void>): void {
+      if (waiting() >= longestQueue) {
+        inOrder.findLast((queue) => queue.length > 0)?.shift();
         dropped();
       }
       queues[turn].push({ sinceMs: nowMs(), work });
@@ -61,6 +66,6 @@ export function createCalloutQueue({ nowMs, dropped }: CalloutQueueOptions) {
     async drain(): Promise<void> {
       while (running.size > 0) await Promise.allSettled(running);
     },
-    waiting: () => queues.first.length + queues.last.length,
+    waiting,
   };
 }

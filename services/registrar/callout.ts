@@ -2,7 +2,7 @@ import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, isSafeId, tokenRecord } from '@rollcall/shared/events';
-import { type AgentRole, scopedUserClaims } from '@rollcall/shared/rights';
+import { scopedUserClaims } from '@rollcall/shared/rights';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import {
   encodeJwt,
@@ -12,19 +12,19 @@ import {
   verifyNkeySignature,
   type Xkey,
 } from '@rollcall/shared/trust';
-import { BoundedMap } from './bounded-map.ts';
 import { createCalloutQueue } from './callout-queue.ts';
 import { type CalloutRequest, decodeCalloutRequest } from './callout-request.ts';
+import { createCalloutTurns } from './callout-turn.ts';
 import {
   type CalloutClaim,
   type CalloutVerdict,
   judgeReturning,
   judgeTokenHolder,
 } from './callout-verdict.ts';
+import type { CredentialIssuer } from './credentials.ts';
 import type { FloodCutter } from './cut-floods.ts';
 import { createLateAnswers } from './late-answers.ts';
 import { type FormerLife, judgeFormerMember } from './former-member.ts';
-import { createBuckets } from './token-bucket.ts';
 
 export interface CalloutOptions {
   readonly log: EventLog;
@@ -33,22 +33,12 @@ export interface CalloutOptions {
   /** The AUTH account's key: it signs the responses. */
   readonly accountKey: Nkey;
   readonly xkey: Xkey;
-  readonly agentsAccount: string;
+  /** Its signers are read for each answer, because keys roll over. */
+  readonly issuer: CredentialIssuer;
   readonly floods: Pick<FloodCutter, 'letIn' | 'isKeptOut'>;
   /** In a hub that was restored. */
   readonly formerLife?: FormerLife | undefined;
-  /** Asked for each answer, because keys roll over. */
-  signers(): Readonly<Record<AgentRole, Nkey>>;
 }
-
-/**
- * A site behind one address may have some hundred agents whose tokens ended; more of them wait behind others, and are refused late:
- * who connects as often as it is let knocks less often, and who is let in waits for nothing.
- */
-const failuresOfOneAddress = { burst: 200, perSecond: 5 };
-const rememberedAddresses = 10_000;
-/** Who got in lately goes first, from whatever address. */
-const rememberedKeys = 20_000;
 
 /** By what a new agent is let in, and what is kept out when that agent floods. */
 function shownFrom({ claim, host }: Pick<CalloutRequest, 'claim' | 'host'>): string {
@@ -87,10 +77,9 @@ async function judge(
  * @returns how to stop hearing, answer what is open, and close the connection
  */
 export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { drain(): Promise<void> } {
-  const { log, logger, metrics, accountKey, xkey, agentsAccount, floods } = options;
+  const { log, logger, metrics, accountKey, xkey, issuer, floods } = options;
 
-  const failures = createBuckets(failuresOfOneAddress, rememberedAddresses);
-  const known = new BoundedMap<string, true>(rememberedKeys);
+  const turns = createCalloutTurns(issuer);
   const late = createLateAnswers({
     dropped: () => metrics.count('rollcall_callouts_total', { outcome: 'dropped' }),
   });
@@ -110,13 +99,10 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     }
   }
 
-  function remember({ claim, host }: CalloutRequest, verdict: CalloutVerdict): void {
-    if (verdict.kind === 'refuse') {
-      failures.take(host, performance.now());
-      return;
-    }
-    known.set(claim.nkey, true);
-    if (verdict.role === 'token') floods.letIn(verdict.agentKey, shownFrom({ claim, host }));
+  function remember(request: CalloutRequest, verdict: CalloutVerdict): void {
+    if (verdict.kind === 'refuse') return turns.wasRefused(request, performance.now());
+    turns.wasLetIn(request);
+    if (verdict.role === 'token') floods.letIn(verdict.agentKey, shownFrom(request));
   }
 
   function respond(message: Msg, request: CalloutRequest, verdict: CalloutVerdict): void {
@@ -131,9 +117,9 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
                 name: verdict.agentKey,
                 nowMs,
                 expiresAtMs: nowMs + verdict.lifeMs,
-                nats: scopedUserClaims(agentsAccount),
+                nats: scopedUserClaims(issuer.agentsAccount),
               },
-              options.signers()[verdict.role],
+              issuer.signers[verdict.role],
             ),
           };
     const response = encodeJwt(
@@ -150,7 +136,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
   }
 
   async function decide(message: Msg, request: CalloutRequest): Promise<void> {
-    const isSuspect = !failures.has(request.host, performance.now());
+    const isLate = turns.isRefusedLate(request.host, performance.now());
     const verdict = await judgeOrRefuse(request.claim);
     metrics.count('rollcall_callouts_total', {
       outcome: verdict.kind === 'admit' ? verdict.role : 'refused',
@@ -159,7 +145,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     if (verdict.kind === 'refuse') {
       logger.debug({ reason: verdict.reason, key: request.claim.nkey.slice(0, 56) }, 'connection refused');
     }
-    if (verdict.kind === 'refuse' && isSuspect) late.push(() => respond(message, request, verdict));
+    if (verdict.kind === 'refuse' && isLate) late.push(() => respond(message, request, verdict));
     else respond(message, request, verdict);
   }
 
@@ -190,8 +176,7 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     // As `judge` reads it: an empty user is none. Never the token's key alone, which its holder could flood with as its own.
     const agentKey = user === undefined || user === '' ? nkey : user;
     if (floods.isKeptOut([agentKey, shownFrom(request)])) return keepOut(message, request);
-    const isSuspect = !known.has(nkey) && !failures.has(request.host, performance.now());
-    queue.push(isSuspect ? 'last' : 'first', () => answer(message, request));
+    queue.push(turns.turnOf(request, performance.now()), () => answer(message, request));
   }
 
   const subscription = nc.subscribe('$SYS.REQ.USER.AUTH', {

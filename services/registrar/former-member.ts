@@ -1,6 +1,6 @@
 import type { ClusterRecord, FormerMember, Restored } from '@rollcall/shared/events';
-import { decodeJwt } from '@rollcall/shared/trust';
 import type { CredentialIssuer } from './credentials.ts';
+import { readMemberCredentials } from './member-credentials.ts';
 
 /** An agent that slept longer registers anew; a hub that was away so long is restored by people who look anyway. */
 const longestEndedMs = 7 * 86_400_000;
@@ -32,13 +32,9 @@ export function judgeFormerMember(
   about: { agentKey: string; clusterId: string; nowMs: number },
   { restored, issuer }: FormerLife,
 ): FormerMember | undefined {
-  const claims = decodeJwt(jwt);
-  if (claims?.exp === undefined) return undefined;
-  // The key for members signs nothing but member credentials: its template is in the account's claim.
-  const isOurs =
-    claims.iss === issuer.signers.member.publicKey && claims.nats['issuer_account'] === issuer.agentsAccount;
-  if (!isOurs || claims.sub !== about.agentKey || claims.name !== about.clusterId) return undefined;
-  const [issuedAtMs, endsAtMs] = [claims.iat * 1000, claims.exp * 1000];
+  const shown = readMemberCredentials(jwt, about, issuer);
+  if (!shown) return undefined;
+  const { issuedAtMs, endsAtMs } = shown;
   // Who was let in before the backup is in it; if it is not, the history was changed, and no JWT makes that good.
   if (issuedAtMs + clockToleranceMs < restored.backupTakenAtMs) return undefined;
   if (issuedAtMs > about.nowMs + clockToleranceMs || endsAtMs + longestEndedMs < about.nowMs)

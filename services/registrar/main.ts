@@ -7,10 +7,10 @@ import { createAccessAnswers } from './access.ts';
 import { createRotationAnswers } from './key-rotation.ts';
 import { createAdmission } from './admission.ts';
 import type { AnswerSettings } from './answer.ts';
-import { type BeatStretch, followStretch } from './beat-stretch.ts';
 import { answerAsks } from './asks.ts';
 import { answerCallouts } from './callout.ts';
 import { cutFloods } from './cut-floods.ts';
+import { type FleetPace, followPace } from './fleet-pace.ts';
 import type { RegistrarConfig } from './config.ts';
 import { followSigningKeys } from './signing-keys.ts';
 import { followOpenRequests } from './open-requests.ts';
@@ -23,7 +23,7 @@ export { configSchema } from './config.ts';
 export async function start(config: RegistrarConfig): Promise<RunningService> {
   const { file, keys } = followSigningKeys(config.identityFile);
   const identity = file.current();
-  let stretch: BeatStretch | undefined;
+  let pace: FleetPace | undefined;
   const settings: AnswerSettings = {
     hubId: identity.hubId,
     get answerKey() {
@@ -44,7 +44,8 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     memberLifeMs: config.memberLife,
     waitingLifeMs: config.waitingLife,
     beatIntervalMs: config.beatInterval,
-    beatStretch: () => stretch?.current() ?? 1,
+    beatStretch: () => pace?.stretch() ?? 1,
+    returnWithinMs: () => pace?.returnWithinMs(),
   };
 
   return runService({
@@ -53,7 +54,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     config,
     identity,
     async work({ nc, log, logger, metrics, connectAgain }) {
-      stretch = await followStretch(log, logger);
+      pace = await followPace(log, logger);
       const facts = await openFactStore(nc);
       const { restored } = epochRecord(await log.read(epochAggregate));
       const formerLife = restored && { restored, issuer: settings.issuer };
@@ -102,8 +103,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         metrics,
         accountKey: nkeyFromSeed(identity.callout.accountSeed),
         xkey: xkeyFromSeed(identity.callout.xkeySeed),
-        agentsAccount: identity.agentsAccount,
-        signers: () => keys().agentSigners,
+        issuer: settings.issuer,
         formerLife,
       });
       return {
@@ -121,7 +121,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         }),
         async drain() {
           file.stop();
-          stretch?.stop();
+          pace?.stop();
           await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
           await Promise.all([floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
         },

@@ -34,7 +34,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'restored-hub',
-    file: 'services/registrar/former-member.ts',
+    file: 'services/registrar/member-credentials.ts',
     from: 'claims.sub !== about.agentKey || ',
     to: '',
     test: 'credentials of before the restore that open nothing > those of another key',

@@ -58,6 +58,7 @@ export const settings = (): AnswerSettings => {
     waitingLifeMs: longestLifeMs,
     beatIntervalMs: 15_000,
     beatStretch: () => 1,
+    returnWithinMs: () => undefined,
   };
   return settingsMade;
 };

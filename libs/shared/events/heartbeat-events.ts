@@ -118,6 +118,12 @@ const pacedSchema = z.looseObject({
   nominalPerSecond: z.int(),
   ceilingPerSecond: z.number(),
   sinceMs: z.int(),
+  /** Of which size the fleet was taken to be. */
+  clusters: z.int().optional(),
+  /** Over how long agents spread their return after an outage; absent while the fleet is small enough to come as it likes. */
+  returnWithinMs: z.int().optional(),
+  /** What it was before: until all have heard of a shorter one, the longer one counts. */
+  returnBeforeMs: z.int().optional(),
 });
 export type Paced = z.infer<typeof pacedSchema>;
 
@@ -127,5 +133,5 @@ export const paced = defineEvent({
   section: pacedSchema,
   type: 'paced',
   description:
-    'The fleet has grown past the beats a second that the hub takes (or fits again): intervals and graces are that many times what they are set to. Agents hear it within minutes.',
+    'The fleet has grown past the beats a second that the hub takes (or fits again): intervals and graces are that many times what they are set to. Or its size has changed so much that its agents spread their return after an outage over another time. Agents hear it within an hour.',
 });

@@ -2,10 +2,15 @@ import type { Paced } from './heartbeat-events.ts';
 import type { AggregateRecord } from './record.ts';
 import type { AggregateId } from './subjects.ts';
 
-/** The aggregate whose history is how much the intervals of the fleet are stretched. */
+/** The aggregate whose history is how the fleet is paced: how often it beats, and how slowly it returns. */
 export const paceAggregate: AggregateId = { kind: 'hub', id: 'pace' };
 
+/** What was last said of the pace of the fleet; undefined while nothing was. */
+export function paceOf({ lastOf }: AggregateRecord): Paced | undefined {
+  return lastOf.heartbeat?.section as Paced | undefined;
+}
+
 /** How much longer than its own interval each agent waits between two beats; 1 while nothing was ever said. */
-export function stretchOf({ lastOf }: AggregateRecord): number {
-  return (lastOf.heartbeat?.section as Paced | undefined)?.stretch ?? 1;
+export function stretchOf(record: AggregateRecord): number {
+  return paceOf(record)?.stretch ?? 1;
 }

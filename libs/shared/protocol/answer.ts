@@ -11,6 +11,8 @@ export interface Admitted {
   /** How long from now until the agent should renew. */
   readonly renewAfterMs: number;
   readonly beatIntervalMs: number;
+  /** Over how long the agents of this hub spread their return after an outage; absent: each as it likes. */
+  readonly returnWithinMs?: number;
   /** What the cluster may have on the hub's API server; absent from an older hub. */
   readonly access?: 'None' | 'Namespace';
   readonly rotateKey?: RotateKey;
@@ -69,6 +71,8 @@ export type AnswerResult =
       readonly kind: 'done';
       /** How often to beat from now on; absent: as before. */
       readonly beatIntervalMs?: number;
+      /** As in Admitted; absent: as before. */
+      readonly returnWithinMs?: number;
       readonly rotateKey?: RotateKey;
     };
 

@@ -1,0 +1,23 @@
+/** A smaller fleet comes back as it likes: that is as long as an agent waits anyway. */
+const leastReturnMs = 10_000;
+/** Agents that waited longer would rather be looked after by people. */
+const mostReturnMs = 3_600_000;
+/** Changed by doubling, and with room below, so that it is said a few times in the life of a fleet. */
+const roomBelow = 0.35;
+
+/**
+ * Over how long the agents of a fleet spread their return after an outage, so that no more than so many come in a second. Each
+ * tries again within that time, evenly; most of them early on, which makes the peak twice the mean.
+ * @param current - what was said last; undefined: nothing
+ * @returns undefined while nothing needs to be said
+ */
+export function wantedReturnMs(
+  current: number | undefined,
+  { clusters, returnsPerSecond }: { clusters: number; returnsPerSecond: number },
+): number | undefined {
+  const neededMs = Math.max(leastReturnMs, (clusters / returnsPerSecond) * 2000);
+  const knownMs = current ?? leastReturnMs;
+  if (neededMs <= knownMs && neededMs >= knownMs * roomBelow) return current;
+  const doublings = Math.ceil(Math.log2(neededMs / leastReturnMs));
+  return Math.min(mostReturnMs, leastReturnMs * 2 ** doublings);
+}

@@ -30,28 +30,34 @@ export function mergedScan(
 ): MergedScan {
   const { filters, onSkip = () => undefined } = options;
   const cursors = new Map(filters.map((filter) => [filter, 1]));
+  return {
+    next: () => readOn(cursors, (filter, fromSequence) => log.scan({ filter, fromSequence, onSkip })),
+  };
+}
 
-  async function* next(): AsyncGenerator<StoredEvent> {
-    const scans = filters.map((filter) => ({
-      filter,
-      events: log.scan({ filter, fromSequence: cursors.get(filter) ?? 1, onSkip })[Symbol.asyncIterator](),
-    }));
-    type Scan = { filter: string; events: AsyncIterator<StoredEvent>; first: StoredEvent };
-    const started = await Promise.all(
-      scans.map(async ({ filter, events }) => ({ filter, events, result: await events.next() })),
-    );
-    let open: Scan[] = started.flatMap(({ filter, events, result }) =>
-      result.done ? [] : [{ filter, events, first: result.value }],
-    );
-    while (open.length > 0) {
-      let oldest = open[0] as Scan;
-      for (const scan of open) if (scan.first.sequence < oldest.first.sequence) oldest = scan;
-      yield oldest.first;
-      cursors.set(oldest.filter, oldest.first.sequence + 1);
-      const result = await oldest.events.next();
-      if (result.done) open = open.filter((scan) => scan !== oldest);
-      else oldest.first = result.value;
-    }
+/** @param cursors - the next sequence of each filter; moves on behind each event that was taken */
+async function* readOn(
+  cursors: Map<string, number>,
+  readFrom: (filter: string, fromSequence: number) => AsyncIterable<StoredEvent>,
+): AsyncGenerator<StoredEvent> {
+  type Scan = { filter: string; events: AsyncIterator<StoredEvent>; first: StoredEvent };
+  const scans = [...cursors].map(([filter, from]) => ({
+    filter,
+    events: readFrom(filter, from)[Symbol.asyncIterator](),
+  }));
+  const started = await Promise.all(
+    scans.map(async ({ filter, events }) => ({ filter, events, result: await events.next() })),
+  );
+  let open: Scan[] = started.flatMap(({ filter, events, result }) =>
+    result.done ? [] : [{ filter, events, first: result.value }],
+  );
+  while (open.length > 0) {
+    let oldest = open[0] as Scan;
+    for (const scan of open) if (scan.first.sequence < oldest.first.sequence) oldest = scan;
+    yield oldest.first;
+    cursors.set(oldest.filter, oldest.first.sequence + 1);
+    const result = await oldest.events.next();
+    if (result.done) open = open.filter((scan) => scan !== oldest);
+    else oldest.first = result.value;
   }
-  return { next };
 }

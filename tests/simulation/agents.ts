@@ -287,14 +287,14 @@ export class Agents {
 
   constructor(world: World) {
     this.#world = world;
-    world.answer = (subject, data) => {
+    world.onAnswer((subject, data) => {
       const { scheduler, random, faults } = world;
       if (faults.strikes('answer.lost')) return;
       const [, , key, verb = ''] = subject.split('.');
       scheduler.after(random.next() * 3, () => {
         for (const agent of this.all) if (agent.key.publicKey === key) agent.hear(verb, data);
       });
-    };
+    });
   }
 
   install(plan: MemberPlan, token: Nkey | undefined): Agent {

@@ -12,7 +12,6 @@ import type { World } from './world.ts';
 const tickMs = 2000;
 const pauseMs = 5000;
 const noData: Uint8Array = new Uint8Array();
-const engines = new WeakMap<Replica, LivenessEngine>();
 
 type OnMessage = (
   error: null,
@@ -38,7 +37,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       keyUse: () => undefined,
     },
   });
-  engines.set(replica, engine);
+  replica.engine = engine;
   writer = createTransitionWriter({
     engine,
     log,
@@ -79,7 +78,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     data,
     headers: { get: () => eventId },
   });
-  replica.hear = (what) => {
+  replica.listen((what) => {
     if (what.kind === 'beat') {
       replica.signsOfLife.heard(what.clusterId, what.flags);
       const beat = encodeBeat({ flags: what.flags, agentTimeMs: scheduler.nowMs });
@@ -90,7 +89,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       const callback = heard.get(`rollcall.events.cluster.*.${what.type}`);
       callback?.(null, message(subject, noData, what.eventId));
     }
-  };
+  });
   for (;;) {
     try {
       for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
@@ -117,7 +116,7 @@ function youngestElsewhere(world: World, replica: Replica, clusterId: string): n
   const ages = world
     .replicasOf('heartbeat')
     .filter((other) => other !== replica && other.life.pausedUntilMs <= world.scheduler.nowMs)
-    .map((other) => engines.get(other)?.lastBeatMs(clusterId))
+    .map((other) => other.engine?.lastBeatMs(clusterId))
     .filter((lastMs) => lastMs !== undefined && lastMs > -Infinity)
     .map((lastMs) => world.scheduler.nowMs - Number(lastMs));
   return ages.length === 0 ? undefined : Math.min(...ages);

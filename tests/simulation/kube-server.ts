@@ -79,8 +79,7 @@ export class KubeServer {
   readonly #random = createRandom(1);
   #version = 100;
   #uids = 0;
-  /** Called after each change, for the invariants. */
-  onChange: ((plural: string, object: Kept, type: Change['type']) => void) | undefined;
+  #changed: ((plural: string, object: Kept, type: Change['type']) => void) | undefined;
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
@@ -101,6 +100,10 @@ export class KubeServer {
     let from = changes.length;
     while (from > 0 && (changes[from - 1]?.version ?? 0) > version) from--;
     return changes.slice(from);
+  }
+  /** Called after each change, for the invariants. */
+  onChange(listener: (plural: string, object: Kept, type: Change['type']) => void): void {
+    this.#changed = listener;
   }
   /** Calls it once, at the next change of an object of the kind. */
   onNextChange(plural: string, listener: () => void): void {
@@ -225,7 +228,7 @@ export class KubeServer {
     let changes = this.#changes.get(plural);
     if (!changes) this.#changes.set(plural, (changes = []));
     changes.push(changeOf(type, kept, this.#version));
-    this.onChange?.(plural, kept, type);
+    this.#changed?.(plural, kept, type);
     const listeners = this.#listeners.get(plural);
     this.#listeners.delete(plural);
     for (const listener of listeners ?? []) listener();

@@ -1,5 +1,6 @@
 import type { Logger } from '@rollcall/shared/service';
 import { RollcallError } from '@rollcall/shared/errors';
+import type { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
 import type { Consumer } from './delivery.ts';
 import type { Life } from './scheduler.ts';
 import { SignsOfLife } from './signs-of-life.ts';
@@ -31,10 +32,11 @@ export class Replica {
   readonly writes = { second: 0, count: 0 };
   /** What came to it of each cluster: what it writes of it must follow from that. */
   readonly signsOfLife = new SignsOfLife();
-  /** What it gives others: how the registrar is asked, how the heartbeat service hears. */
-  hear: ((what: Heard) => void) | undefined;
+  /** Of the heartbeat service: what it has heard, for its siblings. */
+  engine: LivenessEngine | undefined;
   readonly #world: World;
   readonly #stopping = new AbortController();
+  #listener: ((what: Heard) => void) | undefined;
 
   constructor(world: World, service: ServiceName, options: { name: string; skewMs: number }) {
     this.#world = world;
@@ -44,6 +46,18 @@ export class Replica {
 
   get signal(): AbortSignal {
     return this.#stopping.signal;
+  }
+
+  /**
+   * What it gives others: how the registrar is asked, how the heartbeat service hears. Given over, not assigned: V8 makes
+   * a function that is assigned to a property where old things are, and the whole world around it stays for as long.
+   */
+  listen(listener: (what: Heard) => void): void {
+    this.#listener = listener;
+  }
+
+  hear(what: Heard): void {
+    this.#listener?.(what);
   }
 
   /** A place where it may be struck. */

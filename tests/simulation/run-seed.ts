@@ -48,7 +48,7 @@ export async function runSeed(
   };
   const world = new World({ seed, ...options, onAppended });
   enterWorld(world.scheduler, world.random);
-  world.kube.onChange = (plural, object, type) => chronicle.changed(world, plural, object, type);
+  world.kube.onChange((plural, object, type) => chronicle.changed(world, plural, object, type));
   const { scheduler, random } = world;
   const agents = new Agents(world);
   const people = new People(world, agents);

@@ -101,9 +101,9 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
     floods: { found: () => undefined, isUnheard: () => false },
     speaking: nc,
   });
-  replica.hear = (what) => {
+  replica.listen((what) => {
     if (what.kind === 'ask') take?.(null, what);
-  };
+  });
   replica.consumer = createConsumer({ handle: createAdmission(nc, log, { settings: settings(), metrics }) });
 }
 
@@ -175,9 +175,9 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   const { view, dirty } = createProjection({ log, logger, metrics }, { client, facts, config, signal });
   await view.whenSynced;
   markForeignChanges(view, dirty);
-  replica.hear = (what) => {
+  replica.listen((what) => {
     if (what.kind === 'facts') dirty.mark(clusterKey(what.clusterId), 'background');
-  };
+  });
   for (;;) {
     try {
       await markWholeHistory(log, dirty, logger);

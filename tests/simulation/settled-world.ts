@@ -18,6 +18,7 @@ import type { Agents } from './agents.ts';
 import type { Kept } from './kube-server.ts';
 import { evaluateNow } from './policy-evaluator.ts';
 import { heartbeat, longestLifeMs } from './services.ts';
+import { inTurn } from './simulated-log.ts';
 import type { World } from './world.ts';
 
 const member = 'rollcall-member';
@@ -83,9 +84,7 @@ async function* openDecision(world: World, id: string, record: ClusterRecord): A
     read: async (aggregate: Parameters<typeof world.stream.ofAggregate>[0]) =>
       foldRecord(aggregate, world.stream.ofAggregate(aggregate)),
     readAll: async (filter: string) => world.stream.newestUnder(filter),
-    async *scan({ filter = '>', fromSequence = 1 }) {
-      yield* world.stream.from(fromSequence, filter);
-    },
+    scan: ({ filter = '>', fromSequence = 1 }) => inTurn(async () => world.stream.from(fromSequence, filter)),
   };
   const evaluator = {
     evaluate: async (question: Parameters<typeof evaluateNow>[0]) => evaluateNow(question),

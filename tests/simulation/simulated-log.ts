@@ -1,6 +1,6 @@
 import type { EventLog, Facts, FactStore } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { encodeEvent, foldRecord } from '@rollcall/shared/events';
+import { encodeEvent, foldRecord, type StoredEvent } from '@rollcall/shared/events';
 import type { Replica } from './replica.ts';
 import type { World } from './world.ts';
 
@@ -31,6 +31,11 @@ async function write<Result>(world: World, replica: Replica, act: () => Result):
   return result;
 }
 
+/** One after another, read when the first is asked for. */
+export async function* inTurn(read: () => Promise<readonly StoredEvent[]>): AsyncGenerator<StoredEvent> {
+  yield* await read();
+}
+
 /** The history as one replica sees it: over a bus that loses questions and answers. */
 export function openSimulatedLog(world: World, replica: Replica): EventLog {
   const { stream, faults } = world;
@@ -48,11 +53,12 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
       mayFail('read all');
       return events;
     },
-    async *scan({ filter = '>', fromSequence = 1 }) {
-      const events = await look(world, replica, () => stream.from(fromSequence, filter));
-      mayFail('scan');
-      yield* events;
-    },
+    scan: ({ filter = '>', fromSequence = 1 }) =>
+      inTurn(async () => {
+        const events = await look(world, replica, () => stream.from(fromSequence, filter));
+        mayFail('scan');
+        return events;
+      }),
     async append(drafts, trace) {
       const stamp = { epoch, source: `/rollcall/${replica.service}`, nowMs: Date.now(), ...trace };
       const events = drafts.map((draft) => encodeEvent(draft, stamp));

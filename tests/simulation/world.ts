@@ -47,8 +47,8 @@ export class World {
   conflicts = 0;
   kubeAwayUntilMs = 0;
   violation: Violation | undefined;
-  /** How an answer gets to an agent, and how a connection is ended; set by who plays the agents. */
-  answer: (subject: string, data: Uint8Array) => void = () => undefined;
+  /** How an answer gets to an agent; of who plays the agents. */
+  #answer: ((subject: string, data: Uint8Array) => void) | undefined;
   readonly #print: boolean;
   readonly #consumers = new Map<ServiceName, DurableConsumer>();
   readonly #replicas: Replica[] = [];
@@ -113,13 +113,21 @@ export class World {
   }
 
   tell(replica: Replica, what: Heard): void {
-    const say = () => replica.run(async () => replica.hear?.(what));
+    const say = () => replica.run(async () => replica.hear(what));
     this.scheduler.after(this.random.next() * 3, say, replica.life);
   }
 
   factsChanged(clusterId: string): void {
     const projector = this.anyReplica('projector');
     if (projector) this.tell(projector, { kind: 'facts', clusterId });
+  }
+
+  onAnswer(listener: (subject: string, data: Uint8Array) => void): void {
+    this.#answer = listener;
+  }
+
+  answer(subject: string, data: Uint8Array): void {
+    this.#answer?.(subject, data);
   }
 
   get openDeliveries(): string[] {

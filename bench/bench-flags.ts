@@ -34,6 +34,10 @@ export interface BenchFlags {
   readonly beatSeconds: number;
   /** Clusters that a heartbeat service finds when it starts. */
   readonly fleet: number;
+  /** Agents that are killed. */
+  readonly kills: number;
+  /** Agents that fall silent. */
+  readonly silences: number;
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
@@ -76,6 +80,10 @@ beats: of 10,000, 100,000 and 1,000,000 clusters, taken by a heartbeat service e
   --seconds N          how long, all turns together (60)
 restart: a heartbeat service that starts on a hub with many clusters
   --fleet N            how many (100000)
+liveness: agents that die
+  --kills N            how many are killed (50)
+  --silences N         how many fall silent (20)
+durability: the same joins with one server and three, each with sync_interval: always and without
 `;
 
 /**
@@ -104,6 +112,8 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     leavers: wholeNumber('--leavers', values.leavers, 1),
     beatSeconds: wholeNumber('--seconds', values.seconds, 1),
     fleet: wholeNumber('--fleet', values.fleet, 1),
+    kills: wholeNumber('--kills', values.kills, 1),
+    silences: wholeNumber('--silences', values.silences, 1),
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -129,6 +139,8 @@ function parseKnown(args: readonly string[]) {
         leavers: { type: 'string', default: '30' },
         seconds: { type: 'string', default: '60' },
         fleet: { type: 'string', default: '100000' },
+        kills: { type: 'string', default: '50' },
+        silences: { type: 'string', default: '20' },
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },

@@ -13,6 +13,8 @@ export interface ClusterWatch {
   readonly sightings: readonly Sighting[];
   /** When the watch first showed this managed cluster with Ready=True. */
   whenReady(name: string): Promise<number>;
+  /** When it shows Ready with one of these for the first time from now on. */
+  whenNext(name: string, statuses: readonly string[]): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export async function watchClusters(client: KubeClient): Promise<ClusterWatch> {
     ready.set(name, known);
     return known;
   };
+  const awaited = new Map<string, Set<(status: string, atMs: number) => void>>();
   const synced = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
 
   const clusters = watchResource<ManagedCluster>(client, resources.managedClusters, {
@@ -42,7 +45,10 @@ export async function watchClusters(client: KubeClient): Promise<ClusterWatch> {
         atMs,
         shows: `${kind}: ${shown.join(', ') || 'no condition True'}`,
       });
-      if (kind !== 'deleted' && shown.includes('Ready')) readyOf(name).resolve(atMs);
+      if (kind === 'deleted') return;
+      if (shown.includes('Ready')) readyOf(name).resolve(atMs);
+      const status = conditions.find(({ type }) => type === 'Ready')?.status ?? '';
+      for (const tell of awaited.get(name) ?? []) tell(status, atMs);
     },
   });
   const requests = watchResource<ClusterRegistrationRequest>(client, resources.clusterRegistrationRequests, {
@@ -61,6 +67,15 @@ export async function watchClusters(client: KubeClient): Promise<ClusterWatch> {
   return {
     sightings,
     whenReady: (name) => readyOf(name).promise,
+    whenNext(name, statuses) {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      const listeners = awaited.get(name) ?? new Set();
+      awaited.set(name, listeners);
+      listeners.add((status, atMs) => {
+        if (statuses.includes(status)) resolve(atMs);
+      });
+      return promise;
+    },
     async stop() {
       ending.abort();
       await Promise.all([clusters, requests]);

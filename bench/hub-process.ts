@@ -7,9 +7,12 @@ import { type EmbeddedHubOptions, startEmbeddedHub } from '../cli/up/embedded-hu
 
 /** What kind of hub the bench wants; the argument of this process, as JSON. */
 export interface HubSettings {
-  /** Whether the audit log keeps what was sent, too. */
-  readonly audit: 'metadata' | 'requests';
+  /** Whether there is an audit log of writes, and whether it keeps what was sent, too. */
+  readonly audit: 'none' | 'metadata' | 'requests';
   readonly withMember: boolean;
+  /** NATS servers; 1 by default. */
+  readonly servers?: EmbeddedHubOptions['servers'];
+  readonly withoutSync?: boolean;
   /** Where a service shall differ from its defaults. */
   readonly settings?: EmbeddedHubOptions['settings'];
 }
@@ -34,14 +37,14 @@ export interface HubReport {
  * The hub as `rollcall up` runs it: NATS, etcd, kube-apiserver and kube-controller-manager as children and the six services in
  * this process, which does nothing else meanwhile. Members, where wanted, share a second API server on the hub's etcd.
  */
-async function main({ audit, withMember, settings }: HubSettings): Promise<void> {
+async function main({ audit, withMember, ...hubOptions }: HubSettings): Promise<void> {
   const baseDir = mkdtempSync(join(tmpdir(), 'rollcall-bench-'));
   const stateDir = join(baseDir, 'hub');
   // A Ctrl-C in the terminal goes to every process; the order of the end is the parent's.
   process.on('SIGINT', () => undefined);
   const parentIsGone = new Promise((resolve) => process.once('disconnect', resolve));
   try {
-    await using hub = await startEmbeddedHub({ stateDir, port: 0, auditPolicy: audit, settings });
+    await using hub = await startEmbeddedHub({ stateDir, port: 0, auditPolicy: audit, ...hubOptions });
     const { plane } = hub;
     await using memberPlane = withMember
       ? await startControlPlane({

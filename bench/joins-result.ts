@@ -14,6 +14,7 @@ export interface JoinsResult {
   readonly startToReadyMs: Spread;
   readonly connectToReadyMs: Spread;
   readonly startToConnectMs: Spread;
+  readonly startToLetInMs: Spread;
   readonly writes: JoinWrites;
   readonly steady: Omit<Steady, 'usage'> & { readonly seconds: number };
   /** By process: in the joins, less what the hub at rest uses in the same time. */
@@ -54,6 +55,7 @@ export function joinsResultOf(found: Findings): JoinsResult {
     startToReadyMs: spreadOf(joins.map(({ startedAtMs, readyAtMs }) => readyAtMs - startedAtMs)),
     connectToReadyMs: spreadOf(joins.map(({ connectedAtMs, readyAtMs }) => readyAtMs - connectedAtMs)),
     startToConnectMs: spreadOf(joins.map(({ startedAtMs, connectedAtMs }) => connectedAtMs - startedAtMs)),
+    startToLetInMs: spreadOf(joins.map(({ startedAtMs, letInAtMs }) => letInAtMs - startedAtMs)),
     writes: countJoinWrites(
       found.writes,
       joins.map(({ cluster }) => cluster),

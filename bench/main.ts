@@ -7,7 +7,9 @@ import { measureBeats } from './measure-beats.ts';
 import { measureBurst } from './measure-burst.ts';
 import { measureCallout } from './measure-callout.ts';
 import { measureCliStart } from './measure-cli-start.ts';
+import { measureDurability } from './measure-durability.ts';
 import { measureFlood } from './measure-flood.ts';
+import { measureLiveness } from './measure-liveness.ts';
 import { measurePolicies } from './measure-policies.ts';
 import { measureRestart } from './measure-restart.ts';
 import { measureRestore } from './measure-restore.ts';
@@ -40,6 +42,8 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   restore: async ({ clusters }) => ({ restore: await measureRestore(clusters, say) }),
   unregister: async ({ leavers }) => ({ unregister: await measureUnregister(leavers, say) }),
   beats: async ({ beatSeconds }) => ({ beats: await measureBeats(beatSeconds, say) }),
+  liveness: async (flags) => ({ liveness: await measureLiveness(flags, say) }),
+  durability: async () => ({ durability: await measureDurability(say) }),
   restart: async ({ fleet }) => ({ restart: await measureRestart(fleet, say) }),
 };
 

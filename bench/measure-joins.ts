@@ -15,6 +15,8 @@ export interface Join {
   readonly startedAtMs: number;
   /** The agent's first TCP connection to the hub is begun. */
   readonly connectedAtMs: number;
+  /** The hub has let it in to ask. */
+  readonly letInAtMs: number;
   /** A watch on the hub's API server shows Ready=True. */
   readonly readyAtMs: number;
   readonly agentLines: readonly AgentLine[];
@@ -69,12 +71,14 @@ async function measureJoin(parts: JoinParts, cluster: string): Promise<Join> {
   const agentCpuMs = cpuMs(agent.pid) ?? Number.NaN;
   const agentResidentBytes = residentBytes(agent.pid) ?? Number.NaN;
   const connected = agent.lines.find(({ step }) => step === 'tcp-hub');
-  if (!connected)
+  const letIn = agent.lines.find(({ step }) => step === 'connect');
+  if (!connected || !letIn)
     throw new RollcallError('UNEXPECTED', `"${cluster}" is Ready, and its agent never connected`);
   return {
     cluster,
     startedAtMs: agent.startedAtMs,
     connectedAtMs: connected.atMs,
+    letInAtMs: letIn.atMs,
     readyAtMs,
     agentLines: agent.lines,
     agentCpuMs,

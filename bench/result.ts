@@ -6,7 +6,9 @@ import type { BeatsResult } from './measure-beats.ts';
 import type { BurstResult } from './measure-burst.ts';
 import type { CalloutResult } from './measure-callout.ts';
 import type { CliStartResult } from './measure-cli-start.ts';
+import type { DurabilityResult } from './measure-durability.ts';
 import type { FloodResult } from './measure-flood.ts';
+import type { LivenessResult } from './measure-liveness.ts';
 import type { PolicyResult } from './measure-policies.ts';
 import type { RestartResult } from './measure-restart.ts';
 import type { RestoreResult } from './measure-restore.ts';
@@ -30,6 +32,8 @@ export const partNames = [
   'restore',
   'beats',
   'restart',
+  'liveness',
+  'durability',
 ] as const;
 export type PartName = (typeof partNames)[number];
 
@@ -48,6 +52,8 @@ export interface PartResults {
   readonly restore?: RestoreResult;
   readonly beats?: BeatsResult;
   readonly restart?: RestartResult;
+  readonly liveness?: LivenessResult;
+  readonly durability?: readonly DurabilityResult[];
 }
 
 /** Everything that a run found; what `--json` prints and `--save` keeps. */

@@ -264,7 +264,7 @@ export async function restoreHub(
       port,
       advertised: [],
       nowMs: Date.now(),
-      syncsAtEnd: true,
+      withoutSync: true,
     });
     try {
       await fillStreams(backup, { address: nats.address, directory, hub });

@@ -34,6 +34,8 @@ export interface EmbeddedHubOptions {
   readonly port?: number;
   /** NATS servers; remembered from the first start on, as it cannot be changed. Default: 1. */
   readonly servers?: ServerCount | undefined;
+  /** Acknowledged is not kept then (decision 12), so services need `allowUnsafeBus`: for measuring what that costs. */
+  readonly withoutSync?: boolean | undefined;
   /** `host:port` that agents are told to use, several for one hub. Default: the loopback address. */
   readonly advertise?: readonly string[];
   /** Without, the caller runs the services in processes of their own. */
@@ -121,7 +123,8 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     );
     const advertised = options.advertise?.length ? options.advertise : undefined;
     const hosts = advertised?.map(hostOf) ?? ['127.0.0.1'];
-    const natsOptions = { stateDir, port, host: listenHost(hosts), advertised: hosts };
+    const { withoutSync } = options;
+    const natsOptions = { stateDir, port, host: listenHost(hosts), advertised: hosts, withoutSync };
 
     onProgress('starting NATS, etcd and the Kubernetes API server');
     let nats: EmbeddedNats | undefined;

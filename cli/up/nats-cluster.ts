@@ -42,8 +42,9 @@ export async function startNatsCluster(options: {
   port: number;
   host?: string;
   advertised: readonly string[];
+  withoutSync?: boolean | undefined;
 }): Promise<NatsCluster> {
-  const { stateDir, host = '127.0.0.1' } = options;
+  const { stateDir, host = '127.0.0.1', withoutSync } = options;
   const names = natsServerNames(stateDir);
   const portNames = names.map((name) => name.replace('nats-server', 'nats'));
   const [first = '', ...others] = portNames;
@@ -85,6 +86,7 @@ export async function startNatsCluster(options: {
           host,
           port,
           cluster,
+          withoutSync,
           isReady: letsIn,
         });
       },

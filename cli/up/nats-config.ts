@@ -15,8 +15,8 @@ export interface NatsServerSettings {
     /** What a server must show to be let in as one. */
     readonly caFile: string;
   };
-  /** For a server that is only filled: whoever fills it has it written out at the end, once. */
-  readonly syncsAtEnd?: boolean;
+  /** For a server that is only filled, and written out at the end by whoever fills it; and for measuring. */
+  readonly withoutSync?: boolean | undefined;
 }
 
 /**
@@ -50,7 +50,7 @@ resolver_preload: {
 ${preload.join('\n')}
 }
 default_sentinel: "${hub.sentinelJwt}"
-jetstream: { store_dir: "${settings.directory}/jetstream", ${settings.syncsAtEnd === true ? '' : 'sync_interval: always '}}
+jetstream: { store_dir: "${settings.directory}/jetstream", ${settings.withoutSync === true ? '' : 'sync_interval: always '}}
 tls: { ${certificate}, handshake_first: true, timeout: 5 }
 authorization: { timeout: 5 }
 ping_interval: "20s"

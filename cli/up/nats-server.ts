@@ -46,7 +46,7 @@ export async function makeStreams(
  */
 export function launchNatsServer(
   hub: HubState,
-  options: Pick<NatsServerSettings, 'host' | 'port' | 'cluster' | 'syncsAtEnd'> & {
+  options: Pick<NatsServerSettings, 'host' | 'port' | 'cluster' | 'withoutSync'> & {
     stateDir: string;
     name: string;
     isReady: () => Promise<boolean>;
@@ -81,10 +81,10 @@ export async function startNatsServer(
     host?: string;
     advertised: readonly string[];
     nowMs: number;
-    syncsAtEnd?: boolean;
+    withoutSync?: boolean | undefined;
   },
 ): Promise<EmbeddedNats> {
-  const { stateDir, port, host = '127.0.0.1', syncsAtEnd = false } = options;
+  const { stateDir, port, host = '127.0.0.1', withoutSync } = options;
   writeServerCertificate(hub, options);
   const address = { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
   const user = setupUser(stateDir);
@@ -94,7 +94,7 @@ export async function startNatsServer(
     name: 'nats-server',
     host,
     port,
-    syncsAtEnd,
+    withoutSync,
     isReady,
   });
   return { server, address, port };

@@ -14,10 +14,10 @@ import type { ProvisionFailure } from './provision.ts';
 /** What was done in Kubernetes, and for which request. */
 export type AccessResult = { readonly namespace: string; readonly requestId: string | undefined } & (
   | {
-      readonly step: 'provision';
+      readonly step: 'provision' | 'give-access';
       readonly failure: ProvisionFailure | undefined;
-      /** The ServiceAccount was made anew to that end. */
-      readonly tokensAreVoid: boolean;
+      /** The account that there was is gone, with the tokens of it; another key has a new one. */
+      readonly isWithdrawn: boolean;
       /** What an event says is there was gone, with the tokens of it, and was made again. */
       readonly isMadeAgain: boolean;
     }
@@ -38,13 +38,14 @@ function saysTheSame(access: Access | undefined, section: Access): boolean {
     access?.state === section.state &&
     access.namespace === section.namespace &&
     access.requestId === section.requestId &&
+    access.serviceAccount === section.serviceAccount &&
     access.error?.code === section.error?.code &&
     access.tokens?.key === section.tokens?.key
   );
 }
 
 function wordsFor(
-  { isMadeAgain, tokensAreVoid }: { isMadeAgain: boolean; tokensAreVoid: boolean },
+  { isMadeAgain, isWithdrawn }: { isMadeAgain: boolean; isWithdrawn: boolean },
   namespace: string,
 ): { reason: string; message: string } {
   if (isMadeAgain) {
@@ -52,8 +53,8 @@ function wordsFor(
     return { reason: 'MadeAgain', message };
   }
   const ready = `namespace "${namespace}" is ready`;
-  if (!tokensAreVoid) return { reason: 'Provisioned', message: ready };
-  return { reason: 'AccessWithdrawn', message: `${ready}; the access tokens that there were have ended` };
+  if (!isWithdrawn) return { reason: 'Provisioned', message: ready };
+  return { reason: 'AccessWithdrawn', message: `${ready}; the access that there was has ended` };
 }
 
 /** The event that tells what was done; none when the record says so already. */
@@ -70,7 +71,7 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
     return [draft(deprovisioned, record, { by, reason: 'Deprovisioned', message, section })];
   }
   const { tokens } = record.access ?? {};
-  const kept = tokens === undefined || result.tokensAreVoid || result.isMadeAgain ? {} : { tokens };
+  const kept = tokens === undefined || result.isWithdrawn || result.isMadeAgain ? {} : { tokens };
   if (result.failure) {
     const { code, message, reason } = result.failure;
     const section: Access = { state: 'failed', ...about, error: { code, message }, ...kept };
@@ -80,8 +81,7 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
   const section: Access = {
     state: 'provisioned',
     ...about,
-    serviceAccount: memberName,
-    roleBinding: memberName,
+    ...(result.step === 'give-access' ? { serviceAccount: memberName, roleBinding: memberName } : {}),
     ...kept,
   };
   if (!result.isMadeAgain && saysTheSame(record.access, section)) return [];

@@ -20,6 +20,8 @@ const access = (state: Access['state'], more: Partial<Access> = {}): Access => (
   ...more,
 });
 const stranger = { requestId: 'R2', key: 'K2' };
+const withAccess = { access: 'Namespace' } as const;
+const account = { serviceAccount: 'rollcall-member', roleBinding: 'rollcall-member' };
 
 test.each([
   { name: 'nothing decided', decision: undefined, had: undefined, want: undefined },
@@ -50,6 +52,36 @@ test.each([
     decision: verdict('approved', { namespace: 'b' }),
     had: access('provisioned'),
     want: 'provision',
+  },
+  {
+    name: 'approved with access',
+    decision: verdict('approved', withAccess),
+    had: undefined,
+    want: 'give-access',
+  },
+  {
+    name: 'approved with access and done',
+    decision: verdict('approved', withAccess),
+    had: access('provisioned', account),
+    want: undefined,
+  },
+  {
+    name: 'given access later',
+    decision: verdict('approved', withAccess),
+    had: access('provisioned'),
+    want: 'give-access',
+  },
+  {
+    name: 'with an account that nobody may use (an older Rollcall made it)',
+    decision: verdict('approved'),
+    had: access('provisioned', account),
+    want: 'provision',
+  },
+  {
+    name: 'held behind an approval with access that was not carried out',
+    decision: verdict('held', { ...stranger, ...withAccess, approvedKey: 'K1' }),
+    had: undefined,
+    want: 'give-access',
   },
   {
     name: 'held behind an approval',
@@ -126,6 +158,7 @@ test('whatever is decided, what was done and told is not asked for again', () =>
     requestId: fc.constantFrom('R1', 'R2'),
     key: fc.constantFrom('K1', 'K2'),
     revoked: fc.subarray(['K1', 'K2']),
+    given: fc.constantFrom('None', 'Namespace'),
   });
   const had = fc.option(
     fc.record({ state: fc.constantFrom(...states), requestId: fc.constantFrom('R1', 'R2') }),
@@ -134,13 +167,14 @@ test('whatever is decided, what was done and told is not asked for again', () =>
     },
   );
   fc.assert(
-    fc.property(decisions, had, ({ name, requestId, key, revoked }, before) => {
+    fc.property(decisions, had, ({ name, requestId, key, revoked, given }, before) => {
       const revokedKeys = revoked.map((taken) => ({ key: taken, atMs: 1 }));
-      const decision = verdict(name, { requestId, key, revokedKeys });
+      const decision = verdict(name, { requestId, key, revokedKeys, access: given });
       const step = accessStep({ identity, decision, access: before && access(before.state, before) });
       if (!step) return;
-      const state = step === 'provision' ? 'provisioned' : 'deprovisioned';
-      const after = access(state, { requestId, verdict: name });
+      const state = step === 'deprovision' ? 'deprovisioned' : 'provisioned';
+      const made = step === 'give-access' ? account : {};
+      const after = access(state, { requestId, verdict: name, ...made });
       expect(accessStep({ identity, decision, access: after })).toBeUndefined();
     }),
   );

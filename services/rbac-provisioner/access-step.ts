@@ -1,6 +1,7 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
 
-export type AccessStep = 'provision' | 'deprovision';
+/** `provision`: the namespace. `give-access`: also what gives the member rights in it. */
+export type AccessStep = 'provision' | 'give-access' | 'deprovision';
 
 type Sections = Pick<ClusterRecord, 'identity' | 'decision' | 'access'>;
 
@@ -17,14 +18,15 @@ function deniesAStranger({ identity, decision }: Sections): boolean {
 /**
  * What the approver's last decision asks for in Kubernetes, whether or not it is there already. A verdict about a stranger's
  * key (held, or denied) leaves the owner what it has; but what an earlier verdict asked for may not be done yet, so it is asked
- * for again: access while a key is in, and none while none is.
+ * for again: access while a key is in, and none while none is. An account is made for those only who may use it (decision 34).
  * @returns undefined when it asks for nothing: predefined leaves things as they are
  */
 export function wantedAccess(record: Sections): AccessStep | undefined {
-  const ofOwner = record.decision?.approvedKey === undefined ? 'deprovision' : 'provision';
+  const ofMember = record.decision?.access === 'Namespace' ? 'give-access' : 'provision';
+  const ofOwner = record.decision?.approvedKey === undefined ? 'deprovision' : ofMember;
   switch (record.decision?.verdict) {
     case 'approved':
-      return 'provision';
+      return ofMember;
     case 'held':
       return ofOwner;
     case 'denied':
@@ -36,6 +38,16 @@ export function wantedAccess(record: Sections): AccessStep | undefined {
     default:
       return undefined;
   }
+}
+
+/** Whether it has the namespace that it is to have. */
+export function isProvisioned({ decision, access }: Pick<Sections, 'decision' | 'access'>): boolean {
+  return access?.state === 'provisioned' && access.namespace === decision?.namespace;
+}
+
+/** Whether it was told that the member has a ServiceAccount and a RoleBinding. */
+export function hasAccount({ access }: Pick<Sections, 'access'>): boolean {
+  return access?.serviceAccount !== undefined;
 }
 
 /** The request that access is made for: the approved one. The record no longer names it once a stranger's request is decided. */
@@ -62,9 +74,9 @@ export function accessStep(record: Sections): AccessStep | undefined {
   const wanted = wantedAccess(record);
   if (!decision || !wanted) return undefined;
   const isForThisRequest = access?.requestId === accessRequestId(record);
-  if (wanted === 'provision') {
-    const isThere = access?.state === 'provisioned' && access.namespace === decision.namespace;
-    return isThere && isForThisRequest && !areTokensStale(record) ? undefined : 'provision';
+  if (wanted !== 'deprovision') {
+    const isThere = isProvisioned(record) && hasAccount(record) === (wanted === 'give-access');
+    return isThere && isForThisRequest && !areTokensStale(record) ? undefined : wanted;
   }
   // Leaving always ends in `deprovisioned`, even where nothing was made: `left` waits for it.
   if (decision.verdict === 'leaving') {

@@ -7,17 +7,26 @@ import {
   clusterRecord,
   type ClusterRecord,
   cordoned,
+  type Decision,
   type EventDraft,
   type StoredEvent,
   uncordoned,
 } from '@rollcall/shared/events';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { accessEvents, type AccessResult } from './access-event.ts';
-import { accessRequestId, accessStep, type AccessStep, areTokensStale, wantedAccess } from './access-step.ts';
+import {
+  accessRequestId,
+  accessStep,
+  type AccessStep,
+  areTokensStale,
+  hasAccount,
+  isProvisioned,
+  wantedAccess,
+} from './access-step.ts';
 import { deprovision } from './deprovision.ts';
 import { memberOf } from './member-objects.ts';
 import { provision } from './provision.ts';
-import { withdrawTokens } from './withdraw-tokens.ts';
+import { removeAccount } from './remove-account.ts';
 
 export interface World {
   readonly log: Pick<EventLog, 'read' | 'append'>;
@@ -26,28 +35,33 @@ export interface World {
   nowMs(): number;
 }
 
+/**
+ * @param mayHaveAccount - one that no event tells of may be there; else it is not looked for
+ */
 async function carryOut(
   world: World,
   record: ClusterRecord,
-  step: AccessStep,
+  { step, mayHaveAccount }: { step: AccessStep; mayHaveAccount: boolean },
 ): Promise<AccessResult | undefined> {
   const { decision, access, aggregate } = record;
   if (!decision) return undefined;
   const { verdict } = decision;
   const requestId = accessRequestId(record);
-  if (step === 'provision') {
+  if (step !== 'deprovision') {
     const { reservedNames } = world;
-    const tokensAreVoid = access !== undefined && areTokensStale(record);
-    if (tokensAreVoid) {
-      const { namespace } = access;
-      await withdrawTokens(world.kube, memberOf(aggregate.id, { ...decision, namespace }));
-    }
+    const withAccount = step === 'give-access';
     const { namespace } = decision;
-    const made = await provision(world.kube, memberOf(aggregate.id, decision), { reservedNames });
+    const isWithdrawn = areTokensStale(record) || (hasAccount(record) && !withAccount);
+    if (isWithdrawn || (mayHaveAccount && !withAccount)) {
+      const where = { ...decision, namespace: access?.namespace ?? namespace };
+      await removeAccount(world.kube, memberOf(aggregate.id, where));
+    }
+    const member = memberOf(aggregate.id, decision);
+    const made = await provision(world.kube, member, { reservedNames, withAccount });
     const failure = 'failure' in made ? made.failure : undefined;
-    const wasThere = access?.state === 'provisioned' && access.namespace === namespace && !tokensAreVoid;
-    const isMadeAgain = wasThere && 'isAccountNew' in made && made.isAccountNew;
-    return { step, namespace, requestId, failure, tokensAreVoid, isMadeAgain };
+    const wasThere = isProvisioned(record) && hasAccount(record) === withAccount && !isWithdrawn;
+    const isMadeAgain = wasThere && 'isNew' in made && made.isNew;
+    return { step, namespace, requestId, failure, isWithdrawn, isMadeAgain };
   }
   // What a killed replica made for this request stands in no event; the section may be that of an earlier life.
   const namespace =
@@ -66,7 +80,7 @@ function isFor(
 ): boolean {
   // Revoking and leaving take away different things, so only making is known to be the same.
   return (
-    step === 'provision' &&
+    step !== 'deprovision' &&
     madeAt?.lastOf['rbac-provisioner']?.sequence === record.lastOf['rbac-provisioner']?.sequence &&
     result.step === step &&
     result.requestId === accessRequestId(record) &&
@@ -77,6 +91,8 @@ function isFor(
 /** What wakes: an event, or that what the events say is there was not found. */
 export interface Wake extends Trace, Pick<StoredEvent, 'kind' | 'id'> {
   readonly type: string;
+  /** Of an event: the approver's. */
+  readonly section?: unknown;
 }
 /** No event: nothing is asked for, but what is wanted and was told of is not there. */
 export const missing = 'missing';
@@ -105,19 +121,26 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
   let tried: AccessStep | undefined;
   let isHalfDone = false;
 
-  /** What was made or taken away here, or by a replica that died before it told, is in no record. */
+  /** What was done here last, or by a replica that died before it told: what the event asked for when it was written. */
+  function doneUntold(wanted: AccessStep | undefined): AccessStep | undefined {
+    if (tried) return tried;
+    // A change of settings lets nobody in, and puts nobody out.
+    const isOfMember = event.type === 'approved' || (isAboutSettings(event) && wanted !== 'deprovision');
+    if (!isOfMember) return isAboutSettings(event) ? wanted : 'deprovision';
+    return (event.section as Decision).access === 'Namespace' ? 'give-access' : 'provision';
+  }
+
+  /** What was made or taken away untold is in no record. */
   function untold(record: ClusterRecord): AccessStep | undefined {
     const wanted = wantedAccess(record);
-    if (event.type === missing && wanted === 'provision') return wanted;
-    // A change of settings asks for neither.
-    const asked = isAboutSettings(event) ? wanted : event.type === 'approved' ? 'provision' : 'deprovision';
-    const mayBeContrary = isHalfDone || (tried ?? asked) !== wanted;
+    if (event.type === missing && wanted !== 'deprovision') return wanted;
+    const mayBeContrary = isHalfDone || doneUntold(wanted) !== wanted;
     return mayBeContrary ? wanted : undefined;
   }
 
   /** A process that was stopped may wake up in a later life of the cluster, which has another name and namespace. */
   async function undoElsewhere(record: ClusterRecord): Promise<boolean> {
-    const made = last?.step === 'provision' ? madeAt?.decision : undefined;
+    const made = last && last.step !== 'deprovision' ? madeAt?.decision : undefined;
     if (!made || made.namespace === record.decision?.namespace) return false;
     tried = 'deprovision';
     await deprovision(world.kube, memberOf(aggregate.id, made), made.namespacePolicy);
@@ -125,21 +148,32 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
     return true;
   }
 
+  const read = async () => clusterRecord(await world.log.read(aggregate));
+
+  /** The registrar writes as soon as the cluster is approved, too: at what was read before the work, the append would lose. */
+  async function readAgain(before: ClusterRecord, step: AccessStep): Promise<ClusterRecord> {
+    if (step === 'deprovision') return before;
+    const now = await read();
+    return accessStep(now) === step && last && isFor(last, now, { step, madeAt: before }) ? now : before;
+  }
+
   const bring = () =>
     decideAndAppend(
       world.log,
       {
         async gather() {
-          const record = clusterRecord(await world.log.read(aggregate));
+          let record = await read();
           let hasActed = await undoElsewhere(record);
           const step = accessStep(record) ?? untold(record);
           if (step && !(last && isFor(last, record, { step, madeAt }))) {
+            const mayHaveAccount = isHalfDone || doneUntold(step) === 'give-access';
             tried = step;
             hasActed = true;
             isHalfDone = true;
-            last = await carryOut(world, record, step);
+            last = await carryOut(world, record, { step, mayHaveAccount });
             isHalfDone = false;
             madeAt = record;
+            record = await readAgain(record, step);
           }
           const isStillMeant = step !== undefined || wantedAccess(record) === undefined;
           return { record, nowMs: world.nowMs(), result: isStillMeant ? last : undefined, hasActed };

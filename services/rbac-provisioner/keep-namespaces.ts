@@ -14,7 +14,7 @@ import { annotations, labels } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { wantedAccess } from './access-step.ts';
 
-/** Three writes each: what etcd lost comes back in minutes, and the API server has room for others meanwhile. */
+/** Up to three writes each: what etcd lost comes back in minutes, and the API server has room for others meanwhile. */
 const remadePerSecond = 20;
 /** A namespace that Kubernetes is still emptying is waited for in its handler; the others go on meanwhile. */
 const concurrency = 4;
@@ -64,7 +64,7 @@ export function keepNamespaces({ log, kube, logger, remake }: Parts): {
     const record = clusterRecord(await log.read({ kind: 'cluster', id }));
     const { access, decision } = record;
     if (access?.state !== 'provisioned' || access.namespace !== decision?.namespace) return false;
-    return wantedAccess(record) === 'provision' && !present.has(access.namespace);
+    return (wantedAccess(record) ?? 'deprovision') !== 'deprovision' && !present.has(access.namespace);
   }
 
   async function look(id: string): Promise<void> {

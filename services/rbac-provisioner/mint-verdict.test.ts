@@ -20,6 +20,8 @@ const made = (more: Partial<Access> = {}): Access => ({
   state: 'provisioned',
   namespace: 'edge',
   requestId: 'R1',
+  serviceAccount: 'rollcall-member',
+  roleBinding: 'rollcall-member',
   atMs: 1,
   ...more,
 });
@@ -55,6 +57,12 @@ test.each([
     want: 'not-yet',
   },
   {
+    name: 'the account is not told of yet',
+    decision: decided(),
+    access: made({ serviceAccount: undefined }),
+    want: 'not-yet',
+  },
+  {
     name: 'a former key still has tokens',
     decision: decided(),
     access: made({ tokens: { key: 'K0', sinceMs: 1 } }),
@@ -75,7 +83,13 @@ test.each([
 });
 
 test.each([
-  { name: 'no tokens', decision: decided({ access: 'None' }), access: made(), stale: false, step: undefined },
+  {
+    name: 'none, but an account that nobody may use',
+    decision: decided({ access: 'None' }),
+    access: made(),
+    stale: false,
+    step: 'provision',
+  },
   { name: 'good ones', decision: decided(), access: made(given), stale: false, step: undefined },
   {
     name: 'access withdrawn',
@@ -89,14 +103,14 @@ test.each([
     decision: decided({ ...stranger, approvedKey: 'K2' }),
     access: made(given),
     stale: true,
-    step: 'provision',
+    step: 'give-access',
   },
   {
     name: 'another key rotated to, with the same request',
     decision: decided({ approvedKey: 'K2' }),
     access: made(given),
     stale: true,
-    step: 'provision',
+    step: 'give-access',
   },
   {
     name: 'no key is in any more',

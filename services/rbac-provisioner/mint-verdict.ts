@@ -1,5 +1,5 @@
 import { accessGiven, type ClusterRecord, draft, type EventDraft } from '@rollcall/shared/events';
-import { areTokensStale, wantedAccess } from './access-step.ts';
+import { areTokensStale, hasAccount, isProvisioned, wantedAccess } from './access-step.ts';
 
 /** Whether an access token may be made for a key, and what has to be kept before. */
 export type MintVerdict =
@@ -15,10 +15,10 @@ export type MintVerdict =
  */
 export function judgeMint(record: ClusterRecord, by: { agentKey: string; nowMs: number }): MintVerdict {
   const { decision, access } = record;
-  const isIn = decision?.approvedKey === by.agentKey && wantedAccess(record) === 'provision';
-  if (!decision || !isIn || decision.access !== 'Namespace') return { kind: 'none' };
-  const isThere = access?.state === 'provisioned' && access.namespace === decision.namespace;
-  if (!isThere || areTokensStale(record)) return { kind: 'not-yet' };
+  const isIn = decision?.approvedKey === by.agentKey && wantedAccess(record) === 'give-access';
+  if (!isIn) return { kind: 'none' };
+  if (!access || !isProvisioned(record) || !hasAccount(record) || areTokensStale(record))
+    return { kind: 'not-yet' };
   const { namespace } = access;
   if (access.tokens) return { kind: 'mint', namespace, drafts: [] };
   const section = { ...access, tokens: { key: by.agentKey, sinceMs: by.nowMs } };

@@ -31,8 +31,8 @@ export interface ProvisionFailure {
   readonly message: string;
 }
 
-/** What became of it: why it cannot be, or that it is there, and whether the ServiceAccount was made just now. */
-export type Provisioned = { readonly failure: ProvisionFailure } | { readonly isAccountNew: boolean };
+/** What became of it: why it cannot be, or that it is there, and whether the last of it was made just now. */
+export type Provisioned = { readonly failure: ProvisionFailure } | { readonly isNew: boolean };
 
 type Kube = Pick<KubeClient, 'create' | 'get'>;
 
@@ -46,7 +46,7 @@ function terminating(namespace: string, cause?: unknown): RollcallError {
   });
 }
 
-/** Creating first and looking only when it is there makes three writes and no read in the normal case. */
+/** Creating first and looking only when it is there makes no read in the normal case. */
 async function createOrFind(
   kube: Kube,
   resource: Resource,
@@ -68,15 +68,18 @@ function bindsOnlyThe(member: Member, found: RoleBinding): boolean {
   );
 }
 
-async function makeObjects(kube: Kube, member: Member): Promise<Provisioned> {
+async function makeNamespace(kube: Kube, member: Member): Promise<Provisioned> {
   const { namespace } = member;
-  const { found } = await createOrFind(kube, resources.namespaces, memberNamespace(member));
+  const { found, isNew } = await createOrFind(kube, resources.namespaces, memberNamespace(member));
   // Gone again between the two requests counts as going.
   if (!found || found.metadata.deletionTimestamp) throw terminating(namespace);
-  if (!isMembers(found, member)) {
-    const message = `the namespace "${namespace}" exists and was not made for this cluster`;
-    return failure('NamespaceTaken', 'NAMESPACE_TAKEN', message);
-  }
+  if (isMembers(found, member)) return { isNew };
+  const message = `the namespace "${namespace}" exists and was not made for this cluster`;
+  return failure('NamespaceTaken', 'NAMESPACE_TAKEN', message);
+}
+
+async function makeAccount(kube: Kube, member: Member): Promise<Provisioned> {
+  const { namespace } = member;
   const [{ found: account, isNew }, { found: binding }] = await allArrived([
     createOrFind(kube, resources.serviceAccounts, memberServiceAccount(member)),
     createOrFind(kube, resources.roleBindings, memberRoleBinding(member)),
@@ -87,9 +90,14 @@ async function makeObjects(kube: Kube, member: Member): Promise<Provisioned> {
     : isMembers(binding, member) && bindsOnlyThe(member, binding as RoleBinding)
       ? undefined
       : 'RoleBinding';
-  if (!strange) return { isAccountNew: isNew };
+  if (!strange) return { isNew };
   const message = `the ${strange} "${namespace}/${memberName}" exists and is not as the provisioner makes it`;
   return failure('ObjectTaken', 'OBJECT_TAKEN', message);
+}
+
+async function makeObjects(kube: Kube, member: Member, withAccount: boolean): Promise<Provisioned> {
+  const made = await makeNamespace(kube, member);
+  return withAccount && !('failure' in made) ? makeAccount(kube, member) : made;
 }
 
 function isBecauseTerminating(error: KubeApiError): boolean {
@@ -118,14 +126,14 @@ async function onceRolesAreRead<Result>(work: () => Promise<Result>): Promise<Re
 }
 
 /**
- * Makes namespace, ServiceAccount and RoleBinding of a cluster; what is there already and ours is left alone. A namespace
- * that exists is never adopted (decision 8).
+ * Makes the namespace of a cluster, and with it ServiceAccount and RoleBinding of a member that was given access; what is there
+ * already and ours is left alone. A namespace that exists is never adopted (decision 8).
  * @throws RollcallError NAMESPACE_TERMINATING, KUBE_UNREACHABLE, and KUBE_API for the server's own trouble: try again
  */
 export async function provision(
   kube: Kube,
   member: Member,
-  options: { reservedNames: readonly string[] },
+  options: { reservedNames: readonly string[]; withAccount: boolean },
 ): Promise<Provisioned> {
   const { namespace } = member;
   if (isReservedNamespace(namespace, options.reservedNames)) {
@@ -133,7 +141,7 @@ export async function provision(
     return failure('NamespaceReserved', 'CLUSTER_NAME_RESERVED', message);
   }
   try {
-    return await onceRolesAreRead(() => makeObjects(kube, member));
+    return await onceRolesAreRead(() => makeObjects(kube, member, options.withAccount));
   } catch (error) {
     if (isNotFound(error) || (isForbidden(error) && isBecauseTerminating(error))) {
       throw terminating(namespace, error);

@@ -74,8 +74,10 @@ function brokenKeys(records: readonly ClusterRecord[]): Broken[] {
 /** I4 namespace, ServiceAccount and RoleBinding for whoever is in, and for nobody else. */
 async function brokenAccess({ hub }: Stage, records: readonly ClusterRecord[]): Promise<Broken[]> {
   const invariant = 'I4 access of who is in, and of nobody else';
-  const wanted = new Set(
-    records.flatMap(({ decision }) => (decision?.approvedKey === undefined ? [] : [decision.namespace])),
+  const letIn = records.flatMap(({ decision }) => (decision?.approvedKey === undefined ? [] : [decision]));
+  const wanted = new Set(letIn.map(({ namespace }) => namespace));
+  const withAccess = new Set(
+    letIn.filter(({ access }) => access === 'Namespace').map(({ namespace }) => namespace),
   );
   const { admin } = hub.up;
   const namespaces = (await admin.list<KubeObject>(resources.namespaces))
@@ -94,7 +96,10 @@ async function brokenAccess({ hub }: Stage, records: readonly ClusterRecord[]): 
           admin.get(kind, { name, namespace }),
         ),
       );
-      return found.includes(undefined) ? [`${namespace} lacks its ServiceAccount or RoleBinding`] : [];
+      const there = found.filter((object) => object !== undefined).length;
+      if (withAccess.has(namespace))
+        return there < found.length ? [`${namespace} lacks its ServiceAccount or RoleBinding`] : [];
+      return there > 0 ? [`${namespace} has a ServiceAccount or a RoleBinding, and no access`] : [];
     }),
   );
   return [

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { clusterRecord } from '@rollcall/shared/events';
-import { resources } from '@rollcall/shared/kubernetes';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLocalAgent } from '../../cli/up/local-agent.ts';
 import {
@@ -56,7 +56,7 @@ async function createRequestEditor(): Promise<void> {
   await hub.up.admin.create(resources.clusterRoles, role);
 }
 
-test('the hub registers its own cluster, with namespace, ServiceAccount and RoleBinding', async () => {
+test('the hub registers its own cluster, with a namespace and no account in it that nobody asked for', async () => {
   const agent = await startLocalAgent(hub.up, { clusterName: 'local' });
   const cluster = await hub.untilReady('local');
   expect(cluster.status?.namespace).toBe('local');
@@ -69,12 +69,10 @@ test('the hub registers its own cluster, with namespace, ServiceAccount and Role
     'MemberHealthy',
     'Ready',
   ]);
-  expect(
-    await hub.up.admin.get(resources.roleBindings, { name: 'rollcall-member', namespace: 'local' }),
-  ).toBeDefined();
-  expect(
-    await hub.up.admin.get(resources.serviceAccounts, { name: 'rollcall-member', namespace: 'local' }),
-  ).toBeDefined();
+  const namespace = await hub.up.admin.get<KubeObject>(resources.namespaces, { name: 'local' });
+  expect(namespace?.metadata.labels).toMatchObject({ 'rollcall.dev/cluster-name': 'local' });
+  for (const resource of [resources.serviceAccounts, resources.roleBindings])
+    expect(await hub.up.admin.get(resource, { name: 'rollcall-member', namespace: 'local' })).toBeUndefined();
   await agent.stop();
   const stopped = await hub.untilReady('local', 'False');
   expect(conditionOf(stopped, 'Ready')?.reason).toBe('AgentStopped');

@@ -128,14 +128,7 @@ async function untilBack(name: string): Promise<void> {
 
 /** What a member has on the hub's API server is there, whoever made it, and nothing of those who are out. */
 async function untilProvisioned(name: string): Promise<void> {
-  const namespace = name;
-  await until(`${name} has its namespace and rights`, async () => {
-    const found = await Promise.all([
-      hub.up.admin.get(resources.serviceAccounts, { name: 'rollcall-member', namespace }),
-      hub.up.admin.get(resources.roleBindings, { name: 'rollcall-member', namespace }),
-    ]);
-    return found.every((object) => object !== undefined);
-  });
+  await until(`${name} has its namespace`, () => hub.up.admin.get(resources.namespaces, { name }));
   expect(await hub.up.admin.get(resources.namespaces, { name: 'banned' })).toBeUndefined();
 }
 

@@ -2,6 +2,7 @@ import {
   type AggregateId,
   type AggregateRecord,
   clusterRecord,
+  type Decision,
   foldRecord,
   nameRecord,
   type StoredEvent,
@@ -39,15 +40,16 @@ export class Chronicle {
     if (batch.some(({ kind }) => kind === 'cluster' || kind === 'token')) this.#checkTokens();
   }
 
-  /** Rights exist only in a namespace that an approval of this very cluster names. */
+  /** Rights exist only in a namespace that an approval of this very cluster names, and gives access to. */
   changed(_world: World, plural: string, { metadata }: Kept, type: Change['type']): void {
     if (type !== 'ADDED' || plural !== 'rolebindings') return;
     const clusterId = metadata.labels?.['rollcall.dev/cluster-id'] ?? '';
     const events = this.#events.get(`cluster.${clusterId}`) ?? [];
-    const isApproved = events.some(
-      ({ type: of, section }) =>
-        of === 'approved' && (section as { namespace?: string }).namespace === metadata.namespace,
-    );
+    const isApproved = events.some(({ definition, section }) => {
+      if (definition.writer !== 'approver') return false;
+      const { namespace, access, approvedKey } = section as Decision;
+      return approvedKey !== undefined && access === 'Namespace' && namespace === metadata.namespace;
+    });
     if (!isApproved)
       this.#broken('I4 no rights without an approval', `${clusterId} in ${metadata.namespace}`);
   }

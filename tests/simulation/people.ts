@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 type Json = Record<string, unknown>;
 
 const policies: readonly Json[][] = [
-  [{ name: 'valid-token', when: 'token.valid', effect: 'Approve' }],
+  [{ name: 'valid-token', when: 'token.valid', effect: 'Approve', access: 'Namespace' }],
   [
     {
       name: 'valid-token',

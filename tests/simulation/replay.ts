@@ -169,7 +169,7 @@ const lived: Again = (event, history) => {
 };
 
 const accessed: Again = (event, history) => {
-  const { namespace, requestId, atMs, error } = event.section as Access;
+  const { namespace, requestId, atMs, error, serviceAccount } = event.section as Access;
   const failure =
     error === undefined
       ? undefined
@@ -178,11 +178,11 @@ const accessed: Again = (event, history) => {
     event.type === 'deprovisioned'
       ? ({ step: 'deprovision', namespace, requestId } as const)
       : ({
-          step: 'provision',
+          step: serviceAccount === undefined ? 'provision' : 'give-access',
           namespace,
           requestId,
           failure,
-          tokensAreVoid: event.reason === 'AccessWithdrawn',
+          isWithdrawn: event.reason === 'AccessWithdrawn',
           isMadeAgain: event.reason === 'MadeAgain',
         } as const);
   return accessEvents({ record: history.cluster(event.id), nowMs: atMs, result });

@@ -56,9 +56,14 @@ function* openAccess(world: World, id: string, record: ClusterRecord): Generator
   if (access?.state === 'failed') return;
   if (access?.state !== 'provisioned')
     yield `I8 ${id} is approved; its access is ${access?.state ?? 'not told'}`;
-  if (bound.length !== 1 || bound[0] !== decision.namespace)
-    yield `I4 ${id} is let in and has rights in "${bound.join(', ')}", not in ${decision.namespace}`;
-  if (!world.kube.get('serviceaccounts', member, decision.namespace)) yield `I4 ${id} has no service account`;
+  if (!spaces.some(({ metadata }) => metadata.name === decision.namespace))
+    yield `I4 ${id} is let in and has no namespace ${decision.namespace}`;
+  const wanted = decision.access === 'Namespace' ? [decision.namespace] : [];
+  if (bound.join(', ') !== wanted.join(', '))
+    yield `I4 ${id} has rights in "${bound.join(', ')}", not in "${wanted.join(', ')}"`;
+  const hasAccount = world.kube.get('serviceaccounts', member, decision.namespace) !== undefined;
+  if (hasAccount !== wanted.length > 0)
+    yield `I4 ${id} has ${hasAccount ? 'a' : 'no'} service account, and access ${decision.access}`;
 }
 
 function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Generator<string> {

@@ -7,6 +7,7 @@ export const accessSchema = z.looseObject({
   namespace: z.string(),
   /** The request whose approval this was made for. */
   requestId: z.string().optional(),
+  /** Both are there while the cluster has access. */
   serviceAccount: z.string().optional(),
   roleBinding: z.string().optional(),
   atMs: z.int(),
@@ -14,7 +15,7 @@ export const accessSchema = z.looseObject({
   verdict: z.string().optional(),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
   /**
-   * The agent key that access tokens were made for since then; some may be good until the ServiceAccount is made anew. Absent
+   * The agent key that access tokens were made for since then; some may be good until the ServiceAccount goes. Absent
    * while there are none.
    */
   tokens: z.looseObject({ key: z.string(), sinceMs: z.int() }).optional(),
@@ -27,7 +28,7 @@ export const provisioned = defineEvent({
   ...cluster,
   type: 'provisioned',
   description:
-    'Namespace, ServiceAccount and RoleBinding of the cluster exist. Follows approved. Repeated with reason AccessWithdrawn when the ServiceAccount was made anew, which ends the access tokens there were, and with reason MadeAgain when Kubernetes had lost them.',
+    'The namespace of the cluster exists; with access, also ServiceAccount and RoleBinding, which are named then. Follows approved. Repeated when access was given, with reason AccessWithdrawn when the account there was is gone, which ends its access tokens, and with reason MadeAgain when Kubernetes had lost them.',
 });
 export const provisioningFailed = defineEvent({
   ...cluster,

@@ -21,7 +21,7 @@ const bindingOf = (namespace: string) =>
 const accountOf = (namespace: string) =>
   world.plane.admin.get<KubeObject>(resources.serviceAccounts, { name: 'rollcall-member', namespace });
 
-test('an approved cluster gets namespace, ServiceAccount and RoleBinding, and nothing else', async () => {
+test('an approved cluster that was given access gets namespace, ServiceAccount and RoleBinding', async () => {
   await world.say('approved', 'alpha');
   const { access } = await world.told('alpha', 'provisioned');
   expect(access).toMatchObject({ state: 'provisioned', namespace: 'alpha', requestId: 'R1' });
@@ -38,6 +38,28 @@ test('an approved cluster gets namespace, ServiceAccount and RoleBinding, and no
     roleRef: { kind: 'ClusterRole', name: 'rollcall-member' },
     subjects: [{ kind: 'ServiceAccount', name: 'rollcall-member', namespace: 'alpha' }],
   });
+});
+
+test('one without access gets the namespace, and nothing that has rights in it', async () => {
+  await world.say('approved', 'plain', { access: 'None' });
+  const { access } = await world.told('plain', 'provisioned');
+  expect(access).not.toHaveProperty('serviceAccount');
+  expect((await namespaceOf('plain'))?.metadata.labels).toMatchObject({ 'rollcall.dev/cluster-id': 'plain' });
+  expect([await accountOf('plain'), await bindingOf('plain')]).toEqual([undefined, undefined]);
+});
+
+test('access that is given and taken away later comes and goes with its account', async () => {
+  await world.say('approved', 'changing', { access: 'None' });
+  await world.told('changing', 'provisioned');
+  await world.say('approved', 'changing');
+  const { access } = await world.told('changing', 'provisioned');
+  expect(access).toMatchObject({ serviceAccount: 'rollcall-member', roleBinding: 'rollcall-member' });
+  expect([await accountOf('changing'), await bindingOf('changing')]).not.toContain(undefined);
+  await world.say('approved', 'changing', { access: 'None' });
+  const { lastOf } = await world.told('changing', 'provisioned');
+  expect(lastOf['rbac-provisioner']?.reason).toBe('AccessWithdrawn');
+  expect([await accountOf('changing'), await bindingOf('changing')]).toEqual([undefined, undefined]);
+  expect((await namespaceOf('changing'))?.metadata.deletionTimestamp).toBeUndefined();
 });
 
 test('the same approval twice is one event', async () => {

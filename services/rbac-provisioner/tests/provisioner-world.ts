@@ -27,7 +27,7 @@ export interface ProvisionerWorld extends AsyncDisposable {
   readonly hub: TestHub;
   readonly plane: TestControlPlane;
   startProvisioner(user?: string): Promise<AsyncDisposable>;
-  /** Appends a word of the approver about a cluster, whose id is its name unless told otherwise. */
+  /** Appends a word of the approver about a cluster, whose id is its name and that has access, unless told otherwise. */
   say(word: Word, clusterName: string, more?: Partial<Decision> & { id?: string }): Promise<void>;
   /** The record, once the provisioner has written an event of that type after the approver's last word. */
   told(clusterId: string, type: string): Promise<ClusterRecord>;
@@ -68,6 +68,7 @@ export async function startWorld(): Promise<ProvisionerWorld> {
         namespace: clusterName,
         by: { person: 'test' },
         decidedAtMs: Date.now(),
+        access: 'Namespace',
         ...more,
       });
       const definition: EventDefinition = definitions[word];

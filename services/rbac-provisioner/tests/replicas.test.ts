@@ -145,6 +145,53 @@ test('a replica that was stopped while it took rights away gives them back to a 
   expect(await bindingOf('anew')).toBeDefined();
 });
 
+test('an account that a killed replica left behind goes when its event comes again and access is no more', async () => {
+  const log = await world.hub.openLog('rbac-provisioner');
+  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  await world.say('approved', 'untold');
+  const { newest } = await log.read({ kind: 'cluster', id: 'untold' });
+  if (!newest) throw new Error('the event was appended');
+  const isKilled = Promise.withResolvers<void>();
+  const append = () => {
+    isKilled.resolve();
+    return new Promise<never>(() => undefined);
+  };
+  const replica = { kube, reservedNames: [], nowMs: Date.now };
+  const killed = bringAccessAbout({ ...replica, log: { ...log, append } }, newest);
+  await Promise.race([isKilled.promise, killed]);
+  expect(await bindingOf('untold')).toBeDefined();
+  await world.say('approved', 'untold', { access: 'None' });
+  await bringAccessAbout({ ...replica, log }, newest);
+  expect(await bindingOf('untold')).toBeUndefined();
+  expect(await world.count('untold', 'provisioned')).toBe(1);
+});
+
+test('an account that was made while access was taken away is taken away again', async () => {
+  const log = await world.hub.openLog('rbac-provisioner');
+  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  await world.say('approved', 'withdrawn');
+  const { newest } = await log.read({ kind: 'cluster', id: 'withdrawn' });
+  if (!newest) throw new Error('the event was appended');
+  const other = { log, kube, reservedNames: [], nowMs: Date.now };
+  let isWithdrawn = false;
+  const slow: typeof kube = {
+    ...kube,
+    async create(resource, object, how) {
+      if (!isWithdrawn && object.kind === 'RoleBinding') {
+        isWithdrawn = true;
+        await world.say('approved', 'withdrawn', { access: 'None' });
+        const { newest: since } = await log.read({ kind: 'cluster', id: 'withdrawn' });
+        if (since) await bringAccessAbout(other, since);
+      }
+      return kube.create(resource, object, how);
+    },
+  };
+  await bringAccessAbout({ ...other, kube: slow }, newest);
+  expect(await bindingOf('withdrawn')).toBeUndefined();
+  const { lastOf } = await log.read({ kind: 'cluster', id: 'withdrawn' });
+  expect(lastOf['rbac-provisioner']?.section).not.toHaveProperty('serviceAccount');
+});
+
 test('a refusal by the API server is told once and leaves nothing in the queue', async () => {
   await using provisioner = await world.startProvisioner('system:serviceaccount:rollcall-system:nobody');
   expect(provisioner).toBeDefined();

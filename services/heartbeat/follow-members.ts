@@ -39,6 +39,7 @@ export function followMembers(
       const isOwnWriting = engine.isWriting(clusterId) && type in stateAfter;
       return !isOwnWriting && (engine.stateOf(clusterId) ?? 'neverSeen') !== stateAfter[type];
     },
+    isKnown: (clusterId) => engine.stateOf(clusterId) !== undefined,
     changed(clusterId, record) {
       if (!isInPartition(partition, clusterId)) return;
       const member = membershipOf(record);

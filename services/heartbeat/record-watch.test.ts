@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type AggregateRecord, foldRecord } from '@rollcall/shared/events';
+import { type AggregateRecord, foldRecord, type StoredEvent } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { watchRecords } from './record-watch.ts';
 
@@ -15,7 +15,8 @@ const quiet: Logger = {
 /** Whoever waits for a read is there once all promises have settled. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('of two readings of one cluster the younger one counts, however long the older one takes', async () => {
+/** A bus on which the test says what is heard, and a stream whose answers it gives. */
+function aWatch(isKnown: boolean) {
   const heard = new Map<string, (error: null, message: object) => void>();
   const nc = {
     subscribe: (subject: string, { callback }: { callback: (error: null, message: object) => void }) => {
@@ -35,6 +36,7 @@ test('of two readings of one cluster the younger one counts, however long the ol
     },
     logger: quiet,
     isNews: () => true,
+    isKnown: () => isKnown,
     changed: (clusterId) => changed.push(clusterId),
   });
   watch.open();
@@ -43,6 +45,11 @@ test('of two readings of one cluster the younger one counts, however long the ol
       subject: `rollcall.events.cluster.${id}.${type}`,
       headers: { get: () => `${id}-${type}` },
     });
+  return { watch, reads, changed, say };
+}
+
+test('of two readings of one cluster the younger one counts, however long the older one takes', async () => {
+  const { watch, reads, changed, say } = aWatch(true);
   say('c-1', 'denied');
   say('c-1', 'approved');
   say('c-2', 'approved');
@@ -57,4 +64,51 @@ test('of two readings of one cluster the younger one counts, however long the ol
   expect(reads).toHaveLength(3);
   reads[2]?.resolve(foldRecord({ kind: 'cluster', id: 'c-1' }, []));
   await watch.stop();
+});
+
+const recordWith = (...types: string[]): AggregateRecord => ({
+  aggregate: { kind: 'cluster', id: 'c-1' },
+  head: undefined,
+  newest: undefined,
+  lastOf: Object.fromEntries(types.map((type) => [type, { eventId: `c-1-${type}` } as StoredEvent])),
+});
+
+describe('an approval of a cluster that is no member yet', () => {
+  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => vi.useRealTimers());
+
+  test('is read with the admission that follows it', async () => {
+    const { watch, reads, say } = aWatch(false);
+    say('c-1', 'approved');
+    await settled();
+    expect(reads).toHaveLength(0);
+    say('c-1', 'admitted');
+    await settled();
+    reads[0]?.resolve(recordWith('approved', 'admitted'));
+    await settled();
+    vi.runAllTimers();
+    await settled();
+    expect(reads).toHaveLength(1);
+    await watch.stop();
+  });
+
+  test.each([
+    { what: 'when nothing follows', after: [] },
+    { what: 'when what follows was read too early to tell of it', after: ['denied'] },
+  ])('is read by itself $what', async ({ after }) => {
+    const { watch, reads, changed, say } = aWatch(false);
+    say('c-1', 'approved');
+    for (const type of after) say('c-1', type);
+    await settled();
+    expect(reads).toHaveLength(after.length);
+    reads[0]?.resolve(recordWith(...after));
+    await settled();
+    vi.runAllTimers();
+    await settled();
+    expect(reads).toHaveLength(after.length + 1);
+    reads.at(-1)?.resolve(recordWith('approved'));
+    await settled();
+    expect(changed).toHaveLength(after.length + 1);
+    await watch.stop();
+  });
 });

@@ -28,6 +28,8 @@ const watchedTypes = [
 
 /** A heard event may not be stored yet, or the stream may have refused it: then the record is read again, later each time. */
 const readAgainAfterMs = [20, 200, 2000];
+/** Whoever is approved for the first time is admitted within it, and that says more: nothing is read for the approval alone. */
+const nextWordWithinMs = 250;
 /** Reads under way; more wait their turn. */
 const readsAtOnce = 64;
 
@@ -50,6 +52,7 @@ interface Hint {
  * Reads a cluster's record again when an event about it is heard. What is heard is only a hint: the record comes from the
  * stream.
  * @param options.isNews - false for an event that says what is known already (our own transitions)
+ * @param options.isKnown - whether the cluster is a member as far as we know
  * @param options.changed - is given each record that was read
  */
 export function watchRecords(
@@ -58,6 +61,7 @@ export function watchRecords(
     log: Pick<EventLog, 'read'>;
     logger: Logger;
     isNews(clusterId: string, type: string): boolean;
+    isKnown(clusterId: string): boolean;
     changed(clusterId: string, record: ClusterRecord): void;
   },
 ): RecordWatch {
@@ -66,8 +70,27 @@ export function watchRecords(
   /** One read at a time for each cluster: of two, the older one may end later, and what it says would be believed. */
   const reading = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
+  /** The last approval of a cluster that waits for the next word about it. */
+  const patient = new Map<string, { hint: Hint; timer: NodeJS.Timeout }>();
   let isOpen = false;
 
+  function forgetPatient(clusterId: string): void {
+    const one = patient.get(clusterId);
+    if (!one) return;
+    clearTimeout(one.timer);
+    timers.delete(one.timer);
+    patient.delete(clusterId);
+  }
+  function heard(hint: Hint): void {
+    if (hint.type !== 'approved' || options.isKnown(hint.clusterId)) return enqueue(hint);
+    forgetPatient(hint.clusterId);
+    const timer = setTimeout(() => {
+      forgetPatient(hint.clusterId);
+      enqueue(hint);
+    }, nextWordWithinMs);
+    timers.add(timer);
+    patient.set(hint.clusterId, { hint, timer });
+  }
   function enqueue(hint: Hint): void {
     waiting.set(`${hint.clusterId} ${hint.eventId}`, hint);
     pump();
@@ -85,7 +108,11 @@ export function watchRecords(
     try {
       const record = clusterRecord(await options.log.read({ kind: 'cluster', id: hint.clusterId }));
       options.changed(hint.clusterId, record);
-      if (!Object.values(record.lastOf).some((event) => event.eventId === hint.eventId)) later(hint);
+      const tellsOf = ({ eventId }: Hint) =>
+        Object.values(record.lastOf).some((event) => event.eventId === eventId);
+      const waits = patient.get(hint.clusterId);
+      if (waits && tellsOf(waits.hint)) forgetPatient(hint.clusterId);
+      if (!tellsOf(hint)) later(hint);
     } catch (error) {
       options.logger.warn({ err: error as Error, clusterId: hint.clusterId }, 'record could not be read');
       later(hint);
@@ -115,7 +142,7 @@ export function watchRecords(
         const place = error ? undefined : parseEventSubject(message.subject);
         if (!place) return;
         const eventId = message.headers?.get('ce-id') ?? '';
-        enqueue({ clusterId: place.id, type: place.type, eventId, attempt: 0 });
+        heard({ clusterId: place.id, type: place.type, eventId, attempt: 0 });
       },
     }),
   );

@@ -83,9 +83,15 @@ interface RegistrarIdentity {
   readonly agentSigners: Readonly<Record<AgentRole, string>>;
 }
 
-/** @param options.servers - three make a cluster, whose streams are kept by all of them */
-export async function startTestHub(options: { servers?: ServerCount } = {}): Promise<TestHub> {
+/**
+ * @param options.servers - three make a cluster, whose streams are kept by all of them
+ * @param options.beforeStart - sees to the place where the servers will write
+ */
+export async function startTestHub(
+  options: { servers?: ServerCount; beforeStart?: (stateDir: string) => Promise<void> } = {},
+): Promise<TestHub> {
   const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-hub-'));
+  await options.beforeStart?.(stateDir);
   setServerCount(stateDir, options.servers);
   const hub = openHubState(stateDir, Date.now());
   const { nats: port } = await loopbackPorts(join(stateDir, 'ports.json'), ['nats']);

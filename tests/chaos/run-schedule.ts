@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { clusterRecord } from '@rollcall/shared/events';
 import { createRandom } from '../../cli/simulate/random.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
+import { areAllCurrent } from '../harness/nats-nodes.ts';
 import { type Broken, brokenInvariants } from './invariants.ts';
 import { describeFault, type Schedule } from './schedule.ts';
 import type { AgentProcess, Stage } from './stage.ts';
@@ -13,14 +14,19 @@ export interface ScheduleResult {
   readonly strikes: readonly Strike[];
   readonly broken: readonly Broken[];
   readonly lastedMs: number;
+  /** What coming to rest waited for the longest. */
+  readonly slowest: { readonly what: string; readonly tookMs: number };
 }
 
 /** From the end of the last fault until everything must be as it should be. */
 const settledWithinMs = 180_000;
 const againMs = 300;
 
+/** Waits until something is so. */
+type Settles = (what: string, ask: () => Promise<boolean>) => Promise<void>;
+
 /** `until` with the patience that a busy machine needs; what may be away for a moment is asked again. */
-async function settles(what: string, ask: () => Promise<boolean>): Promise<void> {
+async function untilSettled(what: string, ask: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + settledWithinMs;
   for (;;) {
     const error = await until(what, ask).then(
@@ -44,7 +50,9 @@ async function hasLeft({ hub }: Stage, name: string): Promise<boolean> {
 }
 
 /** I8: whoever is there is Ready, what people wanted is so, and who was to leave has left. */
-async function settle(stage: Stage, { changed, left }: Workload): Promise<void> {
+async function settle(stage: Stage, { changed, left }: Workload, settles: Settles): Promise<void> {
+  if (stage.settings.servers > 1)
+    await settles('every NATS server has everything', () => areAllCurrent(stage.bus));
   if (left !== undefined) {
     await settles(`${left} has left`, () => hasLeft(stage, left));
     for (const agent of stage.agents) agent.forget(left);
@@ -64,7 +72,7 @@ async function settle(stage: Stage, { changed, left }: Workload): Promise<void> 
 }
 
 /** I6: agents that are dead are not shown as Ready; and alive again, they are. */
-async function dieAndComeBack(stage: Stage, agent: AgentProcess): Promise<void> {
+async function dieAndComeBack(stage: Stage, agent: AgentProcess, settles: Settles): Promise<void> {
   const names = agent.clusters();
   await agent.kill();
   for (const name of names) await settles(`${name} is not Ready`, async () => !(await isReady(stage, name)));
@@ -83,6 +91,13 @@ export async function runSchedule(
   const lastBefore = Math.max(0, ...known.keys());
   const strikes: Strike[] = [];
   const broken: Broken[] = [];
+  let slowest = { what: 'nothing', tookMs: 0 };
+  const settlesTimed: Settles = async (what, ask) => {
+    const beganMs = performance.now();
+    await untilSettled(what, ask);
+    const tookMs = performance.now() - beganMs;
+    if (tookMs > slowest.tookMs) slowest = { what, tookMs };
+  };
   try {
     const token = await stage.hub.createToken({ uses: schedule.joinsAtMs.length });
     stage.secrets.push(token.text.split('.').at(-1) ?? token.text);
@@ -94,8 +109,8 @@ export async function runSchedule(
       doWork(stage, schedule, { token: token.text, random }),
       Promise.all(struck),
     ]);
-    await settle(stage, workload);
-    await dieAndComeBack(stage, random.pick(stage.agents));
+    await settle(stage, workload, settlesTimed);
+    await dieAndComeBack(stage, random.pick(stage.agents), settlesTimed);
     const found = await brokenInvariants(stage, known);
     broken.push(...found.broken);
     for (const event of found.events)
@@ -109,5 +124,5 @@ export async function runSchedule(
   }
   for (const { fault, evidence } of strikes)
     if (evidence === undefined) broken.push({ invariant: 'every fault fires', what: describeFault(fault) });
-  return { seed: schedule.seed, strikes, broken, lastedMs: performance.now() - startedMs };
+  return { seed: schedule.seed, strikes, broken, lastedMs: performance.now() - startedMs, slowest };
 }

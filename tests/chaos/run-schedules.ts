@@ -7,6 +7,8 @@ export interface ChaosRun {
   readonly settings: ChaosSettings;
   readonly firstSeed: number;
   readonly schedules: number;
+  /** How many at once: most of the time of a schedule is waiting. */
+  readonly hubs: number;
   /** No schedule begins after that. */
   readonly untilMs?: number;
   onResult(result: ScheduleResult, kept: string | undefined): void;
@@ -23,31 +25,39 @@ async function populate(stage: Stage, firstSeed: number): Promise<void> {
     }
 }
 
-async function runOnStage(run: ChaosRun, from: number): Promise<{ next: number; isGood: boolean }> {
+/** On one hub, from that seed on, until there is none left or one broke it. @returns whether all were good */
+async function runOnStage(
+  run: ChaosRun,
+  first: number,
+  nextSeed: () => number | undefined,
+): Promise<boolean> {
   await using stage = await openStage(run.settings);
-  await populate(stage, from);
+  await populate(stage, first);
   await until('the fence stands', () => stage.hub.up.fenceStands().then(() => true));
   const known = new Map<number, string>();
-  for (let seed = from; seed < run.firstSeed + run.schedules; seed++) {
-    if (run.untilMs !== undefined && performance.now() > run.untilMs) break;
+  for (let seed: number | undefined = first; seed !== undefined; seed = nextSeed()) {
     const result = await runSchedule(stage, scheduleOf(seed, run.settings), known);
     const isGood = result.broken.length === 0;
     if (!isGood) stage.keep();
     run.onResult(result, isGood ? undefined : stage.directory);
     // What follows on a hub that is broken says nothing.
-    if (!isGood) return { next: seed + 1, isGood };
+    if (!isGood) return false;
   }
-  return { next: run.firstSeed + run.schedules, isGood: true };
+  return true;
 }
 
-/** Runs one schedule after the other on one hub; after a failure on a new one. @returns whether all were good */
+/** Runs one schedule after the other on one hub, or on several at once; after a failure on a new one. @returns whether all were good */
 export async function runSchedules(run: ChaosRun): Promise<boolean> {
-  let areAllGood = true;
-  for (let next = run.firstSeed; next < run.firstSeed + run.schedules;) {
-    const outcome = await runOnStage(run, next);
-    areAllGood &&= outcome.isGood;
-    next = outcome.next;
-    if (run.untilMs !== undefined && performance.now() > run.untilMs) break;
+  let seed = run.firstSeed;
+  function nextSeed(): number | undefined {
+    const isOver = run.untilMs !== undefined && performance.now() > run.untilMs;
+    return isOver || seed >= run.firstSeed + run.schedules ? undefined : seed++;
   }
+  let areAllGood = true;
+  async function runOnHubs(): Promise<void> {
+    for (let first = nextSeed(); first !== undefined; first = nextSeed())
+      areAllGood = (await runOnStage(run, first, nextSeed)) && areAllGood;
+  }
+  await Promise.all(Array.from({ length: run.hubs }, runOnHubs));
   return areAllGood;
 }

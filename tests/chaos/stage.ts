@@ -1,14 +1,20 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { connectAsOps } from '../../cli/up/ops-connection.ts';
 import { type ChildHandle, startChild } from '../../cli/up/child-process.ts';
-import { serviceSettings } from '../../cli/up/hub-services.ts';
+import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import { serviceAccountGroups, serviceSettings, serviceUser } from '../../cli/up/hub-services.ts';
 import { type FlakyNetwork, openFlakyNetwork } from '../../cli/simulate/flaky-network.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub } from '../harness/embedded.ts';
 import { serveInProcess, serviceNames } from '../harness/service-process.ts';
+import { openSmallDisk, type SmallDisk } from '../harness/small-disk.ts';
 import type { AgentAssignments } from './agent-process.ts';
-import type { ChaosSettings } from './schedule.ts';
+import { type Clock, createClock } from './clock.ts';
+import { type ForgetfulApi, openForgetfulApi } from './forgetful-api.ts';
+import { type ChaosSettings, kubernetesWriters } from './schedule.ts';
 
 /** A process that can be struck, and that is there again afterwards. */
 export interface Victim {
@@ -28,14 +34,27 @@ export interface AgentProcess extends Victim {
   forget(cluster: string): void;
 }
 
+/** What one NATS server writes to. */
+export interface StageDisk {
+  readonly disk: SmallDisk;
+  /** How often the server has said so. */
+  refusedWrites(): number;
+}
+
 /** A whole hub in real processes, and agents, each behind a network that can be made bad. */
 export interface Stage extends AsyncDisposable {
   readonly hub: TestEmbeddedHub;
+  /** As people who watch have it. */
+  readonly bus: NatsConnection;
   readonly settings: ChaosSettings;
   readonly directory: string;
   /** By the names that schedules use. */
   readonly victims: ReadonlyMap<string, Victim>;
   readonly networks: ReadonlyMap<string, FlakyNetwork>;
+  readonly clocks: ReadonlyMap<string, Clock>;
+  readonly apis: ReadonlyMap<string, ForgetfulApi>;
+  /** By the names of the NATS servers; empty where this machine lets us have none. */
+  readonly disks: ReadonlyMap<string, StageDisk>;
   readonly agents: readonly AgentProcess[];
   /** What must stand in no log. */
   readonly secrets: string[];
@@ -46,6 +65,8 @@ export interface Stage extends AsyncDisposable {
 const agentProgram = join(import.meta.dirname, 'agent-process.ts');
 /** Renewed within every few schedules, and lapsed where a fault lasts. */
 const memberLife = '60s';
+/** Whoever is struck in several schedules flaps; two minutes of rest each time would be most of the run. */
+const flapSteady = '10s';
 const supervisedForMs = 120_000;
 
 /** As whatever runs services in production: what cannot start, because its bus is away, is started again. */
@@ -74,7 +95,7 @@ function revivable(start: () => Promise<ChildHandle>, first: ChildHandle): Victi
 
 async function startAgentProcess(
   hub: TestEmbeddedHub,
-  { base, name, port }: { base: string; name: string; port: number },
+  { base, name, port, clock }: { base: string; name: string; port: number; clock: Clock },
 ): Promise<AgentProcess> {
   const directory = join(base, name.replace(' ', '-'));
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -95,7 +116,7 @@ async function startAgentProcess(
     startChild({
       name: name.replace(' ', '-'),
       command: process.execPath,
-      args: [agentProgram, directory],
+      args: [...clock.nodeFlags, agentProgram, directory],
       stateDir: directory,
       logPath: join(directory, 'logs', 'agents.log'),
       readyWithinMs: 60_000,
@@ -117,13 +138,40 @@ async function startAgentProcess(
   };
 }
 
+const diskBytes = 256 * 2 ** 20;
+
+async function openDisks(
+  base: string,
+  { stateDir, servers }: { stateDir: string; servers: number },
+): Promise<Map<string, StageDisk>> {
+  const disks = new Map<string, StageDisk>();
+  for (let index = 1; index <= servers; index++) {
+    const name = index === 1 ? 'nats' : `nats-${index}`;
+    const directory = join(stateDir, name, 'jetstream');
+    const disk = await openSmallDisk({ directory, image: join(base, `${name}.disk`), sizeBytes: diskBytes });
+    const log = join(stateDir, 'logs', `${name.replace('nats', 'nats-server')}.log`);
+    disks.set(`nats ${index}`, {
+      disk,
+      refusedWrites: () => readFileSync(log, 'utf8').split('no space left on device').length - 1,
+    });
+  }
+  return disks;
+}
+
 export async function openStage(settings: ChaosSettings): Promise<Stage> {
   const base = mkdtempSync(join(tmpdir(), 'rollcall-chaos-'));
+  const stateDir = join(base, 'hub');
+  let isKept = false;
+  const forgetFiles = () => isKept || rmSync(base, { recursive: true, force: true });
+  process.once('exit', forgetFiles);
+  const disks = settings.withDisks
+    ? await openDisks(base, { stateDir, servers: settings.servers })
+    : new Map();
   const hub = await startTestEmbeddedHub({
-    stateDir: join(base, 'hub'),
+    stateDir,
     withServices: false,
     servers: settings.servers,
-    settings: { registrar: { memberLife } },
+    settings: { registrar: { memberLife }, heartbeat: { flapSteady } },
   });
   const { up } = hub;
   const networks = new Map<string, FlakyNetwork>();
@@ -136,12 +184,31 @@ export async function openStage(settings: ChaosSettings): Promise<Stage> {
     return network;
   };
 
-  const all = serviceSettings(up.serviceOptions);
+  const clocks = new Map<string, Clock>();
+  const addClock = (name: string): Clock => {
+    const clock = createClock(join(base, `${name.replace(' ', '-')}.clock`));
+    clocks.set(`clock ${name}`, clock);
+    return clock;
+  };
+  const apis = new Map<string, ForgetfulApi>();
+  const accesses = new Map<string, KubeAccess>();
+  for (const name of kubernetesWriters) {
+    const own = up.plane.userAccess(serviceUser(name), serviceAccountGroups);
+    const api = await openForgetfulApi(own, join(up.stateDir, 'kubernetes', 'pki'));
+    apis.set(`api ${name}`, api);
+    accesses.set(serviceUser(name), api.access);
+  }
+
+  const all = serviceSettings({
+    ...up.serviceOptions,
+    userAccess: (name, groups) => accesses.get(name) ?? up.plane.userAccess(name, groups),
+  });
   for (const name of serviceNames) {
     // With several servers a service finds them all, around any proxy.
     const bus = settings.servers === 1 ? `127.0.0.1:${(await openNetwork(name)).port}` : undefined;
     const own = { ...all[name], ...(bus === undefined ? {} : { busServers: bus }) };
-    const start = () => serveInProcess(name, { label: `${name}-1`, stateDir: up.stateDir, settings: own });
+    const { nodeFlags } = addClock(name);
+    const start = () => serveInProcess(name, { label: `${name}-1`, stateDir, settings: own, nodeFlags });
     victims.set(`service ${name}`, revivable(start, await start()));
   }
   const cluster = up.natsCluster;
@@ -172,18 +239,22 @@ export async function openStage(settings: ChaosSettings): Promise<Stage> {
   for (let index = 1; index <= settings.agentProcesses; index++) {
     const name = `agents ${index}`;
     const network = await openNetwork(name, index - 1);
-    const agent = await startAgentProcess(hub, { base, name, port: network.port });
+    const agent = await startAgentProcess(hub, { base, name, port: network.port, clock: addClock(name) });
     agents.push(agent);
     victims.set(name, agent);
   }
 
-  let isKept = false;
+  const bus = await connectAsOps(stateDir, up.natsAddress);
   return {
     hub,
+    bus,
     settings,
     directory: base,
     victims,
     networks,
+    clocks,
+    apis,
+    disks,
     agents,
     secrets: [],
     keep() {
@@ -192,10 +263,12 @@ export async function openStage(settings: ChaosSettings): Promise<Stage> {
     async [Symbol.asyncDispose]() {
       const servicesAndAgents = [...victims].filter(([name]) => /^(service|agents) /.test(name));
       await Promise.allSettled(servicesAndAgents.map(([, victim]) => victim.stop()));
+      await bus.close();
       await hub[Symbol.asyncDispose]();
-      await Promise.allSettled([...networks.values()].map((network) => network[Symbol.asyncDispose]()));
-      await delay(0);
-      if (!isKept) rmSync(base, { recursive: true, force: true });
+      const rest = [...networks.values(), ...apis.values(), ...[...disks.values()].map(({ disk }) => disk)];
+      await Promise.allSettled(rest.map((one) => one[Symbol.asyncDispose]()));
+      process.off('exit', forgetFiles);
+      forgetFiles();
     },
   };
 }

@@ -39,9 +39,14 @@ export async function startServiceProcess(
 
 export async function serveInProcess(
   name: ServiceName,
-  options: { label: string; stateDir: string; settings: Record<string, string> },
+  options: {
+    label: string;
+    stateDir: string;
+    settings: Record<string, string>;
+    nodeFlags?: readonly string[];
+  },
 ): Promise<ChildHandle> {
-  const { label, stateDir } = options;
+  const { label, stateDir, nodeFlags = [] } = options;
   const { health } = await loopbackPorts(join(stateDir, `${label}-ports.json`), ['health']);
   const { logFile: _inProcess, ...settings } = options.settings;
   const file = join(stateDir, `${label}.yaml`);
@@ -49,7 +54,7 @@ export async function serveInProcess(
   return startChild({
     name: label,
     command: process.execPath,
-    args: [cliMain, 'serve', name, '--config', file],
+    args: [...nodeFlags, cliMain, 'serve', name, '--config', file],
     stateDir,
     logPath: join(stateDir, 'logs', `${label}.log`),
     isReady: () => isReady(health),

@@ -19,9 +19,10 @@ import {
   startHubServices,
 } from './hub-services.ts';
 import { type HubState, openHubState } from './hub-state.ts';
+import { keepWriting, type WritingServer } from './keep-writing.ts';
 import { type NatsCluster, startNatsCluster } from './nats-cluster.ts';
 import { type EmbeddedNats, startNatsServer } from './nats-server.ts';
-import { type ServerCount, serverCountOf, setServerCount } from './nats-servers-of.ts';
+import { natsServerNames, type ServerCount, serverCountOf, setServerCount } from './nats-servers-of.ts';
 import { readState } from './private-files.ts';
 import { renewHubState } from './renew-hub-state.ts';
 import { applyRestoredObjects } from './restored-objects.ts';
@@ -141,7 +142,12 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       const nowMs = Date.now();
       nats = await startNatsServer(openHubState(stateDir, nowMs), { ...natsOptions, nowMs });
     };
-    started.push(() => Promise.all([nats?.server.stop(), natsCluster?.stop()]));
+    const stopNats = () => Promise.all([nats?.server.stop(), natsCluster?.stop()]);
+    const restartNats = async () => {
+      await stopNats();
+      await startNats();
+    };
+    started.push(stopNats);
     const renewing = setInterval(
       () => renewServerCertificate(openHubState(stateDir, Date.now()), { stateDir, nowMs: Date.now() }),
       renewalCheckMs,
@@ -164,6 +170,8 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     if (natsOutcome.status === 'rejected') throw natsOutcome.reason;
     if (planeOutcome.status === 'rejected') throw planeOutcome.reason;
     const controlPlane = planeOutcome.value;
+    const keepsWriting = keepWriting(writingServers(stateDir, { natsCluster, restartNats }), onProgress);
+    started.push(() => keepsWriting.stop());
     const natsAddress = natsCluster?.address ?? { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
     const addresses = advertised ?? natsAddress.servers;
 
@@ -206,10 +214,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
         const probe = createKubeClient(access, { fieldManager: 'rollcall-up', userAgent: 'rollcall-up' });
         await untilFenceStands(probe).finally(() => probe.close());
       },
-      async restartNats() {
-        await Promise.all([nats?.server.stop(), natsCluster?.stop()]);
-        await startNats();
-      },
+      restartNats,
       stop: () => (stopping ??= stopAll()),
       [Symbol.asyncDispose]: () => (stopping ??= stopAll()),
     };
@@ -217,6 +222,26 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     await stopAll();
     throw error;
   }
+}
+
+/** Each for itself, where there are several: the others go on meanwhile. */
+function writingServers(
+  stateDir: string,
+  { natsCluster, restartNats }: { natsCluster: NatsCluster | undefined; restartNats: () => Promise<void> },
+): WritingServer[] {
+  return natsServerNames(stateDir).map((name, index) => {
+    const node = natsCluster?.nodes[index];
+    const restartNode = async () => {
+      await node?.server().stop();
+      await node?.start();
+    };
+    return {
+      name,
+      directory: join(stateDir, name.replace('nats-server', 'nats'), 'jetstream'),
+      logPath: join(stateDir, 'logs', `${name}.log`),
+      restart: node ? restartNode : restartNats,
+    };
+  });
 }
 
 function remembersPort(portsFile: string): boolean {

@@ -39,6 +39,8 @@ const troubles: ReadonlySet<string> = new Set<Refusal['code']>([
   'HUB_FULL',
   'TOO_MANY_OPEN_REQUESTS',
   'ACCESS_UNAVAILABLE',
+  // Lost again and again, or no room for a batch.
+  'APPEND_CONFLICT',
   'BUS_UNREACHABLE',
   'UNEXPECTED',
 ]);

@@ -4,7 +4,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 
 /** "wrong last sequence", and the same while another append is in flight (measured at three replicas). */
 const conflictCodes = new Set([10_071, 10_164]);
-/** Too many batches at once: nothing was stored. */
+/** Too many batches at once, or no room on the disk to put them together: nothing was stored. */
 const batchLimitCodes = new Set([10_210, 10_176]);
 /** From here on the server says that it cannot now (no leader, no space), not that we asked for something wrong. */
 const firstServerTrouble = 500;
@@ -18,8 +18,10 @@ const isForbidden = (thrown: unknown) => thrown instanceof errors.PermissionViol
  */
 export function asBusError(cause: unknown): unknown {
   if (cause instanceof JetStreamApiError) {
-    const isLostRace = conflictCodes.has(cause.code) || batchLimitCodes.has(cause.code);
-    if (isLostRace) return new RollcallError('APPEND_CONFLICT', 'another writer was faster', { cause });
+    if (conflictCodes.has(cause.code))
+      return new RollcallError('APPEND_CONFLICT', 'another writer was faster', { cause });
+    if (batchLimitCodes.has(cause.code))
+      return new RollcallError('APPEND_CONFLICT', `the bus took no batch: ${cause.message}`, { cause });
     if (cause.status < firstServerTrouble) return cause;
     return new RollcallError('BUS_UNREACHABLE', `the bus cannot do it now: ${cause.message}`, { cause });
   }

@@ -9,7 +9,11 @@ interface JszAnswer {
   };
 }
 
-/** How full the place of the history is: 0 to 1, by whichever limit is the nearest. */
+interface HealthAnswer {
+  readonly data?: { readonly error?: string };
+}
+
+/** How full the place of the history is: 0 to 1, by whichever limit is the nearest; 1 where its servers cannot write it. */
 export interface EventSpace {
   readonly usedShare: number;
   readonly usedBytes: number;
@@ -17,6 +21,21 @@ export interface EventSpace {
 }
 
 const answerWithinMs = 5000;
+/** For all servers to say how they are. */
+const allAnswerWithinMs = 500;
+const cannotWrite = /EVENTS.*write error/;
+
+/** How many servers have given the stream up because their disk took no more. */
+async function serversThatCannotWrite(nc: NatsConnection): Promise<number> {
+  const answers = await nc.requestMany('rollcall.sys.health', undefined, {
+    strategy: 'timer',
+    maxWait: allAnswerWithinMs,
+  });
+  let count = 0;
+  for await (const answer of answers)
+    if (cannotWrite.test(answer.json<HealthAnswer>().data?.error ?? '')) count++;
+  return count;
+}
 
 /**
  * Measures stream EVENTS against its own limit (`max_bytes`) and against what the server may write in all
@@ -27,10 +46,14 @@ const answerWithinMs = 5000;
 export async function eventSpace(nc: NatsConnection): Promise<EventSpace | undefined> {
   try {
     const jsm = await jetstreamManager(nc, { checkAPI: false });
-    const [{ state, config }, server] = await Promise.all([
+    const [{ state, config }, server, withoutRoom] = await Promise.all([
       jsm.streams.info('EVENTS'),
       nc.request('rollcall.sys.jetstream', undefined, { timeout: answerWithinMs }),
+      serversThatCannotWrite(nc),
     ]);
+    // Who is left is no majority.
+    if (withoutRoom * 2 >= config.num_replicas)
+      return { usedShare: 1, usedBytes: state.bytes, limitBytes: state.bytes };
     const { data } = server.json<JszAnswer>();
     const places = [
       { usedBytes: state.bytes, limitBytes: config.max_bytes },

@@ -97,6 +97,12 @@ export function sysAccountClaims(keys: HubKeys): Json {
         type: 'service',
         response_type: 'Stream',
       },
+      {
+        name: 'whether servers can write',
+        subject: '$SYS.REQ.SERVER.PING.HEALTHZ',
+        type: 'service',
+        response_type: 'Stream',
+      },
     ],
   };
 }
@@ -186,6 +192,13 @@ export function hubAccountClaims(keys: HubKeys): Json {
         account: keys.sys,
         type: 'service',
         local_subject: 'rollcall.sys.jetstream',
+      },
+      {
+        name: 'whether servers can write',
+        subject: '$SYS.REQ.SERVER.PING.HEALTHZ',
+        account: keys.sys,
+        type: 'service',
+        local_subject: 'rollcall.sys.health',
       },
     ],
   };

@@ -175,6 +175,7 @@ export const serviceRoles = {
       'rollcall.facts.*',
       'rollcall.access.mint',
       'rollcall.flood.heard.*',
+      'rollcall.sys.health',
     ],
     subscribe: [
       'rollcall.ask.*.*',

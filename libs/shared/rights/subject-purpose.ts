@@ -57,6 +57,7 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
     /^rollcall\.sys\.jetstream$/,
     { publish: 'asks whether the server acknowledges only what it has written' },
   ],
+  [/^rollcall\.sys\.health$/, { publish: 'asks whether the servers can write' }],
   [/^rollcall\.sys\.(dis)?connected$/, { subscribe: 'hears that an agent’s connection came or went' }],
   [/^_INBOX_ops\.>$/, { publish: 'answers `$SRV` questions of people', subscribe: 'its own inbox' }],
   [/^_INBOX_/, { publish: 'answers its own replicas', subscribe: 'its own inbox' }],

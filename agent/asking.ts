@@ -27,6 +27,8 @@ export interface Sending {
   /** @returns the id of the ask */
   send(over: HubLink, content: AskContent): string;
   /** The hub answered that ask at this time of its own: if it was our newest, we know how far its clock is ahead. */
+  /** Whether that is the ask that was sent last. */
+  isLast(askId: string): boolean;
   answered(askId: string, atHubMs: number): void;
 }
 
@@ -61,6 +63,7 @@ export function createSending(session: Session): Sending {
       session.logger.debug({ verb: content.verb, correlation: message.id }, 'asked');
       return message.id;
     },
+    isLast: (askId) => askId === lastAskId,
     answered(askId, atHubMs) {
       // What answers our newest ask was made just now; anything else may be old.
       if (askId !== lastAskId) return;

@@ -7,9 +7,10 @@ import type { HubAccess } from './hub-access.ts';
 import { areCas } from './hub-trust.ts';
 import { errorAsRefusal } from './refusal.ts';
 import type { Session } from './session.ts';
+import type { HeardBy } from './standing.ts';
 
 export interface HearingOptions {
-  readonly sending: Pick<Sending, 'answered'>;
+  readonly sending: Pick<Sending, 'answered' | 'isLast'>;
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
   /** The hub says how often to beat, and how slowly to come back; undefined: as before. */
@@ -21,7 +22,7 @@ export interface HearingOptions {
   /** The hub does not know what it should: where we stand is asked anew. */
   askStanding(): void;
   /** An answer about where a key stands. */
-  standing(answer: Answer, key: Nkey): void;
+  standing(answer: Answer, by: HeardBy): void;
 }
 
 /** Hears what is answered on the subjects of a key, and believes what the hub has signed for that key. */
@@ -63,6 +64,7 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
     const verb = subject.split('.').at(-1);
     if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationWished(result.rotateKey);
     // Making a token takes the hub a while: it says less about the clocks.
+    const isToLast = options.sending.isLast(inReplyTo);
     if (verb !== 'access') options.sending.answered(inReplyTo, atMs);
     switch (verb) {
       case 'facts':
@@ -83,7 +85,7 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
         options.rotation(answer);
         break;
       default:
-        options.standing(answer, key);
+        options.standing(answer, { key, isToLast });
     }
   };
 }

@@ -27,7 +27,7 @@ export interface HubAccessOptions {
 /** Access of this member to the hub's API server, where a policy grants it: asked for, renewed ahead, and removed. */
 export interface HubAccess {
   /** What an answer to another ask, or news, says about it. */
-  learn(answer: Pick<Answer, 'result' | 'atMs'>): void;
+  learn(answer: Pick<Answer, 'result' | 'atMs'>, heard?: { isToLast: boolean }): void;
   /** An answer on the subject of verb `access`. */
   hear(answer: Answer): void;
   /** A member connection is there, one of a fleet that returns within that time. */
@@ -132,8 +132,13 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
     }, 'the kubeconfig for the hub could not be removed');
   }
 
-  function learn({ result, atMs }: Pick<Answer, 'result' | 'atMs'>): void {
+  function learn(
+    { result, atMs }: Pick<Answer, 'result' | 'atMs'>,
+    { isToLast } = { isToLast: false },
+  ): void {
     const access = accessSaid(result);
+    // A clock of the hub has been set back (joining.ts).
+    if (isToLast && atMs < plan.heardAtHubMs) plan = { ...plan, heardAtHubMs: atMs };
     if (access === undefined || isStopped || atMs < plan.heardAtHubMs) return;
     step({ kind: 'told', access, atHubMs: atMs, isFresh: result.kind === 'admitted' });
     if (access === 'None') remove();
@@ -141,7 +146,7 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
 
   function hear(answer: Answer): void {
     const { result, atMs, inReplyTo } = answer;
-    learn(answer);
+    learn(answer, { isToLast: inReplyTo === askId });
     if (result.kind === 'refused' && inReplyTo === askId) {
       step({ kind: 'refused', askAgainMs: result.askAgainMs });
       const refusal = answeredRefusal(result);

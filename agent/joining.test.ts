@@ -169,6 +169,20 @@ describe('when to ask next', () => {
       wantInMs: 7,
       standing: 'admitted',
     },
+    {
+      name: 'an older answer to an ask of before changes nothing',
+      from: { standing: 'admitted', answeredAtHubMs: 6, askAtMs: nowMs + 7 },
+      input: { kind: 'answered', atHubMs: 5, result: waiting, isToLast: true },
+      wantInMs: 7,
+      standing: 'admitted',
+    },
+    {
+      name: 'an hour before what was heard, in answer to what was asked since: the clock of the hub was wrong',
+      from: { standing: 'refused', answeredAtHubMs: 3_600_005, unanswered: 1 },
+      input: { kind: 'answered', atHubMs: 5, result: waiting, isToLast: true },
+      wantInMs: 30_000,
+      standing: 'waiting',
+    },
   ])('$name', ({ from, input, returnWithinMs, wantInMs, standing }) => {
     const after = nextJoining(aJoining(from), input, { ...context, returnWithinMs });
     expect({ inMs: after.askAtMs - nowMs, standing: after.standing }).toEqual({ inMs: wantInMs, standing });

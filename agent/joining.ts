@@ -17,7 +17,14 @@ export type JoiningInput =
   /** `awayMs`: how long there was no connection before. */
   | { readonly kind: 'connected'; readonly role: AgentRole; readonly awayMs?: number }
   | { readonly kind: 'asked' }
-  | { readonly kind: 'answered'; readonly atHubMs: number; readonly result: AnswerResult };
+  | ({ readonly kind: 'answered' } & Heard);
+
+export interface Heard {
+  readonly atHubMs: number;
+  readonly result: AnswerResult;
+  /** It answers the last ask, and no other one. */
+  readonly isToLast?: boolean;
+}
 
 export interface JoiningContext {
   readonly nowMs: number;
@@ -63,9 +70,14 @@ function isNoStanding({ kind }: AnswerResult): boolean {
   return kind === 'done' || kind === 'access' || kind === 'rotated';
 }
 
-/** Whether the answer is older than one that already counted, or no statement about the cluster's standing. */
-export function isStale(joining: Joining, answer: { atHubMs: number; result: AnswerResult }): boolean {
-  return isNoStanding(answer.result) || answer.atHubMs < joining.answeredAtHubMs;
+/**
+ * Whether the answer is older than one that already counted, or no statement about the cluster's standing. What answers an ask
+ * that was sent after the newest answer is newer than that, whatever it says of the time: a clock of the hub has been set back, and
+ * who had heard it wrong would be deaf until it has caught up (found by chaos, seed 10016).
+ */
+export function isStale(joining: Joining, { result, atHubMs, isToLast = false }: Heard): boolean {
+  const isAskedSince = isToLast && joining.unanswered > 0;
+  return isNoStanding(result) || (atHubMs < joining.answeredAtHubMs && !isAskedSince);
 }
 
 /** Takes the state one step on. There is no last state: the agent asks for as long as it runs. */

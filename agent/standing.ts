@@ -25,9 +25,15 @@ export interface StandingOptions {
   take(next: HubLink): Promise<void>;
 }
 
+/** Which key an answer is for, and whether it answers the last ask. */
+export interface HeardBy {
+  readonly key: Nkey;
+  readonly isToLast: boolean;
+}
+
 /** What the agent makes of where the hub says that a key of it stands. */
 export interface Standing {
-  follow(answer: Answer, key: Nkey): void;
+  follow(answer: Answer, by: HeardBy): void;
   /** The hub has let that key in. */
   admit(admitted: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void;
   /** What is being adopted, until it is through. */
@@ -52,17 +58,18 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     keeper.update((old) => ({ ...old, member: undefined, waitingJwt: credentials }));
   }
 
-  function follow({ result, atMs }: Answer, key: Nkey): void {
+  function follow({ result, atMs }: Answer, { key, isToLast }: HeardBy): void {
     if (leaving.follow(result) || leaving.isTold()) return void hubAccess?.stop();
-    if (isStale(session.joining, { atHubMs: atMs, result })) return;
+    const heard = { atHubMs: atMs, result, isToLast };
+    if (isStale(session.joining, heard)) return;
     // What is said of a key that has given way, or has not taken over yet, is not said of the agent.
     if (!isOwn(key)) {
       if (result.kind === 'admitted') admit(result, atMs, key);
       return;
     }
-    hubAccess?.learn({ result, atMs });
+    hubAccess?.learn({ result, atMs }, { isToLast });
     if (result.kind !== 'refused') options.factsReport.confirmed();
-    session.step({ kind: 'answered', atHubMs: atMs, result });
+    session.step({ kind: 'answered', ...heard });
     switch (result.kind) {
       case 'waiting':
         waitWith(result.credentials);

@@ -62,7 +62,7 @@ policies
   --requests N         past requests that policies are tried on (100000)
 cli: how long the CLI takes to start
 simulation
-  --seeds N            how many (1000)
+  --seeds N            how many (20000); the first few thousand tell more of V8 getting warm
 revocation: connections that are cut, with 10 keys taken back and with many
   --cuts N             how many, each time (100)
   --revocations N      how many are many (10000)
@@ -129,7 +129,7 @@ function parseKnown(args: readonly string[]) {
         joins: { type: 'string', default: '50' },
         agents: { type: 'string', default: '300' },
         requests: { type: 'string', default: '100000' },
-        seeds: { type: 'string', default: '1000' },
+        seeds: { type: 'string', default: '20000' },
         cuts: { type: 'string', default: '100' },
         revocations: { type: 'string', default: '10000' },
         callouts: { type: 'string', default: '2000' },

@@ -27,7 +27,7 @@ export class ByteIndex {
   #cells: Int32Array;
 
   /** @param capacity - a power of two; it doubles when it is used up */
-  constructor(capacity = 1024) {
+  constructor(capacity = 64) {
     this.#capacity = capacity;
     this.#idAt = new Uint32Array(capacity);
     this.#cells = new Int32Array(capacity * 4).fill(empty);

@@ -54,7 +54,7 @@ export class ClusterTable {
   mark: Uint8Array;
   readonly #countOf = new Uint32Array(livenessStates.length);
 
-  constructor(capacity = 1024) {
+  constructor(capacity = 64) {
     this.ids = new ByteIndex(capacity);
     this.lastBeatMs = new Float64Array(capacity);
     this.connectionLostMs = new Float64Array(capacity);

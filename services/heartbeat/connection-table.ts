@@ -19,7 +19,7 @@ export class ConnectionTable {
   #slot: Int32Array;
 
   /** @param cells - a power of two; at most half of them are used */
-  constructor(cells = 2048) {
+  constructor(cells = 128) {
     this.#client = new Float64Array(cells);
     this.#server = new Uint32Array(cells);
     this.#slot = new Int32Array(cells);

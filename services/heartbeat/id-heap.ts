@@ -16,7 +16,7 @@ export class IdHeap {
   #top = 1;
   readonly #firstFree = new Uint32Array(longestIdBytes + 1);
 
-  constructor(capacityBytes = 1 << 16) {
+  constructor(capacityBytes = 1 << 12) {
     this.#bytes = new Uint8Array(capacityBytes);
   }
 

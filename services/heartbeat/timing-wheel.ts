@@ -24,7 +24,7 @@ export class TimingWheel {
   /** @param options.buckets - a power of two */
   constructor(options: { startMs: number; tickMs?: number; buckets?: number; capacity?: number }) {
     const buckets = options.buckets ?? 8192;
-    const capacity = options.capacity ?? 1024;
+    const capacity = options.capacity ?? 64;
     this.#tickMs = options.tickMs ?? 50;
     this.#startMs = options.startMs;
     this.#mask = buckets - 1;

@@ -40,6 +40,7 @@ const witnesses = ['observed', 'observedFacts'];
 
 /**
  * The patch for a status, or undefined when there is nothing to show.
+ * @param current - as the API server gave it: plain data already
  * @param withWitness - write even if only the witnesses differ
  * @returns `fields`: what changes beside the witnesses, to tell a transition from a detail
  */
@@ -48,7 +49,7 @@ export function statusPatch(
   desired: object,
   withWitness = false,
 ): { patch: JsonObject; fields: readonly string[] } | undefined {
-  const have = plain(current ?? {});
+  const have = (current ?? {}) as JsonObject;
   const want = plain(desired);
   // A witness stays where the newer picture has none: the API server refuses to remove it.
   for (const name of witnesses)

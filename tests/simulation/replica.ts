@@ -2,6 +2,7 @@ import type { Logger } from '@rollcall/shared/service';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
 import type { Consumer } from './delivery.ts';
+import type { FaultKind } from './faults.ts';
 import type { Life } from './scheduler.ts';
 import { SignsOfLife } from './signs-of-life.ts';
 import { Violation } from './violation.ts';
@@ -37,10 +38,15 @@ export class Replica {
   readonly #world: World;
   readonly #stopping = new AbortController();
   #listener: ((what: Heard) => void) | undefined;
+  /** Asked for at every step, so not put together each time. */
+  readonly #crash: FaultKind;
+  readonly #pause: FaultKind;
 
   constructor(world: World, service: ServiceName, options: { name: string; skewMs: number }) {
     this.#world = world;
     this.service = service;
+    this.#crash = `crash.${service}`;
+    this.#pause = `pause.${service}`;
     this.life = { name: options.name, isAlive: true, pausedUntilMs: 0, skewMs: options.skewMs };
   }
 
@@ -63,13 +69,13 @@ export class Replica {
   /** A place where it may be struck. */
   async step(): Promise<void> {
     const { faults, random, scheduler } = this.#world;
-    const { life, service } = this;
+    const { life } = this;
     if (!life.isAlive) await end();
-    if (faults.strikes(`crash.${service}`)) {
+    if (faults.strikes(this.#crash)) {
       this.#world.crash(this);
       await end();
     }
-    if (faults.strikes(`pause.${service}`)) {
+    if (faults.strikes(this.#pause)) {
       const pauseMs = random.int(2000, 70_000);
       this.#world.note(life.name, () => `is stopped for ${Math.round(pauseMs / 1000)} s`);
       life.pausedUntilMs = scheduler.nowMs + pauseMs;

@@ -21,11 +21,6 @@ export interface Task {
 export const nothingFollows = Symbol('nothing follows');
 
 const resolved = Promise.resolve();
-/** Runs it when everything that can go on without another task has done so: ticks come after all promises have settled. */
-function whenSettled(run: () => void): void {
-  // From inside a microtask: only then it waits for all the others.
-  void resolved.then(() => process.nextTick(run));
-}
 
 /** A seed takes some hundred; whoever wakes itself for ever never ends. */
 const mostTasks = 20_000;
@@ -63,12 +58,15 @@ export class Scheduler {
    */
   run(untilMs: number, isEnough: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
+      // When everything that can go on without another task has done so: ticks come after all promises have settled, if they
+      // are asked for from inside one.
+      const goOnOnceSettled = (): void => process.nextTick(goOn);
       const goOn = (): void => {
         try {
           while (!isEnough()) {
             const task = this.#next(untilMs);
             if (!task) return resolve();
-            if (task.run?.() !== nothingFollows) return whenSettled(goOn);
+            if (task.run?.() !== nothingFollows) return void resolved.then(goOnOnceSettled);
           }
           resolve();
         } catch (thrown) {

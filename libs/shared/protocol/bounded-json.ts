@@ -26,12 +26,21 @@ function refuseShape(text: string): void {
   }
 }
 
-/** A reviver: what our own code could read otherwise than it was written is no message of an agent. */
-function refuseValue(key: string, value: unknown): unknown {
+/** What our own code could read otherwise than it was written is no message of an agent. */
+function refuseValue(key: string, value: unknown): void {
   if (key === '__proto__') throw new RollcallError('ASK_INVALID', 'the message has a key "__proto__"');
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw new RollcallError('ASK_INVALID', `the message has a number beyond 2^53 at "${key.slice(0, 64)}"`);
-  return value;
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) refuseValue(name, inner);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -41,10 +50,7 @@ function refuseValue(key: string, value: unknown): unknown {
  */
 export function parseBoundedJson(text: string): unknown {
   refuseShape(text);
-  try {
-    return JSON.parse(text, refuseValue);
-  } catch (error) {
-    if (error instanceof RollcallError) throw error;
-    return undefined;
-  }
+  const value = parseJson(text);
+  refuseValue('', value);
+  return value;
 }

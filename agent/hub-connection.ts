@@ -3,6 +3,7 @@ import {
   AuthorizationError,
   connect,
   type NatsConnection,
+  PermissionViolationError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node';
 import type { Nkey } from '@rollcall/shared/trust/keys';
@@ -30,6 +31,8 @@ export interface HubLink {
   /** When the connection is gone, whoever closed it; never rejects. */
   readonly closed: Promise<void>;
   isClosed(): boolean;
+  /** Whether the server said that it ends this connection: its credentials have, or it hands over to other servers. */
+  wasDismissed(): boolean;
   /** What cannot be sent is dropped: beats come again, and asks are repeated until they are answered. */
   publish(subject: string, data: Uint8Array): void;
   subscribe(subject: string, hear: (data: Uint8Array, subject: string) => void): void;
@@ -105,11 +108,20 @@ function linkOver(nc: NatsConnection, role: Credential['role'], key: Nkey): HubL
     () => undefined,
     () => undefined,
   );
+  let isDismissed = false;
+  async function followStatus(): Promise<void> {
+    for await (const status of nc.status()) {
+      const isLast = status.type === 'error' && !(status.error instanceof PermissionViolationError);
+      if (status.type === 'ldm' || isLast) isDismissed = true;
+    }
+  }
+  void followStatus();
   return {
     role,
     key,
     closed,
     isClosed: () => nc.isClosed(),
+    wasDismissed: () => isDismissed,
     publish(subject, data) {
       if (!nc.isClosed() && !nc.isDraining()) nc.publish(subject, data);
     },

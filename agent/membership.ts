@@ -7,7 +7,6 @@ import type { RegistrationToken } from '@rollcall/shared/trust/keys';
 import { type AskingOptions, createAsking, createSending } from './asking.ts';
 import { type BackOff, refusedRestMs } from './back-off.ts';
 import { boundedInterval, createBeating } from './beating.ts';
-import { isAlive } from './credential-choice.ts';
 import { createDialing } from './dialing.ts';
 import { clockFact } from './clock-ahead.ts';
 import { createFactsReport } from './facts-report.ts';
@@ -20,7 +19,8 @@ import { createLeaving, type Uninstall } from './leaving.ts';
 import type { KeyRing } from './own-keys.ts';
 import type { OnPhase } from './phase.ts';
 import { errorAsRefusal, refusedConnection } from './refusal.ts';
-import { boundedReturn, reconnectWaitMs } from './return-time.ts';
+import { createRest } from './rest-time.ts';
+import { boundedReturn } from './return-time.ts';
 import { createRotation } from './rotation.ts';
 import type { RotationWish } from './rotation-wish.ts';
 import { createSession } from './session.ts';
@@ -103,6 +103,7 @@ export function createMembership(options: MembershipOptions): Membership {
     logger,
     signal,
   });
+  const rest = createRest(session, patience.reconnect);
   const sending = createSending(session);
   const dialing = createDialing(session, options);
 
@@ -248,22 +249,11 @@ export function createMembership(options: MembershipOptions): Membership {
     }
   }
 
-  function reconnectMs(failures: number): number {
-    const { member } = keeper.state;
-    return reconnectWaitMs(patience.reconnect, {
-      failures,
-      random: Math.random(),
-      beatIntervalMs: member?.beatIntervalMs ?? 0,
-      returnWithinMs: member?.returnWithinMs,
-      isLapsed: member !== undefined && !isAlive(member.jwt, Date.now()),
-    });
-  }
-
   function failed(error: RollcallError, failures: number): number {
     const isForPeople = isTrustFailure(error.code);
     const waitMs = isForPeople
       ? refusedRestMs(refusedRetryMs, failures, Math.random())
-      : reconnectMs(failures);
+      : rest.afterFailureMs(failures);
     session.tellRefusal('connect', errorAsRefusal(error), waitMs);
     return waitMs;
   }
@@ -277,7 +267,7 @@ export function createMembership(options: MembershipOptions): Membership {
       try {
         const { link: dialed, shown } = await dialing.best();
         if (dialed === undefined) {
-          waitMs = refusedRestMs(refusedRetryMs, ++refusals, Math.random());
+          waitMs = rest.afterRefusalMs(++refusals);
           session.tellRefusal('refused', refusedConnection(shown), waitMs);
         } else {
           if (signal.aborted) {
@@ -294,7 +284,7 @@ export function createMembership(options: MembershipOptions): Membership {
           const { joining, link } = session;
           const restMs =
             joining.standing === 'refused' && link?.role !== 'member' ? joining.askAtMs - Date.now() : 0;
-          waitMs = Math.max(restMs, reconnectMs(failures));
+          waitMs = Math.max(restMs, rest.afterLossMs(failures, link?.wasDismissed() ?? false));
         }
       } catch (thrown) {
         failures++;

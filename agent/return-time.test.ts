@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { boundedReturn, reconnectWaitMs } from './return-time.ts';
+import { boundedReturn, type Cut, lapsedRestMs, reconnectWaitMs } from './return-time.ts';
 
 const patience = { firstMs: 1000, longestMs: 10_000 };
-const about = (more: Partial<Parameters<typeof reconnectWaitMs>[1]>) => ({
+const aCut = (more: Partial<Cut>): Cut => ({
   failures: 1,
   random: 1,
+  isAlone: false,
   beatIntervalMs: 15_000,
   returnWithinMs: undefined,
   isLapsed: false,
@@ -13,11 +14,21 @@ const about = (more: Partial<Parameters<typeof reconnectWaitMs>[1]>) => ({
 
 test.each([
   { name: 'a lost connection in a small fleet', more: {}, want: 1000 },
-  { name: 'a lost connection in a fleet of 4,000', more: { returnWithinMs: 20_000 }, want: 1000 },
-  { name: 'a lost connection in a fleet of 20,000', more: { returnWithinMs: 80_000 }, want: 4000 },
-  { name: 'a lost connection in a huge fleet', more: { returnWithinMs: 3_600_000 }, want: 7500 },
   { name: 'a hub that is away', more: { failures: 30 }, want: 10_000 },
-  { name: 'a hub of many that is away', more: { failures: 30, returnWithinMs: 640_000 }, want: 640_000 },
+  { name: 'a lost connection in a fleet of 4,000', more: { returnWithinMs: 20_000 }, want: 20_000 },
+  { name: 'one that the server ended', more: { returnWithinMs: 20_000, isAlone: true }, want: 1000 },
+  { name: 'a lost connection in a huge fleet', more: { returnWithinMs: 3_600_000 }, want: 30_000 },
+  { name: 'a hub of many that is away', more: { failures: 2, returnWithinMs: 640_000 }, want: 640_000 },
+  {
+    name: 'the luckiest of them',
+    more: { failures: 2, random: 0, returnWithinMs: 640_000 },
+    want: 320_000,
+  },
+  {
+    name: 'a hub of many that is away for a long time',
+    more: { failures: 30, returnWithinMs: 640_000 },
+    want: 640_000,
+  },
   {
     name: 'a hub that says less than it waits anyway',
     more: { failures: 30, returnWithinMs: 1000 },
@@ -28,26 +39,35 @@ test.each([
     more: { failures: 30, returnWithinMs: 20_000, isLapsed: true },
     want: 40_000,
   },
-  { name: 'the lucky one', more: { failures: 30, random: 0 }, want: 0 },
-])('$name waits at most $want ms', ({ more, want }) => {
-  expect(reconnectWaitMs(patience, about(more))).toBe(want);
+])('$name: waits at most $want ms', ({ more, want }) => {
+  expect(reconnectWaitMs(patience, aCut(more))).toBe(want);
 });
 
-test('of those who lost the hub together no more come in a second than the hub said', () => {
-  const [clusters, returnsPerSecond] = [20_000, 500];
-  const returnWithinMs = (clusters / returnsPerSecond) * 2000;
-  const comesInSecond = Array.from({ length: 200 }, () => 0);
-  let seed = 1;
-  const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
-  for (let agent = 0; agent < clusters; agent++) {
-    // The hub is back after three minutes.
-    let atMs = -180_000;
-    for (let failures = 1; atMs < 0; failures++)
-      atMs += reconnectWaitMs(patience, about({ failures, random: random(), returnWithinMs }));
-    comesInSecond[Math.floor(atMs / 1000)]!++;
-  }
-  expect(Math.max(...comesInSecond)).toBeLessThan(returnsPerSecond * 1.2);
-  expect(comesInSecond.slice(returnWithinMs / 1000).every((count) => count === 0)).toBe(true);
+test.each([0, 5000, 180_000])(
+  'of those who lost the hub together for %i ms no more come in a second than it may be',
+  (awayMs) => {
+    const [clusters, returnWithinMs] = [4000, 20_000];
+    const comesInSecond = Array.from({ length: 21 }, () => 0);
+    let seed = 1;
+    const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+    for (let agent = 0; agent < clusters; agent++) {
+      let atMs = -1;
+      for (let failures = 1; atMs < awayMs; failures++)
+        atMs += 1 + reconnectWaitMs(patience, aCut({ failures, random: random(), returnWithinMs }));
+      comesInSecond[Math.floor((atMs - awayMs) / 1000)]!++;
+    }
+    expect(Math.max(...comesInSecond)).toBeLessThan(1.5 * 1.25 * (clusters / (returnWithinMs / 1000)));
+    expect(comesInSecond.reduce((sum, count) => sum + count)).toBe(clusters);
+  },
+);
+
+test.each([
+  { name: 'in a small fleet', refusedRetryMs: 300_000, returnWithinMs: undefined, want: 60_000 },
+  { name: 'in a fleet of 10,000', refusedRetryMs: 300_000, returnWithinMs: 40_000, want: 80_000 },
+  { name: 'in a huge fleet', refusedRetryMs: 300_000, returnWithinMs: 640_000, want: 1_280_000 },
+  { name: 'with less patience', refusedRetryMs: 1000, returnWithinMs: undefined, want: 1000 },
+])('a lapsed member $name is refused and rests for $want ms', ({ refusedRetryMs, returnWithinMs, want }) => {
+  expect(lapsedRestMs(refusedRetryMs, returnWithinMs)).toBe(want);
 });
 
 test.each([

@@ -38,6 +38,10 @@ export interface BenchFlags {
   readonly kills: number;
   /** Agents that fall silent. */
   readonly silences: number;
+  /** Agents that lose their hub at once. */
+  readonly herd: number;
+  /** Agents whose credentials ended while the registrar was away. */
+  readonly lapsed: number;
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
@@ -84,6 +88,10 @@ liveness: agents that die
   --kills N            how many are killed (50)
   --silences N         how many fall silent (20)
 durability: the same joins with one server and three, each with sync_interval: always and without
+herd: agents that lose their hub all at once, and come back
+  --herd N             how many (4000)
+lapsed: agents whose credentials have ended, when the registrar is back
+  --lapsed N           how many (2000)
 `;
 
 /**
@@ -114,6 +122,8 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     fleet: wholeNumber('--fleet', values.fleet, 1),
     kills: wholeNumber('--kills', values.kills, 1),
     silences: wholeNumber('--silences', values.silences, 1),
+    herd: wholeNumber('--herd', values.herd, 1),
+    lapsed: wholeNumber('--lapsed', values.lapsed, 1),
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -141,6 +151,8 @@ function parseKnown(args: readonly string[]) {
         fleet: { type: 'string', default: '100000' },
         kills: { type: 'string', default: '50' },
         silences: { type: 'string', default: '20' },
+        herd: { type: 'string', default: '4000' },
+        lapsed: { type: 'string', default: '2000' },
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },

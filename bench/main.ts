@@ -10,6 +10,8 @@ import { measureCliStart } from './measure-cli-start.ts';
 import { measureDurability } from './measure-durability.ts';
 import { measureFlood } from './measure-flood.ts';
 import { measureLiveness } from './measure-liveness.ts';
+import { measureHerd } from './measure-herd.ts';
+import { measureLapsed } from './measure-lapsed.ts';
 import { measurePolicies } from './measure-policies.ts';
 import { measureRestart } from './measure-restart.ts';
 import { measureRestore } from './measure-restore.ts';
@@ -45,6 +47,8 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   liveness: async (flags) => ({ liveness: await measureLiveness(flags, say) }),
   durability: async () => ({ durability: await measureDurability(say) }),
   restart: async ({ fleet }) => ({ restart: await measureRestart(fleet, say) }),
+  herd: async ({ herd }) => ({ herd: await measureHerd(herd, say) }),
+  lapsed: async ({ lapsed }) => ({ lapsed: await measureLapsed(lapsed, say) }),
 };
 
 /**

@@ -9,6 +9,8 @@ import type { CliStartResult } from './measure-cli-start.ts';
 import type { DurabilityResult } from './measure-durability.ts';
 import type { FloodResult } from './measure-flood.ts';
 import type { LivenessResult } from './measure-liveness.ts';
+import type { HerdResult } from './measure-herd.ts';
+import type { LapsedResult } from './measure-lapsed.ts';
 import type { PolicyResult } from './measure-policies.ts';
 import type { RestartResult } from './measure-restart.ts';
 import type { RestoreResult } from './measure-restore.ts';
@@ -34,6 +36,8 @@ export const partNames = [
   'restart',
   'liveness',
   'durability',
+  'herd',
+  'lapsed',
 ] as const;
 export type PartName = (typeof partNames)[number];
 
@@ -54,6 +58,8 @@ export interface PartResults {
   readonly restart?: RestartResult;
   readonly liveness?: LivenessResult;
   readonly durability?: readonly DurabilityResult[];
+  readonly herd?: HerdResult;
+  readonly lapsed?: LapsedResult;
 }
 
 /** Everything that a run found; what `--json` prints and `--save` keeps. */

@@ -1,6 +1,7 @@
 import type { JoinsResult } from './joins-result.ts';
 import { beatRows, restartRows } from './beat-rows.ts';
 import { durabilityRows, livenessRows } from './liveness-rows.ts';
+import { herdRows, lapsedRows } from './herd-rows.ts';
 import type { BurstResult } from './measure-burst.ts';
 import type { CliStartResult } from './measure-cli-start.ts';
 import type { PolicyResult } from './measure-policies.ts';
@@ -163,6 +164,8 @@ function rowsOf(result: BenchResult): Row[] {
     ...(result.restart ? restartRows(result.restart) : []),
     ...(result.liveness ? livenessRows(result.liveness) : []),
     ...durabilityRows(result.durability ?? []),
+    ...(result.herd ? herdRows(result.herd) : []),
+    ...(result.lapsed ? lapsedRows(result.lapsed) : []),
   ];
 }
 

@@ -5,9 +5,11 @@ const mostReturnMs = 3_600_000;
 /** Changed by doubling, and with room below, so that it is said a few times in the life of a fleet. */
 const roomBelow = 0.35;
 
+/** In the busiest second as many come as if all came in two thirds of the time (agent/return-time.ts). */
+const peak = 1.5;
+
 /**
- * Over how long the agents of a fleet spread their return after an outage, so that no more than so many come in a second. Each
- * tries again within that time, evenly; most of them early on, which makes the peak twice the mean.
+ * Over how long the agents of a fleet spread their return after an outage, so that no more than so many come in a second.
  * @param current - what was said last; undefined: nothing
  * @returns undefined while nothing needs to be said
  */
@@ -15,7 +17,7 @@ export function wantedReturnMs(
   current: number | undefined,
   { clusters, returnsPerSecond }: { clusters: number; returnsPerSecond: number },
 ): number | undefined {
-  const neededMs = Math.max(leastReturnMs, (clusters / returnsPerSecond) * 2000);
+  const neededMs = Math.max(leastReturnMs, (clusters / returnsPerSecond) * peak * 1000);
   const knownMs = current ?? leastReturnMs;
   if (neededMs <= knownMs && neededMs >= knownMs * roomBelow) return current;
   const doublings = Math.ceil(Math.log2(neededMs / leastReturnMs));

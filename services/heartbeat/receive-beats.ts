@@ -62,15 +62,15 @@ export function receiveBeats(
     reported = { atMs: nowMs, count: counts.unknown };
   }
 
-  async function readMember(id: string): Promise<Membership | undefined> {
-    for (const afterMs of readAgainAfterMs) {
-      try {
-        return membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
-      } catch {
-        await delay(afterMs);
-      }
+  async function readMember(id: string, waitsMs = readAgainAfterMs): Promise<Membership | undefined> {
+    const [afterMs, ...later] = waitsMs;
+    try {
+      return membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
+    } catch (error) {
+      if (afterMs === undefined) throw error;
+      await delay(afterMs);
+      return readMember(id, later);
     }
-    return membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
   }
 
   async function lookUp(id: string, flags: number, nowMs: number): Promise<void> {

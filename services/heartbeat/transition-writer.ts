@@ -1,27 +1,24 @@
-import type { EventLog, Trace } from '@rollcall/shared/bus';
-import { decideAndAppend } from '@rollcall/shared/decisions';
+import type { EventLog } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
-import {
-  type ClusterRecord,
-  clusterRecord,
-  createEventId,
-  joined,
-  type Liveness,
-} from '@rollcall/shared/events';
+import { type ClusterRecord, joined, type Liveness } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
-import { inSpan } from '@rollcall/shared/tracing';
-import { type HubClock, toHubTime } from './hub-clock.ts';
+import type { HubClock } from './hub-clock.ts';
 import type { FlapSettings } from './flap-rule.ts';
-import { decideLiveness, livenessStateOf } from './liveness-event.ts';
+import { livenessStateOf } from './liveness-event.ts';
 import { knownCluster } from './known-clusters.ts';
 import type { LivenessEngine } from './liveness-engine.ts';
 import type { KnownCluster, TransitionWish } from './liveness-signals.ts';
 import type { LivenessState } from './liveness-transition.ts';
 import { membershipOf } from './membership.ts';
 import type { Siblings } from './siblings.ts';
+import { type LotOutcome, readCluster, writeLot } from './transition-lot.ts';
 
-/** Appends under way; enough to keep the stream busy (64 in flight: 9,000 a second, measured), few enough not to flood it. */
-const writesAtOnce = 64;
+/** Appends under way: enough to keep the stream busy, few enough that those who wait are written together. */
+const lotsAtOnce = 4;
+/** An event of a KB each; more in one batch only delay those that wait for its commit. */
+const mostTogether = 32;
+/** Of these the next try would end the same way, whoever is alone in it. */
+const failsForAll: ReadonlySet<string> = new Set(['BUS_UNREACHABLE', 'APPEND_CONFLICT']);
 /** Clusters that are asked about together. */
 const questionSize = 500;
 /** How long questions are collected before they are asked. */
@@ -84,62 +81,29 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     running.add(tracked);
   }
 
-  async function readCluster(clusterId: string): Promise<ClusterRecord> {
-    return clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
-  }
-
-  async function writeOne(wish: TransitionWish): Promise<void> {
-    const record = await readCluster(wish.clusterId);
-    const isJoining = wish.state === 'ready' && !membershipOf(record)?.liveness;
-    // Joining ends the trace of the agent's request, which the admission carries; later transitions begin one of their own.
-    const admission = isJoining ? record.lastOf.registrar : undefined;
-    if (!admission) return append(wish, record, { correlation: createEventId(clock.hubMs()) });
-    const { correlation } = admission;
-    const step = {
-      name: 'heartbeat joined',
-      kind: 'internal',
-      traceparent: admission.traceparent,
-      attributes: {
-        'rollcall.service': 'heartbeat',
-        'rollcall.event.id': wish.clusterId,
-        'rollcall.correlation': correlation,
-      },
-    } as const;
-    return inSpan(step, (traceparent) => append(wish, record, { correlation, traceparent }));
-  }
-
-  async function append(wish: TransitionWish, before: ClusterRecord, trace: Trace): Promise<void> {
-    let first: ClusterRecord | undefined = before;
-    const { context, drafts } = await decideAndAppend(
-      log,
-      {
-        async gather() {
-          const record = first ?? (await readCluster(wish.clusterId));
-          first = undefined;
-          return record;
-        },
-        decide: (record) =>
-          decideLiveness(record, {
-            from: wish.from,
-            state: wish.state,
-            cause: wish.cause,
-            nowMs: clock.hubMs(),
-            lastBeatAtMs: toHubTime(clock, wish.lastBeatMs),
-            flap: options.flap,
-          }),
-      },
-      trace,
-    );
-    const [written] = drafts;
-    if (!written) return settleBy(wish, context, wish.from);
+  function settle({ wish, record, written }: LotOutcome): void {
+    if (!written) return settleBy(wish, record, wish.from);
     const { clusterId } = wish;
     const liveness = written.section as Liveness;
     const state = livenessStateOf(liveness);
-    options.written(
-      { clusterId, state, cause: liveness.cause },
-      written.definition === joined ? context : undefined,
-    );
+    const joinedFrom = written.definition === joined ? record : undefined;
+    options.written({ clusterId, state, cause: liveness.cause }, joinedFrom);
     engine.settle(clusterId, { state, sinceMs: wish.decidedAtMs }, clock.monotonicMs());
+  }
+
+  /** Never rejects. What is wrong with one of them (a record of a newer version) is no reason not to write the others. */
+  async function write(lot: readonly TransitionWish[]): Promise<void> {
+    try {
+      for (const outcome of await writeLot(lot, options)) settle(outcome);
+    } catch (thrown) {
+      const error = toRollcallError(thrown);
+      if (lot.length > 1 && !failsForAll.has(error.code)) {
+        await Promise.all(lot.map((wish) => write([wish])));
+        return;
+      }
+      logger.warn({ err: error, count: lot.length }, 'transitions could not be written');
+      for (const wish of lot) settleLater(wish);
+    }
   }
 
   /** @param refused - the state from which the record let nothing follow; asked at once again it would say the same again */
@@ -161,7 +125,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     const look = async () => {
       if (draining) return;
       try {
-        settleBy(wish, await readCluster(wish.clusterId));
+        settleBy(wish, await readCluster(log, wish.clusterId));
       } catch {
         settleLater(wish);
       }
@@ -169,28 +133,24 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     setTimeout(() => track(look()), retryAfterMs).unref();
   }
 
-  function takeNext(): TransitionWish | undefined {
-    if (draining || writing >= writesAtOnce) return undefined;
-    const wish = toWrite[next++];
-    if (wish) return wish;
+  /** Who comes first is written at once; who comes while others are being written waits, and all who wait go together. */
+  function takeLot(): TransitionWish[] {
+    if (draining || writing >= lotsAtOnce) return [];
+    const lot = toWrite.slice(next, next + mostTogether);
+    next += lot.length;
+    if (next < toWrite.length) return lot;
     toWrite.length = 0;
     next = 0;
-    return undefined;
+    return lot;
   }
 
   function pump(): void {
-    for (let wish = takeNext(); wish; wish = takeNext()) {
-      const { clusterId } = wish;
+    for (let lot = takeLot(); lot.length > 0; lot = takeLot()) {
       writing++;
-      const work = writeOne(wish)
-        .catch((thrown: unknown) => {
-          logger.warn({ err: toRollcallError(thrown), clusterId }, 'transition could not be written');
-          settleLater(wish);
-        })
-        .finally(() => {
-          writing--;
-          pump();
-        });
+      const work = write(lot).finally(() => {
+        writing--;
+        pump();
+      });
       track(work);
     }
   }

@@ -54,11 +54,12 @@ test('after the bus was away nobody is declared dead for that time', async () =>
   const joined = await member.event('joined');
   const reconnected = nextReconnect(around.ops);
   await hub.natsServer.kill();
+  // The service may be connected again before we are.
+  const restartedAtMs = Date.now();
   await hub.natsServer.restart();
   await reconnected;
-  const restartedAtMs = Date.now();
   const unreachable = await member.event('unreachable', joined.sequence + 1);
-  expect(unreachable.timeMs - restartedAtMs).toBeGreaterThanOrEqual(2900);
+  expect(unreachable.timeMs - restartedAtMs).toBeGreaterThanOrEqual(3000);
   await using after = await member.connect();
   beat(after, member.clusterId);
   await member.event('ready');

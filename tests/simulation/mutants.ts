@@ -58,7 +58,7 @@ export const mutants = {
   },
   'a-person-counts-twice': {
     file: 'services/approver/person-decision.ts',
-    find: '  wasActedOn,\n  isFromBefore,',
+    find: '  wasActedOn,\n  isOfFormerLife,\n  isFromBefore,',
     put: '',
     from: 1,
     seeds: 200,

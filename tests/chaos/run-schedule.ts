@@ -5,8 +5,9 @@ import { conditionOf, until } from '../harness/embedded.ts';
 import { areAllCurrent } from '../harness/nats-nodes.ts';
 import { type Broken, brokenInvariants } from './invariants.ts';
 import { describeFault, type Schedule } from './schedule.ts';
-import type { AgentProcess, Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 import { type Strike, strike } from './strike.ts';
+import type { AgentProcess } from './victims.ts';
 import { clustersOf, doWork, type Workload } from './workload.ts';
 
 export interface ScheduleResult {

@@ -1,45 +1,18 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectAsOps } from '../../cli/up/ops-connection.ts';
-import { type ChildHandle, startChild } from '../../cli/up/child-process.ts';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { serviceAccountGroups, serviceSettings, serviceUser } from '../../cli/up/hub-services.ts';
 import { type FlakyNetwork, openFlakyNetwork } from '../../cli/simulate/flaky-network.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub } from '../harness/embedded.ts';
 import { serveInProcess, serviceNames } from '../harness/service-process.ts';
-import { openSmallDisk, type SmallDisk } from '../harness/small-disk.ts';
-import type { AgentAssignments } from './agent-process.ts';
 import { type Clock, createClock } from './clock.ts';
 import { type ForgetfulApi, openForgetfulApi } from './forgetful-api.ts';
 import { type ChaosSettings, kubernetesWriters } from './schedule.ts';
-
-/** A process that can be struck, and that is there again afterwards. */
-export interface Victim {
-  pid(): number;
-  /** SIGKILL; resolves when it is gone. */
-  kill(): Promise<void>;
-  /** SIGTERM. */
-  stop(): Promise<void>;
-  start(): Promise<void>;
-}
-
-/** Agents of some clusters in one process, over one network. */
-export interface AgentProcess extends Victim {
-  clusters(): readonly string[];
-  add(cluster: { name: string; token: string }): void;
-  /** It has left; the process is not to start an agent for it again. */
-  forget(cluster: string): void;
-}
-
-/** What one NATS server writes to. */
-export interface StageDisk {
-  readonly disk: SmallDisk;
-  /** How often the server has said so. */
-  refusedWrites(): number;
-}
+import { openDisks, type StageDisk } from './stage-disks.ts';
+import { type AgentProcess, revivable, startAgentProcess, type Victim } from './victims.ts';
 
 /** A whole hub in real processes, and agents, each behind a network that can be made bad. */
 export interface Stage extends AsyncDisposable {
@@ -62,102 +35,10 @@ export interface Stage extends AsyncDisposable {
   keep(): void;
 }
 
-const agentProgram = join(import.meta.dirname, 'agent-process.ts');
 /** Renewed within every few schedules, and lapsed where a fault lasts. */
 const memberLife = '60s';
 /** Whoever is struck in several schedules flaps; two minutes of rest each time would be most of the run. */
 const flapSteady = '10s';
-const supervisedForMs = 120_000;
-
-/** As whatever runs services in production: what cannot start, because its bus is away, is started again. */
-async function startAgain(start: () => Promise<ChildHandle>): Promise<ChildHandle> {
-  for (const deadlineMs = performance.now() + supervisedForMs; ; await delay(500)) {
-    try {
-      return await start();
-    } catch (error) {
-      if (performance.now() > deadlineMs) throw error;
-    }
-  }
-}
-
-/** A child that is started anew by the same recipe. */
-function revivable(start: () => Promise<ChildHandle>, first: ChildHandle): Victim {
-  let child = first;
-  return {
-    pid: () => child.pid,
-    kill: () => child.kill(),
-    stop: () => child.stop(),
-    async start() {
-      child = await startAgain(start);
-    },
-  };
-}
-
-async function startAgentProcess(
-  hub: TestEmbeddedHub,
-  { base, name, port, clock }: { base: string; name: string; port: number; clock: Clock },
-): Promise<AgentProcess> {
-  const directory = join(base, name.replace(' ', '-'));
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const clusters = new Map<string, string>();
-  function write(): void {
-    const assignments: AgentAssignments = {
-      hub: [`127.0.0.1:${port}`],
-      pin: hub.up.hub.caCertHash,
-      member: hub.up.plane.access,
-      clusters: [...clusters].map(([cluster, token]) => ({ name: cluster, token })),
-    };
-    const path = join(directory, 'agents.json');
-    writeFileSync(`${path}.tmp`, JSON.stringify(assignments), { mode: 0o600 });
-    // Whole or not at all: the process may be reading.
-    renameSync(`${path}.tmp`, path);
-  }
-  const start = () =>
-    startChild({
-      name: name.replace(' ', '-'),
-      command: process.execPath,
-      args: [...clock.nodeFlags, agentProgram, directory],
-      stateDir: directory,
-      logPath: join(directory, 'logs', 'agents.log'),
-      readyWithinMs: 60_000,
-      isReady: async () => true,
-    });
-  write();
-  const victim = revivable(start, await start());
-  return {
-    ...victim,
-    clusters: () => [...clusters.keys()],
-    add(cluster) {
-      clusters.set(cluster.name, cluster.token);
-      write();
-    },
-    forget(cluster) {
-      clusters.delete(cluster);
-      write();
-    },
-  };
-}
-
-const diskBytes = 256 * 2 ** 20;
-
-async function openDisks(
-  base: string,
-  { stateDir, servers }: { stateDir: string; servers: number },
-): Promise<Map<string, StageDisk>> {
-  const disks = new Map<string, StageDisk>();
-  for (let index = 1; index <= servers; index++) {
-    const name = index === 1 ? 'nats' : `nats-${index}`;
-    const directory = join(stateDir, name, 'jetstream');
-    const disk = await openSmallDisk({ directory, image: join(base, `${name}.disk`), sizeBytes: diskBytes });
-    const log = join(stateDir, 'logs', `${name.replace('nats', 'nats-server')}.log`);
-    disks.set(`nats ${index}`, {
-      disk,
-      refusedWrites: () => readFileSync(log, 'utf8').split('no space left on device').length - 1,
-    });
-  }
-  return disks;
-}
-
 export async function openStage(settings: ChaosSettings): Promise<Stage> {
   const base = mkdtempSync(join(tmpdir(), 'rollcall-chaos-'));
   const stateDir = join(base, 'hub');

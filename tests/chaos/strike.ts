@@ -6,7 +6,9 @@ import { processIdentity } from '../../cli/up/child-process-identity.ts';
 import type { Clock } from './clock.ts';
 import type { ForgetfulApi } from './forgetful-api.ts';
 import type { Fault } from './schedule.ts';
-import type { Stage, StageDisk, Victim } from './stage.ts';
+import type { Stage } from './stage.ts';
+import type { StageDisk } from './stage-disks.ts';
+import type { Victim } from './victims.ts';
 
 /** What shows that a fault happened; `undefined`: it did not, and the schedule proves nothing. */
 export interface Strike {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { keepWriting } from './keep-writing.ts';
 
 const gaveUp = "[ERR] JetStream stream 'A > EVENTS' critical write error: no space left on device\n";
+const switchedOff = '[ERR] JetStream out of File resources, will be DISABLED\n';
 
 let directory: string;
 beforeEach(() => {
@@ -32,18 +33,21 @@ function aServer(onRestart: () => void = () => undefined) {
   };
 }
 
-test('a server that gave up writing is started again once, one that did not is left alone', async () => {
-  const restarts: string[] = [];
-  const given = { ...aServer(() => restarts.push('given up')) };
-  const well = { ...given, name: 'other', logPath: join(directory, 'other.log') };
-  const kept = keepWriting([well, given], () => undefined);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(restarts).toEqual([]);
-  appendFileSync(given.logPath, gaveUp);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(restarts).toEqual(['given up']);
-  await kept.stop();
-});
+test.each([gaveUp, switchedOff])(
+  'after %s a server is started again once, another one is left alone',
+  async (said) => {
+    const restarts: string[] = [];
+    const given = { ...aServer(() => restarts.push('given up')) };
+    const well = { ...given, name: 'other', logPath: join(directory, 'other.log') };
+    const kept = keepWriting([well, given], () => undefined);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(restarts).toEqual([]);
+    appendFileSync(given.logPath, said);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(restarts).toEqual(['given up']);
+    await kept.stop();
+  },
+);
 
 test('a disk that goes on failing gets a start every half minute, and no more after the end', async () => {
   let restarts = 0;

@@ -15,8 +15,8 @@ export interface KeepWriting {
   stop(): Promise<void>;
 }
 
-/** What nats-server 2.15 says when it gives a stream up because a write failed. */
-const gaveUp = /critical write error/i;
+/** What nats-server 2.15 says when a write failed and it gives the stream up, or, one of several, all of its JetStream. */
+const gaveUp = /critical write error|JetStream out of .*resources, will be DISABLED/i;
 const lookEveryMs = 2000;
 /** Less room than this is full again at once. */
 const roomBytes = 32 * 1024 * 1024;

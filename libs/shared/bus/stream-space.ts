@@ -16,25 +16,26 @@ interface HealthAnswer {
 /** How full the place of the history is: 0 to 1, by whichever limit is the nearest; 1 where its servers cannot write it. */
 export interface EventSpace {
   readonly usedShare: number;
-  readonly usedBytes: number;
-  readonly limitBytes: number;
 }
 
 const answerWithinMs = 5000;
 /** For all servers to say how they are. */
 const allAnswerWithinMs = 500;
-const cannotWrite = /EVENTS.*write error/;
+/** A server that is alone gives the stream up when its disk takes no more; one of several switches its JetStream off (2.15.2). */
+const cannotWrite = /EVENTS.*write error|JetStream not enabled/;
 
-/** How many servers have given the stream up because their disk took no more. */
-async function serversThatCannotWrite(nc: NatsConnection): Promise<number> {
+/** Whether the servers that can still write are no majority of those that answer. */
+async function areDisksFull(nc: NatsConnection): Promise<boolean> {
   const answers = await nc.requestMany('rollcall.sys.health', undefined, {
     strategy: 'timer',
     maxWait: allAnswerWithinMs,
   });
-  let count = 0;
-  for await (const answer of answers)
-    if (cannotWrite.test(answer.json<HealthAnswer>().data?.error ?? '')) count++;
-  return count;
+  let [all, full] = [0, 0];
+  for await (const answer of answers) {
+    all++;
+    if (cannotWrite.test(answer.json<HealthAnswer>().data?.error ?? '')) full++;
+  }
+  return all > 0 && full * 2 >= all;
 }
 
 /**
@@ -46,14 +47,12 @@ async function serversThatCannotWrite(nc: NatsConnection): Promise<number> {
 export async function eventSpace(nc: NatsConnection): Promise<EventSpace | undefined> {
   try {
     const jsm = await jetstreamManager(nc, { checkAPI: false });
-    const [{ state, config }, server, withoutRoom] = await Promise.all([
+    // First: without a majority nobody answers for the stream.
+    if (await areDisksFull(nc)) return { usedShare: 1 };
+    const [{ state, config }, server] = await Promise.all([
       jsm.streams.info('EVENTS'),
       nc.request('rollcall.sys.jetstream', undefined, { timeout: answerWithinMs }),
-      serversThatCannotWrite(nc),
     ]);
-    // Who is left is no majority.
-    if (withoutRoom * 2 >= config.num_replicas)
-      return { usedShare: 1, usedBytes: state.bytes, limitBytes: state.bytes };
     const { data } = server.json<JszAnswer>();
     const places = [
       { usedBytes: state.bytes, limitBytes: config.max_bytes },
@@ -61,7 +60,7 @@ export async function eventSpace(nc: NatsConnection): Promise<EventSpace | undef
     ];
     return places
       .filter(({ limitBytes }) => limitBytes > 0)
-      .map((place) => ({ ...place, usedShare: place.usedBytes / place.limitBytes }))
+      .map(({ usedBytes, limitBytes }) => ({ usedShare: usedBytes / limitBytes }))
       .toSorted((a, b) => b.usedShare - a.usedShare)[0];
   } catch (cause) {
     throw asBusError(cause);

@@ -102,7 +102,7 @@ export const mutants = {
     file: 'services/approver/main.ts',
     find: 'return settleLeaveAsked(parts, event.id, trace);',
     put: 'return;',
-    from: 301,
+    from: 601,
     seeds: 300,
   },
   'joined-by-another-clock': {

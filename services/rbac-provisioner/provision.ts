@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type ErrorCode, RollcallError } from '@rollcall/shared/errors';
 import {
@@ -6,7 +5,7 @@ import {
   isForbidden,
   isInvalid,
   isNotFound,
-  KubeApiError,
+  type KubeApiError,
   type KubeClient,
   type KubeObject,
   type Resource,
@@ -104,27 +103,6 @@ function isBecauseTerminating(error: KubeApiError): boolean {
   return error.details.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;
 }
 
-const rolesReadWithinMs = 5000;
-const tryAgainMs = 500;
-
-/** RBAC's words; those of the fence and of other admission are others, and stay what they are. */
-const isByRoles = (error: unknown) =>
-  isForbidden(error) && / cannot \w+ resource /.test((error as Error).message);
-
-/**
- * An API server that has just started refuses everybody everything until it has read the roles; taken for an answer, that would
- * leave a cluster without its namespace for good (found by chaos, seed 1005).
- */
-async function onceRolesAreRead<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (const deadlineMs = performance.now() + rolesReadWithinMs; ; await delay(tryAgainMs)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isByRoles(error) || performance.now() > deadlineMs) throw error;
-    }
-  }
-}
-
 /**
  * Makes the namespace of a cluster, and with it ServiceAccount and RoleBinding of a member that was given access; what is there
  * already and ours is left alone. A namespace that exists is never adopted (decision 8).
@@ -141,17 +119,13 @@ export async function provision(
     return failure('NamespaceReserved', 'CLUSTER_NAME_RESERVED', message);
   }
   try {
-    return await onceRolesAreRead(() => makeObjects(kube, member, options.withAccount));
+    return await makeObjects(kube, member, options.withAccount);
   } catch (error) {
     if (isNotFound(error) || (isForbidden(error) && isBecauseTerminating(error))) {
       throw terminating(namespace, error);
     }
     // RBAC or the fence said no: it will say so again until a person changes something.
     if (isForbidden(error) || isInvalid(error)) return failure('Refused', 'KUBE_API', error.message);
-    // A token that has just run out, or a time of no authentication: no event may die of it.
-    if (error instanceof KubeApiError && error.status === 401) {
-      throw new RollcallError('KUBE_UNREACHABLE', error.message, { cause: error });
-    }
     throw error;
   }
 }

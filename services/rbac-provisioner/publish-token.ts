@@ -1,6 +1,5 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
-import { RollcallError } from '@rollcall/shared/errors';
 import {
   draft,
   type EventDraft,
@@ -12,7 +11,7 @@ import {
   tokenRecord,
 } from '@rollcall/shared/events';
 import { findHubInfo } from '@rollcall/shared/hub';
-import { KubeApiError, type KubeClient } from '@rollcall/shared/kubernetes';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { type PublicationStep, publicationStep } from './publication-step.ts';
 import {
@@ -72,15 +71,9 @@ async function carryOut(
   about: { declaration: TokenDeclaration; publication: Publication | undefined },
 ): Promise<Made | undefined> {
   const { declaration, publication } = about;
-  try {
-    if (step === 'make') return await make(world, declaration);
-    await removeSecret(world.kube, declaration, publication?.secretUid);
-    return undefined;
-  } catch (error) {
-    // A token of ours that has just run out, or a time of no authentication: no event may die of it.
-    if (!(error instanceof KubeApiError) || error.status !== 401) throw error;
-    throw new RollcallError('KUBE_UNREACHABLE', error.message, { cause: error });
-  }
+  if (step === 'make') return make(world, declaration);
+  await removeSecret(world.kube, declaration, publication?.secretUid);
+  return undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { RollcallError } from '../errors/index.ts';
+import { createEarlyRefusalCheck } from './early-refusal.ts';
 import { kubeApiError, isNotFound } from './kube-api-error.ts';
 import type { KubeAccess } from './kube-access.ts';
 import type {
@@ -23,17 +24,14 @@ const pageSize = 500;
 export function createKubeClient(access: KubeAccess, options: ClientOptions): KubeClient {
   const transport = createTransport(access, options.userAgent);
   const { fieldManager, timeoutMs = 15_000 } = options;
+  const untilRolesAreRead = createEarlyRefusalCheck(transport);
 
   async function send<T>(
     request: Omit<TransportRequest, 'timeoutMs'>,
     perRequest: RequestOptions = {},
   ): Promise<T> {
-    const { signal } = perRequest;
-    const answer = await sendWithRetry(transport, {
-      ...request,
-      signal,
-      timeoutMs: perRequest.timeoutMs ?? timeoutMs,
-    });
+    const how = { signal: perRequest.signal, timeoutMs: perRequest.timeoutMs ?? timeoutMs };
+    const answer = await untilRolesAreRead(() => sendWithRetry(transport, { ...request, ...how }), how);
     const asked = `${request.method} ${request.path}`;
     if (answer.status >= 200 && answer.status < 300) return parsedBody(answer.body, asked) as T;
     throw kubeApiError(answer.status, answer.body, asked);

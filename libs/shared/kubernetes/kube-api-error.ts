@@ -25,9 +25,12 @@ export class KubeApiError extends RollcallError {
     this.details = answer.details;
   }
 
-  /** The server's own trouble passes, and so does a lost race after a new look; a refusal stays until somebody changes something. */
+  /**
+   * The server's own trouble passes, and so does a lost race after a new look; a refusal stays until somebody changes something.
+   * Not being known (401) passes too: a token of ours has just run out, or the server cannot ask who we are.
+   */
   override get retry(): boolean {
-    return this.status === 429 || this.status >= 500 || isConflict(this);
+    return this.status === 401 || this.status === 429 || this.status >= 500 || isConflict(this);
   }
 }
 

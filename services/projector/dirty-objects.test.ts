@@ -105,14 +105,51 @@ test('a failure reaches whoever waits, and is tried again later, or when it may 
   expect(errors).toEqual([away, away]);
 });
 
-test('events go before everything else, also for an object that waits in the background', async () => {
+test('events go before facts, and facts before counts, also for an object that waits as something less', async () => {
   const { objects, end, keys } = byHand(1);
   objects.mark('running');
-  for (const key of ['a', 'b', 'c']) objects.mark(key, 'background');
+  objects.mark('set', 'count');
+  for (const key of ['a', 'b', 'c']) objects.mark(key, 'fact');
   objects.mark('urgent');
   objects.mark('c');
-  for (let index = 0; index < 5; index++) await end(index);
-  expect(keys()).toEqual(['running', 'urgent', 'c', 'a', 'b']);
+  for (let index = 0; index < 6; index++) await end(index);
+  expect(keys()).toEqual(['running', 'urgent', 'c', 'a', 'b', 'set']);
+});
+
+test('facts that take long leave a place for what events say', async () => {
+  const { objects, keys } = byHand(4);
+  for (const key of ['a', 'b', 'c', 'd']) objects.mark(key, 'fact');
+  expect(keys()).toEqual(['a', 'b', 'c']);
+  objects.mark('urgent');
+  expect(keys()).toEqual(['a', 'b', 'c', 'urgent']);
+});
+
+test('after an outage what an event was about is tried again before what was merely compared', async () => {
+  const { objects, end, keys } = byHand(2);
+  objects.mark('compared', 'fact');
+  void rejectionOf(objects.project('event'));
+  for (const index of [0, 1]) await end(index, new RollcallError('KUBE_UNREACHABLE', 'away'));
+  const { begun } = { begun: keys().length };
+  objects.mark('other');
+  objects.mark('another');
+  objects.retryFailed();
+  await end(begun);
+  expect(keys().slice(begun)).toEqual(['other', 'another', 'event']);
+});
+
+test('the picture is as far behind as the oldest event that no pass has shown', async () => {
+  const { objects, end } = byHand();
+  expect(objects.oldestMs()).toBeUndefined();
+  void rejectionOf(objects.project('a', { atMs: 20 }));
+  void rejectionOf(objects.project('b', { atMs: 10 }));
+  objects.mark('c', 'fact');
+  expect(objects.oldestMs()).toBe(10);
+  await end(1, new RollcallError('KUBE_UNREACHABLE', 'away'));
+  await end(0);
+  expect(objects.oldestMs()).toBe(10);
+  await vi.advanceTimersByTimeAsync(100);
+  await end(3);
+  expect(objects.oldestMs()).toBeUndefined();
 });
 
 test('stopping ends what runs and rejects whoever waits, retryable', async () => {
@@ -139,8 +176,8 @@ test('a pass that did not show everything when stopping came is told as well', a
 
 test('what may wait is shown with the next word, or when its time is over', async () => {
   const { objects, keys } = byHand();
-  void objects.project('a', 50).catch(() => undefined);
-  void objects.project('b', 50).catch(() => undefined);
+  void objects.project('a', { withinMs: 50 }).catch(() => undefined);
+  void objects.project('b', { withinMs: 50 }).catch(() => undefined);
   expect(keys()).toEqual([]);
   objects.mark('a');
   expect(keys()).toEqual(['a']);
@@ -156,8 +193,8 @@ test('what may wait is content with a look that comes sooner, and does not wait 
   objects.mark('b');
   await end(0, { isShown: true, againInMs: 20 });
   await end(1, { isShown: true, againInMs: 10_000 });
-  void objects.project('a', 50).catch(() => undefined);
-  void objects.project('b', 50).catch(() => undefined);
+  void objects.project('a', { withinMs: 50 }).catch(() => undefined);
+  void objects.project('b', { withinMs: 50 }).catch(() => undefined);
   await vi.advanceTimersByTimeAsync(20);
   expect(keys()).toEqual(['a', 'b', 'a']);
   await end(2);

@@ -1,4 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
+import { type Importance, importances, lessImportant, moreImportant } from './importance.ts';
 
 /** How a pass over one object ended. */
 export interface Pass {
@@ -21,14 +22,17 @@ export interface DirtyObjectsOptions {
 
 /** Objects whose picture may be old. A burst of marks becomes one pass; passes over one object never overlap. */
 export interface DirtyObjects {
-  /** Marks and forgets: a failing pass is tried again. `background` yields to what events mark. */
-  mark(key: string, urgency?: 'urgent' | 'background'): void;
+  /** Marks and forgets: a failing pass is tried again. Default: a transition. */
+  mark(key: string, importance?: Importance): void;
   /**
-   * Marks, and resolves once a pass that began afterwards has shown the object.
-   * @param withinMs - how long it may wait for something more to show (0)
+   * Marks as a transition, and resolves once a pass that began afterwards has shown the object.
+   * @param event.withinMs - how long it may wait for something more to show (0)
+   * @param event.atMs - when it happened, in hub time: how far the picture is behind (`oldestMs`)
    * @throws what the pass throws; it is tried again all the same
    */
-  project(key: string, withinMs?: number): Promise<void>;
+  project(key: string, event?: { withinMs?: number; atMs?: number }): Promise<void>;
+  /** When the oldest event happened that no pass has shown yet; undefined: everything is shown. */
+  oldestMs(): number | undefined;
   /** Every object that failed is tried now: what it failed at may be back. */
   retryFailed(): void;
   /** Ends running passes, forgets the rest, and rejects whoever waits for it. */
@@ -37,8 +41,14 @@ export interface DirtyObjects {
 
 interface Entry {
   isRunning: boolean;
-  isMarked: boolean;
+  /** What it was marked as since the last pass began. */
+  marked: Importance | undefined;
+  /** Of the last pass. */
+  importance: Importance;
   failures: number;
+  /** When the oldest event happened that waits for a pass, and that a running pass shows. */
+  sinceMs: number;
+  runningSinceMs: number;
   timer: NodeJS.Timeout | undefined;
   /** When the timer fires, on the clock of `performance`. */
   dueAtMs: number;
@@ -55,58 +65,82 @@ const longestTimerMs = 2 ** 31 - 1;
 export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   const entries = new Map<string, Entry>();
   // Sets keep the order of insertion, and a key can be moved from one to the other.
-  const queues = { urgent: new Set<string>(), background: new Set<string>() };
+  const queues: Record<Importance, Set<string>> = {
+    transition: new Set(),
+    fact: new Set(),
+    count: new Set(),
+  };
   const running = new Set<Promise<void>>();
+  // A transition never waits for a slot because everybody else waits for write budget.
+  const mostOthers = Math.max(1, Math.floor((options.concurrency * 3) / 4));
+  let others = 0;
   let isStopped = false;
 
-  function enqueue(key: string, entry: Entry, urgency: keyof typeof queues): void {
+  function enqueue(key: string, entry: Entry, importance: Importance): void {
     clearTimeout(entry.timer);
     entry.timer = undefined;
-    entry.isMarked = true;
-    if (entry.isRunning || isStopped || queues.urgent.has(key)) return;
-    if (urgency === 'urgent') queues.background.delete(key);
-    queues[urgency].add(key);
+    const before = entry.marked;
+    entry.marked = before === undefined ? importance : moreImportant(before, importance);
+    if (entry.isRunning || isStopped || entry.marked === before) return;
+    if (before !== undefined) queues[before].delete(key);
+    queues[entry.marked].add(key);
     startNext();
   }
 
   function later(key: string, entry: Entry, delayMs: number): void {
     clearTimeout(entry.timer);
-    const urgency = entry.waiters.length > 0 ? 'urgent' : 'background';
+    // What a pass left for later is a detail, unless somebody waits for it.
+    const rest = entry.failures > 0 ? entry.importance : lessImportant(entry.importance, 'fact');
+    const importance = entry.waiters.length > 0 ? 'transition' : rest;
     entry.dueAtMs = performance.now() + delayMs;
-    entry.timer = setTimeout(() => enqueue(key, entry, urgency), Math.min(delayMs, longestTimerMs));
+    entry.timer = setTimeout(() => enqueue(key, entry, importance), Math.min(delayMs, longestTimerMs));
   }
 
   /** A pass that is to come anyway in that time is enough. */
   function enqueueWithin(key: string, entry: Entry, withinMs: number): void {
-    if (withinMs === 0 || entry.isRunning) return enqueue(key, entry, 'urgent');
-    const isQueued = queues.urgent.has(key) || queues.background.has(key);
+    if (withinMs === 0 || entry.isRunning) return enqueue(key, entry, 'transition');
+    if (entry.marked !== undefined) return enqueue(key, entry, 'transition');
     const isDue = entry.timer !== undefined && entry.dueAtMs <= performance.now() + withinMs;
-    if (!isQueued && !isDue) later(key, entry, withinMs);
+    if (!isDue) later(key, entry, withinMs);
   }
 
-  function takeNext(): string | undefined {
-    const queue = queues.urgent.size > 0 ? queues.urgent : queues.background;
-    const [key] = queue;
-    if (key !== undefined) queue.delete(key);
-    return key;
+  function takeNext(): { key: string; importance: Importance } | undefined {
+    for (const importance of importances) {
+      if (importance !== 'transition' && others >= mostOthers) return undefined;
+      const [key] = queues[importance];
+      if (key === undefined) continue;
+      queues[importance].delete(key);
+      return { key, importance };
+    }
+    return undefined;
   }
 
   function startNext(): void {
     while (running.size < options.concurrency) {
-      const key = takeNext();
-      const entry = key === undefined ? undefined : entries.get(key);
-      if (key === undefined || !entry) return;
-      const work = run(key, entry).finally(() => {
+      const next = takeNext();
+      const entry = next && entries.get(next.key);
+      if (!next || !entry) return;
+      const isOther = next.importance !== 'transition';
+      if (isOther) others++;
+      entry.importance = next.importance;
+      const work = run(next.key, entry).finally(() => {
         running.delete(work);
+        if (isOther) others--;
         startNext();
       });
       running.add(work);
     }
   }
 
+  function isUnshown(entry: Entry): void {
+    entry.sinceMs = Math.min(entry.sinceMs, entry.runningSinceMs);
+  }
+
   async function run(key: string, entry: Entry): Promise<void> {
     entry.isRunning = true;
-    entry.isMarked = false;
+    entry.marked = undefined;
+    entry.runningSinceMs = entry.sinceMs;
+    entry.sinceMs = Infinity;
     const waiters = entry.waiters.splice(0);
     let againInMs: number | undefined;
     try {
@@ -114,17 +148,26 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       entry.failures = 0;
       againInMs = done.againInMs;
       if (done.isShown) for (const waiter of waiters) waiter.resolve();
-      else entry.waiters.unshift(...waiters);
+      else {
+        entry.waiters.unshift(...waiters);
+        isUnshown(entry);
+      }
     } catch (error) {
       entry.failures++;
+      isUnshown(entry);
       againInMs = options.retryInMs(error, entry.failures);
       if (!isStopped) options.onError(key, error, againInMs);
       for (const waiter of waiters) waiter.reject(error);
     }
     entry.isRunning = false;
+    entry.runningSinceMs = Infinity;
     // Whoever still waits is told by stop().
     if (isStopped) return;
-    if (entry.isMarked) return enqueue(key, entry, 'urgent');
+    const { marked } = entry;
+    if (marked !== undefined) {
+      entry.marked = undefined;
+      return enqueue(key, entry, marked);
+    }
     if (againInMs !== undefined) {
       later(key, entry, againInMs);
       return;
@@ -138,8 +181,11 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     if (!entry) {
       entry = {
         isRunning: false,
-        isMarked: false,
+        marked: undefined,
+        importance: 'count',
         failures: 0,
+        sinceMs: Infinity,
+        runningSinceMs: Infinity,
         timer: undefined,
         dueAtMs: 0,
         waiters: [],
@@ -151,24 +197,30 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   }
 
   return {
-    mark: (key, urgency = 'urgent') => {
-      if (!isStopped) enqueue(key, entryOf(key), urgency);
+    mark: (key, importance = 'transition') => {
+      if (!isStopped) enqueue(key, entryOf(key), importance);
     },
-    project(key, withinMs = 0) {
+    project(key, { withinMs = 0, atMs = Infinity } = {}) {
       if (isStopped) return Promise.reject(stopping(key));
       const waiter = Promise.withResolvers<void>();
       const entry = entryOf(key);
+      entry.sinceMs = Math.min(entry.sinceMs, atMs);
       entry.waiters.push(waiter);
       enqueueWithin(key, entry, withinMs);
       return waiter.promise;
     },
+    oldestMs() {
+      let oldestMs = Infinity;
+      for (const { sinceMs, runningSinceMs } of entries.values())
+        oldestMs = Math.min(oldestMs, sinceMs, runningSinceMs);
+      return oldestMs === Infinity ? undefined : oldestMs;
+    },
     retryFailed() {
-      for (const [key, entry] of entries) if (entry.failures > 0) enqueue(key, entry, 'background');
+      for (const [key, entry] of entries) if (entry.failures > 0) enqueue(key, entry, entry.importance);
     },
     async stop() {
       isStopped = true;
-      queues.urgent.clear();
-      queues.background.clear();
+      for (const queue of Object.values(queues)) queue.clear();
       await Promise.allSettled(running);
       for (const [key, entry] of entries) {
         clearTimeout(entry.timer);

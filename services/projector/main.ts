@@ -38,8 +38,8 @@ function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
     callback: (error, message) => {
       if (error) return;
       const key = clusterKey(message.subject.split('.')[2] ?? '');
-      dirty.mark(key, 'background');
-      setTimeout(() => dirty.mark(key, 'background'), storedAfterMs).unref();
+      dirty.mark(key, 'fact');
+      setTimeout(() => dirty.mark(key, 'fact'), storedAfterMs).unref();
     },
   });
 }
@@ -70,10 +70,10 @@ async function follow(
   }
   const count = await markWholeHistory(log, dirty, logger);
   // Also where nobody ever wished: a restored ConfigMap may show what is held no more.
-  dirty.mark(wishesKey, 'background');
-  for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
+  dirty.mark(wishesKey, 'fact');
+  for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'count');
   for (const object of view.clusters.list()) {
-    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'background');
+    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'fact');
   }
   logger.info({ count }, 'comparing everything');
   return consumeEvents(nc, {
@@ -84,7 +84,8 @@ async function follow(
     ordered: false,
     handle: async (event) => {
       const key = keyOfEvent(event);
-      if (key !== undefined) await dirty.project(key, mayWaitMs(event, joinSettleMs));
+      if (key === undefined) return;
+      await dirty.project(key, { withinMs: mayWaitMs(event, joinSettleMs), atMs: event.timeMs });
     },
   });
 }
@@ -124,7 +125,7 @@ async function work(
   return {
     stats: () => ({
       dirty: metrics.value('rollcall_projector_dirty'),
-      lagSeconds: metrics.value('rollcall_projector_lag_seconds'),
+      lagSeconds: projection.lagSeconds(),
       waitingRequests: projection.waiting.count(),
       oldestWaitingSeconds: projection.waiting.oldestAgeSeconds(Date.now()),
       kubernetesWrites: metrics.value('rollcall_kubernetes_writes_total'),

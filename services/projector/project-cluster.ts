@@ -186,9 +186,8 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
   }
 
   function noteShown({ aggregate }: ClusterRecord, newest: StoredEvent, object: string): void {
-    const lagSeconds = Math.max(0, nowMs() - newest.timeMs) / 1000;
-    tools.metrics.gauge('rollcall_projector_lag_seconds', lagSeconds);
-    tools.metrics.observe('rollcall_projection_duration_seconds', lagSeconds);
+    const seconds = Math.max(0, nowMs() - newest.timeMs) / 1000;
+    tools.metrics.observe('rollcall_projection_duration_seconds', seconds);
     const { sequence: seq, correlation, traceparent } = newest;
     const traceId = traceIdOf(traceparent) ?? '';
     tools.logger.debug({ clusterId: aggregate.id, object, seq, correlation, traceId }, 'status shown');
@@ -252,12 +251,12 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const difference =
       now.presence === 'present' ? statusPatch(current.status, now.status, isUnshown) : undefined;
     if (!difference) return { isShown: true };
-    const waitMs =
-      !isUnshown && isDetail(difference.fields) ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
+    const importance = !isUnshown && isDetail(difference.fields) ? 'fact' : 'transition';
+    const waitMs = importance === 'fact' ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
     const target = current;
     const isTaken = await showStatus(record, target, () =>
-      writer.patchStatus(view.clusters, target, difference.patch),
+      writer.patchStatus(view.clusters, target, { patch: difference.patch, importance }),
     );
     if (!isTaken) return { isShown: false, againInMs: lookAgainMs };
     tools.factThrottle.wrote(clusterId, nowMs());
@@ -292,7 +291,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
       return { isShown: current !== undefined, ...(current ? {} : { againInMs: lookAgainMs }) };
     const target = current as ShownRequest;
     const isTaken = await showStatus(record, target, () =>
-      writer.patchStatus(view.requests, target, difference.patch),
+      writer.patchStatus(view.requests, target, { patch: difference.patch, importance: 'transition' }),
     );
     return isTaken ? { isShown: true } : { isShown: false, againInMs: lookAgainMs };
   }

@@ -7,6 +7,7 @@ import { desiredSet } from './desired-set.ts';
 import { desiredToken, tokenEndsInMs, tokenGoesInMs, tokenUseFields } from './desired-token.ts';
 import { statusPatch } from './difference.ts';
 import type { Pass } from './dirty-objects.ts';
+import type { Importance } from './importance.ts';
 import type { KindView, KubeView } from './kube-view.ts';
 import { createThrottle } from './throttle.ts';
 import type { ObjectWriter } from './write-object.ts';
@@ -28,6 +29,8 @@ export interface DeclaredTools {
 }
 
 const shown: Pass = { isShown: true };
+
+const isUseOnly = (fields: readonly string[]) => fields.every((field) => tokenUseFields.includes(field));
 
 /** A use, a count: nobody waits for them, and a burst of joins changes them often (surfaces: "at most one write in 10 s"). */
 const slow = { firstAfterMs: 1000, intervalMs: 10_000 };
@@ -52,14 +55,19 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
   async function writeStatus<T extends KubeObject>(
     kind: KindView<T>,
     object: StoredObject<T>,
-    write: { status: object; waitMs(fields: readonly string[]): number; wrote(): void },
+    write: {
+      status: object;
+      importance(fields: readonly string[]): Importance;
+      waitMs(fields: readonly string[]): number;
+      wrote(): void;
+    },
   ): Promise<Pass> {
     const difference = statusPatch(object.status as object | undefined, write.status);
     if (!difference) return shown;
     const waitMs = write.waitMs(difference.fields);
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
-    if (!(await writer.patchStatus(kind, object, difference.patch)))
-      return { isShown: true, againInMs: 1000 };
+    const how = { patch: difference.patch, importance: write.importance(difference.fields) };
+    if (!(await writer.patchStatus(kind, object, how))) return { isShown: true, againInMs: 1000 };
     write.wrote();
     return shown;
   }
@@ -76,8 +84,8 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const pass = await writeStatus(view.tokens, object, {
         status,
         // The first status, and every end of a token, are shown at once.
-        waitMs: (fields) =>
-          fields.every((field) => tokenUseFields.includes(field)) ? uses.waitMs(id, now) : 0,
+        importance: (fields) => (isUseOnly(fields) ? 'count' : 'fact'),
+        waitMs: (fields) => (isUseOnly(fields) ? uses.waitMs(id, now) : 0),
         wrote: () => uses.wrote(id, now),
       });
       if (pass.againInMs !== undefined) return pass;
@@ -95,6 +103,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const now = nowMs();
       return writeStatus(view.policies, object, {
         status: desiredPolicy(record, object, now),
+        importance: () => 'fact',
         waitMs: () => (isPolicyJudged(record, object) ? 0 : judging.waitMs(id, now)),
         wrote: () => judging.forget(id),
       });
@@ -110,7 +119,12 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       counts.wrote(name, now);
       const fleet = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
       const status = desiredSet(object, fleet, now);
-      return writeStatus(view.sets, object, { status, waitMs: () => 0, wrote: () => undefined });
+      return writeStatus(view.sets, object, {
+        status,
+        importance: () => 'count',
+        waitMs: () => 0,
+        wrote: () => undefined,
+      });
     },
   };
 }

@@ -70,7 +70,9 @@ export function createPredefinedProjection(tools: PredefinedTools): (name: strin
     });
     if (!obstacle) return { isShown: true, againInMs: lookAgainMs };
     const difference = statusPatch(object.status, statusInVain(object, obstacle, nowMs()));
-    if (difference) await writer.patchStatus(view.clusters, object, difference.patch);
+    if (difference) {
+      await writer.patchStatus(view.clusters, object, { patch: difference.patch, importance: 'fact' });
+    }
     return { isShown: true, againInMs: inVainAgainMs };
   };
 }

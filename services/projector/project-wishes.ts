@@ -24,7 +24,7 @@ export function createWishesProjection(tools: {
     const shown = await client.get<KubeObject & { readonly data?: Data }>(resources.configMaps, place);
     const differs = Object.entries(data).some(([key, text]) => (shown?.data?.[key] ?? null) !== text);
     if (differs) {
-      await budget.take();
+      await budget.take('transition');
       await client.mergePatch(resources.configMaps, name, { data }, { namespace });
     }
     return { isShown: true, againInMs };

@@ -23,8 +23,9 @@ const retry = { firstMs: 100, retryableMs: 5000, permanentMs: 60_000 } as const;
 
 /** @param failures - 1 after the first in a row */
 export function retryInMs(error: unknown, failures: number): number {
-  const most = toRollcallError(error).retry ? retry.retryableMs : retry.permanentMs;
-  return Math.min(retry.firstMs * 2 ** Math.min(failures - 1, 16), most);
+  const { retry: mayHelp, retryAfterMs = 0 } = toRollcallError(error);
+  const most = mayHelp ? retry.retryableMs : retry.permanentMs;
+  return Math.max(retryAfterMs, Math.min(retry.firstMs * 2 ** Math.min(failures - 1, 16), most));
 }
 
 /** Everything between the events and the API server, in one process. */
@@ -33,6 +34,8 @@ export interface Projection {
   readonly dirty: DirtyObjects;
   readonly budget: WriteBudget;
   readonly waiting: WaitingRequests;
+  /** How old the oldest event is that is not shown yet, in seconds; 0: everything is. */
+  lagSeconds(): number;
 }
 
 export interface ProjectionParts {
@@ -58,6 +61,7 @@ export function createProjection(
   figures.gauge('rollcall_projector_budget_writes_per_second', config.writesPerSecond);
   figures.beforeScrape(() => {
     figures.gauge('rollcall_projector_budget_waiting', budget.waiting());
+    figures.gauge('rollcall_projector_lag_seconds', lagSeconds());
     waiting.report(figures, Date.now());
   });
   const writer = createObjectWriter(client, { budget, metrics: figures });
@@ -108,5 +112,9 @@ export function createProjection(
     onError: (key, error, delayMs) =>
       logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
   });
-  return { view, dirty, budget, waiting };
+  function lagSeconds(): number {
+    const nowMs = Date.now();
+    return Math.max(0, nowMs - (dirty.oldestMs() ?? nowMs)) / 1000;
+  }
+  return { view, dirty, budget, waiting, lagSeconds };
 }

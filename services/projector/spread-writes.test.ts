@@ -27,7 +27,7 @@ test('a detail waits a moment, then one interval from write to write', () => {
 test('no more than a second of writes at once, and then so many a second', async () => {
   const budget = createWriteBudget(10);
   let writes = 0;
-  const all = Array.from({ length: 30 }, () => budget.take().then(() => writes++));
+  const all = Array.from({ length: 30 }, () => budget.take('fact').then(() => writes++));
   await vi.advanceTimersByTimeAsync(0);
   expect(writes).toBe(10);
   await vi.advanceTimersByTimeAsync(1000);
@@ -35,4 +35,17 @@ test('no more than a second of writes at once, and then so many a second', async
   budget.close();
   await Promise.all(all);
   expect(writes).toBe(30);
+});
+
+test('of what waits for budget, transitions go before facts, and facts before counts', async () => {
+  const budget = createWriteBudget(2);
+  const gone: string[] = [];
+  for (const importance of ['fact', 'fact', 'count', 'fact', 'transition'] as const)
+    void budget.take(importance).then(() => gone.push(importance));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(gone).toEqual(['fact', 'fact']);
+  expect(budget.waiting()).toBe(3);
+  await vi.advanceTimersByTimeAsync(1500);
+  expect(gone.slice(2)).toEqual(['transition', 'fact', 'count']);
+  budget.close();
 });

@@ -65,7 +65,7 @@ export async function markWholeHistory(
     const key = keyOfEvent(event);
     if (key === undefined || seen.has(key)) continue;
     seen.add(key);
-    dirty.mark(key, 'background');
+    dirty.mark(key, 'fact');
   }
   return seen.size;
 }
@@ -73,7 +73,7 @@ export async function markWholeHistory(
 /** What people and other replicas change in the API server is compared with the record again; what vanished is made again. */
 export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
   const markSets = () => {
-    for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'background');
+    for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'count');
   };
   // Counting listens to the cache: own writes change the count as well.
   view.clusters.cache.onChange(markSets);
@@ -86,8 +86,8 @@ export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
   view.tokens.onForeignChange(({ object }) => {
     const { publicKey } = object.spec;
     const id = publicKey === undefined ? publicationIdOf(object.metadata.uid) : tokenIdOf(publicKey);
-    dirty.mark(tokenKey(id), 'background');
+    dirty.mark(tokenKey(id), 'fact');
   });
-  view.policies.onForeignChange(({ object }) => dirty.mark(policyKey(object.metadata.name), 'background'));
-  view.sets.onForeignChange(({ object }) => dirty.mark(setKey(object.metadata.name), 'background'));
+  view.policies.onForeignChange(({ object }) => dirty.mark(policyKey(object.metadata.name), 'fact'));
+  view.sets.onForeignChange(({ object }) => dirty.mark(setKey(object.metadata.name), 'count'));
 }

@@ -1,7 +1,12 @@
-/** A token bucket: so many writes a second, and no more than a second's worth at once. First come, first served. */
+import { type Importance, importances } from './importance.ts';
+
+/**
+ * A token bucket: so many writes a second, and no more than a second's worth at once. Of those that wait, the most important
+ * goes first.
+ */
 export interface WriteBudget {
   /** Resolves when one write may go. */
-  take(): Promise<void>;
+  take(importance: Importance): Promise<void>;
   /** How many wait. */
   waiting(): number;
   /** Lets everybody through who waits; nothing is limited any more. */
@@ -15,30 +20,39 @@ export function createWriteBudget(
   const msPerWrite = 1000 / writesPerSecond;
   // The bucket as a point in time: how far ahead of the clock the writes that were let through have spent it.
   let spentUntilMs = Number.NEGATIVE_INFINITY;
-  const waiting = new Map<NodeJS.Timeout, () => void>();
+  const queues: Record<Importance, (() => void)[]> = { transition: [], fact: [], count: [] };
+  const inOrder = importances.map((importance) => queues[importance]);
+  let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
-  return {
-    take() {
+
+  function letThrough(): void {
+    timer = undefined;
+    for (;;) {
+      const queue = inOrder.find(({ length }) => length > 0);
+      if (!queue) return;
       const now = nowMs();
-      spentUntilMs = Math.max(spentUntilMs, now - 1000) + msPerWrite;
-      const waitMs = spentUntilMs - now;
-      if (isClosed || waitMs <= 0) return Promise.resolve();
+      const spentWithThisMs = Math.max(spentUntilMs, now - 1000) + msPerWrite;
+      if (spentWithThisMs > now) {
+        timer = setTimeout(letThrough, spentWithThisMs - now);
+        return;
+      }
+      spentUntilMs = spentWithThisMs;
+      queue.shift()?.();
+    }
+  }
+  return {
+    take(importance) {
+      if (isClosed) return Promise.resolve();
       return new Promise((resolve) => {
-        const timer = setTimeout(() => {
-          waiting.delete(timer);
-          resolve();
-        }, waitMs);
-        waiting.set(timer, resolve);
+        queues[importance].push(resolve);
+        if (timer === undefined) letThrough();
       });
     },
-    waiting: () => waiting.size,
+    waiting: () => inOrder.reduce((sum, { length }) => sum + length, 0),
     close() {
       isClosed = true;
-      for (const [timer, resolve] of waiting) {
-        clearTimeout(timer);
-        resolve();
-      }
-      waiting.clear();
+      clearTimeout(timer);
+      for (const queue of inOrder) for (const resolve of queue.splice(0)) resolve();
     },
   };
 }

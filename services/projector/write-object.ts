@@ -9,6 +9,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import type { Metrics } from '@rollcall/shared/service';
 import type { JsonObject } from './difference.ts';
+import type { Importance } from './importance.ts';
 import type { KindView } from './kube-view.ts';
 import type { WriteBudget } from './write-budget.ts';
 
@@ -28,7 +29,7 @@ export interface ObjectWriter {
   patchStatus<T extends KubeObject>(
     view: KindView<T>,
     object: StoredObject<T>,
-    patch: JsonObject,
+    how: { patch: JsonObject; importance: Importance },
   ): Promise<boolean>;
   remove<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>): Promise<void>;
 }
@@ -47,8 +48,12 @@ export function createObjectWriter(
   client: KubeClient,
   tools: { budget: WriteBudget; metrics: Metrics },
 ): ObjectWriter {
-  async function counted<T>(view: KindView<never>, what: What, write: () => Promise<T>): Promise<T> {
-    await tools.budget.take();
+  async function counted<T>(
+    view: KindView<never>,
+    { what, importance = 'transition' }: { what: What; importance?: Importance },
+    write: () => Promise<T>,
+  ): Promise<T> {
+    await tools.budget.take(importance);
     const startedMs = performance.now();
     try {
       const done = await write();
@@ -73,7 +78,7 @@ export function createObjectWriter(
   return {
     async create(view, object) {
       try {
-        const made = await counted(view as KindView<never>, 'create', () =>
+        const made = await counted(view as KindView<never>, { what: 'create' }, () =>
           client.create(view.resource, object, place(object)),
         );
         view.took(made);
@@ -87,7 +92,7 @@ export function createObjectWriter(
       try {
         const { name } = object.metadata;
         const write = () => client.mergePatch<T>(view.resource, name, patch, place(object));
-        const done = await counted(view as KindView<never>, 'shape', write);
+        const done = await counted(view as KindView<never>, { what: 'shape' }, write);
         view.took(done);
         return done;
       } catch (error) {
@@ -99,11 +104,15 @@ export function createObjectWriter(
         throw error;
       }
     },
-    async patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, patch: JsonObject) {
+    async patchStatus<T extends KubeObject>(
+      view: KindView<T>,
+      object: StoredObject<T>,
+      { patch, importance }: { patch: JsonObject; importance: Importance },
+    ) {
       try {
         const how = { ...place(object), subresource: 'status' };
         const write = () => client.mergePatch<T>(view.resource, object.metadata.name, { status: patch }, how);
-        view.took(await counted(view as KindView<never>, 'status', write));
+        view.took(await counted(view as KindView<never>, { what: 'status', importance }, write));
         return true;
       } catch (error) {
         if (isNotFound(error)) {
@@ -118,7 +127,7 @@ export function createObjectWriter(
     },
     async remove(view, object) {
       const { name, uid } = object.metadata;
-      await counted(view as KindView<never>, 'delete', () =>
+      await counted(view as KindView<never>, { what: 'delete' }, () =>
         client.delete(view.resource, name, { ...place(object), preconditions: { uid } }),
       );
     },

@@ -176,7 +176,7 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   await view.whenSynced;
   markForeignChanges(view, dirty);
   replica.listen((what) => {
-    if (what.kind === 'facts') dirty.mark(clusterKey(what.clusterId), 'background');
+    if (what.kind === 'facts') dirty.mark(clusterKey(what.clusterId), 'fact');
   });
   for (;;) {
     try {

@@ -38,3 +38,9 @@ test.each([
 ] as const)('$name → $want.kind', ({ code, deliveries, want }) => {
   expect(afterFailure(new RollcallError(code, 'x'), deliveries)).toEqual(want);
 });
+
+test('who says for how long it wants to be left alone is', () => {
+  const busy = { code: 'KUBE_API', retry: true, retryAfterMs: 45_000 } as const;
+  expect(afterFailure(busy, 1)).toEqual({ kind: 'again', delayMs: 45_000 });
+  expect(afterFailure({ ...busy, retryAfterMs: 50 }, 1)).toEqual({ kind: 'again', delayMs: 100 });
+});

@@ -18,8 +18,12 @@ export type NextStep =
  * @param error - its code says whether trying again can help
  * @param deliveryCount - 1 for the first delivery
  */
-export function afterFailure(error: Pick<RollcallError, 'code' | 'retry'>, deliveryCount: number): NextStep {
-  const delayMs = Math.min(firstDelayMs * 2 ** Math.min(deliveryCount - 1, 20), longestDelayMs);
+export function afterFailure(
+  error: Pick<RollcallError, 'code' | 'retry' | 'retryAfterMs'>,
+  deliveryCount: number,
+): NextStep {
+  const backOffMs = Math.min(firstDelayMs * 2 ** Math.min(deliveryCount - 1, 20), longestDelayMs);
+  const delayMs = Math.max(backOffMs, error.retryAfterMs ?? 0);
   if (error.code === 'EVENT_VERSION_UNKNOWN' && deliveryCount >= maxUnknownVersionDeliveries)
     return { kind: 'hold', orElseDelayMs: delayMs };
   const mayHelp = error.code === 'UNEXPECTED' ? deliveryCount < maxUnexpectedDeliveries : error.retry;

@@ -12,6 +12,10 @@ export class RollcallError extends Error {
   get hint(): string {
     return errorCatalogue[this.code].hint;
   }
+  /** How long whoever refused wants to be left alone, where it said so. */
+  get retryAfterMs(): number | undefined {
+    return undefined;
+  }
   /** Whether trying again later can help without anybody changing anything. */
   get retry(): boolean {
     return errorCatalogue[this.code].retry;

@@ -16,7 +16,7 @@ import type {
 import type { KubeObject, StoredObject } from './objects.ts';
 import { resourcePath, withQuery } from './resource-path.ts';
 import { apiVersionOf, type Resource } from './resources.ts';
-import { sendWithRetry } from './retry-after.ts';
+import { retryAfterMs, sendWithRetry } from './retry-after.ts';
 import { createTransport, type TransportRequest } from './transport.ts';
 
 const pageSize = 500;
@@ -34,7 +34,7 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
     const answer = await untilRolesAreRead(() => sendWithRetry(transport, { ...request, ...how }), how);
     const asked = `${request.method} ${request.path}`;
     if (answer.status >= 200 && answer.status < 300) return parsedBody(answer.body, asked) as T;
-    throw kubeApiError(answer.status, answer.body, asked);
+    throw kubeApiError(answer.status, answer.body, asked, retryAfterMs(answer));
   }
 
   function write<T>(

@@ -16,13 +16,22 @@ export class KubeApiError extends RollcallError {
   /** Kubernetes' CamelCase reason, such as `AlreadyExists`; empty if the answer was none of Kubernetes'. */
   readonly reason: string;
   readonly details: StatusDetails;
+  readonly #retryAfterMs: number | undefined;
 
-  constructor(message: string, answer: { status: number; reason: string; details: StatusDetails }) {
+  constructor(
+    message: string,
+    answer: { status: number; reason: string; details: StatusDetails; retryAfterMs?: number | undefined },
+  ) {
     super('KUBE_API', message);
     this.name = 'KubeApiError';
     this.status = answer.status;
     this.reason = answer.reason;
     this.details = answer.details;
+    this.#retryAfterMs = answer.retryAfterMs;
+  }
+
+  override get retryAfterMs(): number | undefined {
+    return this.#retryAfterMs;
   }
 
   /**
@@ -34,14 +43,23 @@ export class KubeApiError extends RollcallError {
   }
 }
 
-/** Makes the error from the body of an answer, which is a Status object unless something else answered. */
-export function kubeApiError(status: number, body: string, request: string): KubeApiError {
+/**
+ * Makes the error from the body of an answer, which is a Status object unless something else answered.
+ * @param retryAfterMs - as the answer's header says it
+ */
+export function kubeApiError(
+  status: number,
+  body: string,
+  request: string,
+  retryAfterMs?: number,
+): KubeApiError {
   const answer = statusObject(body);
   const message = answer?.message ?? (body.slice(0, 200).trim() || `HTTP ${status}`);
   return new KubeApiError(`${request}: ${message}`, {
     status: answer?.code ?? status,
     reason: answer?.reason ?? '',
     details: answer?.details ?? {},
+    retryAfterMs,
   });
 }
 

@@ -6,7 +6,8 @@ const maxWaitMs = 5_000;
 
 /**
  * Sends a request again when the API server asks for that: 429 or 503 with Retry-After, which it only gives for what
- * it did not begin. Five attempts, at most 5 s apart, spread by a quarter so that callers do not come back together.
+ * it did not begin. Five attempts, spread by a quarter so that callers do not come back together. Who is to stay away for longer
+ * than 5 s is told at once, and for how long (`KubeApiError.retryAfterMs`).
  */
 export async function sendWithRetry(
   transport: Transport,
@@ -15,15 +16,16 @@ export async function sendWithRetry(
   for (let attempt = 1; ; attempt++) {
     const answer = await transport.send(request);
     const waitMs = retryAfterMs(answer);
-    if (waitMs === undefined || attempt === maxAttempts) return answer;
-    const spreadMs = Math.min(waitMs, maxWaitMs) * (1 + Math.random() / 4);
+    if (waitMs === undefined || waitMs > maxWaitMs || attempt === maxAttempts) return answer;
+    const spreadMs = waitMs * (1 + Math.random() / 4);
     await delay(spreadMs, undefined, { signal: request.signal }).catch(() =>
       request.signal?.throwIfAborted(),
     );
   }
 }
 
-function retryAfterMs(answer: TransportAnswer): number | undefined {
+/** How long the server wants to be left alone; undefined: it does not say, or does not refuse for being busy. */
+export function retryAfterMs(answer: TransportAnswer): number | undefined {
   if (answer.status !== 429 && answer.status !== 503) return undefined;
   const seconds = Number(answer.headers['retry-after']);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;

@@ -311,7 +311,7 @@ export const metricCatalogue = {
   },
   rollcall_projector_lag_seconds: {
     type: 'gauge',
-    help: 'From an event to its picture, at the last status that showed a new event.',
+    help: 'How old the oldest event is that Kubernetes does not show yet; 0 when it shows everything.',
     services: ['projector'],
   },
   rollcall_projection_duration_seconds: {

@@ -343,7 +343,9 @@ test('the API server refuses an older picture, and that is no failure', async ()
   const writer = createObjectWriter(client, { budget: createWriteBudget(100), metrics });
   const object = view.clusters.get(cluster.name);
   const older = { liveness: 'older', observed: { epoch: 1, sequence: 1, digest: 'sha256:x' } };
-  expect(object && (await writer.patchStatus(view.clusters, object, older))).toBe(false);
+  expect(
+    object && (await writer.patchStatus(view.clusters, object, { patch: older, importance: 'transition' })),
+  ).toBe(false);
   expect(metrics.value('rollcall_projector_older_refused_total')).toBe(1);
   expect(view.clusters.get(cluster.name)?.status?.liveness).toBe('ready');
   watching.abort();

@@ -22,14 +22,22 @@ const wishes = {
 } as const;
 
 export function addPeopleCommands(program: Command): void {
-  withHub(program.command('get'))
+  withBus(program.command('get'))
     .description('show clusters, requests, tokens, policies, sets, or wishes that are held')
     .argument('<kind>', 'clusters, requests, tokens, policies, sets or wishes; short names work too')
     .argument('[names...]')
     .option('-n, --namespace <name>', 'of this namespace only (tokens)')
     .option('-w, --watch', 'go on with what changes')
+    .option(
+      '--live',
+      'of clusters: ask the heartbeat service what it hears now, also of those that Kubernetes does not show',
+    )
     .addOption(outputOption('table', 'wide', 'json', 'yaml', 'name'))
     .action(async (kind: string, names: string[], flags: GetFlags) => {
+      if (flags.live) {
+        const { getHeard } = await import('../get/get-heard.ts');
+        return getHeard(kind, names, flags);
+      }
       if (kind === 'wishes') {
         const { listWishes } = await import('../wishes/list-wishes.ts');
         return listWishes(names, flags);

@@ -1,7 +1,8 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, Resource } from '@rollcall/shared/kubernetes';
 import { isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
-import { type HubFlags, openHub } from '../hub-access.ts';
+import type { BusFlags } from '../events/bus-access.ts';
+import { openHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { resourceOfName } from './kind-names.ts';
@@ -9,10 +10,11 @@ import { objectText, type ObjectFormat, type ShownObject, withoutManagers } from
 import { asTable, type Page, readJson, readPages } from './read-pages.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
-export interface GetFlags extends HubFlags {
+export interface GetFlags extends BusFlags {
   readonly namespace?: string;
   readonly output: 'table' | 'wide' | ObjectFormat;
   readonly watch?: boolean;
+  readonly live?: boolean;
 }
 
 interface ObjectList extends Page {

@@ -1,5 +1,6 @@
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
+import { heardSubject } from '@rollcall/shared/protocol';
 import {
   busAddress,
   busUserSchema,
@@ -10,6 +11,7 @@ import {
   type ServiceWork,
 } from '@rollcall/shared/service';
 import type { HeartbeatConfig } from './config.ts';
+import { answerHeard } from './answer-heard.ts';
 import { memberOfNotice } from './connection-notice.ts';
 import { keepPace, type PaceInForce } from './beat-pace.ts';
 import { followMembers } from './follow-members.ts';
@@ -171,6 +173,8 @@ async function work(
   await Promise.all([nc.flush(), hearing.flush()]);
   awaitReturn();
 
+  const questions = answerHeard(nc, { engine, clock, partition });
+
   let isConnected = true;
   let isHearing = true;
   async function followHearing(): Promise<void> {
@@ -250,6 +254,7 @@ async function work(
       beatStretch: inForce.stretch,
       signals: noticeWatch.missing() === undefined ? 2 : 1,
     }),
+    endpoints: [{ name: 'clusters', subject: heardSubject, requests: questions.asked }],
     degraded: () => noticeWatch.missing(),
     notReady() {
       if (!isConnected) return 'not connected to the bus';
@@ -261,6 +266,7 @@ async function work(
       stopFloods();
       clearInterval(paceTimer);
       noticeWatch.stop();
+      questions.stop();
       for (const subscription of notices) subscription.unsubscribe();
       await Promise.all([receiver.stop(), members.stop()]);
       await writer.drain();

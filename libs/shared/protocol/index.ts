@@ -25,6 +25,14 @@ export {
   type Verb,
 } from './ask.ts';
 export {
+  decodeHeardAnswer,
+  decodeHeardQuestion,
+  type Heard,
+  type HeardAnswer,
+  heardSubject,
+  mostClustersAtOnce,
+} from './heard.ts';
+export {
   decodeFloodCut,
   decodeFloodHeard,
   type FloodCut,

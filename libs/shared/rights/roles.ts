@@ -216,6 +216,7 @@ export const serviceRoles = {
       'rollcall.sys.connected',
       'rollcall.sys.disconnected',
       'rollcall.heartbeat.youngest',
+      'rollcall.heartbeat.clusters',
     ],
   }),
   projector: serviceRole('projector', 'shows the result in Kubernetes; writes no event', {
@@ -241,6 +242,7 @@ export const otherRoles = {
       // How far each service has come.
       '$JS.API.CONSUMER.INFO.EVENTS.*',
       '$SRV.>',
+      'rollcall.heartbeat.clusters',
     ],
     subscribe: ['_INBOX_ops.>', 'rollcall.events.>', 'rollcall.live.*'],
   },

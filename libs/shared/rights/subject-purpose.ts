@@ -54,6 +54,10 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
     { publish: 'asks its replicas for their youngest beats', subscribe: 'is asked for its youngest beats' },
   ],
   [
+    /^rollcall\.heartbeat\.clusters$/,
+    { publish: 'asks which clusters are heard now', subscribe: 'is asked which clusters it hears' },
+  ],
+  [
     /^rollcall\.sys\.jetstream$/,
     { publish: 'asks whether the server acknowledges only what it has written' },
   ],

@@ -1,11 +1,20 @@
 import { type Msg, type NatsConnection, nuid } from '@nats-io/transport-node';
 
+/** A subject of its own that a service answers on, for `nats micro info`. */
+export interface MicroEndpoint {
+  readonly name: string;
+  readonly subject: string;
+  /** How many it has answered. */
+  requests(): number;
+}
+
 /** Answers to `$SRV.PING|INFO|STATS` (NATS ADR-32), so that `nats micro ls` shows our services without a tool of ours. */
 export interface MicroOptions {
   readonly name: string;
   readonly version: string;
   readonly description: string;
   readonly metadata: Readonly<Record<string, string>>;
+  readonly endpoints: readonly MicroEndpoint[];
   /** Figures, as `data` of the answer to STATS; asked each time. */
   stats(): Readonly<Record<string, number>>;
 }
@@ -16,19 +25,27 @@ export function answerMicro(nc: NatsConnection, options: MicroOptions): void {
   const id = nuid.next();
   const started = new Date().toISOString();
   const base = { name: options.name, id, version: options.version, metadata: options.metadata };
+  const endpoints = options.endpoints.map(({ name, subject }) => ({ name, subject, queue_group: '' }));
   const bodies = {
     PING: () => ({ ...base, type: 'io.nats.micro.v1.ping_response' }),
     INFO: () => ({
       ...base,
       type: 'io.nats.micro.v1.info_response',
       description: options.description,
-      endpoints: [],
+      endpoints,
     }),
     STATS: () => ({
       ...base,
       type: 'io.nats.micro.v1.stats_response',
       started,
-      endpoints: [],
+      endpoints: endpoints.map((endpoint, index) => ({
+        ...endpoint,
+        num_requests: options.endpoints[index]?.requests() ?? 0,
+        num_errors: 0,
+        last_error: '',
+        processing_time: 0,
+        average_processing_time: 0,
+      })),
       data: options.stats(),
     }),
   };

@@ -11,7 +11,7 @@ import { followUser } from './follow-user.ts';
 import { serveHealth } from './health.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type MetricsRegistry } from './metrics.ts';
-import { answerMicro } from './micro.ts';
+import { answerMicro, type MicroEndpoint } from './micro.ts';
 import { measureProcess } from './process-metrics.ts';
 import { rollcallVersion } from './version.ts';
 import { within } from './within.ts';
@@ -39,6 +39,8 @@ export interface ServiceWork {
   degraded?(): string | undefined;
   /** Its few most telling figures, for `$SRV.STATS`: names in camelCase, with units; never one a cluster. */
   stats?(): Readonly<Record<string, number>>;
+  /** What people may ask it beside that, on subjects of its own. */
+  readonly endpoints?: readonly MicroEndpoint[];
   /** Takes no more work, finishes what runs, and returns. */
   drain(): Promise<void>;
 }
@@ -151,6 +153,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
       version: rollcallVersion,
       description: options.description,
       metadata: { epoch: String(identity.epoch) },
+      endpoints: work.endpoints ?? [],
       stats: () => ({ ...work?.stats?.(), ready: readyNow(), rssBytes: process.memoryUsage.rss() }),
     });
   } catch (error) {

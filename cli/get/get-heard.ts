@@ -1,0 +1,95 @@
+import { admitted, clusterRecord, foldRecord } from '@rollcall/shared/events';
+import { RollcallError } from '@rollcall/shared/errors';
+import { resources } from '@rollcall/shared/kubernetes/resources';
+import { openBus, sayLeftOut } from '../events/open-bus.ts';
+import { say } from '../output.ts';
+import { withProgress } from '../progress.ts';
+import type { GetFlags } from './get.ts';
+import { resourceOfName } from './kind-names.ts';
+import { askHeard } from './heard-clusters.ts';
+import { type EntryView, printEntries } from './print-entries.ts';
+
+interface HeardEntry {
+  readonly name: string;
+  readonly clusterId: string;
+  readonly state: string;
+  /** RFC 3339, hub time. */
+  readonly lastBeat?: string;
+  readonly secondsAgo?: number;
+}
+
+const view: EntryView<HeardEntry> = {
+  columns: [{ name: 'Name' }, { name: 'State' }, { name: 'Last-Beat' }, { name: 'Cluster ID', priority: 1 }],
+  cells: ({ name, state, secondsAgo, clusterId }) => [
+    name,
+    state,
+    secondsAgo === undefined ? undefined : `${secondsAgo.toFixed(1)}s ago`,
+    clusterId,
+  ],
+  nameOf: ({ name }) => name,
+};
+
+function entryOf(
+  name: string,
+  heard: { id: string; state: string; lastBeatAtMs?: number | undefined },
+  nowMs: number,
+): HeardEntry {
+  const { id: clusterId, state, lastBeatAtMs } = heard;
+  if (lastBeatAtMs === undefined) return { name, clusterId, state };
+  const secondsAgo = Math.max(0, nowMs - lastBeatAtMs) / 1000;
+  return { name, clusterId, state, lastBeat: new Date(lastBeatAtMs).toISOString(), secondsAgo };
+}
+
+/**
+ * `rollcall get clusters --live`: what the heartbeat service hears now, of every member, also of those that Kubernetes does
+ * not show. Members come from the events; Kubernetes is not asked.
+ * @throws RollcallError USAGE, NOT_FOUND, HUB_MISSING, BUS_UNREACHABLE
+ */
+export async function getHeard(kind: string, names: readonly string[], flags: GetFlags): Promise<void> {
+  if (resourceOfName(kind) !== resources.managedClusters)
+    throw new RollcallError('USAGE', '--live is for clusters');
+  if (flags.watch)
+    throw new RollcallError('USAGE', '--live takes no --watch: `rollcall events --follow` does');
+  const { nc, log } = await openBus(flags);
+  try {
+    const events = await withProgress(
+      'reading',
+      log.readAll(`cluster.*.${admitted.type}`, { onSkip: sayLeftOut }),
+    );
+    const nameOf = new Map(
+      events.map((event) => [
+        event.id,
+        clusterRecord(foldRecord(event, [event])).identity?.clusterName ?? event.id,
+      ]),
+    );
+    const wanted = [...nameOf].filter(
+      ([id, name]) => names.length === 0 || names.includes(name) || names.includes(id),
+    );
+    const { clusters, missingParts } = await withProgress(
+      'asking',
+      askHeard(
+        nc,
+        wanted.map(([id]) => id),
+      ),
+    );
+    const nowMs = Date.now();
+    const entries = wanted.flatMap(([id, name]) => {
+      const heard = clusters.get(id);
+      return heard ? [entryOf(name, heard, nowMs)] : [];
+    });
+    for (const part of missingParts) say(`part ${part} of the fleet: no heartbeat service answers for it`);
+    const missing = names.find(
+      (name) => !entries.some((entry) => entry.name === name || entry.clusterId === name),
+    );
+    if (missing !== undefined)
+      throw new RollcallError('NOT_FOUND', `no member has the id or the name "${missing}"`);
+    printEntries(
+      entries.toSorted((a, b) => a.name.localeCompare(b.name)),
+      flags.output,
+      view,
+    );
+    if (entries.length === 0) say('No members.');
+  } finally {
+    await nc.close();
+  }
+}

@@ -1,0 +1,41 @@
+import type { Heard, HeardAnswer } from '@rollcall/shared/protocol';
+import { expect, test } from 'vitest';
+import { missingParts, takeYoungest } from './heard-clusters.ts';
+
+const answer = (replica: string, clusters: Heard[]): HeardAnswer => ({ replica, clusters });
+
+test('of several answers about a cluster the youngest beat is right, and any beat goes before none', () => {
+  const clusters = new Map<string, Heard>();
+  takeYoungest(clusters, [
+    answer('deaf', [
+      { id: 'a', state: 'unreachable', lastBeatAtMs: 1 },
+      { id: 'b', state: 'neverSeen' },
+    ]),
+    answer('hears', [
+      { id: 'a', state: 'ready', lastBeatAtMs: 9 },
+      { id: 'b', state: 'ready', lastBeatAtMs: 5 },
+    ]),
+    answer('late', [{ id: 'a', state: 'suspect', lastBeatAtMs: 3 }]),
+  ]);
+  expect([...clusters.values()].map(({ id, state }) => [id, state])).toEqual([
+    ['a', 'ready'],
+    ['b', 'ready'],
+  ]);
+});
+
+test.each([
+  { name: 'one that hears all', parts: [undefined], want: [] },
+  { name: 'one part of two', parts: [{ number: 1, count: 2 }], want: ['0/2'] },
+  {
+    name: 'both parts, one of them twice',
+    parts: [
+      { number: 1, count: 2 },
+      { number: 0, count: 2 },
+      { number: 1, count: 2 },
+    ],
+    want: [],
+  },
+  { name: 'a part beside one that hears all', parts: [{ number: 1, count: 2 }, undefined], want: [] },
+])('$name: nobody answers for $want', ({ parts, want }) => {
+  expect(missingParts(parts.map((part) => (part ? { part } : {})))).toEqual(want);
+});

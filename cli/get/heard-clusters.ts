@@ -1,0 +1,76 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { RollcallError } from '@rollcall/shared/errors';
+import {
+  decodeHeardAnswer,
+  type Heard,
+  type HeardAnswer,
+  heardSubject,
+  mostClustersAtOnce,
+} from '@rollcall/shared/protocol';
+
+/** How long nobody has spoken when all replicas are taken to have answered the first question. */
+const silenceMs = 400;
+const allWithinMs = 2000;
+
+export interface HeardFleet {
+  /** By id; of those that no replica has as members there is none. */
+  readonly clusters: ReadonlyMap<string, Heard>;
+  readonly replicas: number;
+  /** Parts of the fleet that nobody answered for, as `1/2`; what is heard of those clusters is not known. */
+  readonly missingParts: readonly string[];
+}
+
+async function ask(
+  nc: NatsConnection,
+  ids: readonly string[],
+  answers: number | undefined,
+): Promise<HeardAnswer[]> {
+  const how =
+    answers === undefined
+      ? ({ strategy: 'stall', stall: silenceMs, maxWait: allWithinMs } as const)
+      : ({ strategy: 'count', maxMessages: answers, maxWait: allWithinMs } as const);
+  const all: HeardAnswer[] = [];
+  try {
+    for await (const reply of await nc.requestMany(heardSubject, JSON.stringify({ ids }), how)) {
+      const answer = decodeHeardAnswer(reply.string());
+      if (answer) all.push(answer);
+    }
+  } catch {
+    // Nobody listens: then there are no answers.
+  }
+  return all;
+}
+
+/** The youngest beat of several replicas is right: a deaf one is outvoted. */
+export function takeYoungest(clusters: Map<string, Heard>, answers: readonly HeardAnswer[]): void {
+  for (const heard of answers.flatMap((answer) => answer.clusters)) {
+    const before = clusters.get(heard.id);
+    if (!before || (heard.lastBeatAtMs ?? -Infinity) > (before.lastBeatAtMs ?? -Infinity))
+      clusters.set(heard.id, heard);
+  }
+}
+
+/** Which parts of the fleet nobody has answered for; none where one replica listens to all of it. */
+export function missingParts(answers: readonly Pick<HeardAnswer, 'part'>[]): string[] {
+  const count = Math.max(0, ...answers.map(({ part }) => part?.count ?? 0));
+  if (answers.some(({ part }) => part === undefined)) return [];
+  const heard = new Set(answers.map(({ part }) => part?.number));
+  return Array.from({ length: count }, (_, number) => number)
+    .filter((number) => !heard.has(number))
+    .map((number) => `${number}/${count}`);
+}
+
+/**
+ * Asks every replica of the heartbeat service about these clusters, in questions of bounded size.
+ * @throws RollcallError BUS_UNREACHABLE when no replica answers
+ */
+export async function askHeard(nc: NatsConnection, ids: readonly string[]): Promise<HeardFleet> {
+  const first = await ask(nc, ids.slice(0, mostClustersAtOnce), undefined);
+  if (first.length === 0) throw new RollcallError('BUS_UNREACHABLE', 'no heartbeat service answers');
+  const clusters = new Map<string, Heard>();
+  takeYoungest(clusters, first);
+  const replicas = new Set(first.map(({ replica }) => replica)).size;
+  for (let start = mostClustersAtOnce; start < ids.length; start += mostClustersAtOnce)
+    takeYoungest(clusters, await ask(nc, ids.slice(start, start + mostClustersAtOnce), replicas));
+  return { clusters, replicas, missingParts: missingParts(first) };
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+
+/**
+ * What people ask the heartbeat service: endpoint `clusters` of its micro service. It says what it hears now, which stands nowhere
+ * else while nothing changes. Every replica answers; of several answers about one cluster the youngest beat is right.
+ */
+export const heardSubject = 'rollcall.heartbeat.clusters';
+
+/** So that an answer stays far below what the bus carries in one message. */
+export const mostClustersAtOnce = 500;
+
+const questionSchema = z.strictObject({ ids: z.array(z.string().max(63)).max(mostClustersAtOnce) });
+
+const heardSchema = z.looseObject({
+  id: z.string().max(63),
+  state: z.string().max(32),
+  /** Hub time; absent before the first beat. */
+  lastBeatAtMs: z.number().optional(),
+});
+export type Heard = z.infer<typeof heardSchema>;
+
+/** `clusters`: those of the question that are members, as far as this replica listens to them. */
+const answerSchema = z.looseObject({
+  replica: z.string().max(64),
+  part: z.looseObject({ number: z.int(), count: z.int() }).optional(),
+  clusters: z.array(heardSchema).max(mostClustersAtOnce),
+});
+export type HeardAnswer = z.infer<typeof answerSchema>;
+
+function parsed<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined when it is no such question */
+export const decodeHeardQuestion = (text: string): { ids: string[] } | undefined =>
+  parsed(questionSchema, text);
+/** @returns undefined when it is no such answer */
+export const decodeHeardAnswer = (text: string): HeardAnswer | undefined => parsed(answerSchema, text);

@@ -1,5 +1,7 @@
+import type { EventLog, LastWord } from '@rollcall/shared/bus';
+import type { Logger } from '@rollcall/shared/service';
 import { expect, test } from 'vitest';
-import { knownCluster } from './known-clusters.ts';
+import { knownCluster, readKnownClusters } from './known-clusters.ts';
 
 const clock = { monotonicMs: () => 10_000, hubMs: () => 1_000_000 };
 const member = {
@@ -19,4 +21,78 @@ test('before its first beat a cluster is never seen since its admission: what it
     sinceMs: 9000,
     lastBeatMs: -Infinity,
   });
+});
+
+const key = 'UKEY';
+const admittedWord = {
+  writer: 'registrar',
+  type: 'admitted',
+  section: { state: 'admitted', clusterId: 'c', admittedKey: key, admittedAtMs: 5 },
+} as const;
+const approvedWord = {
+  writer: 'approver',
+  type: 'approved',
+  // Without revokedKeys, as before there were any: the schema knows.
+  section: { verdict: 'approved', approvedKey: key, heartbeat: { intervalSeconds: 7, graceSeconds: 30 } },
+} as const;
+const said = (state: string, sinceMs: number) => ({
+  writer: 'heartbeat',
+  type: state,
+  section: { state, key, cause: 'Alive', joinedAtMs: 6, sinceMs, lastBeatAtMs: sinceMs },
+});
+type Word = Pick<LastWord, 'type' | 'section'> & { writer: string; sequence: number };
+
+async function membersOf(words: readonly Word[], asked: string[] = []) {
+  const log: Pick<EventLog, 'lastWords'> = {
+    async lastWords({ chosen }, take) {
+      const counts = new Map(words.map(({ type }) => [type, type === 'requested' ? 1 : 2]));
+      asked.push(...(chosen?.('c', counts) ?? []));
+      for (const word of words) {
+        const decode = () => {
+          throw new Error('it does not fit');
+        };
+        take({ kind: 'cluster', id: 'c', decode, ...word } as LastWord);
+      }
+    },
+  };
+  return readKnownClusters(log, { warn: () => undefined } as unknown as Logger, () => true);
+}
+
+test.each([
+  { name: 'in their order', order: [0, 1, 2, 3] },
+  { name: 'as they happen to come', order: [3, 2, 1, 0] },
+])('the newest word of each writer counts, $name', async ({ order }) => {
+  const words = [
+    { ...admittedWord, sequence: 3 },
+    { ...approvedWord, sequence: 2 },
+    { ...said('suspect', 70), sequence: 5 },
+    { ...said('ready', 80), sequence: 9 },
+  ];
+  const members = await membersOf(order.flatMap((index) => words[index] ?? []));
+  expect(members.get('c')).toMatchObject({
+    key,
+    intervalMs: 7000,
+    mayJoin: true,
+    liveness: { state: 'ready' },
+  });
+});
+
+test('a request that another key makes after the admission is read too, one that came before it is not', async () => {
+  const request = { type: 'requested', section: { state: 'requested', clusterId: 'c' }, writer: 'registrar' };
+  const asked: string[] = [];
+  await membersOf(
+    [
+      { ...request, sequence: 1 },
+      { ...admittedWord, sequence: 2 },
+    ],
+    asked,
+  );
+  expect(asked).toEqual(['admitted']);
+  await membersOf([{ ...request, sequence: 1 }], asked);
+  expect(asked).toEqual(['admitted']);
+});
+
+test('what does not fit its schema is given back to be said so', async () => {
+  const broken = { ...approvedWord, section: { verdict: 'approved' }, sequence: 2 };
+  await expect(membersOf([{ ...admittedWord, sequence: 3 }, broken])).rejects.toThrow('it does not fit');
 });

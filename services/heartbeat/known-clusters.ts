@@ -1,5 +1,15 @@
-import type { EventLog } from '@rollcall/shared/bus';
-import { clusterRecord, foldRecord, type Liveness } from '@rollcall/shared/events';
+import { z } from 'zod';
+import type { EventLog, LastWord } from '@rollcall/shared/bus';
+import {
+  admitted,
+  type Decision,
+  decisionSchema,
+  type Identity,
+  identitySchema,
+  type Liveness,
+  livenessSchema,
+  requested,
+} from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { fromHubTime, type HubClock } from './hub-clock.ts';
 import type { KnownCluster } from './liveness-signals.ts';
@@ -23,38 +33,80 @@ export function knownCluster(clusterId: string, member: Membership, clock: HubCl
   };
 }
 
+/** The few fields that liveness needs, by the schemas of their writers. */
+const fieldsOf = {
+  registrar: z.object(
+    identitySchema.pick({ state: true, admittedKey: true, admittedAtMs: true, rotatedFrom: true }).shape,
+  ),
+  approver: z.object(
+    decisionSchema.pick({
+      verdict: true,
+      key: true,
+      approvedKey: true,
+      heartbeat: true,
+      revokedKeys: true,
+      clusterSet: true,
+    }).shape,
+  ),
+  heartbeat: livenessSchema,
+} as const;
+type Writer = keyof typeof fieldsOf;
+const writers = Object.keys(fieldsOf) as Writer[];
+const isWriter = (name: string): name is Writer => name in fieldsOf;
+
 interface Sections {
   identity?: NonNullable<MemberSections['identity']>;
   decision?: NonNullable<MemberSections['decision']>;
   liveness?: Liveness;
+  /** The sequence that each of them was read at. */
+  readonly at: Record<Writer, number>;
+}
+
+/** Who was never admitted is no member; and what asked once asked before it was admitted, so its request says nothing more. */
+function* chosenOf(counts: ReadonlyMap<string, number>): Generator<string> {
+  if (!counts.has(admitted.type)) return;
+  for (const [type, count] of counts) if (type !== requested.type || count > 1) yield type;
 }
 
 /**
- * All members, from one pass over the history of clusters. It keeps only the few fields of each that liveness needs, so
- * that a long history costs time and not memory.
+ * All members, from the last word of each writer about each cluster: one message a section for most of them, however long the
+ * history is. It keeps only the few fields of each that liveness needs.
  */
 export async function readKnownClusters(
-  log: Pick<EventLog, 'scan'>,
+  log: Pick<EventLog, 'lastWords'>,
   logger: Logger,
   isOurs: (clusterId: string) => boolean,
 ): Promise<Map<string, Membership>> {
   const all = new Map<string, Sections>();
   const onSkip = (error: Error) => logger.warn({ err: error }, 'event skipped');
-  for await (const event of log.scan({ filter: 'cluster.*.>', onSkip })) {
-    if (!isOurs(event.id)) continue;
-    const sections = all.get(event.id) ?? {};
-    all.set(event.id, sections);
-    const { identity, decision, liveness } = clusterRecord(foldRecord(event, [event]));
-    if (identity) {
-      const { state, admittedKey, admittedAtMs, rotatedFrom } = identity;
-      sections.identity = { state, admittedKey, admittedAtMs, rotatedFrom };
-    }
-    if (decision) {
-      const { verdict, key, approvedKey, heartbeat, revokedKeys, clusterSet } = decision;
-      sections.decision = { verdict, key, approvedKey, heartbeat, revokedKeys, clusterSet };
-    }
-    if (liveness) sections.liveness = liveness;
+
+  function take(word: LastWord): void {
+    const { id, writer, sequence } = word;
+    if (!isWriter(writer)) return;
+    const sections: Sections = all.get(id) ?? { at: { registrar: 0, approver: 0, heartbeat: 0 } };
+    if (sections.at[writer] > sequence) return;
+    // What does not fit throws when it is decoded, and is skipped.
+    if (writer === 'registrar')
+      sections.identity =
+        fieldsOf.registrar.safeParse(word.section).data ?? (word.decode().section as Identity);
+    else if (writer === 'approver')
+      sections.decision =
+        fieldsOf.approver.safeParse(word.section).data ?? (word.decode().section as Decision);
+    else
+      sections.liveness =
+        fieldsOf.heartbeat.safeParse(word.section).data ?? (word.decode().section as Liveness);
+    sections.at[writer] = sequence;
+    all.set(id, sections);
   }
+  await log.lastWords(
+    {
+      kind: 'cluster',
+      writers,
+      chosen: (id, counts) => (isOurs(id) ? chosenOf(counts) : []),
+      onSkip,
+    },
+    take,
+  );
   const members = new Map<string, Membership>();
   for (const [clusterId, sections] of all) {
     const member = membershipOf(sections);

@@ -53,6 +53,14 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
       mayFail('read all');
       return events;
     },
+    async lastWords({ kind, writers }, take) {
+      const events = await look(world, replica, () => stream.newestUnder(`${kind}.*.*`));
+      mayFail('last words');
+      for (const event of events) {
+        const { writer } = event.definition;
+        if (writers.includes(writer)) take({ ...event, writer, decode: () => event });
+      }
+    },
     scan: ({ filter = '>', fromSequence = 1 }) =>
       inTurn(async () => {
         const events = await look(world, replica, () => stream.from(fromSequence, filter));

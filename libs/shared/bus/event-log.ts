@@ -18,7 +18,9 @@ import {
 } from '@rollcall/shared/events';
 import { asBusError } from './bus-error.ts';
 import { directGet } from './direct-get.ts';
+import type { RawMessage } from './last-messages.ts';
 import { lastOfAll } from './last-of-all.ts';
+import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
 import { seenOver } from './seen-sequences.ts';
 import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
 
@@ -51,6 +53,11 @@ export interface EventLog {
    * cannot be decoded is given to `onSkip` and hides nothing else; what that means is the caller's to say.
    */
   readAll(filter: string, options?: { onSkip?: OnSkip }): Promise<StoredEvent[]>;
+  /**
+   * The last event of each type of some writers, of every aggregate of a kind, in no order: the one with the highest sequence is
+   * its writer's word. For whoever reads the whole fleet and a few fields of it; what cannot be read is given to `onSkip`.
+   */
+  lastWords(query: LastWordsQuery, take: (word: LastWord) => void): Promise<void>;
   /** Events from a sequence on, oldest first, until the end of the stream; undecodable ones are given to `onSkip`. */
   scan(options: { filter?: string; fromSequence?: number; onSkip?: OnSkip }): AsyncIterable<StoredEvent>;
   /**
@@ -68,12 +75,12 @@ const readAgainAfterMs = 20;
 
 /** @param latestEpoch - see openEventLog */
 function decodeStored(message: StoredMsg, latestEpoch: number): StoredEvent {
-  const event = decodeEvent({
-    subject: message.subject,
-    sequence: message.seq,
-    header: (name) => message.header.get(name),
-    data: message.data,
-  });
+  const { subject, seq: sequence, header, data } = message;
+  return decodeRaw({ subject, sequence, header: (name) => header.get(name), data }, latestEpoch);
+}
+
+function decodeRaw(message: RawMessage, latestEpoch: number): StoredEvent {
+  const event = decodeEvent(message);
   if (event.epoch > latestEpoch) {
     const why = `event ${event.sequence} claims epoch ${event.epoch}; this hub is in epoch ${latestEpoch}`;
     throw new RollcallError('EVENT_INVALID', why);
@@ -188,6 +195,10 @@ export async function openEventLog(
     async readAll(filter, { onSkip } = {}) {
       const messages = await lastOfAll(jsm, stream, `rollcall.events.${filter}`);
       return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
+    },
+    lastWords(query, take) {
+      const decode = (message: RawMessage) => decodeRaw(message, latestEpoch);
+      return readLastWords({ nc, jsm, stream, latestEpoch }, { ...query, decode }, take);
     },
     async *scan({ filter = '>', fromSequence = 1, onSkip }) {
       let next = fromSequence;

@@ -6,6 +6,7 @@ export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.
 export { followEvents } from './follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
 export { inTurn } from './in-turn.ts';
+export type { LastWord } from './last-words.ts';
 export { shareReads } from './share-reads.ts';
 export { eventSpace } from './stream-space.ts';
 export { seenOver } from './seen-sequences.ts';

@@ -310,6 +310,7 @@ test('a joined cluster shows everything that is known', () => {
     },
     finalizers: ['rollcall.dev/leave'],
     spec: { clusterId, clusterType: 'Standard', mode: 'Pull' },
+    settings: { namespacePolicy: 'Delete' },
   });
   expect(status).toMatchObject({
     namespace: 'blue',

@@ -26,6 +26,14 @@ export interface ClusterShape {
   readonly labels: Readonly<Record<string, string>>;
   readonly finalizers: readonly string[];
   readonly spec: Readonly<Pick<ManagedCluster['spec'], 'clusterId' | 'clientId' | 'clusterType' | 'mode'>>;
+  /**
+   * What people have set, as the approver keeps it: written only when the object is made, because afterwards the object says what
+   * they want. Of an object that is made again it would else read as if they wanted the defaults.
+   */
+  readonly settings: Readonly<
+    Pick<ManagedCluster['spec'], 'namespacePolicy'> &
+      Partial<Pick<ManagedCluster['spec'], 'unschedulable' | 'taints'>>
+  >;
 }
 export type ClusterStatus = NonNullable<ManagedCluster['status']>;
 
@@ -91,6 +99,15 @@ function specOf({ identity, decision }: ClusterRecord): Omit<ClusterShape['spec'
   };
 }
 
+function settingsOf({ namespacePolicy, unschedulable, taints }: Decision): ClusterShape['settings'] {
+  return {
+    namespacePolicy,
+    ...(unschedulable ? { unschedulable } : {}),
+    // They came from an object that the API server had checked.
+    ...(taints.length > 0 ? { taints: taints as NonNullable<ManagedCluster['spec']['taints']> } : {}),
+  };
+}
+
 /**
  * The ManagedCluster that a record asks for: from the first approval on, or as soon as a person made it beforehand, until the
  * cluster has left.
@@ -122,6 +139,7 @@ export function desiredCluster(
       }),
       finalizers: [leaveFinalizer],
       spec: { clusterId, ...specOf(record) },
+      settings: settingsOf(decision),
     },
     status: clusterStatus(record, facts, current),
   };

@@ -178,8 +178,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
       apiVersion,
       kind: managedCluster.kind,
       metadata: { name, labels: { ...shape.labels }, finalizers: [...shape.finalizers] },
-      // Only ours: the API server fills in the defaults.
-      spec: shape.spec as ManagedCluster['spec'],
+      spec: { ...shape.spec, ...shape.settings },
     });
     claimName(record.aggregate.id, made);
     return made;

@@ -4,6 +4,7 @@ import { type EventLog, type FactStore, openFactStore } from '@rollcall/shared/b
 import {
   admitted,
   approved,
+  changed,
   clusterRecord,
   cut,
   denied,
@@ -285,8 +286,14 @@ describe('liveness', () => {
 });
 
 describe('the picture is no truth', () => {
-  test('what vanishes is made again', async () => {
+  test('what vanishes is made again, with what people had set', async () => {
     const cluster = await joinedCluster();
+    const key = { requestId: cluster.identity.request.id, key: cluster.identity.request.key };
+    const set = { namespacePolicy: 'Keep', unschedulable: true } as const;
+    await cluster.happens(
+      changed,
+      cluster.decision({ verdict: 'approved', ...key, approvedKey: key.key, ...set }),
+    );
     const before = [cluster.cluster()?.metadata.uid, cluster.request()?.metadata.uid];
     await admin.mergePatch(resources.managedClusters, cluster.name, { metadata: { finalizers: null } });
     // The finalizer comes back by itself, so the object may need more than one push to go.
@@ -300,6 +307,7 @@ describe('the picture is no truth', () => {
       now().every((uid, index) => uid !== undefined && uid !== before[index]),
     );
     await eventually('it is ready', () => cluster.ready() === 'True Alive');
+    expect(cluster.cluster()?.spec).toMatchObject(set);
     expect(cluster.cluster()?.metadata).toMatchObject({
       finalizers: ['rollcall.dev/leave'],
       labels: { team: 'a' },

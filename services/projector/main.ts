@@ -48,7 +48,7 @@ function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
 async function followReconnects({ nc, log, logger }: ServiceContext, { dirty }: Projection): Promise<void> {
   for await (const { type } of nc.status()) {
     if (type !== 'reconnect') continue;
-    await markWholeHistory(log, dirty, logger).catch((thrown: unknown) =>
+    await markWholeHistory(log, dirty).catch((thrown: unknown) =>
       logger.warn({ err: toRollcallError(thrown) }, 'history could not be read after a reconnect'),
     );
   }
@@ -68,7 +68,7 @@ async function follow(
       'the approver has not looked yet at what Kubernetes showed before',
     );
   }
-  const count = await markWholeHistory(log, dirty, logger);
+  const count = await markWholeHistory(log, dirty);
   // Also where nobody ever wished: a restored ConfigMap may show what is held no more.
   dirty.mark(wishesKey, 'fact');
   for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'count');

@@ -1,7 +1,6 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { predefinedId, publicationIdOf, type StoredEvent, wishesAggregate } from '@rollcall/shared/events';
 import { labels } from '@rollcall/shared/resources';
-import type { Logger } from '@rollcall/shared/service';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import type { DirtyObjects } from './dirty-objects.ts';
 import type { KubeView } from './kube-view.ts';
@@ -55,19 +54,17 @@ export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>, jo
 
 /** Marks everything that ever happened to anything. @returns how many objects that are */
 export async function markWholeHistory(
-  log: Pick<EventLog, 'scan'>,
-  dirty: DirtyObjects,
-  logger: Logger,
+  log: Pick<EventLog, 'aggregates'>,
+  dirty: Pick<DirtyObjects, 'mark'>,
 ): Promise<number> {
-  const seen = new Set<string>();
-  const onSkip = (error: Error) => logger.warn({ err: error }, 'an event in the history cannot be read');
-  for await (const event of log.scan({ onSkip })) {
-    const key = keyOfEvent(event);
-    if (key === undefined || seen.has(key)) continue;
-    seen.add(key);
+  let count = 0;
+  for (const aggregate of await log.aggregates()) {
+    const key = keyOfEvent(aggregate);
+    if (key === undefined) continue;
     dirty.mark(key, 'fact');
+    count++;
   }
-  return seen.size;
+  return count;
 }
 
 /** What people and other replicas change in the API server is compared with the record again; what vanished is made again. */

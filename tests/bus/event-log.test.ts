@@ -181,6 +181,9 @@ test('the last words of a writer are the last of each type, and what cannot be r
     },
   );
   expect(openSubscriptions(nc)).toBe(before);
+  const all = (await log.aggregates()).map(({ kind, id }) => `${kind}/${id}`);
+  expect(new Set(all).size).toBe(all.length);
+  expect(ids.filter((id) => !all.includes(`token/${id}`))).toEqual([]);
   expect(skipped.toSorted()).toEqual([
     'word-10 EVENT_VERSION_UNKNOWN',
     'word-11 EVENT_INVALID',

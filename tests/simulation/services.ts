@@ -180,7 +180,7 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   });
   for (;;) {
     try {
-      await markWholeHistory(log, dirty, logger);
+      await markWholeHistory(log, dirty);
       break;
     } catch {
       await world.scheduler.wait(200, replica.life);

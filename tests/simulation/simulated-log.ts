@@ -53,6 +53,11 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
       mayFail('read all');
       return events;
     },
+    async aggregates() {
+      const found = await look(world, replica, () => stream.newestUnder('*.*.*'));
+      mayFail('aggregates');
+      return [...new Map(found.map(({ kind, id }) => [`${kind}/${id}`, { kind, id }])).values()];
+    },
     async lastWords({ kind, writers }, take) {
       const events = await look(world, replica, () => stream.newestUnder(`${kind}.*.*`));
       mayFail('last words');

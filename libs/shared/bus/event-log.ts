@@ -17,6 +17,7 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 import { asBusError } from './bus-error.ts';
+import { countSubjects } from './count-subjects.ts';
 import { directGet } from './direct-get.ts';
 import type { RawMessage } from './last-messages.ts';
 import { lastOfAll } from './last-of-all.ts';
@@ -53,6 +54,8 @@ export interface EventLog {
    * cannot be decoded is given to `onSkip` and hides nothing else; what that means is the caller's to say.
    */
   readAll(filter: string, options?: { onSkip?: OnSkip }): Promise<StoredEvent[]>;
+  /** Everything that ever had an event; what these say is not read. */
+  aggregates(): Promise<AggregateId[]>;
   /**
    * The last event of each type of some writers, of every aggregate of a kind, in no order: the one with the highest sequence is
    * its writer's word. For whoever reads the whole fleet and a few fields of it; what cannot be read is given to `onSkip`.
@@ -195,6 +198,14 @@ export async function openEventLog(
     async readAll(filter, { onSkip } = {}) {
       const messages = await lastOfAll(jsm, stream, `rollcall.events.${filter}`);
       return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
+    },
+    async aggregates() {
+      const known = new Map<string, AggregateId>();
+      for (const subject of Object.keys(await countSubjects(jsm, stream, 'rollcall.events.>'))) {
+        const place = parseEventSubject(subject);
+        if (place) known.set(`${place.kind}/${place.id}`, { kind: place.kind, id: place.id });
+      }
+      return [...known.values()];
     },
     lastWords(query, take) {
       const decode = (message: RawMessage) => decodeRaw(message, latestEpoch);

@@ -1,5 +1,5 @@
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream';
-import { asBusError } from './bus-error.ts';
+import { countSubjects } from './count-subjects.ts';
 import { directGet } from './direct-get.ts';
 
 /** The server answers no more than 1,024 subjects at once, and an exactly full answer may be a cut one. */
@@ -24,18 +24,11 @@ export async function lastOfAll(jsm: JetStreamManager, stream: string, filter: s
   } catch (cause) {
     if (!isTooMany(cause) && !(cause instanceof Error && isTooMany(cause.cause))) throw cause;
   }
-  const subjects = await subjectsUnder(jsm, stream, filter);
+  const subjects = Object.keys(await countSubjects(jsm, stream, filter));
   const messages: StoredMsg[] = [];
   for (let start = 0; start < subjects.length; start += chunkSize) {
     const some = subjects.slice(start, start + chunkSize);
     messages.push(...(await directGet(jsm.direct, stream, { multi_last: some, batch })));
   }
   return messages;
-}
-
-async function subjectsUnder(jsm: JetStreamManager, stream: string, filter: string): Promise<string[]> {
-  const info = await jsm.streams.info(stream, { subjects_filter: filter }).catch((cause: unknown) => {
-    throw asBusError(cause);
-  });
-  return Object.keys(info.state.subjects ?? {});
 }

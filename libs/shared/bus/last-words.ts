@@ -9,7 +9,7 @@ import {
   parseEventSubject,
   type StoredEvent,
 } from '@rollcall/shared/events';
-import { asBusError } from './bus-error.ts';
+import { countSubjects } from './count-subjects.ts';
 import type { OnSkip } from './event-log.ts';
 import { type RawMessage, readLastMessages } from './last-messages.ts';
 
@@ -47,13 +47,8 @@ async function countTypes(
   async function worker(): Promise<void> {
     for (const type of queue) {
       const filter = `rollcall.events.${kind}.*.${type}`;
-      const { state } = await jsm.streams
-        .info(stream, { subjects_filter: filter })
-        .catch((cause: unknown) => {
-          throw asBusError(cause);
-        });
       const from = `rollcall.events.${kind}.`.length;
-      for (const [subject, count] of Object.entries(state.subjects ?? {})) {
+      for (const [subject, count] of Object.entries(await countSubjects(jsm, stream, filter))) {
         const id = subject.slice(from, -type.length - 1);
         const counts = all.get(id) ?? new Map<string, number>();
         counts.set(type, count);

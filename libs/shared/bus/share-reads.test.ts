@@ -23,6 +23,7 @@ function aLog() {
       onSkip?.(new RollcallError('EVENT_VERSION_UNKNOWN', 'newer'), skipped);
       return [];
     },
+    aggregates: async () => [],
     lastWords: async () => undefined,
     async *scan() {},
     append: async () => undefined,

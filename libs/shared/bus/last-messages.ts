@@ -1,5 +1,6 @@
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
+import { asBusError } from './bus-error.ts';
 
 /** A message as a stream has it; nothing of it is decoded before it is asked for. */
 export interface RawMessage {
@@ -83,6 +84,8 @@ async function ask(
     const question = JSON.stringify({ multi_last: subjects, batch: subjects.length });
     nc.publish(`$JS.API.DIRECT.GET.${stream}`, question, { reply: inbox });
     await promise;
+  } catch (cause) {
+    throw asBusError(cause);
   } finally {
     clearTimeout(silence);
     subscription.unsubscribe();

@@ -245,7 +245,7 @@ function clockSynced(picture: ClusterPicture): Judged {
 
 interface Remaining {
   readonly reason: 'AccessRemoval' | 'WaitingForAgent' | 'Leaving';
-  readonly what: readonly string[];
+  readonly message: string;
 }
 
 /**
@@ -266,7 +266,11 @@ function remaining(record: ClusterRecord): Remaining {
     'the word of the registrar',
   ];
   const reason = isAccessLeft ? 'AccessRemoval' : untilMs === undefined ? 'Leaving' : 'WaitingForAgent';
-  return { reason, what };
+  const stays =
+    access?.namespaceStays === undefined
+      ? ''
+      : `; namespace "${access.namespace}" stays, ${access.namespaceStays}`;
+  return { reason, message: `remaining: ${what.join(', ')}${stays}` };
 }
 
 function deleting(picture: ClusterPicture): Judged {
@@ -275,8 +279,7 @@ function deleting(picture: ClusterPicture): Judged {
   if (hasLeft(picture.record))
     return { type, status: 'True', reason: 'Left', message: 'nothing remains', atMs };
   if (picture.record.decision?.verdict === 'leaving') {
-    const { reason, what } = remaining(picture.record);
-    return { type, status: 'True', reason, message: `remaining: ${what.join(', ')}`, atMs };
+    return { type, status: 'True', ...remaining(picture.record), atMs };
   }
   return picture.isDeletionAsked
     ? {

@@ -241,6 +241,14 @@ describe('the other conditions', () => {
       'remaining: its connection, its access in namespace "blue", the word of the registrar',
     );
   });
+
+  test('leaving says what keeps the namespace', () => {
+    const access = anAccess({ state: 'deprovisioned', namespaceStays: 'in it: 2 ConfigMap' });
+    const decision = aDecision({ verdict: 'leaving', revokedKeys });
+    const { status } = present(aMember({ decision, access }));
+    const message = status.conditions?.find(({ type }) => type === 'Deleting')?.message;
+    expect(message).toContain('; namespace "blue" stays, in it: 2 ConfigMap');
+  });
 });
 
 describe('whether there is an object', () => {

@@ -21,7 +21,11 @@ export type AccessResult = { readonly namespace: string; readonly requestId: str
       /** What an event says is there was gone, with the tokens of it, and was made again. */
       readonly isMadeAgain: boolean;
     }
-  | { readonly step: 'deprovision' }
+  | {
+      readonly step: 'deprovision';
+      /** Why the namespace was not deleted, where it would have been if it were empty. */
+      readonly stays?: string | undefined;
+    }
 );
 
 export interface AccessContext {
@@ -66,8 +70,15 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
     // Undoing what was never told is not told either.
     if (accessStep(record) !== 'deprovision') return [];
     const verdict = record.decision?.verdict;
-    const section: Access = { state: 'deprovisioned', ...about, ...(verdict ? { verdict } : {}) };
-    const message = `the rights in namespace "${namespace}" were taken back`;
+    const { stays } = result;
+    const namespaceStays = stays === undefined ? {} : { namespaceStays: stays };
+    const section: Access = {
+      state: 'deprovisioned',
+      ...about,
+      ...(verdict ? { verdict } : {}),
+      ...namespaceStays,
+    };
+    const message = `the rights in namespace "${namespace}" were taken back${stays === undefined ? '' : `; it stays, ${stays}`}`;
     return [draft(deprovisioned, record, { by, reason: 'Deprovisioned', message, section })];
   }
   const { tokens } = record.access ?? {};

@@ -30,7 +30,7 @@ import { removeAccount } from './remove-account.ts';
 
 export interface World {
   readonly log: Pick<EventLog, 'read' | 'append'>;
-  readonly kube: Pick<KubeClient, 'create' | 'get' | 'delete' | 'listPage'>;
+  readonly kube: Pick<KubeClient, 'create' | 'get' | 'delete' | 'listPage' | 'raw'>;
   readonly reservedNames: readonly string[];
   nowMs(): number;
 }
@@ -68,8 +68,9 @@ async function carryOut(
     access?.requestId === requestId ? (access?.namespace ?? decision.namespace) : decision.namespace;
   const member = memberOf(aggregate.id, { ...decision, namespace });
   // Only who leaves loses the namespace: who was denied or revoked may be approved again.
-  await deprovision(world.kube, member, verdict === 'leaving' ? decision.namespacePolicy : 'Keep');
-  return { step, namespace, requestId };
+  const policy = verdict === 'leaving' ? decision.namespacePolicy : 'Keep';
+  const { stays } = await deprovision(world.kube, member, policy);
+  return { step, namespace, requestId, stays };
 }
 
 /** Whether what was just made need not be made again: it was for this very request, and no replica has told anything since. */

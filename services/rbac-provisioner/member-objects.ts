@@ -5,6 +5,9 @@ import { annotations, labels } from '@rollcall/shared/resources';
 /** Name of ServiceAccount, RoleBinding and the shared ClusterRole (surfaces); the fence lets no other through. */
 export const memberName = 'rollcall-member';
 
+/** The binding, and the ClusterRole that it names, by which the provisioner looks into a namespace (ADR 35). */
+export const lookName = 'rollcall-namespace-look';
+
 /** Whose objects they are. */
 export interface Member {
   readonly clusterId: string;
@@ -51,6 +54,17 @@ export function memberRoleBinding(member: Member): RoleBinding {
     ...base(resources.roleBindings, member),
     roleRef: { apiGroup: resources.clusterRoles.group, kind: 'ClusterRole', name: memberName },
     subjects: [{ kind: 'ServiceAccount', name: memberName, namespace: member.namespace }],
+  };
+}
+
+/** In force for as long as the provisioner looks; the fence takes it in no other form. */
+export function lookBinding(namespace: string): RoleBinding {
+  return {
+    apiVersion: apiVersionOf(resources.roleBindings),
+    kind: resources.roleBindings.kind,
+    metadata: { name: lookName, namespace, labels: { [labels.createdBy]: 'rbac-provisioner' } },
+    roleRef: { apiGroup: resources.clusterRoles.group, kind: 'ClusterRole', name: lookName },
+    subjects: [{ kind: 'ServiceAccount', name: 'rollcall-rbac-provisioner', namespace: 'rollcall-system' }],
   };
 }
 

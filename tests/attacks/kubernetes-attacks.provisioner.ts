@@ -3,6 +3,7 @@ import {
   type Attack,
   rbac,
   toClusterAdmin,
+  toLook,
   toMember,
   bindingOf,
   memberOf,
@@ -13,6 +14,11 @@ import {
   secretOf,
 } from './kubernetes-stage.ts';
 
+const provisioner = {
+  kind: 'ServiceAccount',
+  name: 'rollcall-rbac-provisioner',
+  namespace: 'rollcall-system',
+};
 const bind = (
   client: KubeClient,
   metadata: { name: string; namespace: string },
@@ -75,6 +81,67 @@ export const byProvisioner: readonly Attack[] = [
         { roleRef: toMember, subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:authenticated' }] },
       ),
     want: 'ServiceAccounts of the same namespace only',
+  },
+  ...(['kube-system', 'rollcall-system', 'rollcall-join', 'payments'] as const).map((namespace): Attack => ({
+    name: `gives itself the look into ${namespace}`,
+    attempt: (client) =>
+      bind(client, { name: toLook.name, namespace }, { roleRef: toLook, subjects: [provisioner] }),
+    want: 'only in namespaces with the label rollcall.dev/cluster-id',
+  })),
+  {
+    name: 'gives itself the look everywhere',
+    attempt: (client) =>
+      client.create(
+        resources.clusterRoleBindings,
+        bindingOf('ClusterRoleBinding', undefined, { roleRef: toLook, subjects: [provisioner] }),
+      ),
+    want: 'cannot create',
+  },
+  ...[
+    { who: 'a member', subjects: [memberOf('member-a')] },
+    { who: 'another service', subjects: [{ ...provisioner, name: 'rollcall-projector' }] },
+    { who: 'a member beside itself', subjects: [provisioner, memberOf('member-a')] },
+    { who: 'everybody', subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:authenticated' }] },
+    { who: 'nobody yet', subjects: [] },
+  ].map(({ who, subjects }): Attack => ({
+    name: `gives the look to ${who}`,
+    attempt: (client) =>
+      bind(client, { name: toLook.name, namespace: 'member-a' }, { roleRef: toLook, subjects }),
+    want: 'rollcall-namespace-look to itself only',
+  })),
+  {
+    name: 'gives itself the look under a name that nobody looks for',
+    attempt: (client) =>
+      bind(
+        client,
+        { name: 'something-else', namespace: 'member-a' },
+        { roleRef: toLook, subjects: [provisioner] },
+      ),
+    want: 'rollcall-namespace-look to itself only',
+  },
+  {
+    name: 'gives itself more than the look under its name',
+    attempt: (client) =>
+      bind(
+        client,
+        { name: toLook.name, namespace: 'member-a' },
+        { roleRef: toClusterAdmin, subjects: [provisioner] },
+      ),
+    want: 'forbidden',
+  },
+  {
+    name: 'widens the look',
+    attempt: (client) =>
+      client.mergePatch(resources.clusterRoles, toLook.name, {
+        rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
+      }),
+    want: 'cannot patch',
+  },
+  {
+    name: 'reads the Secrets of a member without a look',
+    attempt: (client) => client.list(resources.secrets, { namespace: 'member-a' }),
+    want: 'cannot list',
+    isRead: true,
   },
   {
     name: 'widens the role of members',

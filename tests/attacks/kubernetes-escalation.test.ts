@@ -1,5 +1,6 @@
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lookBinding } from '../../services/rbac-provisioner/member-objects.ts';
 import { aCluster, aRequest, type FencedHub, outcomeOf } from '../fence/fenced-hub.ts';
 import { byAnybody } from './kubernetes-attacks.anybody.ts';
 import { byProjector } from './kubernetes-attacks.projector.ts';
@@ -32,6 +33,22 @@ describe('a stolen provisioner', () => {
   test.each(byProvisioner)('$name: refused', (attack) =>
     expectRefused(hub, thief('rbac-provisioner'), attack),
   );
+});
+
+describe('a stolen provisioner that gives itself the look into a namespace of its own', () => {
+  test('reads what is there, as it could by a token of the member, and nothing elsewhere; and loses it with the binding', async () => {
+    const provisioner = hub.service('rbac-provisioner');
+    const secretsIn = (namespace: string) => outcomeOf(provisioner.list(resources.secrets, { namespace }));
+    await provisioner.create(resources.roleBindings, lookBinding('member-b'));
+    await expect.poll(() => secretsIn('member-b'), { timeout: 30_000 }).toBe('allowed');
+    for (const elsewhere of ['member-a', 'payments', 'rollcall-join', 'rollcall-system'])
+      expect(await secretsIn(elsewhere)).toContain('cannot list');
+    expect(await outcomeOf(provisioner.list(resources.secrets))).toContain('cannot list');
+    const write = provisioner.create(resources.secrets, secretOf('x', 'member-b'));
+    expect(await outcomeOf(write)).toContain('cannot create');
+    await provisioner.delete(resources.roleBindings, 'rollcall-namespace-look', { namespace: 'member-b' });
+    await expect.poll(() => secretsIn('member-b'), { timeout: 30_000 }).toContain('cannot list');
+  });
 });
 
 describe('a stolen projector', () => {

@@ -5,6 +5,7 @@ import { aCluster, aRequest, type FencedHub, outcomeOf, startFencedHub } from '.
 
 export const rbac = 'rbac.authorization.k8s.io';
 export const toClusterAdmin = { apiGroup: rbac, kind: 'ClusterRole', name: 'cluster-admin' };
+export const toLook = { ...toClusterAdmin, name: 'rollcall-namespace-look' };
 export const toMember = { ...toClusterAdmin, name: 'rollcall-member' };
 export const bindingOf = (kind: string, namespace: string | undefined, more: object): KubeObject =>
   ({

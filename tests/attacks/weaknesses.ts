@@ -151,6 +151,14 @@ export const weaknesses: readonly Weakness[] = [
     to: "subject.?namespace.orValue('') != '')",
     test: 'a stolen provisioner > lets one member read the namespace',
   },
+  {
+    ...inAttacks,
+    group: 'kubernetes-escalation',
+    file: 'deploy/fence/provisioner.yaml',
+    from: "subject.name == 'rollcall-rbac-provisioner' && ",
+    to: '',
+    test: 'a stolen provisioner > gives the look to another service',
+  },
   mayApprove(
     'registrar',
     "...mayWrite('registrar'),",

@@ -144,6 +144,7 @@ export function connectKube(world: World, replica: Replica): KubeClient {
         items: kube.list(plural, options?.namespace) as unknown as StoredObject<T>[],
         resourceVersion: String(kube.version),
         continueToken: undefined,
+        remaining: 0,
       })),
     create: <T extends KubeObject>(resource: Resource, object: T) =>
       changing(() => kube.create(resource, object) as unknown as StoredObject<T>),

@@ -13,6 +13,8 @@ export const accessSchema = z.looseObject({
   atMs: z.int(),
   /** After deprovisioned: the approver's verdict that it follows. Leaving takes the namespace away too. */
   verdict: z.string().optional(),
+  /** After deprovisioned: why the namespace was not deleted, with `DeleteWhenEmpty`; kinds and numbers of what is in it, no names. */
+  namespaceStays: z.string().optional(),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
   /**
    * The agent key that access tokens were made for since then; some may be good until the ServiceAccount goes. Absent

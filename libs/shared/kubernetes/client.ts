@@ -20,6 +20,7 @@ import { retryAfterMs, sendWithRetry } from './retry-after.ts';
 import { createTransport, type TransportRequest } from './transport.ts';
 
 const pageSize = 500;
+const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 export function createKubeClient(access: KubeAccess, options: ClientOptions): KubeClient {
   const transport = createTransport(access, options.userAgent);
@@ -62,12 +63,17 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
       limit: page.limit,
       continue: page.continueToken,
     });
-    const list = await send<RawList<T>>({ method: 'GET', path }, page);
+    const accept = page.metadataOnly ? metadataOnly : undefined;
+    const list = await send<RawList<T>>({ method: 'GET', path, accept }, page);
     const apiVersion = apiVersionOf(resource);
+    const continueToken = list.metadata.continue === '' ? undefined : list.metadata.continue;
     return {
-      items: list.items.map((item) => withoutManagedFields({ ...item, apiVersion, kind: resource.kind })),
+      items: (list.items ?? []).map((item) =>
+        withoutManagedFields({ ...item, apiVersion, kind: resource.kind }),
+      ),
       resourceVersion: list.metadata.resourceVersion,
-      continueToken: list.metadata.continue === '' ? undefined : list.metadata.continue,
+      continueToken,
+      remaining: list.metadata.remainingItemCount ?? (continueToken === undefined ? 0 : 1),
     };
   }
 
@@ -162,8 +168,9 @@ function parsedBody(body: string, request: string): unknown {
 }
 
 interface RawList<T extends KubeObject> {
-  metadata: { resourceVersion: string; continue?: string };
-  items: StoredObject<T>[];
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
+  /** `null` in an empty list of metadata. */
+  items: StoredObject<T>[] | null;
 }
 
 /** They are often half of an object, and nobody here reads them. */

@@ -20,6 +20,8 @@ export interface PageOptions extends ListOptions {
   limit?: number | undefined;
   /** The token that the page before gave. It ends after about 5 minutes: 410. */
   continueToken?: string | undefined;
+  /** No content: what may be secret does not come over. */
+  metadataOnly?: boolean | undefined;
 }
 export interface WriteOptions extends ObjectOptions {
   subresource?: string | undefined;
@@ -43,6 +45,8 @@ export interface ListPage<T extends KubeObject> {
   /** The version of the whole list: where a watch goes on. */
   resourceVersion: string;
   continueToken: string | undefined;
+  /** How many come after this page, as far as the server says; at least 1 while there is a token. */
+  remaining: number;
 }
 
 /**

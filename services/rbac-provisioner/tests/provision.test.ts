@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { RoleBinding } from '../member-objects.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
 
@@ -122,20 +122,97 @@ test('revoking takes the rights and keeps the namespace; approving again gives t
 });
 
 test('leaving deletes the namespace, or keeps it where the policy says so', async () => {
-  for (const name of ['goes', 'stays', 'empty', 'used']) await world.say('approved', name);
-  for (const name of ['goes', 'stays', 'empty', 'used']) await world.told(name, 'provisioned');
-  const metadata = { name: 'work', namespace: 'used' };
-  await world.plane.admin.create(resources.configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+  for (const name of ['goes', 'stays']) await world.say('approved', name);
+  for (const name of ['goes', 'stays']) await world.told(name, 'provisioned');
   await world.say('leaving', 'goes');
   await world.say('leaving', 'stays', { namespacePolicy: 'Keep' });
-  await world.say('leaving', 'used', { namespacePolicy: 'DeleteWhenEmpty' });
-  for (const name of ['goes', 'stays', 'used']) await world.told(name, 'deprovisioned');
+  for (const name of ['goes', 'stays']) await world.told(name, 'deprovisioned');
   // Without a controller manager it stays Terminating, which is what the API server has accepted.
   expect((await namespaceOf('goes'))?.metadata.deletionTimestamp).toBeDefined();
-  for (const name of ['stays', 'used']) {
-    expect((await namespaceOf(name))?.metadata.deletionTimestamp).toBeUndefined();
-    expect(await bindingOf(name)).toBeUndefined();
+  expect((await namespaceOf('stays'))?.metadata.deletionTimestamp).toBeUndefined();
+  expect(await bindingOf('stays')).toBeUndefined();
+});
+
+describe('with DeleteWhenEmpty', () => {
+  const make = (kind: string, name: string, namespace: string, more: object = {}) =>
+    applyManifests(world.plane.admin, [
+      { apiVersion: 'v1', kind, metadata: { name, namespace }, ...more } as KubeObject,
+    ]);
+  async function joined(name: string): Promise<void> {
+    await world.say('approved', name);
+    await world.told(name, 'provisioned');
   }
+  async function leaves(name: string) {
+    await world.say('leaving', name, { namespacePolicy: 'DeleteWhenEmpty' });
+    const { access, lastOf } = await world.told(name, 'deprovisioned');
+    return { stays: access?.namespaceStays, message: lastOf['rbac-provisioner']?.message };
+  }
+  const isGoing = async (name: string) => (await namespaceOf(name))?.metadata.deletionTimestamp !== undefined;
+  const lookBindingOf = (namespace: string) =>
+    world.plane.admin.get(resources.roleBindings, { name: 'rollcall-namespace-look', namespace });
+
+  test('a namespace with nothing in it but what Kubernetes and the hub put there is deleted', async () => {
+    await joined('empty');
+    await make('ConfigMap', 'kube-root-ca.crt', 'empty', { data: { 'ca.crt': 'x' } });
+    await make('ServiceAccount', 'default', 'empty');
+    await make('Event', 'told', 'empty', {
+      involvedObject: { kind: 'Namespace', name: 'empty', namespace: 'empty' },
+    });
+    expect((await leaves('empty')).stays).toBeUndefined();
+    expect(await isGoing('empty')).toBe(true);
+    expect(await lookBindingOf('empty')).toBeUndefined();
+  });
+
+  test('one that somebody uses stays, and the event says of what kind and how much, and no names', async () => {
+    await joined('used');
+    for (let number = 0; number < 12; number++) await make('ConfigMap', `work-${number}`, 'used');
+    await make('Secret', 'very-private-name', 'used');
+    const { stays, message } = await leaves('used');
+    expect(stays).toBe('in it: 12 ConfigMap, 1 Secret');
+    expect(message).toContain('it stays, in it: 12 ConfigMap, 1 Secret');
+    expect(await isGoing('used')).toBe(false);
+    expect(await bindingOf('used')).toBeUndefined();
+    expect(await accountOf('used')).toBeUndefined();
+    expect(await lookBindingOf('used')).toBeUndefined();
+  });
+
+  test('one with a single object of a kind that was made a moment ago stays', async () => {
+    await joined('custom');
+    const schema = { openAPIV3Schema: { type: 'object' } };
+    const definition = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'widgets.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+      },
+    } as KubeObject;
+    const widget = {
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'one', namespace: 'custom' },
+    } as KubeObject;
+    await applyManifests(world.plane.admin, [definition, widget]);
+    expect((await leaves('custom')).stays).toBe('in it: 1 Widget.example.com');
+    expect(await isGoing('custom')).toBe(false);
+  });
+
+  test('a hub without the role for a look keeps the namespace, says so, and still takes the rights', async () => {
+    await joined('unseen');
+    const look = await world.plane.admin.get<KubeObject>(resources.clusterRoles, {
+      name: 'rollcall-namespace-look',
+    });
+    await world.plane.admin.delete(resources.clusterRoles, 'rollcall-namespace-look');
+    const { stays } = await leaves('unseen');
+    expect(stays).toMatch(/^the hub could not look into it: /);
+    expect(await isGoing('unseen')).toBe(false);
+    expect(await bindingOf('unseen')).toBeUndefined();
+    const { resourceVersion: _old, uid: _its, ...metadata } = look?.metadata ?? {};
+    await world.plane.admin.create(resources.clusterRoles, { ...look, metadata } as KubeObject);
+  });
 });
 
 test('a namespace that is still going is waited for', async () => {

@@ -24,6 +24,7 @@ import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { loopbackPorts } from '../up/control-plane-ports.ts';
+import { endLeftovers } from '../up/leftovers.ts';
 import { isHalfRestored, knownEpochs, movedAsidePrefix, restoringDirectory } from '../up/half-restored.ts';
 import { type HubState, openHubState } from '../up/hub-state.ts';
 import { startNatsServer } from '../up/nats-server.ts';
@@ -253,6 +254,8 @@ export async function restoreHub(
   const directory = join(stateDir, restoringDirectory);
   let isBeingPut = false;
   try {
+    // A server of a killed run would go on writing into what is moved aside here, and agents would find that one.
+    await endLeftovers(stateDir);
     const epoch = nextEpoch([header.epoch, ...knownEpochs(stateDir)], options.epoch);
     if (!isHalfRestored(stateDir)) rmSync(directory, { recursive: true, force: true });
     else renameSync(directory, join(stateDir, `${movedAsidePrefix}half-${Date.now()}`));

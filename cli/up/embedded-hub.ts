@@ -4,13 +4,13 @@ import type { BusAddress } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
-import { reapStale } from './child-process-stale.ts';
 import type { ChildHandle } from './child-process.ts';
 import { loopbackPorts } from './control-plane-ports.ts';
 import { type AuditPolicy, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { checkDiskSpace } from './disk-space.ts';
 import { untilFenceStands } from './fence-stands.ts';
 import { refuseHalfRestored } from './half-restored.ts';
+import { endLeftovers } from './leftovers.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
 import {
   type HubServicesOptions,
@@ -109,7 +109,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     checkDiskSpace(stateDir);
     setServerCount(stateDir, options.servers);
     const isCluster = serverCountOf(stateDir) > 1;
-    const reaped = [...(await reapStale(stateDir)), ...(await reapStale(join(stateDir, 'kubernetes')))];
+    const reaped = await endLeftovers(stateDir);
     if (reaped.length > 0) onProgress(`ended what an earlier run left behind: ${reaped.join(', ')}`);
     const renewed = renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now());
     if (renewed.length > 0) onProgress(`gave the rights of this version to: ${renewed.join(', ')}`);

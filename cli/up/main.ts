@@ -9,7 +9,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { findBinary } from './binaries.ts';
-import { reapStale } from './child-process-stale.ts';
+import { endLeftovers } from './leftovers.ts';
 import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
 import { startLocalAgent } from './local-agent.ts';
 import type { ServerCount } from './nats-servers-of.ts';
@@ -148,7 +148,7 @@ export async function down(options: { stateDir: string; wipe: boolean }): Promis
       await delay(100);
     }
   }
-  const reaped = [...(await reapStale(stateDir)), ...(await reapStale(join(stateDir, 'kubernetes')))];
+  const reaped = await endLeftovers(stateDir);
   if (reaped.length > 0) say('down', `ended ${reaped.join(', ')}`);
   if (wipe) rmSync(stateDir, { recursive: true, force: true });
   say('down', wipe ? `"${stateDir}" is gone; every cluster registers again` : 'stopped; the state is kept');

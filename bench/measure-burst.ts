@@ -11,6 +11,7 @@ import { replayPlan } from './replay-plan.ts';
 import { replayWrites } from './replay-writes.ts';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { startBenchHub } from './start-hub.ts';
+import { residentBytes } from '../cli/simulate/process-usage.ts';
 import { openUsageWindow } from './usage-window.ts';
 
 /** Many agents at once, against what the same API server takes when nobody thinks between the writes. */
@@ -31,6 +32,8 @@ export interface BurstResult {
   /** By process, until the last one is Ready; `agents` is the process of the bench. */
   readonly cpuMsPerJoin: Readonly<Record<string, number>>;
   readonly replayCpuMsPerJoin: Readonly<Record<string, number>>;
+  /** By process, when the last one is Ready. */
+  readonly residentBytes: Readonly<Record<string, number>>;
   /** What went wrong for agents, by phase and error code. */
   readonly troubles: Readonly<Record<string, number>>;
 }
@@ -82,6 +85,10 @@ export async function measureBurst(count: number, say: (message: string) => void
     const readyAtMs = await allReady(watch, started);
     const joinsMs = Math.max(...readyAtMs) - fromMs;
     const joined = endJoins();
+    const resident = Object.entries(report.pids).map(([name, pid]) => [
+      name,
+      residentBytes(pid) ?? Number.NaN,
+    ]);
     await delay(settlingMs);
     const writes = readAuditWrites(readFileSync(report.auditLogPath, 'utf8'));
     const plan = replayPlan(writes, { clusters, rename: { from: 'burst-', to: 'again-' } });
@@ -107,6 +114,7 @@ export async function measureBurst(count: number, say: (message: string) => void
       share: replay.lastedMs / joinsMs,
       cpuMsPerJoin: perJoin(joined.cpuMs, count),
       replayCpuMsPerJoin: perJoin(replayed.cpuMs, count),
+      residentBytes: Object.fromEntries(resident) as Record<string, number>,
       troubles,
     };
   } finally {

@@ -106,6 +106,10 @@ function burstRows({ agents, joinsPerSecond, toReadyMs, replay, ...burst }: Burs
     })),
     { what: '… CPU per join of the agents, with the bench and its watch', is: ms(ofAgents) },
     { what: '… CPU per replayed join, with the bench', is: ms(sum(burst.replayCpuMsPerJoin)) },
+    ...Object.entries(burst.residentBytes).map(([name, bytes]) => ({
+      what: `… resident at the end, ${name}`,
+      is: mebibytes(bytes),
+    })),
   ];
 }
 

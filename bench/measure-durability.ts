@@ -21,8 +21,8 @@ export interface DurabilityResult {
 
 /** In turns, so that a busy machine is busy for all of them. */
 const rounds = 3;
-const singlesInRound = 10;
-const atOnceInRound = 50;
+const singlesInRound = 8;
+const atOnceInRound = 40;
 
 const kinds: readonly Pick<DurabilityResult, 'servers' | 'isSynced'>[] = [
   { servers: 1, isSynced: true },

@@ -188,6 +188,12 @@ test.each([
     want: { kind: 'becomes', state: 'unreachable', cause: 'Unreachable' },
   },
   {
+    name: 'flapping, a grace shorter than a beat and a half',
+    view: { ...flapping, steadySinceMs: Infinity, graceMs: 20_000 },
+    nowMs: 110_000,
+    want: { kind: 'stays', untilMs: 120_000, silent: false },
+  },
+  {
     name: 'flapping, not steady for long enough',
     view: flapping,
     nowMs: 119_999,

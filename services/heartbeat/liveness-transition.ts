@@ -107,7 +107,7 @@ function judgeFlapping(view: LivenessView, quietSinceMs: number, nowMs: number):
   if (silent) return only(unreachableAtMs, true);
   const steadyAtMs = view.memberDown ? Infinity : view.steadySinceMs + view.steadyForMs;
   if (nowMs >= steadyAtMs) return { kind: 'becomes', state: 'ready', cause: 'Alive', silent: false };
-  return only(Math.min(silentAtMs, steadyAtMs), false);
+  return only(Math.min(silentAtMs, steadyAtMs, unreachableAtMs), false);
 }
 
 function judgeHeard(view: LivenessView, nowMs: number): LivenessVerdict {

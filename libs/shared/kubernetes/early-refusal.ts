@@ -49,7 +49,10 @@ export function createEarlyRefusalCheck(
   return async (send, options) => {
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
       const answer = await send();
-      if (!maySpeakTooEarly(answer)) return answer;
+      if (!maySpeakTooEarly(answer)) {
+        refusedSinceMs = undefined;
+        return answer;
+      }
       if (await isReady(options)) return send();
       await delay(askAgainMs, undefined, { signal: options.signal }).catch(() =>
         options.signal?.throwIfAborted(),

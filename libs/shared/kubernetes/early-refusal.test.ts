@@ -1,0 +1,37 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createEarlyRefusalCheck } from './early-refusal.ts';
+import type { Transport, TransportAnswer } from './transport.ts';
+
+const byRoles = 'namespaces is forbidden: User "u" cannot create resource "namespaces" in API group ""';
+const answer = (status: number, body = ''): TransportAnswer => ({ status, headers: {}, body });
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A server that refuses everything, `/readyz` too, until it has read its roles. */
+function aServer() {
+  let hasRoles = true;
+  const send = async () => (hasRoles ? answer(201) : answer(403, byRoles));
+  const transport = { send: async () => (hasRoles ? answer(200) : answer(403)) } as unknown as Transport;
+  const check = createEarlyRefusalCheck(transport);
+  return {
+    restart: () => void (hasRoles = false),
+    readRoles: () => void (hasRoles = true),
+    async create(): Promise<number> {
+      const sent = check(send, { timeoutMs: 1000 });
+      await vi.advanceTimersByTimeAsync(600);
+      this.readRoles();
+      await vi.advanceTimersByTimeAsync(600);
+      return (await sent).status;
+    },
+  };
+}
+
+test('what a server refuses before it has read its roles is asked again, after every start of it', async () => {
+  const server = aServer();
+  server.restart();
+  expect(await server.create()).toBe(201);
+  await vi.advanceTimersByTimeAsync(300_000);
+  server.restart();
+  expect(await server.create()).toBe(201);
+});

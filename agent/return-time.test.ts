@@ -15,6 +15,7 @@ const aCut = (more: Partial<Cut>): Cut => ({
 test.each([
   { name: 'a lost connection in a small fleet', more: {}, want: 1000 },
   { name: 'a hub that is away', more: { failures: 30 }, want: 10_000 },
+  { name: 'a lost connection in a fleet of 1,000', more: { returnWithinMs: 5000 }, want: 5000 },
   { name: 'a lost connection in a fleet of 4,000', more: { returnWithinMs: 20_000 }, want: 20_000 },
   { name: 'one that the server ended', more: { returnWithinMs: 20_000, isAlone: true }, want: 1000 },
   { name: 'a lost connection in a huge fleet', more: { returnWithinMs: 3_600_000 }, want: 30_000 },

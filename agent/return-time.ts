@@ -40,8 +40,9 @@ export function reconnectWaitMs(patience: BackOff, cut: Cut): number {
   const factor = isLapsed ? lapsedFactor : 1;
   if (returnWithinMs === undefined || (isAlone && failures === 1))
     return fullJitterMs({ ...patience, longestMs: patience.longestMs * factor }, failures, random);
+  const latestMs = Math.max(patience.firstMs, missedBeats * beatIntervalMs);
+  if (failures === 1) return Math.round(Math.min(returnWithinMs * factor, latestMs) * random);
   const wholeMs = Math.max(patience.longestMs, returnWithinMs) * factor;
-  if (failures === 1) return Math.round(Math.min(wholeMs, missedBeats * beatIntervalMs) * random);
   return Math.round(wholeMs * (0.5 + 0.5 * random));
 }
 

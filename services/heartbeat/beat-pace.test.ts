@@ -49,7 +49,7 @@ test('a shorter interval counts once every agent has heard of it, a longer one a
 });
 
 test('a fleet that has grown is told to take longer to come back, and a small one nothing', () => {
-  expect(decidePace(aRecord(), aFinding(10, 3333))).toEqual([]);
+  expect(decidePace(aRecord(), aFinding(10, 833))).toEqual([]);
   const [event] = decidePace(aRecord(), aFinding(10, 4000));
   expect(event).toMatchObject({
     reason: 'ReturnSpread',

@@ -1,5 +1,5 @@
-/** A smaller fleet comes back as it likes: that is as long as an agent waits anyway. */
-const leastReturnMs = 10_000;
+/** A fleet that would not fill it comes back as it likes, within a second: the server has five for a handshake. */
+const leastReturnMs = 2500;
 /** Agents that waited longer would rather be looked after by people. */
 const mostReturnMs = 3_600_000;
 /** Changed by doubling, and with room below, so that it is said a few times in the life of a fleet. */

@@ -196,8 +196,8 @@ export const weaknesses: readonly Weakness[] = [
     ...inAttacks,
     group: 'stolen-ops',
     file: roles,
-    from: "'$SRV.>',\n    ],\n    subscribe: ['_INBOX_ops.>'",
-    to: "'$SRV.>', 'rollcall.events.>',\n    ],\n    subscribe: ['_INBOX_ops.>'",
+    from: "'rollcall.heartbeat.clusters',\n    ],\n    subscribe: ['_INBOX_ops.>'",
+    to: "'rollcall.heartbeat.clusters', 'rollcall.events.>',\n    ],\n    subscribe: ['_INBOX_ops.>'",
     test: 'with the user of people nobody can > approve a cluster',
   },
   {

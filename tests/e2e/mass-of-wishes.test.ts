@@ -77,8 +77,8 @@ test('what is held is shown where people look, and confirm waits until the hub h
 
 test('an agent that floods the hub is revoked and cut, under the same limit as the wishes of people', async () => {
   const flooder = await join('flooder');
-  const state = await directoryKeyStore(flooder.directory).load();
   await flooder.agent.stop();
+  const state = await directoryKeyStore(flooder.directory).load();
   const jwt = state?.member?.jwt ?? '';
   const seed = state?.seed ?? '';
   const asked = { address: hub.up.natsAddress, hub: hub.up.hub };

@@ -73,11 +73,13 @@ function serversOf(directory: string): string[] {
     });
 }
 const storeHas = (pattern: RegExp) => {
-  const streams = join(restoring, 'nats', 'jetstream');
-  return (
-    existsSync(streams) &&
-    readdirSync(streams, { recursive: true }).some((name) => pattern.test(String(name)))
-  );
+  try {
+    const streams = join(restoring, 'nats', 'jetstream');
+    return readdirSync(streams, { recursive: true }).some((name) => pattern.test(String(name)));
+  } catch {
+    // Not there yet, or a part of it moved away while it was read.
+    return false;
+  }
 };
 
 /** @returns false where the command ended before that moment was seen */

@@ -115,11 +115,16 @@ test('two of three are lost: nothing acknowledged is gone, joins wait, and go on
 test('the leader hangs, and is killed before it can go on: joins go on without it', async () => {
   const names = await joining('pause', 8, async () => {
     const leader = await untilLeader();
+    const { servers, ...address } = hub.up.natsAddress;
+    // Whoever is connected with the one that hangs notices it a minute later, and asks nobody meanwhile.
+    const others = servers.filter((_, index) => nodes[index] !== leader);
+    const besides = await connectAsOps(hub.up.stateDir, { ...address, servers: others });
     pause(leader);
     await until('another one leads', async () => {
-      const next = await leaderOf(ops, nodes);
+      const next = await leaderOf(besides, nodes);
       return next !== undefined && next !== leader;
     });
+    await besides.close();
     goOn(leader);
     await leader.server().kill();
     await leader.start();

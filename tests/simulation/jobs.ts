@@ -1,6 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Range, Tally } from './run-range.ts';
 
+/** Room in MB for many seeds before the garbage of all is collected: each collection copies the world of one. A sixth of the time. */
+const youngGeneration = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
+
 /** Cuts a range into parts of about the same size. */
 export function partsOf({ first, count }: Range, parts: number): Range[] {
   const starts = Array.from({ length: parts + 1 }, (_, part) => first + Math.round((count * part) / parts));
@@ -23,7 +26,10 @@ export async function runInJobs(
   const children: ChildProcess[] = [];
   const codes = parts.map(async ({ first, count }) => {
     const range = ['--part', '--from', String(first), '--seeds', String(count), ...args];
-    const child = fork(main, range, { stdio: 'inherit' });
+    const child = fork(main, range, {
+      stdio: 'inherit',
+      execArgv: [...process.execArgv, ...youngGeneration],
+    });
     children.push(child);
     child.on('message', (message) => progress(message as Tally));
     const { promise, resolve } = Promise.withResolvers<number>();

@@ -1,4 +1,4 @@
-import { admitted, clusterRecord, foldRecord } from '@rollcall/shared/events';
+import { admitted, type Identity } from '@rollcall/shared/events';
 import { RollcallError } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { openBus, sayLeftOut } from '../events/open-bus.ts';
@@ -56,12 +56,7 @@ export async function getHeard(kind: string, names: readonly string[], flags: Ge
       'reading',
       log.readAll(`cluster.*.${admitted.type}`, { onSkip: sayLeftOut }),
     );
-    const nameOf = new Map(
-      events.map((event) => [
-        event.id,
-        clusterRecord(foldRecord(event, [event])).identity?.clusterName ?? event.id,
-      ]),
-    );
+    const nameOf = new Map(events.map(({ id, section }) => [id, (section as Identity).clusterName]));
     const wanted = [...nameOf].filter(
       ([id, name]) => names.length === 0 || names.includes(name) || names.includes(id),
     );

@@ -15,7 +15,6 @@ const allWithinMs = 2000;
 export interface HeardFleet {
   /** By id; of those that no replica has as members there is none. */
   readonly clusters: ReadonlyMap<string, Heard>;
-  readonly replicas: number;
   /** Parts of the fleet that nobody answered for, as `1/2`; what is heard of those clusters is not known. */
   readonly missingParts: readonly string[];
 }
@@ -72,5 +71,5 @@ export async function askHeard(nc: NatsConnection, ids: readonly string[]): Prom
   const replicas = new Set(first.map(({ replica }) => replica)).size;
   for (let start = mostClustersAtOnce; start < ids.length; start += mostClustersAtOnce)
     takeYoungest(clusters, await ask(nc, ids.slice(start, start + mostClustersAtOnce), replicas));
-  return { clusters, replicas, missingParts: missingParts(first) };
+  return { clusters, missingParts: missingParts(first) };
 }

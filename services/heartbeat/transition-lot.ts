@@ -67,28 +67,23 @@ async function traceOf(
  */
 export async function writeLot(lot: readonly TransitionWish[], parts: LotParts): Promise<LotOutcome[]> {
   const { log, clock, flap } = parts;
-  const readAll = () => Promise.all(lot.map(({ clusterId }) => readCluster(log, clusterId)));
   const findingOf = ({ from, state, cause, lastBeatMs }: TransitionWish): LivenessFinding => {
     return { from, state, cause, flap, nowMs: clock.hubMs(), lastBeatAtMs: toHubTime(clock, lastBeatMs) };
   };
 
-  const before = await readAll();
   const { promise: done, resolve: end } = Promise.withResolvers<void>();
   const nowMs = clock.hubMs();
-  const traces = await Promise.all(
-    lot.map((wish, at) => traceOf(wish, before[at] as ClusterRecord, { nowMs, done })),
-  );
-  let first: readonly ClusterRecord[] | undefined = before;
+  let traces: readonly Trace[] | undefined;
   let outcomes: LotOutcome[] = [];
   const work = decideAndAppend(
     log,
     {
       async gather() {
-        const records = first ?? (await readAll());
-        first = undefined;
-        return lot.map((wish, at) => {
-          return { wish, record: records[at] as ClusterRecord, finding: findingOf(wish), trace: traces[at] };
-        });
+        const records = await Promise.all(lot.map(({ clusterId }) => readCluster(log, clusterId)));
+        const read = lot.map((wish, at) => ({ wish, record: records[at] as ClusterRecord }));
+        traces ??= await Promise.all(read.map(({ wish, record }) => traceOf(wish, record, { nowMs, done })));
+        const traceAt = traces;
+        return read.map((one, at) => ({ ...one, finding: findingOf(one.wish), trace: traceAt[at] }));
       },
       decide(gathered) {
         outcomes = gathered.map(({ wish, record, finding, trace }) => {

@@ -1,4 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
+import { togetherOrEach } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, joined, type Liveness } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
@@ -17,8 +18,6 @@ import { type LotOutcome, readCluster, writeLot } from './transition-lot.ts';
 const lotsAtOnce = 4;
 /** An event of a KB each; more in one batch only delay those that wait for its commit. */
 const mostTogether = 32;
-/** Of these the next try would end the same way, whoever is alone in it. */
-const failsForAll: ReadonlySet<string> = new Set(['BUS_UNREACHABLE', 'APPEND_CONFLICT']);
 /** Clusters that are asked about together. */
 const questionSize = 500;
 /** How long questions are collected before they are asked. */
@@ -91,19 +90,15 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     engine.settle(clusterId, { state, sinceMs: wish.decidedAtMs }, clock.monotonicMs());
   }
 
-  /** Never rejects. What is wrong with one of them (a record of a newer version) is no reason not to write the others. */
-  async function write(lot: readonly TransitionWish[]): Promise<void> {
-    try {
-      for (const outcome of await writeLot(lot, options)) settle(outcome);
-    } catch (thrown) {
-      const error = toRollcallError(thrown);
-      if (lot.length > 1 && !failsForAll.has(error.code)) {
-        await Promise.all(lot.map((wish) => write([wish])));
-        return;
-      }
-      logger.warn({ err: error, count: lot.length }, 'transitions could not be written');
-      for (const wish of lot) settleLater(wish);
-    }
+  async function writeTogether(lot: readonly TransitionWish[]): Promise<void> {
+    for (const outcome of await writeLot(lot, options)) settle(outcome);
+  }
+
+  function write(lot: readonly TransitionWish[]): Promise<void> {
+    return togetherOrEach(lot, writeTogether, (some, error) => {
+      logger.warn({ err: error, count: some.length }, 'transitions could not be written');
+      for (const wish of some) settleLater(wish);
+    });
   }
 
   /** @param refused - the state from which the record let nothing follow; asked at once again it would say the same again */

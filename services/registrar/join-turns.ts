@@ -1,6 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { decideAndAppend } from '@rollcall/shared/decisions';
-import { toRollcallError } from '@rollcall/shared/errors';
+import { decideAndAppend, togetherOrEach } from '@rollcall/shared/decisions';
 import { tokenRecord, type TokenRecord } from '@rollcall/shared/events';
 import { judgeLot, type LotJoin, type LotVerdict } from './join-lot.ts';
 import type { JoinAsk, JoinContext, JoinVerdict } from './join-request.ts';
@@ -30,8 +29,6 @@ interface Waiting extends PromiseWithResolvers<JudgedJoin> {
 
 /** Three events of a few KB each; more in one batch only delay those that wait for its commit. */
 const mostTogether = 32;
-/** Of these the next try would end the same way, whoever is alone in it. */
-const failsForAll: ReadonlySet<string> = new Set(['BUS_UNREACHABLE', 'APPEND_CONFLICT']);
 
 /** Takes from the front what can be written in one batch: one token, and no cluster, name or key twice. */
 function takeLot(queue: Waiting[]): Waiting[] {
@@ -102,15 +99,10 @@ export function createJoinTurns(options: JoinTurnsOptions): {
     }
   }
 
-  /** Never rejects. What is wrong with one of them (a record of a newer version) is no reason to refuse the others. */
-  async function write(lot: readonly Waiting[]): Promise<void> {
-    try {
-      await writeTogether(lot);
-    } catch (error) {
-      if (lot.length > 1 && !failsForAll.has(toRollcallError(error).code)) {
-        for (const one of lot) await write([one]);
-      } else for (const { reject } of lot) reject(error);
-    }
+  function write(lot: readonly Waiting[]): Promise<void> {
+    return togetherOrEach(lot, writeTogether, (some, error) => {
+      for (const { reject } of some) reject(error);
+    });
   }
 
   async function run(turn: string, queue: Waiting[]): Promise<void> {

@@ -139,10 +139,10 @@ export function sayGoodbye(nc: NatsConnection, clusterId: string): void {
   beat(nc, clusterId, beatFlags.goodbye);
 }
 
-/** Beats at once and then every 300 ms, until it is stopped or its connection is closed. */
+/** Beats at once and then every 300 ms, until it is stopped or its connection ends. */
 export function keepBeating(nc: NatsConnection, clusterId: string): () => void {
   const once = () => {
-    if (!nc.isClosed()) beat(nc, clusterId);
+    if (!nc.isClosed() && !nc.isDraining()) beat(nc, clusterId);
   };
   once();
   const timer = setInterval(once, 300);

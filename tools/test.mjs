@@ -1,13 +1,15 @@
 /*
  * `npm test`: types, lint, format, then all unit and integration tests. Everything runs even after a failure, output
- * is passed on as it comes, and the last line is `N passed, N failed`.
+ * is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is named as unsteady when it
+ * passes then. The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { countTests } from './count-tests.mjs';
+import { filesToRunAgain, withSecondRun } from './second-run.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const binaries = join(root, 'node_modules', '.bin');
@@ -26,34 +28,63 @@ for (const { name, command } of checks) {
   else total.failed++;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-test-'));
-try {
-  const report = join(folder, 'report.json');
-  const projects = ['--project', 'unit', '--project', 'integration'];
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  // What people add (`npm test -- some-file`) chooses among the tests; the checks always run.
-  const command = ['vitest', 'run', ...projects, ...reporters, ...process.argv.slice(2)];
-  const code = await run('tests', command);
-  const tests = countTests(readReport(report), code);
-  total.passed += tests.passed;
-  total.failed += tests.failed;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+// What people add (`npm test -- some-file`) chooses among the tests; the checks always run.
+const chosen = process.argv.slice(2);
+let tests = await runTests('tests', chosen);
+const again = chosen.length === 0 ? filesToRunAgain(tests) : [];
+/** @type {string[]} */
+let unsteady = [];
+if (again.length > 0)
+  ({ run: tests, unsteady } = withSecondRun(
+    tests,
+    await runTests('what failed, by itself', ['--maxWorkers=1', ...again]),
+  ));
+const counted = countTests(tests.report, tests.exitCode);
+total.passed += counted.passed;
+total.failed += counted.failed;
+
+for (const file of unsteady)
+  console.log(`\nunsteady: ${relative(root, file)} failed above and passed when it ran again by itself`);
 console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 ? 0 : 1;
 
 /**
  * @param {string} name
+ * @param {readonly string[]} args - files and options of vitest
+ * @returns {Promise<import('./second-run.mjs').TestRun>}
+ */
+async function runTests(name, args) {
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-test-'));
+  try {
+    const report = join(folder, 'report.json');
+    const unhandled = join(folder, 'unhandled.json');
+    const projects = ['--project', 'unit', '--project', 'integration'];
+    const reporters = [
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+      '--reporter=./tools/unhandled-files.mjs',
+    ];
+    const more = { ROLLCALL_UNHANDLED_FILES: unhandled };
+    const exitCode = await run(name, ['vitest', 'run', ...projects, ...reporters, ...args], more);
+    return { report: readJson(report), unhandled: readJson(unhandled) ?? [], exitCode };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} name
  * @param {readonly string[]} command
+ * @param {Readonly<Record<string, string>>} [more] - environment
  * @returns {Promise<number>} exit code; 1 when it was ended by a signal or could not be started
  */
-function run(name, [command = '', ...args]) {
+function run(name, [command = '', ...args], more = {}) {
   console.log(`\n── ${name}: ${command} ${args.slice(0, 4).join(' ')}`);
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: root,
-      env,
+      env: { ...env, ...more },
       stdio: 'inherit',
       shell: process.platform === 'win32',
     });
@@ -67,9 +98,9 @@ function run(name, [command = '', ...args]) {
 
 /**
  * @param {string} file
- * @returns {import('./count-tests.mjs').TestReport | undefined} undefined when vitest wrote none
+ * @returns {any} undefined when vitest wrote none
  */
-function readReport(file) {
+function readJson(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {

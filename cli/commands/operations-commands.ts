@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { AuditFlags } from '../audit/audit.ts';
 import type { ExportFlags } from '../context/export-context.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
+import type { ShowFlags } from '../decide/show-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
 import type { DoctorFlags } from '../doctor/doctor.ts';
 import type { DeadFlags } from '../status/list-dead.ts';
@@ -51,6 +52,16 @@ export function addOperationsCommands(program: Command): void {
         await cordonCluster(verb, name, flags);
       });
   }
+
+  withBus(program.command('show'))
+    .description('bring a cluster into sight, on a hub that shows only exceptions (`projection: exceptions`)')
+    .argument('<name|id>', 'of a member; `rollcall get clusters --live` lists all of them')
+    .option('--for <duration>', 'how long it stays in sight while it is well', '1h')
+    .option('--timeout <duration>', 'how long to wait for the hub', '30s')
+    .action(async (target: string, flags: ShowFlags) => {
+      const { showCluster } = await import('../decide/show-cluster.ts');
+      await showCluster(target, flags);
+    });
 
   withBus(program.command('audit'))
     .description('show who was trusted or put out, by whom, and why')

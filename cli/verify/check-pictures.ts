@@ -54,15 +54,17 @@ export async function readPictures(client: KubeClient): Promise<Pictures> {
 
 async function differences(
   { clusters, requests }: Pictures,
-  bus: { log: EventLog; facts: FactStore },
+  bus: { log: EventLog; facts: FactStore; isExceptionsOnly: boolean },
 ): Promise<Finding[]> {
+  const { isExceptionsOnly } = bus;
   const byName = new Map(clusters.map((object) => [object.metadata.name, object]));
   const byId = new Map(requests.map((object) => [object.metadata.name, object]));
   const events = Map.groupBy(await bus.log.readAll('cluster.*.*'), ({ id }) => id);
   const findings: Finding[] = [];
   for (const [id, ofCluster] of events) {
     const record = clusterRecord(foldRecord({ kind: 'cluster', id }, ofCluster));
-    const shown = { clusterNamed: (name: string) => byName.get(name), request: byId.get(id) };
+    const clusterNamed = (name: string) => byName.get(name);
+    const shown = { clusterNamed, request: byId.get(id), isExceptionsOnly };
     for (const { object, what, fields } of pictureDifferences(record, await bus.facts.get(id), shown)) {
       if (what === 'missing') findings.push(finding('PictureMissing', object, 'it is not there'));
       else if (what === 'status')
@@ -92,10 +94,11 @@ const lookAgainMs = 1500;
 /**
  * Compares what Kubernetes shows with the fold of the events. A hub that works is never quite still, so only what differs in
  * each of some looks counts.
+ * @param bus.isExceptionsOnly - whether the projector leaves out clusters that are well
  */
 export async function checkPictures(
   client: KubeClient,
-  bus: { log: EventLog; facts: FactStore },
+  bus: { log: EventLog; facts: FactStore; isExceptionsOnly: boolean },
 ): Promise<Finding[]> {
   let lasting: Finding[] | undefined;
   for (let look = 1; look <= looks; look++) {

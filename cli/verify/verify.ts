@@ -6,6 +6,7 @@ import { exitCodes } from '../exit-code.ts';
 import { printResult } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
+import { askServices, figureOf } from '../status/ask-services.ts';
 import { checkHistory } from './check-history.ts';
 import { checkPictures, readPictures } from './check-pictures.ts';
 import type { Finding } from './finding.ts';
@@ -38,7 +39,8 @@ export async function verifyHub({ nc, client }: HubToRead): Promise<VerifyReport
   const epoch = restored?.epoch ?? 1;
   const { witnesses, clusters, requests, tokens, policies, sets } = await readPictures(client);
   const history = await checkHistory(nc, witnesses, { epoch, restored });
-  const pictures = await checkPictures(client, { log, facts: await openFactStore(nc) });
+  const isExceptionsOnly = figureOf(await askServices(nc), 'projector', 'isExceptionsOnly') === 1;
+  const pictures = await checkPictures(client, { log, facts: await openFactStore(nc), isExceptionsOnly });
   const { events, lastSequence } = history;
   const compared = {
     clusters: clusters.length,

@@ -29,6 +29,16 @@ export const configSchema = z.strictObject({
     .max(100_000)
     .default(200)
     .describe('most writes per second to the API server, over all kinds'),
+  projection: z
+    .enum(['all', 'exceptions'])
+    .default('all')
+    .describe(
+      'exceptions: only clusters that are not Ready or need a person are shown in Kubernetes, for fleets beyond what etcd holds',
+    ),
+  // Who has just seen that it is well again finds it where it was, and one that comes and goes is not made each time.
+  calmFor: durationMs
+    .default(60_000)
+    .describe('with exceptions: how long a cluster stays shown after the last that happened to it (60s)'),
   // Long enough to see tomorrow why an agent was refused today; the events keep it for ever.
   expiredTokenKept: durationMs
     .default(86_400_000)

@@ -260,8 +260,13 @@ describe('a set', () => {
     { name: 'Exists', selector: rule('Exists', 'tier'), want: 1 },
     { name: 'DoesNotExist', selector: rule('DoesNotExist', 'region'), want: 0 },
   ])('$name: $want clusters', ({ selector, want }) => {
-    const status = desiredSet({ metadata, spec: { selector } } as ManagedClusterSet, fleet, startMs);
+    const set = { metadata, spec: { selector } } as ManagedClusterSet;
+    const status = desiredSet(set, { shown: fleet, isExceptionsOnly: false }, startMs);
     expect(status.clusters).toBe(want);
     expect(status.conditions?.[0]?.reason).toBe(want === 0 ? 'NoClusters' : 'HasClusters');
+    const some = desiredSet(set, { shown: fleet, isExceptionsOnly: true }, startMs).conditions?.[0];
+    expect(some).toMatchObject(
+      want === 0 ? { status: 'Unknown', reason: 'ExceptionsOnly' } : { status: 'False' },
+    );
   });
 });

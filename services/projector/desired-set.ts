@@ -1,5 +1,5 @@
 import { labels, type ManagedClusterSet } from '@rollcall/shared/resources';
-import { conditionList } from './condition-list.ts';
+import { conditionList, type Judged } from './condition-list.ts';
 
 export type SetStatus = NonNullable<ManagedClusterSet['status']>;
 type Selector = ManagedClusterSet['spec']['selector'];
@@ -30,18 +30,28 @@ export function isInSet(setName: string, selector: Selector, labelsOfCluster: La
   );
 }
 
-/** @param nowMs - hub time; membership is counted, no event tells when it changed */
-export function desiredSet(current: ManagedClusterSet, fleet: Iterable<Labels>, nowMs: number): SetStatus {
+function emptiness(
+  clusters: number,
+  isExceptionsOnly: boolean,
+): Pick<Judged, 'status' | 'reason' | 'message'> {
+  if (clusters > 0) return { status: 'False', reason: 'HasClusters', message: '' };
+  if (!isExceptionsOnly) return { status: 'True', reason: 'NoClusters', message: '' };
+  const message = 'only clusters that are shown are counted, and those that are well are not shown';
+  return { status: 'Unknown', reason: 'ExceptionsOnly', message };
+}
+
+/**
+ * @param isExceptionsOnly - whether there may be clusters that are not shown, and so not counted
+ * @param nowMs - hub time; membership is counted, no event tells when it changed
+ */
+export function desiredSet(
+  current: ManagedClusterSet,
+  fleet: { shown: Iterable<Labels>; isExceptionsOnly: boolean },
+  nowMs: number,
+): SetStatus {
   let clusters = 0;
-  for (const one of fleet) if (isInSet(current.metadata.name, current.spec.selector, one)) clusters++;
-  const isEmpty = clusters === 0;
-  const judged = {
-    type: 'Empty',
-    status: isEmpty ? 'True' : 'False',
-    reason: isEmpty ? 'NoClusters' : 'HasClusters',
-    message: '',
-    atMs: nowMs,
-  } as const;
+  for (const one of fleet.shown) if (isInSet(current.metadata.name, current.spec.selector, one)) clusters++;
+  const judged = { type: 'Empty', ...emptiness(clusters, fleet.isExceptionsOnly), atMs: nowMs } as const;
   return {
     conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
     clusters,

@@ -130,6 +130,7 @@ async function work(
       oldestWaitingSeconds: projection.waiting.oldestAgeSeconds(Date.now()),
       kubernetesWrites: metrics.value('rollcall_kubernetes_writes_total'),
       budgetWaiting: projection.budget.waiting(),
+      isExceptionsOnly: config.projection === 'exceptions' ? 1 : 0,
       deadLetters: metrics.value('rollcall_dead_letters_total'),
     }),
     notReady: () => (consumption ? undefined : problem),

@@ -18,6 +18,7 @@ import { desiredPolicy, isPolicyJudged } from './desired-policy.ts';
 import { desiredRequest } from './desired-request.ts';
 import { desiredToken, tokenUseFields } from './desired-token.ts';
 import { statusPatch } from './difference.ts';
+import { judgeSight } from './out-of-sight.ts';
 import { factFields } from './shown-facts.ts';
 import type { Wanted } from './wanted.ts';
 
@@ -52,12 +53,16 @@ export function pictureDifferences(
   shown: {
     clusterNamed(name: string): StoredObject<ManagedCluster> | undefined;
     request: StoredObject<ClusterRegistrationRequest> | undefined;
+    /** Whether the projector shows only exceptions: then a picture that nobody needs may be there or not. */
+    isExceptionsOnly: boolean;
   },
 ): readonly PictureDifference[] {
   const name = record.decision?.clusterName ?? record.identity?.clusterName ?? '';
   const found = shown.clusterNamed(name);
   // Another cluster may have the name by now.
   const cluster = found?.spec.clusterId === record.aggregate.id ? found : undefined;
+  const atTheEnd = { nowMs: Number.POSITIVE_INFINITY, calmForMs: 0 };
+  if (shown.isExceptionsOnly && judgeSight(record, facts, cluster, atTheEnd) === 'unneeded') return [];
   return [
     ...difference(`ManagedCluster/${name}`, desiredCluster(record, facts, cluster), cluster),
     ...difference(`ClusterRegistrationRequest/${record.aggregate.id}`, desiredRequest(record), shown.request),

@@ -30,6 +30,7 @@ import { desiredRequest, type RequestShape } from './desired-request.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from './difference.ts';
 import type { Pass } from './dirty-objects.ts';
 import type { KubeView } from './kube-view.ts';
+import { isMadeToSee, judgeSight, mayRequestGo, type ShownPicture } from './out-of-sight.ts';
 import { factFields } from './shown-facts.ts';
 import type { Throttle } from './throttle.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
@@ -46,6 +47,8 @@ export interface ClusterTools {
   readonly waiting: Pick<WaitingRequests, 'note'>;
   readonly nowMs: () => number;
   readonly settleMs: Readonly<Record<'undecided' | 'joining', number>>;
+  /** Where clusters that nobody has to see are out of sight (ADR 36): how long one stays after the last that happened to it. */
+  readonly exceptionsOnly: { readonly calmForMs: number } | undefined;
   /** Has another cluster looked at. */
   mark(clusterId: string): void;
 }
@@ -73,7 +76,9 @@ function finalizersPatch(object: ShownCluster, finalizers: readonly string[]): J
 function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: ClusterShape): JsonObject {
   const { finalizers = [], labels: shown = {}, deletionTimestamp } = current.metadata;
   const given = isDecisionUnshown(record, current);
-  const wantedSpec = given ? shape.spec : { clusterId: shape.spec.clusterId };
+  // What it says beyond its name are defaults of the API server, and would read as wishes.
+  const settings = isMadeToSee(current) ? shape.settings : {};
+  const wantedSpec = given ? { ...shape.spec, ...settings } : { clusterId: shape.spec.clusterId };
   const wantedLabels = given ? shape.labels : {};
   // Labels that the record does not name are left: a person may just have set them.
   const labelPatch = mergePatchBetween(shown, { ...shown, ...wantedLabels });
@@ -118,7 +123,7 @@ function indexNames({ clusters }: KubeView): ReadonlyMap<string, ReadonlySet<str
 
 /** Makes a cluster's two objects show what its record and facts say. */
 export function createClusterProjection(tools: ClusterTools): (clusterId: string) => Promise<Pass> {
-  const { view, writer, nowMs } = tools;
+  const { view, writer, nowMs, exceptionsOnly } = tools;
   const settling = new Map<string, { phase: string; sinceMs: number }>();
   const namesOf = indexNames(view);
   const behind = new Set<string>();
@@ -295,12 +300,27 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     return isTaken ? { isShown: true } : { isShown: false, againInMs: lookAgainMs };
   }
 
-  /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (decision 1). */
-  function isBehindWitness({ aggregate, head, decision }: ClusterRecord): boolean {
-    const shown = [view.requests.get(aggregate.id)?.status?.observed];
+  function shownPicture({ aggregate, decision }: ClusterRecord): ShownPicture {
     const cluster = decision && view.clusters.get(decision.clusterName);
-    if (cluster?.spec.clusterId === aggregate.id) shown.push(cluster.status?.observed);
-    return shown.some(
+    return {
+      cluster: cluster?.spec.clusterId === aggregate.id ? cluster : undefined,
+      request: view.requests.get(aggregate.id),
+    };
+  }
+
+  async function takeOutOfSight(record: ClusterRecord, { cluster, request }: ShownPicture): Promise<Pass> {
+    if (cluster) await letGo(cluster.metadata.name, record.aggregate.id);
+    if (!request) return { isShown: true };
+    if (!mayRequestGo(request)) return showRequest(record);
+    await writer.remove(view.requests, request);
+    return { isShown: true };
+  }
+
+  /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (decision 1). */
+  function isBehindWitness(record: ClusterRecord): boolean {
+    const { head } = record;
+    const { cluster, request } = shownPicture(record);
+    return [request?.status?.observed, cluster?.status?.observed].some(
       (observed) => observed !== undefined && (!head || isNewer({ digest: '', ...observed }, head)),
     );
   }
@@ -329,10 +349,18 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const isLater = settleMs > 0;
     // Only a status shows them.
     const facts = isLater ? undefined : await tools.facts.get(clusterId);
+    const picture = shownPicture(record);
+    // Most of those that join are well before anybody could have looked.
+    if (exceptionsOnly && isLater && !picture.cluster) return { isShown: false, againInMs: settleMs };
+    const sight =
+      exceptionsOnly && judgeSight(record, facts, picture.cluster, { nowMs: nowMs(), ...exceptionsOnly });
+    if (sight === 'unneeded') return takeOutOfSight(record, picture);
     const shown = await showCluster(record, facts, isLater);
     if (!shown.isShown) return shown;
     if (isLater) return { isShown: false, againInMs: settleMs };
     const request = await showRequest(record);
-    return request.isShown ? shown : request;
+    if (!request.isShown || !sight) return request.isShown ? shown : request;
+    const goesInMs = Math.max(0, sight.untilMs - nowMs());
+    return { ...shown, againInMs: Math.min(shown.againInMs ?? goesInMs, goesInMs) };
   };
 }

@@ -24,6 +24,8 @@ export interface DeclaredTools {
   readonly view: KubeView;
   readonly writer: ObjectWriter;
   readonly nowMs: () => number;
+  /** Whether clusters that nobody has to see are out of sight. */
+  readonly isExceptionsOnly: boolean;
   /** How long the object of an expired token is kept. */
   readonly expiredTokenKeptMs: number;
 }
@@ -117,8 +119,9 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const waitMs = counts.waitMs(name, now);
       if (waitMs > 0) return { isShown: true, againInMs: waitMs };
       counts.wrote(name, now);
-      const fleet = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
-      const status = desiredSet(object, fleet, now);
+      const shownLabels = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
+      const { isExceptionsOnly } = tools;
+      const status = desiredSet(object, { shown: shownLabels, isExceptionsOnly }, now);
       return writeStatus(view.sets, object, {
         status,
         importance: () => 'count',

@@ -19,6 +19,8 @@ import { createObjectWriter } from './write-object.ts';
 const concurrency = 16;
 /** A member that reports a changed figure every few seconds costs one write in this time. */
 const factIntervalMs = 10_000;
+/** Where only exceptions are shown, a join that takes this long is one. */
+const unseenJoinMs = 5000;
 const retry = { firstMs: 100, retryableMs: 5000, permanentMs: 60_000 } as const;
 
 /** @param failures - 1 after the first in a row */
@@ -43,7 +45,7 @@ export interface ProjectionParts {
   readonly facts: FactStore;
   readonly config: Pick<
     ProjectorConfig,
-    'settleMs' | 'joinSettleMs' | 'writesPerSecond' | 'expiredTokenKept'
+    'settleMs' | 'joinSettleMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'
   >;
   /** Ends the watches. */
   readonly signal: AbortSignal;
@@ -56,6 +58,8 @@ export function createProjection(
 ): Projection {
   const { log, logger, metrics: figures } = context;
   const { client, facts, config, signal } = parts;
+  const isExceptionsOnly = config.projection === 'exceptions';
+  const joiningMs = isExceptionsOnly ? Math.max(config.joinSettleMs, unseenJoinMs) : config.joinSettleMs;
   const budget = createWriteBudget(config.writesPerSecond);
   const waiting = createWaitingRequests();
   figures.gauge('rollcall_projector_budget_writes_per_second', config.writesPerSecond);
@@ -81,7 +85,8 @@ export function createProjection(
     waiting,
     factThrottle: createThrottle({ firstAfterMs: 1000, intervalMs: factIntervalMs }),
     nowMs: Date.now,
-    settleMs: { undecided: config.settleMs, joining: config.joinSettleMs },
+    settleMs: { undecided: config.settleMs, joining: joiningMs },
+    exceptionsOnly: isExceptionsOnly ? { calmForMs: config.calmFor } : undefined,
     mark: (clusterId) => dirty.mark(clusterKey(clusterId)),
   });
   const declared = createDeclaredProjection({
@@ -89,6 +94,7 @@ export function createProjection(
     view,
     writer,
     nowMs: Date.now,
+    isExceptionsOnly,
     expiredTokenKeptMs: config.expiredTokenKept,
   });
   const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now });

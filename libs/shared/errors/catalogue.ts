@@ -340,7 +340,7 @@ export const errorCatalogue = {
   DEADLINE_EXCEEDED: { retry: true, hint: 'Look at `rollcall status` for what is slow.' },
   NOT_FOUND: {
     retry: false,
-    hint: 'Check the name; `rollcall get clusters` and the like list what there is. An agent that did not reach the hub has left nothing here: its own output says why.',
+    hint: 'Check the name; `rollcall get clusters` and the like list what there is. A hub that shows only exceptions needs `rollcall show NAME` first. An agent that did not reach the hub has left nothing here: its own output says why.',
   },
   UNEXPECTED: {
     retry: true,

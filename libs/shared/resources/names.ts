@@ -29,6 +29,8 @@ export const annotations = {
    * it.
    */
   epoch: 'rollcall.dev/epoch',
+  /** RFC 3339, by a person: until then a cluster that is well stays in sight, where the hub shows only exceptions (ADR 36). */
+  showUntil: 'rollcall.dev/show-until',
 } as const;
 
 /** Label and annotation prefixes that neither agents nor policies may set; subdomains are reserved as well. */

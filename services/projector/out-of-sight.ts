@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClusterRecord, Decision } from '@rollcall/shared/events';
+import type { StoredObject } from '@rollcall/shared/kubernetes';
+import {
+  annotations,
+  type ClusterRegistrationRequest,
+  labels,
+  type ManagedCluster,
+} from '@rollcall/shared/resources';
+import { currentDecision, standingOf } from './cluster-standing.ts';
+import {
+  type ClusterFacts,
+  type ClusterShape,
+  type ClusterStatus,
+  desiredCluster,
+} from './desired-cluster.ts';
+
+/** Where only exceptions are shown (ADR 36): nobody needs the picture, or nobody will from that time on. */
+export type Sight = 'unneeded' | { readonly untilMs: number };
+
+/** The picture of a cluster as it stands in Kubernetes. */
+export interface ShownPicture {
+  readonly cluster: StoredObject<ManagedCluster> | undefined;
+  readonly request: StoredObject<ClusterRegistrationRequest> | undefined;
+}
+
+/** Of these Unknown is nothing that a person could act on. */
+const mustNotBeFalse = new Set(['Accepted', 'Joined', 'MemberHealthy', 'CredentialsValid', 'ClockSynced']);
+
+function isHealthy({ conditions = [] }: ClusterStatus): boolean {
+  return conditions.every(({ type, status }) => {
+    if (type === 'Ready') return status === 'True';
+    if (type === 'Deleting') return status !== 'True';
+    return !mustNotBeFalse.has(type) || status !== 'False';
+  });
+}
+
+/** Whether nobody has to see the cluster: in by its newest request, Ready, and nothing of it waits for a person or was laid down by one. */
+function isWell(record: ClusterRecord, status: ClusterStatus): boolean {
+  const { decision, access } = record;
+  if (!decision || decision.predefined !== undefined || decision.unschedulable) return false;
+  const isIn = standingOf(record) === 'accepted' && currentDecision(record)?.verdict === 'approved';
+  return isIn && access?.state === 'provisioned' && isHealthy(status);
+}
+
+/** Fields of the spec that the approver has read when they are as the decision has them; a field that is not there is no wish. */
+function readSettings(decision: Decision): Partial<ManagedCluster['spec']> {
+  const { namespacePolicy, unschedulable, access, heartbeat } = decision;
+  // They came from an object that the API server had checked.
+  const taints = decision.taints as NonNullable<ManagedCluster['spec']['taints']>;
+  return { namespacePolicy, unschedulable, access, heartbeat, taints };
+}
+
+/**
+ * Whether the object says nothing that the hub has not read: no deletion, no wish, no setting and no label of a person that
+ * stands in no event yet. Only then nothing is lost when it is taken away.
+ */
+function saysNothingNew(
+  { decision }: ClusterRecord,
+  shape: ClusterShape,
+  { metadata, spec }: StoredObject<ManagedCluster>,
+): boolean {
+  if (!decision || metadata.deletionTimestamp !== undefined) return false;
+  const { wish, hubAcceptsClient, clientConfigs, kubeconfigSecret, ...rest } = spec;
+  if (wish !== undefined && !decision.wishes?.includes(wish.id)) return false;
+  if (hubAcceptsClient === false || clientConfigs !== undefined || kubeconfigSecret !== undefined)
+    return false;
+  const read: Partial<ManagedCluster['spec']> = { ...shape.spec, ...readSettings(decision) };
+  const isRead = ([field, value]: [string, unknown]) =>
+    isDeepStrictEqual(value, read[field as keyof ManagedCluster['spec']]);
+  return Object.entries(rest).every(isRead) && isDeepStrictEqual(metadata.labels, { ...shape.labels });
+}
+
+/** Until when a person wants to see the object; what is no time is no end. */
+function wantedUntilMs({ metadata }: StoredObject<ManagedCluster>): number {
+  const until = metadata.annotations?.[annotations.showUntil];
+  if (until === undefined) return 0;
+  const atMs = Date.parse(until);
+  return Number.isNaN(atMs) ? Number.POSITIVE_INFINITY : atMs;
+}
+
+/** What a person decided by this object stands on it, so that one stays. */
+export function mayRequestGo({ spec, metadata }: StoredObject<ClusterRegistrationRequest>): boolean {
+  return spec.decision === undefined && metadata.deletionTimestamp === undefined;
+}
+
+/**
+ * How long a cluster has to be seen where only exceptions are shown.
+ * @param when.calmForMs - how long it stays after the last that happened to it
+ * @returns undefined: until something happens to it
+ */
+export function judgeSight(
+  record: ClusterRecord,
+  facts: ClusterFacts | undefined,
+  cluster: ShownPicture['cluster'],
+  when: { readonly nowMs: number; readonly calmForMs: number },
+): Sight | undefined {
+  const wanted = desiredCluster(record, facts, cluster);
+  if (wanted.presence !== 'present' || !isWell(record, wanted.status)) return undefined;
+  if (!cluster) return 'unneeded';
+  if (!saysNothingNew(record, wanted.shape, cluster)) return undefined;
+  const untilMs = Math.max((record.newest?.timeMs ?? 0) + when.calmForMs, wantedUntilMs(cluster));
+  return when.nowMs >= untilMs ? 'unneeded' : { untilMs };
+}
+
+/** Whether a person made the object to see a cluster that was out of sight: then it is filled in as if we had made it. */
+export function isMadeToSee({ metadata, status }: StoredObject<ManagedCluster>): boolean {
+  return (
+    metadata.annotations?.[annotations.showUntil] !== undefined &&
+    metadata.labels?.[labels.createdBy] === undefined &&
+    status?.observed === undefined
+  );
+}

@@ -1,0 +1,99 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { clusterRecord } from '@rollcall/shared/events';
+import { resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../../cli/tests/run-cli.ts';
+import { verifyHub } from '../../cli/verify/verify.ts';
+import { openHubToRead } from '../../cli/verify/hub-to-read.ts';
+import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+
+/** A hub that shows only who needs somebody, and each of them no longer than necessary (ADR 36). */
+let hub: TestEmbeddedHub;
+beforeAll(async () => {
+  hub = await startTestEmbeddedHub({
+    settings: { projector: { projection: 'exceptions', calmFor: '1s' } },
+  });
+  // As `rollcall up` leaves it for people.
+  cpSync(hub.up.plane.adminKubeconfigPath, join(hub.up.stateDir, 'kubeconfig'));
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const rollcall = (...args: string[]) => runCli(args, { environment: { ROLLCALL_HOME: hub.up.stateDir } });
+
+async function member(name: string) {
+  const { text: token } = await hub.createToken();
+  const started = await hub.startAgent({ name, token });
+  const record = async () => clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
+  await until('it is ready', async () => (await record()).liveness?.state === 'ready');
+  const isOutOfSight = async () => !(await hub.cluster(name)) && !(await hub.request(name));
+  // A join that takes long is shown for a while.
+  await until('it is out of sight', isOutOfSight);
+  return { ...started, record, isOutOfSight };
+}
+
+test('who is well is never shown, who is lost is, and goes out of sight once it is back', async () => {
+  const well = await member('well');
+  const lost = await member('lost');
+  await lost.agent.stop();
+  const shown = await until('the lost one is shown', () => hub.cluster('lost'));
+  expect(shown.spec.clusterId).toBe('lost');
+  await until(
+    'as not ready',
+    async () => conditionOf(await hub.cluster('lost'), 'Ready')?.status === 'False',
+  );
+  expect(await well.isOutOfSight()).toBe(true);
+  const { admin } = hub.up;
+  const names = (await admin.list(resources.managedClusters)).map(({ metadata }) => metadata.name);
+  expect(names).toEqual(['lost']);
+  await hub.startAgent({ name: 'lost', directory: lost.directory });
+  await until('it is out of sight', lost.isOutOfSight);
+  expect((await lost.record()).decision).toMatchObject({ verdict: 'approved' });
+  const toRead = await openHubToRead({ stateDir: hub.up.stateDir });
+  expect((await verifyHub(toRead).finally(() => toRead.close())).findings).toEqual([]);
+});
+
+test('a person brings one into sight as the hub knows it, and what is said of it then counts', async () => {
+  const cluster = await member('seen');
+  const missing = await rollcall('revoke', 'seen');
+  expect(missing.stderr).toContain('rollcall show');
+  const show = await rollcall('show', 'seen', '--for', '5m');
+  expect(show).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster "seen" is shown until') });
+  expect(conditionOf(await hub.cluster('seen'), 'Ready')?.status).toBe('True');
+  // Nothing was read out of the object that was made only to see it.
+  const { decision } = await cluster.record();
+  expect(decision).toMatchObject({ verdict: 'approved', reason: 'PolicyApproved' });
+  expect(await rollcall('cordon', 'seen')).toMatchObject({ code: 0 });
+  await until('cordoned', async () => (await cluster.record()).decision?.unschedulable === true);
+  expect(await rollcall('revoke', 'seen')).toMatchObject({ code: 0 });
+  const accepted = conditionOf(await hub.cluster('seen'), 'Accepted');
+  expect(accepted).toMatchObject({ status: 'False' });
+});
+
+test('what a person set stays set, out of sight and in sight again', async () => {
+  const cluster = await member('set');
+  expect(await rollcall('show', 'set', '--for', '1s')).toMatchObject({ code: 0 });
+  const { admin } = hub.up;
+  await admin.mergePatch(resources.managedClusters, 'set', { spec: { namespacePolicy: 'Keep' } });
+  await until('it is read', async () => (await cluster.record()).decision?.namespacePolicy === 'Keep');
+  await until('it is out of sight', cluster.isOutOfSight);
+  const { lastOf } = await cluster.record();
+  expect(await rollcall('show', 'set')).toMatchObject({ code: 0 });
+  expect((await hub.cluster('set'))?.spec).toMatchObject({
+    namespacePolicy: 'Keep',
+    clusterType: 'Standard',
+  });
+  expect((await cluster.record()).lastOf.approver).toEqual(lastOf.approver);
+});
+
+test('who leaves is shown while it leaves, and what nobody has ever heard of is not made', async () => {
+  const cluster = await member('leaver');
+  expect(await rollcall('show', 'leaver')).toMatchObject({ code: 0 });
+  expect(await rollcall('unregister', 'leaver', '--wait')).toMatchObject({ code: 0 });
+  expect((await cluster.record()).identity?.state).toBe('left');
+  expect(await cluster.isOutOfSight()).toBe(true);
+  expect(await rollcall('show', 'nobody')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no cluster has the id or the name "nobody"'),
+  });
+});

@@ -6,12 +6,13 @@ import { crdFiles } from './generate-crds.ts';
 import { errorCodesDoc } from './generate-error-codes.ts';
 import { eventDocs } from './generate-event-docs.ts';
 import { metricDocs } from './generate-metric-docs.ts';
+import { parityDoc } from './generate-parity.ts';
 import { permissionsDoc } from './generate-permissions.ts';
 import { resourceDocs } from './generate-resource-docs.ts';
 import type { Generated } from './generated-file.ts';
 
 /**
- * Writes every file of the repository that is derived from a zod schema, from the rights table or from a manifest. `--check`
+ * Writes every file of the repository that is derived from a zod schema, from the rights table, from a manifest or from the titles of tests. `--check`
  * writes nothing and exits 1, naming the files that are missing, stale or left over.
  */
 
@@ -23,6 +24,7 @@ const generators: readonly (() => Generated)[] = [
   resourceDocs,
   cliDocs,
   permissionsDoc,
+  parityDoc,
 ];
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..');

@@ -1,7 +1,7 @@
 /*
  * `npm test`: types, lint, format, then all unit and integration tests. Everything runs even after a failure, output
  * is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is named as unsteady when it
- * passes then. The last line is `N passed, N failed`.
+ * passes then. Rows of docs/parity.md whose tests did not all pass are failures too. The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -9,7 +9,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { countTests } from './count-tests.mjs';
+import { parityClaims } from './parity-claims.mjs';
 import { filesToRunAgain, withSecondRun } from './second-run.mjs';
+import { rowsNotShown } from './shown-rows.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const binaries = join(root, 'node_modules', '.bin');
@@ -45,6 +47,11 @@ total.failed += counted.failed;
 
 for (const file of unsteady)
   console.log(`\nunsteady: ${relative(root, file)} failed above and passed when it ran again by itself`);
+if (chosen.length === 0) {
+  const lines = rowsNotShown(parityClaims(), tests.report, (path) => relative(root, path));
+  total.failed += lines.length;
+  if (lines.length > 0) console.log(`\n${lines.join('\n')}`);
+}
 console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 ? 0 : 1;
 

@@ -49,7 +49,7 @@ describe('a Secret', () => {
   });
 });
 
-test('a member is known by the UID of kube-system, and its facts are what the hub takes', async () => {
+test('a member is known by the UID of kube-system, and its facts are what the hub takes [FL-4]', async () => {
   const api = openMemberApi(member.plane.access, '0.1.0');
   const kubeSystem = await member.admin.get(resources.namespaces, { name: 'kube-system' });
   expect(await readClusterId(api, undefined)).toBe(kubeSystem?.metadata.uid);

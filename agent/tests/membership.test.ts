@@ -72,7 +72,7 @@ const aToken = async (
   ...more: Parameters<typeof declareToken> extends [unknown, unknown, ...infer Rest] ? Rest : never
 ) => (await declareToken(approverLog, hub.hub.hubId, ...more)).text;
 
-test('from a token to the first beat; the hub is found by its pin; the token is not kept', async () => {
+test('from a token to the first beat; the hub is found by its pin; the token is not kept [FL-6]', async () => {
   const token = await aToken();
   const firstBeat = beats.next('member-1');
   await using one = await startAgent(hub, {
@@ -96,7 +96,7 @@ test('from a token to the first beat; the hub is found by its pin; the token is 
   expect(kept).not.toContain(token.split('.')[2]);
 });
 
-test('credentials are renewed make-before-break, over and over, without a gap in the connection', async () => {
+test('credentials are renewed make-before-break, over and over, without a gap in the connection [KA-8]', async () => {
   await using one = await startAgent(hub, { token: await aToken(), clientId: 'renewing' });
   await one.agent.admitted();
   for (let renewals = 0; renewals < 2; renewals++) {
@@ -198,7 +198,7 @@ test('a token of another hub does not get the keys of this one', async () => {
   await expect(one.runAgain({ token })).rejects.toMatchObject({ code: 'AGENT_STATE_OTHER' });
 });
 
-test('a member whose credentials ended while it slept comes back with its key', async () => {
+test('a member whose credentials ended while it slept comes back with its key [FL-6, X-7]', async () => {
   await using one = await startAgent(hub, { token: await aToken(), clientId: 'sleeper' });
   await one.agent.admitted();
   const { key } = await stateOf(one.directory);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-test('the history is one line an event', async () => {
+test('the history is one line an event [X-2]', async () => {
   const { code, stdout } = await runCli(['events', ...busFlags]);
   expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT\S+Z {2}token\.declared .*Declared: declared\n$/);
   expect(code).toBe(0);
@@ -56,7 +56,7 @@ test('what is chosen away is not shown', async () => {
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('"nobody"') });
 });
 
-test('following shows what is stored and what is only heard, until it is interrupted', async () => {
+test('following shows what is stored and what is only heard, until it is interrupted [X-2]', async () => {
   await using cli = startCli(['events', '--follow', ...busFlags]);
   await cli.line(/token\.declared/);
   const heartbeat = await hub.connectAs('heartbeat');

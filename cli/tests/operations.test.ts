@@ -106,7 +106,7 @@ test('a watch of one name shows no other, and two names are refused', async () =
   expect(await run('get', 'policies', 'a', 'b', '-w')).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('a cluster is cordoned and uncordoned, once each', async () => {
+test('a cluster is cordoned and uncordoned, once each [KA-9]', async () => {
   expect(await run('cordon', 'edge-1')).toMatchObject({ code: 0, stdout: 'cluster "edge-1" is cordoned\n' });
   expect((await hub.cluster('edge-1'))?.spec?.unschedulable).toBe(true);
   expect((await run('cordon', 'edge-1')).stdout).toBe('cluster "edge-1" is cordoned already\n');
@@ -149,7 +149,7 @@ test.each([
   { args: ['--ttl', '0'], want: 'InvalidTtl, ttl "0" (for ever) is not allowed on this hub' },
   { args: ['--ttl', '99999d'], want: 'InvalidTtl, ttl "99999d" is longer than ten years' },
   { args: ['--publish', '--name', 'taken', '--wait'], want: 'SecretTaken' },
-])('a token that the hub does not take is refused with its words: $args', async ({ args, want }) => {
+])('a token that the hub does not take is refused with its words: $args [FL-8]', async ({ args, want }) => {
   await hub.up.admin.apply(
     resources.secrets,
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'taken', namespace: 'rollcall-join' } },
@@ -168,7 +168,7 @@ test('who made a token, a policy or a set is in the audit', async () => {
   expect(stdout).toMatch(/cluster\.cordoned +edge-1 +rollcall-admin/);
 });
 
-test('a token is deleted only by who says so, and only together', async () => {
+test('a token is deleted only by who says so, and only together [KA-4]', async () => {
   const unasked = await run('token', 'delete', 'test-0');
   expect(unasked).toMatchObject({
     code: 2,

@@ -55,7 +55,7 @@ test('a cluster without a hub is told apart', async () => {
   expect(code).toBe(1);
 });
 
-test('a token is made here, printed once, and nowhere else', async () => {
+test('a token is made here, printed once, and nowhere else [KA-4]', async () => {
   await makeHub();
   await using cli = startCli(
     asAdmin(

@@ -138,7 +138,7 @@ test('a file without a policy is said to have none', async () => {
   expect(stderr).toContain('has no ApprovalPolicy');
 });
 
-test('explain: the rule that decided, by the policy as it was then, and what it says now', async () => {
+test('explain: the rule that decided, by the policy as it was then, and what it says now [X-1]', async () => {
   const { code, stdout } = await runCli(['policy', 'explain', 'edge-1', ...busFlags]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/request R-edge-1 of cluster edge-1/);
@@ -167,7 +167,7 @@ test('explain: nobody has asked under this name', async () => {
   expect(stderr).toContain('"nobody"');
 });
 
-test('try: what would have been decided differently, and nothing is written', async () => {
+test('try: what would have been decided differently, and nothing is written [X-1]', async () => {
   const before = (await Array.fromAsync(approver.scan({}))).length;
   const path = file(
     'try.yaml',

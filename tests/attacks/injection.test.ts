@@ -122,7 +122,7 @@ describe('what would become a subject', () => {
   });
 });
 
-test('labels that a selector, the API server or we ourselves would read otherwise are left out, and named', async () => {
+test('labels that a selector, the API server or we ourselves would read otherwise are left out, and named [FL-3]', async () => {
   const evil = {
     'a,b': 'x',
     'a=b': 'x',

@@ -211,13 +211,13 @@ describe('no secret is found in', () => {
     expect(texts.flatMap(found)).toEqual([]);
   });
 
-  test('the events, as everybody who may watch reads them', async () => {
+  test('the events, as everybody who may watch reads them [X-5]', async () => {
     const events = await Array.fromAsync(hub.log.scan({}));
     expect(events.length).toBeGreaterThan(5);
     expect(events.flatMap((event) => found(JSON.stringify({ ...event, definition: undefined })))).toEqual([]);
   });
 
-  test('any object in Kubernetes, but in the two Secrets that are made to hold one', async () => {
+  test('any object in Kubernetes, but in the two Secrets that are made to hold one [CN-3, X-5]', async () => {
     const objects = await objectsOf(hub.up.admin);
     expect(objects.size).toBeGreaterThan(50);
     const holders = [...objects].flatMap(([path, text]) => (found(text).length > 0 ? [path] : []));

@@ -262,7 +262,7 @@ describe('what a token does not allow', () => {
     expect([outcomeOf(result), events]).toEqual(['TOKEN_UNKNOWN', []]);
   });
 
-  test('a use is bound to the key: another key gets nothing by the same token, not even for the same cluster', async () => {
+  test('a use is bound to the key: another key gets nothing by the same token, not even for the same cluster [KA-4, X-5]', async () => {
     const token = await world.declare();
     const body = aJoin(token);
     const first = await world.agent(token);

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { startCli } from '../../cli/tests/run-cli.ts';
 import { conditionOf, startTestEmbeddedHub } from '../harness/embedded.ts';
 
-test('kill -9 of an agent shows at once, as Unknown, and after the grace as False; a restart brings it back as it was', async () => {
+test('kill -9 of an agent shows at once, as Unknown, and after the grace as False; a restart brings it back as it was [FL-7, X-4]', async () => {
   await using hub = await startTestEmbeddedHub();
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-killed-'));
   const member = join(directory, 'member.kubeconfig');

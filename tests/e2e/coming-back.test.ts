@@ -85,7 +85,7 @@ test('no rule speaks about it: a reinstalled agent is held, with what it proved,
   await until('it is denied', async () => (await record()).decision?.verdict === 'denied');
 });
 
-test('a rule speaks about it: the reinstalled agent is back without a person, and the old key is out', async () => {
+test('a rule speaks about it: the reinstalled agent is back without a person, and the old key is out [X-7]', async () => {
   await hub.up.admin.create(resources.approvalPolicies, {
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'ApprovalPolicy',

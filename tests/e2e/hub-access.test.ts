@@ -104,7 +104,7 @@ const rollcall = (...args: string[]) => runCli([...args, '--kubeconfig', hub.up.
 const untilDead = (client: KubeClient) =>
   until('the token is dead', async () => (await client.raw('/api')).status === 401);
 
-test('a member with access reads in its own namespace, and can do nothing else', async () => {
+test('a member with access reads in its own namespace, and can do nothing else [OC-3]', async () => {
   const member = await joinHub('open-1');
   await joinHub('open-2');
   await untilThere(member);

@@ -150,7 +150,7 @@ const memberId = async () => {
   return namespace?.metadata.uid ?? '';
 };
 
-test('unregister: nothing is left on either side', { timeout: 120_000 }, async () => {
+test('unregister: nothing is left on either side [KA-6, X-8]', { timeout: 120_000 }, async () => {
   const name = aName('installed');
   await unchangedAfter(async () => {
     const { agent } = await installed(name);
@@ -191,7 +191,7 @@ test('agent leave: the member goes by itself', { timeout: 120_000 }, async () =>
 });
 
 test(
-  'kubectl delete: the agent forgets its keys; the name is free, and the old keys stay out',
+  'kubectl delete: the agent forgets its keys; the name is free, and the old keys stay out [KA-6]',
   { timeout: 120_000 },
   async () => {
     const name = aName('deleted');
@@ -240,7 +240,7 @@ test(
 );
 
 test(
-  'an agent that hangs is waited for in sight, and --force waits no longer',
+  'an agent that hangs is waited for in sight, and --force waits no longer [X-8]',
   { timeout: 120_000 },
   async () => {
     const name = aName('hangs');

@@ -78,7 +78,7 @@ test('the hub registers its own cluster, with a namespace and no account in it t
   expect(conditionOf(stopped, 'Ready')?.reason).toBe('AgentStopped');
 });
 
-test('a cluster that no policy approves waits with a reason; a person with accept lets it in, one without is refused', async () => {
+test('a cluster that no policy approves waits with a reason; a person with accept lets it in, one without is refused [OC-1]', async () => {
   const name = aName('held');
   const [carol, mallory] = [aName('carol'), aName('mallory')];
   await grant(hub, carol, ['rollcall-approver']);
@@ -111,7 +111,7 @@ test('a cluster that no policy approves waits with a reason; a person with accep
   expect(record.decision?.by).toMatchObject({ person: carol });
 });
 
-test('a denied cluster hears why; denied after approval it is cut and stays out', async () => {
+test('a denied cluster hears why; denied after approval it is cut and stays out [OC-8]', async () => {
   const name = aName('denied');
   const token = await hub.createToken();
   const { phases } = await hub.startAgent({ name, token: token.text });
@@ -129,7 +129,7 @@ test('a denied cluster hears why; denied after approval it is cut and stays out'
   ).toBeUndefined();
 });
 
-test('a deleted cluster loses connection, access and namespace, and its name is free again', async () => {
+test('a deleted cluster loses connection, access and namespace, and its name is free again [X-8]', async () => {
   const name = aName('gone');
   const first = await hub.startAgent({ name, token: (await hub.createToken()).text });
   await hub.untilReady(name);
@@ -149,7 +149,7 @@ test('a deleted cluster loses connection, access and namespace, and its name is 
   await hub.untilReady(name);
 });
 
-test('a namespace that is there is never adopted', async () => {
+test('a namespace that is there is never adopted [CN-3]', async () => {
   const name = aName('squat');
   await hub.up.admin.create(resources.namespaces, {
     apiVersion: 'v1',

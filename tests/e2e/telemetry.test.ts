@@ -43,7 +43,7 @@ test('every event of a join carries the trace and the correlation of the request
   expect(new Set(events.map(({ correlation }) => correlation))).toEqual(new Set([first?.correlation]));
 });
 
-test('services say on the bus what they have counted', async () => {
+test('services say on the bus what they have counted [X-10]', async () => {
   await join(`counted-${randomUUID().slice(0, 8)}`);
   const nc = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
   const statsOf = async (service: string) => {
@@ -61,7 +61,7 @@ test('services say on the bus what they have counted', async () => {
   await nc.close();
 });
 
-test('with an exporter the whole join is one trace, from the request to the status in Kubernetes', async () => {
+test('with an exporter the whole join is one trace, from the request to the status in Kubernetes [X-10]', async () => {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   trace.setGlobalTracerProvider(provider);

@@ -50,7 +50,7 @@ const acceptedBecomes = (name: string, reason: string) =>
     return conditionOf(found, 'Accepted')?.reason === reason && found;
   });
 
-test('a published token: its Secret lets one cluster in, and is gone after that', async () => {
+test('a published token: its Secret lets one cluster in, and is gone after that [FL-1]', async () => {
   const [token, cluster, anna] = [aName('published'), aName('shop'), aName('anna')];
   await grant(hub, anna, ['rollcall-viewer']);
   await makeToken(token, {
@@ -148,7 +148,7 @@ test('the key of a token stays; everything else can be changed after its use', a
   await hub.untilReady(second);
 });
 
-test('a predefined cluster waits for the token that names it, and keeps what the person wrote', async () => {
+test('a predefined cluster waits for the token that names it, and keeps what the person wrote [FL-4]', async () => {
   const [name, clientId] = [aName('plant'), aName('Plant 7')];
   const person = {
     clientId,

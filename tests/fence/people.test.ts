@@ -43,7 +43,7 @@ const decisionOf = async (name: string): Promise<object | undefined> => {
 };
 
 describe('deciding about a request', () => {
-  test('needs accept for the cluster that it names', async () => {
+  test('needs accept for the cluster that it names [OC-1]', async () => {
     await projector.create(requests, aRequest('r-a', { clusterName: 'a' }));
     await projector.create(requests, aRequest('r-b', { clusterName: 'b' }));
     expect(await decide('editor', 'r-a', { verdict: 'Approve' })).toContain(
@@ -222,7 +222,7 @@ const tokenForRed = {
 };
 
 describe('sets', () => {
-  test('moving a cluster needs join on the old and the new set', async () => {
+  test('moving a cluster needs join on the old and the new set [OC-6]', async () => {
     await projector.create(clusters, aCluster('mover'));
     expect(await move('editor', 'red')).toContain('joining the set "red"');
     expect(await move('joins-red', 'red')).toBe('allowed');
@@ -233,7 +233,7 @@ describe('sets', () => {
     expect(await move('joins-both', null)).toBe('allowed');
   });
 
-  test('a token that gives a set needs join on it, at every change', async () => {
+  test('a token that gives a set needs join on it, at every change [OC-6]', async () => {
     const tokens = resources.clusterRegistrationTokens;
     expect(await outcomeOf(hub.as('editor').create(tokens, tokenForRed))).toContain('gives the set "red"');
     expect(await outcomeOf(hub.as('joins-red').create(tokens, tokenForRed))).toBe('allowed');

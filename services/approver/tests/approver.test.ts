@@ -93,7 +93,7 @@ test('no policy holds and says who must do what; a policy that comes judges agai
   });
 });
 
-test('a policy that does not compile says where, and its last good version stays in force', async () => {
+test('a policy that does not compile says where, and its last good version stays in force [X-1]', async () => {
   await world.makePolicy('valid', [
     { name: 'valid-token', when: 'token.valid &&\n  claimed.colour == "red"', effect: 'Approve' },
   ]);

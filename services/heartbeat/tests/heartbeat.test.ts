@@ -208,7 +208,7 @@ test('two agents with one key: KeyInUseTwice once, no flapping, and over when on
   expect(await member.history()).toEqual(['joined', 'key-shared', 'key-unshared']);
 });
 
-test('an API server that does not answer its agent is told, and that it does again', async () => {
+test('an API server that does not answer its agent is told, and that it does again [X-4]', async () => {
   await startHeartbeat(hub);
   const member = await admitMember(around, 'member-down', slow);
   await using nc = await member.connect();
@@ -220,7 +220,7 @@ test('an API server that does not answer its agent is told, and that it does aga
   expect((await member.event('ready')).reason).toBe('Alive');
 });
 
-test('who is lost too often flaps: no more events until it is steady, of two replicas too', async () => {
+test('who is lost too often flaps: no more events until it is steady, of two replicas too [KA-9]', async () => {
   const settings = { flapLosses: '2', flapSteady: '3s', suspectAfter: '0s' };
   await startHeartbeat(hub, settings);
   await startHeartbeat(hub, settings);

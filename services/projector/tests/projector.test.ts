@@ -185,7 +185,7 @@ async function joinedCluster() {
 }
 
 describe('joining', () => {
-  test('a fast join costs four writes, and nothing is written while nothing changes', async () => {
+  test('a fast join costs four writes, and nothing is written while nothing changes [X-3]', async () => {
     const cluster = aCluster();
     await facts.put(cluster.id, { kubernetesVersion: 'v1.36.3', readyz: true }, 1);
     await cluster.join();

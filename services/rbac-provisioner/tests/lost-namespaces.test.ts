@@ -44,7 +44,7 @@ async function deleteNamespace(name: string): Promise<void> {
   });
 }
 
-test('a namespace that somebody deletes is made again, and the history says so', async () => {
+test('a namespace that somebody deletes is made again, and the history says so [CN-4]', async () => {
   await provisioned('deleted');
   await deleteNamespace('deleted');
   await until('it is whole again', () => isWhole('deleted'));
@@ -53,7 +53,7 @@ test('a namespace that somebody deletes is made again, and the history says so',
   expect([access?.state, lastOf['rbac-provisioner']?.reason]).toEqual(['provisioned', 'MadeAgain']);
 });
 
-test('one that is marked to be left alone stays away; so does that of a cluster that is out', async () => {
+test('one that is marked to be left alone stays away; so does that of a cluster that is out [CN-4]', async () => {
   await provisioned('left-alone', 'out');
   const mark = { metadata: { annotations: { 'rollcall.dev/autoupdate': 'false' } } };
   await world.plane.admin.mergePatch(resources.namespaces, 'left-alone', mark);

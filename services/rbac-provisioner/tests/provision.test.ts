@@ -21,7 +21,7 @@ const bindingOf = (namespace: string) =>
 const accountOf = (namespace: string) =>
   world.plane.admin.get<KubeObject>(resources.serviceAccounts, { name: 'rollcall-member', namespace });
 
-test('an approved cluster that was given access gets namespace, ServiceAccount and RoleBinding', async () => {
+test('an approved cluster that was given access gets namespace, ServiceAccount and RoleBinding [CN-4]', async () => {
   await world.say('approved', 'alpha');
   const { access } = await world.told('alpha', 'provisioned');
   expect(access).toMatchObject({ state: 'provisioned', namespace: 'alpha', requestId: 'R1' });
@@ -40,7 +40,7 @@ test('an approved cluster that was given access gets namespace, ServiceAccount a
   });
 });
 
-test('one without access gets the namespace, and nothing that has rights in it', async () => {
+test('one without access gets the namespace, and nothing that has rights in it [KA-7, OC-3]', async () => {
   await world.say('approved', 'plain', { access: 'None' });
   const { access } = await world.told('plain', 'provisioned');
   expect(access).not.toHaveProperty('serviceAccount');

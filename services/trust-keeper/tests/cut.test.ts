@@ -19,7 +19,7 @@ async function connected(...how: Parameters<KeeperWorld['tryAs']>): Promise<Nats
   return nc;
 }
 
-test('a revoked member is cut and stays out, and nobody else is', async () => {
+test('a revoked member is cut and stays out, and nobody else is [OC-8, X-5]', async () => {
   await using keeper = await world.startKeeper();
   expect(keeper.notReady()).toBeUndefined();
   const one = world.hub.agentCredentials('member', 'one');

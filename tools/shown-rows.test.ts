@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { claimsIn, rowsNotShown } from './shown-rows.mjs';
+
+const source = `
+test('the agent asks by itself [CN-1]', async () => {});
+test("it's there, and kubectl waits [OC-4, KA-3]", async () => {});
+test.each([{ name: 'an option [X]' }])('$name, over %s [FL-8]', async () => {});
+test('of no row', async () => {});
+test('brackets [CN-1] in the middle', async () => {});
+test('of no system [ZZ-1]', async () => {});
+`;
+
+test('a title that ends in ids claims these rows', () => {
+  expect(claimsIn('a.test.ts', source)).toEqual([
+    { rows: ['CN-1'], title: 'the agent asks by itself', file: 'a.test.ts' },
+    { rows: ['OC-4', 'KA-3'], title: "it's there, and kubectl waits", file: 'a.test.ts' },
+    { rows: ['FL-8'], title: '$name, over %s', file: 'a.test.ts' },
+  ]);
+});
+
+const ran = (...tests: [title: string, status: string][]) => ({
+  testResults: [
+    {
+      name: '/clone/a.test.ts',
+      status: 'passed',
+      assertionResults: tests.map(([title, status]) => ({ title, status })),
+    },
+  ],
+});
+const all: [string, string][] = [
+  ['the agent asks by itself [CN-1]', 'passed'],
+  ["it's there, and kubectl waits [OC-4, KA-3]", 'passed'],
+  ['a ttl of 0 (none), over TLS [FL-8]', 'passed'],
+  ['a ttl of 1h, over TLS [FL-8]', 'passed'],
+];
+const replaced = (index: number, status: string) =>
+  all.map(([title, before], at): [string, string] => [title, at === index ? status : before]);
+
+test.each([
+  { name: 'all passed', report: ran(...all), want: [] },
+  { name: 'one failed', report: ran(...replaced(0, 'failed')), want: [/^CN-1 .* failed$/] },
+  {
+    name: 'one was skipped',
+    report: ran(...replaced(1, 'skipped')),
+    want: [/^OC-4 .* did not run$/, /^KA-3 .* did not run$/],
+  },
+  { name: 'one of a table failed', report: ran(...replaced(3, 'failed')), want: [/^FL-8 .* failed$/] },
+  { name: 'one is not there', report: ran(...all.slice(1)), want: [/^CN-1 .* did not run$/] },
+  { name: 'the runner wrote no report', report: undefined, want: [/^CN-1/, /^OC-4/, /^KA-3/, /^FL-8/] },
+])('rowsNotShown: $name', ({ report, want }) => {
+  const lines = rowsNotShown(claimsIn('a.test.ts', source), report, (path) => path.replace('/clone/', ''));
+  expect(lines).toEqual(want.map((line) => expect.stringMatching(line)));
+});

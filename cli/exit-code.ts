@@ -50,6 +50,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   NAME_TAKEN: 'refused',
   PREDEFINED_CLAIM: 'refused',
   NAMESPACE_TAKEN: 'refused',
+  INSTALLED_BY_HELM: 'refused',
   REQUEST_OPEN: 'refused',
   MEMBER_TOO_OLD: 'refused',
   MEMBER_FORBIDDEN: 'refused',

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { chartFiles } from './generate-charts.ts';
 import { cliDocs } from './generate-cli-docs.ts';
 import { crdFiles } from './generate-crds.ts';
 import { errorCodesDoc } from './generate-error-codes.ts';
@@ -16,7 +17,8 @@ import type { Generated } from './generated-file.ts';
  * writes nothing and exits 1, naming the files that are missing, stale or left over.
  */
 
-const generators: readonly (() => Generated)[] = [
+const generators: readonly (() => Generated | readonly Generated[])[] = [
+  chartFiles,
   crdFiles,
   eventDocs,
   metricDocs,
@@ -32,7 +34,7 @@ const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** Paths (relative to the repository) whose content differs from what the schemas say; with what should be there, or undefined. */
 async function staleFiles(): Promise<Map<string, string | undefined>> {
   const stale = new Map<string, string | undefined>();
-  for (const { folder, extension, files } of generators.map((generate) => generate())) {
+  for (const { folder, extension, files } of generators.flatMap((generate) => generate())) {
     for (const [name, wanted] of files) {
       const path = join(repository, folder, name);
       if ((await textOf(path)) !== wanted) stale.set(path, wanted);

@@ -3,15 +3,16 @@
  * and the programs of a hub. Plain JavaScript without dependencies, because it runs before anything is installed,
  * on whatever Node >= 18 is on PATH.
  *
- *   node tools/setup.mjs [--only NAME,NAME] [--print]
+ *   node tools/setup.mjs [--tests] [--only NAME,NAME] [--print]
  *
+ * --tests  also what only tests run
  * --only   provide these programs only (npm packages are always provided)
  * --print  print a JSON object on stdout: name of the program -> path
  */
 import { fileURLToPath } from 'node:url';
 import { cacheFolder } from './setup/cache-folder.mjs';
 import { provideNpmPackages } from './setup/npm-packages.mjs';
-import { pinnedTools } from './setup/pinned-tools.mjs';
+import { pinnedTools, testTools } from './setup/pinned-tools.mjs';
 import { providePrograms } from './setup/provide-programs.mjs';
 import { say } from './setup/progress.mjs';
 import { SetupError } from './setup/setup-error.mjs';
@@ -56,8 +57,12 @@ function readArguments(args) {
   for (let index = 0; index < args.length; index++) {
     const [flag, joined] = (args[index] ?? '').split('=', 2);
     if (flag === '--print') print = true;
+    else if (flag === '--tests') tools = [...tools, ...testTools];
     else if (flag === '--only') tools = toolsNamed(joined ?? args[++index] ?? '');
-    else throw new SetupError(`unknown argument "${args[index]}"; known are --only NAME,NAME and --print`);
+    else
+      throw new SetupError(
+        `unknown argument "${args[index]}"; known are --tests, --only NAME,NAME and --print`,
+      );
   }
   return { tools, print };
 }
@@ -65,9 +70,9 @@ function readArguments(args) {
 /** @param {string} list */
 function toolsNamed(list) {
   const names = list.split(',').filter(Boolean);
-  const unknown = names.filter((name) => !pinnedTools.some((tool) => tool.name === name));
-  if (names.length > 0 && unknown.length === 0)
-    return pinnedTools.filter((tool) => names.includes(tool.name));
-  const known = pinnedTools.map((tool) => tool.name).join(', ');
+  const all = [...pinnedTools, ...testTools];
+  const unknown = names.filter((name) => !all.some((tool) => tool.name === name));
+  if (names.length > 0 && unknown.length === 0) return all.filter((tool) => names.includes(tool.name));
+  const known = all.map((tool) => tool.name).join(', ');
   throw new SetupError(`--only "${list}": names must be among ${known}`);
 }

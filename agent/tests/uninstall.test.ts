@@ -16,7 +16,7 @@ const user = 'system:serviceaccount:rollcall-agent:rollcall-agent';
 const groups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-agent', 'system:authenticated'];
 const manifest = renderManifest({
   hub: ['hub.example.org:4222'],
-  trust: { pins: ['sha256:00'] },
+  trust: { pins: [`sha256:${'0'.repeat(64)}`] },
   token: 'rc1.x.y',
   image: 'rollcall:test',
 });

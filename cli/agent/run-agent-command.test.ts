@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest';
-import { bootstrapFrom } from './run-agent-command.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { directoryKeyStore } from '@rollcall/agent';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { bootstrapFrom, storeOfHub } from './run-agent-command.ts';
 
 const encoded = (data: Record<string, string>) =>
   Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
@@ -21,4 +25,27 @@ test.each([
 
 test('without a Secret nothing is known', () => {
   expect(bootstrapFrom(undefined)).toEqual({ hub: undefined, trust: undefined, token: undefined });
+});
+
+describe('a changed hub registers again [RO-5]', () => {
+  const tokenOf = (hubId: string) => `rc1.${hubId}.${'0'.repeat(26)}`;
+  const state = {
+    version: 1,
+    seed: 'made-up',
+    sealingSeed: 'made-up',
+    clusterId: 'c',
+    hubId: '0'.repeat(16),
+  } as const;
+
+  test.each([
+    { name: 'no token at all', token: undefined, want: state },
+    { name: 'another token of the same hub', token: tokenOf('0'.repeat(16)), want: state },
+    { name: 'a token of another hub', token: tokenOf('1'.repeat(16)), want: undefined },
+  ])('with $name', async ({ token, want }) => {
+    const directory = mkdtempSync(join(tmpdir(), 'rollcall-keys-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const store = directoryKeyStore(directory);
+    await store.save(state);
+    expect(await storeOfHub(store, token).load()).toEqual(want);
+  });
 });

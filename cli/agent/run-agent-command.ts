@@ -22,6 +22,7 @@ import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
+import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { say } from '../output.ts';
@@ -65,6 +66,13 @@ function given(flag: string | undefined, variable: string): string | undefined {
   return flag ?? (process.env[variable] || undefined);
 }
 
+/** @throws RollcallError CONFIG_INVALID */
+function clusterTypeOf(text: string | undefined): { clusterType?: 'Standard' | 'Edge' } {
+  if (text === undefined) return {};
+  if (text === 'Standard' || text === 'Edge') return { clusterType: text };
+  throw new RollcallError('CONFIG_INVALID', `ROLLCALL_CLUSTER_TYPE "${text}" is neither Standard nor Edge`);
+}
+
 /** Lines for people at a terminal, JSON for collectors. */
 function createOnPhase(): OnPhase {
   const phaseLine = createPhaseLine();
@@ -96,6 +104,24 @@ function openStore(client: KubeClient, options: { isPod: boolean; stateDir: stri
     'USAGE',
     'give --state-dir: outside of a pod there is no Secret for the keys of the agent',
   );
+}
+
+/**
+ * A changed hub registers again (surfaces: rollcall-bootstrap): a token of another hub makes the keys that were kept for the former
+ * one worthless. A token of the same hub changes nothing.
+ */
+export function storeOfHub(store: KeyStore, token: string | undefined): KeyStore {
+  if (token === undefined) return store;
+  const { hubId } = parseRegistrationToken(token);
+  return {
+    ...store,
+    async load() {
+      const kept = await store.load();
+      if (kept === undefined || kept.hubId === hubId) return kept;
+      say(`the token is of another hub than the keys in ${store.place}: registering there, under new keys`);
+      return undefined;
+    },
+  };
 }
 
 /** Where its keys are is how it was installed: a Secret came with the manifests, a directory with nothing else. */
@@ -141,16 +167,17 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
           )
         : new RollcallError('USAGE', 'give --hub, and --ca-cert-hash or --ca-file');
     }
+    const token = tokenOf(flags.token) ?? bootstrap.token;
     const agent = await runAgent({
       hub: addressesOf(hub).map(formatHubAddress),
       trust,
-      token: tokenOf(flags.token) ?? bootstrap.token,
+      token,
       member,
-      store,
+      store: isPod ? storeOfHub(store, token) : store,
       clusterName: given(flags.clusterName, 'ROLLCALL_CLUSTER_NAME'),
       clientId: given(flags.clientId, 'ROLLCALL_CLIENT_ID'),
       labels: parseLabels(given(flags.labels, 'ROLLCALL_LABELS') ?? ''),
-      ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),
+      ...clusterTypeOf(given(flags.clusterType, 'ROLLCALL_CLUSTER_TYPE')),
       version: rollcallVersion,
       uninstall: uninstallOf(client, flags.stateDir),
       hubAccess: hubAccessOf(client, flags.stateDir),

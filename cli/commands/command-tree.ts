@@ -3,6 +3,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { addBackupCommands } from './backup-commands.ts';
 import { addCompletionCommands } from './completion-commands.ts';
 import { addHubCommands } from './hub-commands.ts';
+import { addInstallCommands } from './install-commands.ts';
 import { addMemberCommands } from './member-commands.ts';
 import { addOperationsCommands } from './operations-commands.ts';
 import { addPeopleCommands } from './people-commands.ts';
@@ -33,6 +34,7 @@ export function commandTree(): Command {
   addHubCommands(program);
   addTokenCommands(program);
   addMemberCommands(program);
+  addInstallCommands(program);
   addPeopleCommands(program);
   addOperationsCommands(program);
   addPolicyCommands(program);

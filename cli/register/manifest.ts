@@ -1,44 +1,34 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { HubTrust } from '@rollcall/agent';
-
-const directory = join(import.meta.dirname, '..', '..', 'deploy', 'agent');
+import { agentRules, agentValuesSchema } from '../install/agent-values.ts';
+import { renderFolder } from '../install/deploy-templates.ts';
+import { checkValues } from '../install/values.ts';
+import { parseLabels } from '../labels-flag.ts';
 
 export interface ManifestValues {
   readonly hub: readonly string[];
   readonly trust: HubTrust;
   readonly token: string;
-  readonly image: string;
+  readonly image?: string | undefined;
   readonly clusterName?: string | undefined;
   readonly clientId?: string | undefined;
+  /** `k=v,k=v` */
   readonly labels?: string | undefined;
 }
 
-/** Fills `${NAME}` in with a whole YAML value: JSON is YAML, so nothing in a value can end it. */
-export function fillIn(template: string, values: Readonly<Record<string, string>>): string {
-  return template.replaceAll(/^([^#\n]*)\$\{([A-Z_]+)\}/gm, (_, before: string, name: string) => {
-    const value = values[name];
-    if (value === undefined) throw new TypeError(`the manifest asks for "${name}", which nobody fills in`);
-    return before + JSON.stringify(value);
-  });
-}
-
-/** Everything that installs the agent in a member, for `kubectl apply -f -`. It holds the token. */
-export function renderManifest(values: ManifestValues): string {
-  const { hub, trust, token, image, clusterName = '', clientId = '', labels = '' } = values;
-  const texts = {
-    HUB: hub.join(','),
-    CA_BUNDLE: 'caPem' in trust ? trust.caPem : '',
-    CA_CERT_HASH: 'pins' in trust ? trust.pins.join(',') : '',
-    TOKEN: token,
-    IMAGE: image,
-    CLUSTER_NAME: clusterName,
-    CLIENT_ID: clientId,
-    LABELS: labels,
+/**
+ * Everything that installs the agent in a member, for `kubectl apply -f -`. It holds the token.
+ * @throws RollcallError USAGE for labels that are none
+ */
+export function renderManifest(given: ManifestValues): string {
+  const { hub, trust, token, image, clusterName = '', clientId = '', labels = '' } = given;
+  const values = {
+    hub: hub.join(','),
+    ...('caPem' in trust ? { caBundle: trust.caPem } : { caCertHash: trust.pins.join(',') }),
+    token,
+    ...(image === undefined ? {} : { image }),
+    clusterName,
+    clientID: clientId,
+    labels: parseLabels(labels),
   };
-  return readdirSync(directory)
-    .filter((file) => file.endsWith('.yaml'))
-    .toSorted()
-    .map((file) => fillIn(readFileSync(join(directory, file), 'utf8').trimEnd(), texts))
-    .join('\n---\n');
+  return renderFolder('agent', checkValues([values], agentValuesSchema, agentRules));
 }

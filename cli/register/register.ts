@@ -119,7 +119,7 @@ function printManifest({ addresses, trust, token, flags }: Registration): void {
   if (token === undefined)
     throw new RollcallError('USAGE', 'give --token, or ROLLCALL_TOKEN: the agent asks with it');
   parseRegistrationToken(token);
-  const { image = `rollcall:${rollcallVersion}`, clusterName, clientId, labels } = flags;
+  const { image, clusterName, clientId, labels } = flags;
   const hub = addresses.map(formatHubAddress);
   printResult(renderManifest({ hub, trust, token, image, clusterName, clientId, labels }));
   say(

@@ -16,6 +16,7 @@ export const pagesInOrder: readonly string[] = [
   'docs/security/rotate.md',
   'docs/simulate.md',
   'docs/operations.md',
+  'docs/install.md',
 ];
 
 /** What no test here can run, by page: the first line of the block, and the reason that stands above it. */
@@ -24,6 +25,15 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall policy explain edge-1': 'needs a hub with requests; cli/tests/policy.test.ts runs it',
     'rollcall policy try policies.yaml --since 30d':
       'needs a hub with requests; cli/tests/policy.test.ts runs it',
+  },
+  'docs/install.md': {
+    'rollcall token create --publish --name edge-1 --cluster-name edge-1':
+      'needs a second cluster; tests/charts/agent-chart.test.ts runs it',
+    'helm install agent deploy/charts/agent --namespace rollcall-agent --create-namespace --values edge-1.yaml':
+      'needs a second cluster; tests/charts/agent-chart.test.ts runs it',
+    'rollcall install agent --values edge-1.yaml':
+      'needs a second cluster that runs pods; tests/charts/agent-chart.test.ts does the same without',
+    'rollcall uninstall agent': 'takes the agent away; tests/charts/agent-chart.test.ts runs it',
   },
   'docs/operations.md': {
     'rollcall unregister edge-1': 'puts a cluster out; tests/e2e/leaving.test.ts runs it',

@@ -40,7 +40,7 @@ export async function downloadRelease(tool, folder, { env, signal, onProgress })
   const file = form === 'binary' ? executable : join(folder, basename(url));
   const actual = await save(await get(url, signal), file, onProgress);
   if (actual !== wanted) throw new WayFailed(`${url} has SHA-256 ${actual}, published is ${wanted}`);
-  if (form === 'archive') await unpack(file, folder, executable);
+  if (form !== 'binary') await unpack(file, folder, executable);
   chmodSync(executable, 0o755);
 }
 
@@ -54,6 +54,11 @@ function releaseUrls(tool, base) {
   if (tool.release.form === 'binary') {
     const url = `${base}/v${tool.version}/bin/${os}/${arch}/${executableName(tool.name)}`;
     return { url, checksumUrl: `${url}.sha256` };
+  }
+  if (tool.release.form === 'summed-archive') {
+    const ending = os === 'windows' ? 'zip' : 'tar.gz';
+    const url = `${base}/${tool.name}-v${tool.version}-${os}-${arch}.${ending}`;
+    return { url, checksumUrl: `${url}.sha256sum` };
   }
   // etcd publishes zip for macOS, both publish it for Windows; `tar` there (bsdtar) reads it too.
   const ending = os === 'linux' || (os === 'darwin' && tool.name === 'nats-server') ? 'tar.gz' : 'zip';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checksumFor, downloadRelease } from './download-release.mjs';
 import { versionOf } from './find-program.mjs';
-import { goPlatform, pinnedTools } from './pinned-tools.mjs';
+import { goPlatform, pinnedTools, testTools } from './pinned-tools.mjs';
 import { natsServerTool, scriptPrinting, temporaryFolder, writeScript } from './test-programs.ts';
 
 const tool = natsServerTool();
@@ -80,6 +80,24 @@ test('a bare binary is checked against the .sha256 beside it', async () => {
   const folder = temporaryFolder();
   await download(kubectl, host, folder);
   expect(await versionOf(kubectl, join(folder, 'kubectl'))).toBe('1.36.3');
+});
+
+test('an archive is checked against the .sha256sum beside it', async () => {
+  const [helm] = testTools;
+  if (helm === undefined) throw new Error('helm is not pinned');
+  const { os, arch } = goPlatform;
+  const folder = temporaryFolder();
+  writeScript(join(folder, `${os}-${arch}`, 'helm'), '#!/bin/sh\necho "v4.3.1+g0"\n');
+  execFileSync('tar', ['-czf', join(folder, 'helm.tar.gz'), '-C', folder, `${os}-${arch}`]);
+  const archive = readFileSync(join(folder, 'helm.tar.gz'));
+  const name = `helm-v4.3.1-${os}-${arch}.tar.gz`;
+  const host = await releaseHost({
+    [`/${name}`]: archive,
+    [`/${name}.sha256sum`]: `${sha256(archive)}  ${name}\n`,
+  });
+  const unpacked = temporaryFolder();
+  await download(helm, host, unpacked);
+  expect(await versionOf(helm, join(unpacked, 'helm'))).toBe('4.3.1');
 });
 
 test('a missing release and a host that is away are named', async () => {

@@ -4,7 +4,7 @@
  * `version` is what is downloaded or built (the Go modules in `tools/go/` pin the same). `accepts` is wider: it is
  * what may come from the person's own machine, because a patch release is not a reason to build for minutes.
  *
- * @typedef {'nats-server' | 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl'} ToolName
+ * @typedef {'nats-server' | 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'helm'} ToolName
  * @typedef {object} PinnedTool
  * @property {ToolName} name - also the name of its file, without `.exe`
  * @property {string} version - downloaded or built, without `v`
@@ -17,7 +17,8 @@
  * @typedef {object} ReleaseSource
  * @property {string} baseUrlEnv - environment variable that replaces `baseUrl` (a mirror, a test)
  * @property {string} baseUrl
- * @property {'archive' | 'binary'} form - an archive beside a SHA256SUMS file, or a bare binary beside its .sha256
+ * @property {'archive' | 'summed-archive' | 'binary'} form - an archive beside a SHA256SUMS file, one beside its .sha256sum, or a
+ *   bare binary beside its .sha256
  * @property {readonly string[]} platforms - operating systems that upstream publishes for, in Go's words
  *
  * @typedef {object} GoSource
@@ -114,6 +115,32 @@ export const pinnedTools = [
     versionArgs: ['version', '--client'],
     platforms: ['linux', 'darwin', 'windows'],
   }),
+];
+
+/**
+ * What only tests run: the charts are proven by the real thing.
+ * @type {readonly PinnedTool[]}
+ */
+export const testTools = [
+  {
+    name: 'helm',
+    version: '4.3.1',
+    accepts: { from: '4.0.0', below: '5.0.0' },
+    env: 'ROLLCALL_HELM',
+    versionArgs: ['version', '--short'],
+    release: {
+      baseUrlEnv: 'ROLLCALL_HELM_RELEASES',
+      baseUrl: 'https://get.helm.sh',
+      form: 'summed-archive',
+      platforms: ['linux', 'darwin', 'windows'],
+    },
+    go: {
+      folder: 'helm',
+      package: 'helm.sh/helm/v4/cmd/helm',
+      ldflags: '-X helm.sh/helm/v4/internal/version.version=v4.3.1',
+      buildSeconds: 60,
+    },
+  },
 ];
 
 /** Operating system and processor in Go's words, which all five projects use in their release names. */

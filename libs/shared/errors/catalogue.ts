@@ -268,6 +268,10 @@ export const errorCatalogue = {
     retry: true,
     hint: 'The namespace is still being deleted; it is made again as soon as it is gone.',
   },
+  INSTALLED_BY_HELM: {
+    retry: false,
+    hint: 'Change it with `helm upgrade`, or remove it with `helm uninstall` first; what one installer applies the other would take back.',
+  },
   ACCESS_UNAVAILABLE: {
     retry: true,
     hint: 'The agent asks again by itself. If it stays, look at the log of the rbac-provisioner, and set its accessServer (docs/security/access.md).',

@@ -4,7 +4,8 @@ import { RollcallError } from '../errors/index.ts';
 import type { KubeClient } from './kube-client.ts';
 import { isNotFound } from './kube-api-error.ts';
 import type { KubeObject, StoredObject } from './objects.ts';
-import { apiVersionOf, resources, type Resource } from './resources.ts';
+import { createResourceFinder, establishWithinMs, pollMs } from './resource-finder.ts';
+import { resources } from './resources.ts';
 
 export interface AppliedObject {
   kind: string;
@@ -16,10 +17,6 @@ export interface AppliedObject {
 export interface ApplyManifestsOptions {
   signal?: AbortSignal;
 }
-
-/** How long a kind may take from its CRD to the first object of it; it is a matter of some 100 ms. */
-const establishWithinMs = 30_000;
-const pollMs = 50;
 
 /**
  * Applies objects one after the other by server-side apply, taking over fields from other managers, with unknown fields
@@ -58,49 +55,6 @@ function objectsOf(manifest: string | KubeObject): KubeObject[] {
     const object = document.toJS() as KubeObject | null;
     return object === null ? [] : [object];
   });
-}
-
-/** From our own table, or else from discovery, asked once per API version and again while a new kind comes up. */
-function createResourceFinder(client: KubeClient, signal: AbortSignal | undefined) {
-  const known = new Map<string, Resource>();
-  for (const resource of Object.values(resources))
-    known.set(`${apiVersionOf(resource)}/${resource.kind}`, resource);
-
-  return async (object: KubeObject): Promise<Resource> => {
-    const key = `${object.apiVersion}/${object.kind}`;
-    const deadlineMs = performance.now() + establishWithinMs;
-    for (;;) {
-      const resource = known.get(key);
-      if (resource !== undefined) return resource;
-      for (const found of await discover(client, object.apiVersion, signal)) {
-        known.set(`${object.apiVersion}/${found.kind}`, found);
-      }
-      if (known.has(key)) continue;
-      if (performance.now() > deadlineMs) {
-        throw new RollcallError('KUBE_API', `the API server does not know the kind ${key}`);
-      }
-      await delay(pollMs, undefined, { signal });
-    }
-  };
-}
-
-interface ApiResourceList {
-  resources?: { name: string; kind: string; namespaced: boolean }[];
-}
-
-async function discover(
-  client: KubeClient,
-  apiVersion: string,
-  signal: AbortSignal | undefined,
-): Promise<Resource[]> {
-  const [version = '', group = ''] = apiVersion.split('/').toReversed();
-  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const { status, body } = await client.raw(path, { signal });
-  if (status !== 200) return [];
-  const list = JSON.parse(body) as ApiResourceList;
-  return (list.resources ?? [])
-    .filter(({ name }) => !name.includes('/'))
-    .map(({ name, kind, namespaced }) => ({ group, version, plural: name, kind, namespaced }));
 }
 
 interface CrdStatus {

@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import type { KubeAccess } from './kube-access.ts';
 import { tokenFile } from './token-file.ts';
 
-/** Where the kubelet puts the ServiceAccount of a pod. */
-const mount = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Where the kubelet puts the ServiceAccount of a pod; elsewhere where nothing can be mounted (a sandbox without containers). */
+function serviceAccountDirectory(): string {
+  return process.env['ROLLCALL_SERVICE_ACCOUNT_DIR'] ?? '/var/run/secrets/kubernetes.io/serviceaccount';
+}
 
 /** The access of the pod that we run in, or `undefined` outside of pods. */
 export function inClusterAccess(): KubeAccess | undefined {
   const host = process.env['KUBERNETES_SERVICE_HOST'];
+  const mount = serviceAccountDirectory();
   const port = process.env['KUBERNETES_SERVICE_PORT'] ?? '443';
   if (host === undefined || !existsSync(join(mount, 'token'))) return undefined;
   return {

@@ -29,6 +29,7 @@ export {
   type StoredObject,
 } from './objects.ts';
 export { createResourceCache, type ResourceCache } from './resource-cache.ts';
+export { createResourceFinder } from './resource-finder.ts';
 export { apiVersionOf, resources, type Resource } from './resources.ts';
 export { watchResource, type WatchEvent, type WatchOptions } from './watch.ts';
 export { kubeconfigYaml } from './write-kubeconfig.ts';

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
+
+const anything = z.looseObject({});
+const pinPattern = /^(sha256:[0-9a-f]{64}(,sha256:[0-9a-f]{64})*)?$/;
+
+/**
+ * What can be said about an agent that is installed in a member: by `rollcall install agent`, by the chart, and by the values that
+ * a published token hands out (surfaces: "Published Secret"). values.yaml and values.schema.json of the chart are made from this.
+ */
+export const agentValuesSchema = z.strictObject({
+  hub: z.string().default('').describe('Addresses of the hub, HOST:PORT, separated by commas.'),
+  caBundle: z
+    .string()
+    .default('')
+    .describe('How the hub is known: its CA certificates (PEM); or give caCertHash.'),
+  caCertHash: z
+    .string()
+    .regex(pinPattern)
+    .default('')
+    .describe("Hash of the public key of the hub's CA, sha256:<64 hex digits>; several with commas."),
+  token: z
+    .string()
+    .default('')
+    .describe('Registration token. Needed until the hub has let the agent in; the agent forgets it then.'),
+  existingSecret: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Secret rollcall-bootstrap is there already, with the keys hub, caBundle or caCertHash, and token.',
+    ),
+  clusterName: z
+    .string()
+    .default('')
+    .describe('Name on the hub. Empty: cluster-<first 8 characters of its id>.'),
+  clientID: z.string().default('').describe('Identity on the hub. Empty: the UID of namespace kube-system.'),
+  labels: z
+    .record(z.string().refine(isLabelKey), z.string().refine(isLabelValue))
+    .default({})
+    .describe('Labels to ask for; the token says which of them it allows.'),
+  clusterType: z
+    .enum(['', 'Standard', 'Edge'])
+    .default('')
+    .describe('Edge: expected to be away often. Empty: Standard.'),
+  image: z.string().min(1).default(`rollcall:${rollcallVersion}`).describe('Image of the agent.'),
+  imagePullPolicy: z
+    .enum(['Always', 'IfNotPresent', 'Never'])
+    .default('IfNotPresent')
+    .describe('When it is pulled.'),
+  imagePullSecrets: z
+    .array(z.strictObject({ name: z.string() }))
+    .default([])
+    .describe('Secrets in namespace rollcall-agent to pull it with.'),
+  env: z
+    .array(z.looseObject({ name: z.string().min(1) }))
+    .default([])
+    .describe('Further variables of the container, as in a Pod; proxies for example.'),
+  hostAliases: z
+    .array(z.strictObject({ ip: z.string(), hostnames: z.array(z.string()) }))
+    .default([])
+    .describe('Names that DNS does not know in the member, the one of the hub for example.'),
+  resources: anything
+    .default({ requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '128Mi' } })
+    .describe('Of the container. Measured: about 65 MB, and no CPU worth mentioning.'),
+  priorityClassName: z.string().default('').describe('Of the Pod.'),
+  nodeSelector: z.record(z.string(), z.string()).default({}).describe('Of the Pod.'),
+  tolerations: z.array(anything).default([]).describe('Of the Pod.'),
+  affinity: anything.default({}).describe('Of the Pod.'),
+  networkPolicy: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(true)
+        .describe('Nobody connects to the agent: it listens on nothing, and this says so.'),
+      egress: z
+        .array(anything)
+        .default([])
+        .describe(
+          'Where the agent may connect to, as in a NetworkPolicy: DNS, API server, hub. Empty: anywhere.',
+        ),
+    })
+    .prefault({})
+    .describe('NetworkPolicy of the namespace of the agent.'),
+});
+export type AgentValues = z.output<typeof agentValuesSchema>;
+
+/** At least one of these has to be set; in the chart a rule of its own, as a JSON Schema would not say it in words. */
+export interface ValuesRule {
+  readonly oneOf: readonly string[];
+  readonly message: string;
+}
+
+export const agentRules: readonly ValuesRule[] = [
+  { oneOf: ['existingSecret', 'hub'], message: 'hub: the addresses of the hub are missing' },
+  {
+    oneOf: ['existingSecret', 'caBundle', 'caCertHash'],
+    message: 'caCertHash: give it or caBundle, so that the hub can be told from others',
+  },
+];

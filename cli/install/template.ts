@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+
+/*
+ * The manifests of deploy/agent and deploy/hub are templates: plain YAML with markers, which are filled in here, and from which
+ * the charts are derived (tools/generate-charts.ts). So `helm install` and `rollcall install` make the very same objects.
+ *
+ *   key: ${path.of.value}            a whole value
+ *   key: ${labels | pairs}           a mapping as `k=v,k=v`
+ *   key: ${hub, token | sha256}      a hash of texts
+ *   key: ${rollcall-<name> | text}   a text with values in it
+ *   - ${...env}                      each item of a list
+ *   #if path, #if not path, #end     lines that are there only where the value is set (or not)
+ *   #if path is word, #end           … or is just that
+ *   #each path as key, item … #end   lines for each entry of a mapping, in the order of its keys
+ */
+
+/** A value that stands in one place. */
+export interface Marker {
+  readonly paths: readonly string[];
+  readonly filter: 'json' | 'pairs' | 'sha256';
+}
+
+/** Plain pieces, and paths of values between them. */
+export type TextPiece = { readonly plain: string } | { readonly path: string };
+
+export type TemplatePart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'value'; readonly marker: Marker }
+  | { readonly kind: 'words'; readonly pieces: readonly TextPiece[] }
+  | {
+      readonly kind: 'loop';
+      readonly path: string;
+      readonly key: string;
+      readonly item: string;
+      readonly body: readonly TemplatePart[];
+    }
+  | { readonly kind: 'each'; readonly indent: string; readonly path: string }
+  | {
+      readonly kind: 'if';
+      readonly path: string;
+      readonly isNegated: boolean;
+      readonly is: string | undefined;
+      readonly body: readonly TemplatePart[];
+    };
+
+const markerPattern = /^([^#\n]*?)\$\{([^}]*)\}/;
+const eachPattern = /^( *)- \$\{\.\.\.([\w.]+)\}$/;
+const conditionPattern = /^\s*#if (not )?([\w.]+)(?: is ([\w-]+))?$/;
+const loopPattern = /^\s*#each ([\w.]+) as (\w+), (\w+)$/;
+const endPattern = /^\s*#end$/;
+
+function piecesOf(text: string): TextPiece[] {
+  return text
+    .split(/(<[\w.]+>)/)
+    .filter((piece) => piece !== '')
+    .map((piece) => (piece.startsWith('<') ? { path: piece.slice(1, -1) } : { plain: piece }));
+}
+
+function valuePart(text: string): TemplatePart {
+  const words = /^(.+) \| text$/.exec(text);
+  if (words) return { kind: 'words', pieces: piecesOf(words[1] ?? '') };
+  return { kind: 'value', marker: markerOf(text) };
+}
+
+function markerOf(text: string): Marker {
+  const found = /^([\w.]+(?:, [\w.]+)*)(?: \| (pairs|sha256))?$/.exec(text);
+  if (!found) throw new TypeError(`"\${${text}}" is no marker`);
+  const [, paths = '', filter = 'json'] = found;
+  return { paths: paths.split(', '), filter: filter as Marker['filter'] };
+}
+
+function partsOfLine(line: string): TemplatePart[] {
+  const each = eachPattern.exec(line);
+  if (each) return [{ kind: 'each', indent: each[1] ?? '', path: each[2] ?? '' }];
+  const found = markerPattern.exec(line);
+  if (!found) return [{ kind: 'text', text: `${line}\n` }];
+  const [whole, before = '', marker = ''] = found;
+  return [{ kind: 'text', text: before }, valuePart(marker), ...partsOfLine(line.slice(whole.length))];
+}
+
+/** @throws TypeError for markers that are none, and conditions that do not end */
+export function parseTemplate(text: string): readonly TemplatePart[] {
+  const root: TemplatePart[] = [];
+  const open: TemplatePart[][] = [root];
+  for (const line of text.trimEnd().split('\n')) {
+    const condition = conditionPattern.exec(line);
+    const loop = loopPattern.exec(line);
+    if (loop) {
+      const [, path = '', key = '', item = ''] = loop;
+      const body: TemplatePart[] = [];
+      open.at(-1)?.push({ kind: 'loop', path, key, item, body });
+      open.push(body);
+    } else if (condition) {
+      const body: TemplatePart[] = [];
+      open.at(-1)?.push({
+        kind: 'if',
+        path: condition[2] ?? '',
+        isNegated: condition[1] !== undefined,
+        is: condition[3],
+        body,
+      });
+      open.push(body);
+    } else if (endPattern.test(line)) open.pop();
+    else open.at(-1)?.push(...partsOfLine(line));
+  }
+  if (open.length !== 1) throw new TypeError('#if and #end do not fit together');
+  return root;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+function valueAt(values: Values, path: string): unknown {
+  let value: unknown = values;
+  for (const key of path.split('.')) {
+    value = typeof value === 'object' && value !== null ? (value as Values)[key] : undefined;
+  }
+  if (value === undefined) throw new TypeError(`the manifest asks for "${path}", which nobody fills in`);
+  return value;
+}
+
+/** As Helm's `if` sees it, so that both show the same lines. */
+function isSet(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return Boolean(value);
+}
+
+const byKey = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1);
+
+/** JSON is YAML, so nothing in a value can end it. */
+function shown({ paths, filter }: Marker, values: Values): string {
+  const found = paths.map((path) => valueAt(values, path));
+  switch (filter) {
+    case 'sha256':
+      return JSON.stringify(createHash('sha256').update(found.map(String).join('\n')).digest('hex'));
+    case 'pairs': {
+      const pairs = Object.entries(found[0] as Values).toSorted(byKey);
+      return JSON.stringify(pairs.map(([key, value]) => `${key}=${String(value)}`).join(','));
+    }
+    default:
+      return JSON.stringify(found[0]);
+  }
+}
+
+/** Fills the markers of a manifest in with whole YAML values. */
+export function fillIn(parts: readonly TemplatePart[], values: Values): string {
+  return parts
+    .map((part) => {
+      switch (part.kind) {
+        case 'text':
+          return part.text;
+        case 'value':
+          return shown(part.marker, values);
+        case 'words':
+          return JSON.stringify(
+            part.pieces
+              .map((piece) => ('plain' in piece ? piece.plain : String(valueAt(values, piece.path))))
+              .join(''),
+          );
+        case 'loop':
+          return Object.entries(valueAt(values, part.path) as Values)
+            .toSorted(byKey)
+            .map(([key, item]) => fillIn(part.body, { ...values, [part.key]: key, [part.item]: item }))
+            .join('');
+        case 'each':
+          return (valueAt(values, part.path) as unknown[])
+            .map((item) => `${part.indent}- ${JSON.stringify(item)}\n`)
+            .join('');
+        default: {
+          const value = valueAt(values, part.path);
+          const holds = part.is === undefined ? isSet(value) : value === part.is;
+          return holds === part.isNegated ? '' : fillIn(part.body, values);
+        }
+      }
+    })
+    .join('');
+}

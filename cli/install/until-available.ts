@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { KubeClient, StoredObject } from '@rollcall/shared/kubernetes';
+import { say } from '../output.ts';
+import { waitForObject } from '../wait-for-object.ts';
+import { podTrouble } from './pod-trouble.ts';
+import { type Deployment, deployments, type Pod, pods } from './workloads.ts';
+
+const lookAtPodsMs = 2000;
+
+/** As `kubectl rollout status` sees it: the newest version runs, and nothing of an older one. */
+export function isAvailable({ metadata, spec, status = {} }: StoredObject<Deployment>): boolean {
+  const wanted = spec?.replicas ?? 1;
+  const isSeen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  const counts = [status.updatedReplicas, status.availableReplicas, status.replicas];
+  return isSeen && counts.every((count) => (count ?? 0) === wanted);
+}
+
+function selectorOf({ spec }: Deployment): string {
+  return Object.entries(spec?.selector.matchLabels ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}
+
+async function troubles(
+  client: KubeClient,
+  where: { name: string; namespace: string },
+): Promise<readonly string[]> {
+  const deployment = await client.get<Deployment>(deployments, where);
+  if (!deployment) return [];
+  const { namespace } = where;
+  const found = await client.list<Pod>(pods, { namespace, labelSelector: selectorOf(deployment) });
+  return found.flatMap((pod) => {
+    const trouble = podTrouble(pod);
+    return trouble === undefined ? [] : [`pod ${pod.metadata.name}: ${trouble}`];
+  });
+}
+
+/** Says each trouble once, until it is told to stop; whoever may not see pods learns nothing of them. */
+async function tellTroubles(
+  client: KubeClient,
+  where: { name: string; namespace: string },
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const said = new Set<string>();
+  let last: readonly string[] = [];
+  while (!signal.aborted) {
+    await delay(lookAtPodsMs, undefined, { signal }).catch(() => undefined);
+    last = await troubles(client, where).catch(() => last);
+    for (const trouble of last) {
+      if (!said.has(trouble)) say(`[ready] ${trouble}`);
+      said.add(trouble);
+    }
+  }
+  return last;
+}
+
+/**
+ * Waits until a Deployment runs as it should; meanwhile says which of its pods do not start, and why.
+ * @throws RollcallError DEADLINE_EXCEEDED with what was last in the way
+ */
+export async function untilAvailable(
+  client: KubeClient,
+  where: { name: string; namespace: string },
+  timeoutMs: number,
+): Promise<void> {
+  const telling = new AbortController();
+  const told = tellTroubles(client, where, telling.signal);
+  const wait = { resource: deployments, ...where, timeoutMs };
+  const found = await waitForObject<Deployment>(client, wait, isAvailable).finally(() => telling.abort());
+  const last = await told;
+  if (found) return;
+  const why = last.length === 0 ? 'none of its pods says why' : last.join('; ');
+  throw new RollcallError(
+    'DEADLINE_EXCEEDED',
+    `Deployment ${where.namespace}/${where.name} does not run after ${timeoutMs / 1000} s: ${why}`,
+  );
+}

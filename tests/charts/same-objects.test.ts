@@ -1,0 +1,135 @@
+import { join } from 'node:path';
+import { chartValues } from '@rollcall/shared/hub';
+import type { KubeObject } from '@rollcall/shared/kubernetes';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { objectsIn } from '../../cli/install/deploy-templates.ts';
+import { runCli } from '../../cli/tests/run-cli.ts';
+import { helm, helmTemplate, helmWithChart } from './helm.ts';
+
+const pin = `sha256:${'0'.repeat(64)}`;
+const token = `rc1.${'0'.repeat(16)}.${'0'.repeat(26)}`;
+const least = { hub: 'hub.example.org:4222', caCertHash: pin, token };
+const namespace = 'rollcall-agent';
+
+const agentValues: readonly { name: string; values: object }[] = [
+  { name: 'the least there is', values: least },
+  { name: 'a Secret that is there already', values: { existingSecret: true } },
+  {
+    name: 'everything',
+    values: {
+      ...least,
+      hub: 'a.example.org:4222,[::1]:443',
+      caBundle: '-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n',
+      clusterName: 'edge-1',
+      clientID: 'a: "b" # <c> & {{ .Values.token }}',
+      labels: { 'example.org/site': 'north', env: 'prod', empty: '' },
+      clusterType: 'Edge',
+      image: 'registry.example.org/rollcall@sha256:00',
+      imagePullPolicy: 'Always',
+      imagePullSecrets: [{ name: 'pull' }],
+      env: [
+        { name: 'NO_PROXY', value: '10.0.0.0/8' },
+        { name: 'HTTPS_PROXY', valueFrom: { secretKeyRef: { name: 'proxy', key: 'url' } } },
+      ],
+      hostAliases: [{ ip: '192.0.2.1', hostnames: ['a.example.org'] }],
+      resources: { limits: { memory: '1Gi' }, requests: null },
+      priorityClassName: 'system-cluster-critical',
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      tolerations: [{ operator: 'Exists' }],
+      affinity: { nodeAffinity: {} },
+      networkPolicy: { egress: [{ ports: [{ port: 4222 }, { port: 53, protocol: 'UDP' }] }] },
+    },
+  },
+  { name: 'no network policy', values: { ...least, networkPolicy: { enabled: false } } },
+];
+
+const keyOf = ({ kind, metadata }: KubeObject) =>
+  `${kind} ${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+const inOrder = (objects: readonly KubeObject[]) =>
+  objects.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+
+async function install(values: object, ...args: string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-values-'));
+  const file = join(folder, 'values.yaml');
+  writeFileSync(file, stringify(values));
+  const ended = runCli(['install', 'agent', '--values', file, '-o', 'yaml', ...args]);
+  return ended.finally(() => rmSync(folder, { recursive: true, force: true }));
+}
+
+test.each(agentValues)('chart and command make the same objects of: $name [RO-1]', async ({ values }) => {
+  const { stdout, stderr, code } = await install(values, '--dry-run');
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  const [place, ...rest] = objectsIn(stdout);
+  expect(place?.kind).toBe('Namespace');
+  const charted = await helmTemplate('agent', values, namespace);
+  expect(inOrder(charted)).toEqual(inOrder(rest));
+});
+
+test('the values of a published token are a values file of the chart [FL-1] [FL-2]', async () => {
+  const hub = {
+    hubId: 'HUB',
+    addresses: ['hub.example.org:4222', 'other:443'],
+    caPem: 'PEM\n',
+    caCertHash: pin,
+    epoch: 1,
+  };
+  const values = chartValues(hub, { text: token, clusterName: 'edge-1', clientId: 'c-1' });
+  const objects = await helmTemplate('agent', values, namespace);
+  const secret = objects.find(({ kind }) => kind === 'Secret') as KubeObject & { stringData: object };
+  expect(secret.stringData).toEqual({
+    hub: 'hub.example.org:4222,other:443',
+    caBundle: 'PEM\n',
+    caCertHash: pin,
+    token,
+  });
+  expect(JSON.stringify(objects)).toContain('"value":"edge-1"');
+  expect(JSON.stringify(objects)).toContain('"value":"c-1"');
+});
+
+test.each([
+  { name: 'a wrong key', values: { ...least, clusterNames: 'x' }, want: /clusterNames/ },
+  { name: 'a wrong type', values: { ...least, labels: ['a=b'] }, want: /labels/ },
+  { name: 'a wrong hash', values: { ...least, caCertHash: 'md5:0' }, want: /caCertHash/ },
+  { name: 'no hub', values: { ...least, hub: '' }, want: /hub: the addresses of the hub are missing/ },
+  {
+    name: 'no way to know the hub',
+    values: { ...least, caCertHash: '' },
+    want: /caCertHash: give it or caBundle, so that the hub can be told from others/,
+  },
+])('chart and command refuse: $name', async ({ values, want }) => {
+  const ours = await install(values);
+  expect(ours.code).toBe(1);
+  expect(ours.stderr).toMatch(want);
+  expect(ours.stderr).not.toContain(token);
+  const theirs = await helmWithChart(['template', 'test'], 'agent', { values, namespace });
+  expect(theirs.code).not.toBe(0);
+  expect(theirs.stderr).toMatch(want);
+});
+
+test('the chart says where it belongs', async () => {
+  const { code, stderr } = await helmWithChart(['template', 'test'], 'agent', {
+    values: least,
+    namespace: 'default',
+  });
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('install it with --namespace rollcall-agent --create-namespace');
+});
+
+test('helm lint has nothing to say against the charts', async () => {
+  const chart = join(import.meta.dirname, '..', '..', 'deploy', 'charts', 'agent');
+  const { code, stdout } = await helm([
+    'lint',
+    '--strict',
+    chart,
+    '--namespace',
+    namespace,
+    '--set',
+    `hub=h:1,caCertHash=${pin}`,
+  ]);
+  expect(stdout).toContain('0 chart(s) failed');
+  expect(code).toBe(0);
+});

@@ -1,0 +1,158 @@
+import { rollcallVersion } from '@rollcall/shared/service';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { agentRules, agentValuesSchema, type ValuesRule } from '../cli/install/agent-values.ts';
+import { deployTemplates } from '../cli/install/deploy-templates.ts';
+import type { Marker, TemplatePart } from '../cli/install/template.ts';
+import type { Generated } from './generated-file.ts';
+
+interface Chart {
+  /** Of the chart, and of its templates in deploy/. */
+  readonly name: string;
+  readonly description: string;
+  readonly kubeVersion: string;
+  /** Names in the manifests and rights of the agent itself depend on it. */
+  readonly namespace: string;
+  readonly schema: z.ZodObject;
+  readonly rules: readonly ValuesRule[];
+  /** What Helm makes in its own way. */
+  readonly without: readonly string[];
+}
+
+const charts: readonly Chart[] = [
+  {
+    name: 'agent',
+    description: 'The agent of Rollcall: registers this cluster with a hub and keeps it registered.',
+    kubeVersion: '>=1.28.0-0',
+    namespace: 'rollcall-agent',
+    schema: agentValuesSchema,
+    rules: agentRules,
+    without: ['00-namespace.yaml'],
+  },
+];
+
+const header = '# Derived from deploy/ and cli/install/ by `npm run generate`; do not edit.\n';
+/** `$`: also inside of loops, where Helm's dot is something else. */
+function value(path: string, locals: readonly string[] = []): string {
+  if (path === 'version') return '$.Chart.AppVersion';
+  return locals.includes(path.split('.')[0] ?? '') ? `$${path}` : `$.Values.${path}`;
+}
+
+function markerText({ paths, filter }: Marker, locals: readonly string[]): string {
+  const [first = ''] = paths;
+  switch (filter) {
+    case 'sha256': {
+      const texts = paths.map((path) => value(path, locals)).join(' ');
+      return `{{ printf "${paths.map(() => '%s').join(String.raw`\n`)}" ${texts} | sha256sum | toJson }}`;
+    }
+    case 'pairs':
+      return [
+        '{{ $pairs := list }}',
+        `{{ range $key, $value := ${value(first, locals)} }}`,
+        '{{ $pairs = append $pairs (printf "%s=%s" $key $value) }}{{ end }}',
+        '{{ join "," $pairs | toJson }}',
+      ].join('');
+    default:
+      return `{{ ${value(first, locals)} | toJson }}`;
+  }
+}
+
+/** @throws Error for a template with braces of its own: Helm would read them */
+function helmText(parts: readonly TemplatePart[], locals: readonly string[] = []): string {
+  return parts
+    .map((part) => {
+      switch (part.kind) {
+        case 'text':
+          if (part.text.includes('{{')) throw new Error(`"${part.text.trim()}" means something to Helm`);
+          return part.text;
+        case 'value':
+          return markerText(part.marker, locals);
+        case 'words': {
+          const form = part.pieces.map((piece) => ('plain' in piece ? piece.plain : '%v')).join('');
+          const texts = part.pieces.flatMap((piece) => ('path' in piece ? [value(piece.path, locals)] : []));
+          return `{{ printf ${JSON.stringify(form)} ${texts.join(' ')} | toJson }}`;
+        }
+        case 'loop': {
+          const body = helmText(part.body, [...locals, part.key, part.item]);
+          return `{{- range $${part.key}, $${part.item} := ${value(part.path, locals)} }}\n${body}{{- end }}\n`;
+        }
+        case 'each':
+          return `${part.indent}{{- range ${value(part.path, locals)} }}\n${part.indent}- {{ . | toJson }}\n${part.indent}{{- end }}\n`;
+        default: {
+          const what = value(part.path, locals);
+          const condition = part.is === undefined ? what : `(eq ${what} ${JSON.stringify(part.is)})`;
+          const body = helmText(part.body, locals);
+          return `{{- if ${part.isNegated ? 'not ' : ''}${condition} }}\n${body}{{- end }}\n`;
+        }
+      }
+    })
+    .join('');
+}
+
+/** What a schema cannot say in words that help; the same words as `rollcall install` has. */
+function rulesText({ namespace, rules }: Chart): string {
+  const where = `install it with --namespace ${namespace} --create-namespace`;
+  const failures = rules.map(
+    ({ oneOf, message }) =>
+      `{{- if not (or ${oneOf.map((path) => value(path)).join(' ')}) }}\n{{- fail ${JSON.stringify(message)} }}\n{{- end }}\n`,
+  );
+  return [
+    header,
+    `{{- if ne .Release.Namespace "${namespace}" }}\n{{- fail "${where}" }}\n{{- end }}\n`,
+    ...failures,
+  ].join('');
+}
+
+/** Each value with what it is for above it. */
+function valuesText(schema: z.ZodObject): string {
+  const defaults = schema.parse({});
+  const entries = Object.entries(schema.shape).map(([name, field]) => {
+    const { description = '' } = field as z.ZodType;
+    return `# ${description}\n${stringify({ [name]: defaults[name] }, { lineWidth: 0 })}`;
+  });
+  return [header, ...entries].join('\n');
+}
+
+function schemaText(schema: z.ZodObject): string {
+  const json = z.toJSONSchema(schema, { target: 'draft-7', io: 'input', unrepresentable: 'any' });
+  // Helm hands it to every chart that is part of another one.
+  const properties = { ...json.properties, global: { type: 'object' } };
+  return `${JSON.stringify({ ...json, properties }, undefined, 2)}\n`;
+}
+
+function filesOf(chart: Chart): Generated[] {
+  const folder = `deploy/charts/${chart.name}`;
+  const about = {
+    apiVersion: 'v2',
+    name: `rollcall-${chart.name}`,
+    description: chart.description,
+    type: 'application',
+    version: rollcallVersion,
+    appVersion: rollcallVersion,
+    kubeVersion: chart.kubeVersion,
+  };
+  const templates = deployTemplates(chart.name)
+    .filter(({ name }) => !chart.without.includes(name))
+    .map(({ name, parts }) => [name, header + helmText(parts)] as const);
+  return [
+    {
+      folder,
+      extension: '.yaml',
+      files: new Map([
+        ['Chart.yaml', header + stringify(about)],
+        ['values.yaml', valuesText(chart.schema)],
+      ]),
+    },
+    { folder, extension: '.json', files: new Map([['values.schema.json', schemaText(chart.schema)]]) },
+    {
+      folder: `${folder}/templates`,
+      extension: '.yaml',
+      files: new Map([['00-rules.yaml', rulesText(chart)], ...templates]),
+    },
+  ];
+}
+
+/** The Helm charts, out of the same templates and values that `rollcall install` has. */
+export function chartFiles(): Generated[] {
+  return charts.flatMap(filesOf);
+}

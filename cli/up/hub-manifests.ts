@@ -21,6 +21,13 @@ export function manifestsIn(...path: string[]): string[] {
     .map((file) => readFileSync(join(directory, file), 'utf8'));
 }
 
+/** Namespace, account and rights of an agent, without what is for pods: these two files are whole as they stand. */
+export function agentAccountManifests(): string[] {
+  return ['00-namespace.yaml', 'rbac.yaml'].map((file) =>
+    readFileSync(join(deployDirectory, 'agent', file), 'utf8'),
+  );
+}
+
 /** What the CLI needs to make tokens and register commands; nothing in it is secret. */
 export function hubConfigMap(
   hub: HubState,

@@ -15,7 +15,7 @@ import { applyManifests, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import type { EmbeddedHub } from './embedded-hub.ts';
-import { manifestsIn } from './hub-manifests.ts';
+import { agentAccountManifests } from './hub-manifests.ts';
 import { connectAsOps } from './ops-connection.ts';
 
 const agentUser = 'system:serviceaccount:rollcall-agent:rollcall-agent';
@@ -75,8 +75,7 @@ export async function startLocalAgent(
   // Kubernetes may have lost all it had, or be another one after a restore; the cluster that is registered is this one still.
   const isOtherUid = known !== undefined && known.clusterId !== system?.metadata.uid;
   // Its Deployment and bootstrap Secret are for pods; here the agent runs in this process.
-  const [namespace = '', , , rights = ''] = manifestsIn('agent');
-  await applyManifests(hub.admin, [namespace, rights]);
+  await applyManifests(hub.admin, agentAccountManifests());
   return runAgent({
     hub: hub.natsAddress.servers,
     trust: { caPem: hub.hub.caPem },

@@ -4,7 +4,7 @@ import { applyManifests, type KubeAccess, resources } from '@rollcall/shared/kub
 import type { MemberClaim } from '@rollcall/shared/protocol';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { manifestsIn } from '../../cli/up/hub-manifests.ts';
+import { agentAccountManifests } from '../../cli/up/hub-manifests.ts';
 import {
   conditionOf,
   startTestEmbeddedHub,
@@ -27,8 +27,7 @@ let first: TestAgent;
 beforeAll(async () => {
   hub = await startTestEmbeddedHub();
   asked = { address: hub.up.natsAddress, hub: hub.up.hub };
-  const [namespace = '', , , rights = ''] = manifestsIn('agent');
-  await applyManifests(hub.up.admin, [namespace, rights]);
+  await applyManifests(hub.up.admin, agentAccountManifests());
   member = hub.up.plane.userAccess(subject, [
     'system:serviceaccounts',
     'system:serviceaccounts:rollcall-agent',

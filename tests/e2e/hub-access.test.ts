@@ -22,7 +22,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { manifestsIn } from '../../cli/up/hub-manifests.ts';
+import { agentAccountManifests } from '../../cli/up/hub-manifests.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
@@ -232,8 +232,7 @@ test('it is renewed ahead, and the one before goes on until its own end', async 
 });
 
 test('in a pod it is a Secret, written and removed with the rights of the agent and no others', async () => {
-  const [namespace = '', , , rights = ''] = manifestsIn('agent');
-  await applyManifests(hub.up.admin, [namespace, rights]);
+  await applyManifests(hub.up.admin, agentAccountManifests());
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-agent'];
   const account = 'system:serviceaccount:rollcall-agent:rollcall-agent';
   const client = createKubeClient(hub.up.plane.userAccess(account, groups), {

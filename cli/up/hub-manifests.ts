@@ -6,8 +6,10 @@ import {
   KubeApiError,
   type KubeClient,
   type KubeObject,
+  type Resource,
   resources,
 } from '@rollcall/shared/kubernetes';
+import { parse } from 'yaml';
 import type { HubState } from './hub-state.ts';
 
 const deployDirectory = join(import.meta.dirname, '..', '..', 'deploy');
@@ -86,14 +88,18 @@ export async function onceServed<Result>(apply: () => Promise<Result>): Promise<
 }
 
 /**
- * What belongs to people once it is there, so it is made only if it is missing: the set `default`, and, for an embedded hub,
- * a policy that lets every valid token in.
+ * What belongs to people once it is there, so it is made only if it is missing: the sets `default` and `global`, and, for an
+ * embedded hub, a policy that lets every valid token in.
  */
 export async function createDefaults(client: KubeClient): Promise<void> {
-  const [set, policy] = await Promise.all([
-    onceServed(() => client.get(resources.managedClusterSets, { name: 'default' })),
-    onceServed(() => client.get(resources.approvalPolicies, { name: 'default' })),
+  await Promise.all([
+    ...manifestsIn('sets').map((text) => createMissing(client, resources.managedClusterSets, text)),
+    ...manifestsIn('embedded').map((text) => createMissing(client, resources.approvalPolicies, text)),
   ]);
-  if (!set) await onceServed(() => applyManifests(client, manifestsIn('sets')));
-  if (!policy) await onceServed(() => applyManifests(client, manifestsIn('embedded')));
+}
+
+async function createMissing(client: KubeClient, resource: Resource, manifest: string): Promise<void> {
+  const { name } = (parse(manifest) as { metadata: { name: string } }).metadata;
+  const found = await onceServed(() => client.get(resource, { name }));
+  if (!found) await onceServed(() => applyManifests(client, [manifest]));
 }

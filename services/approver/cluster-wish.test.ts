@@ -104,9 +104,26 @@ test.each([
   {
     name: 'a label of ours is no wish',
     object: anObject({
-      metadata: { labels: { env: 'test', 'rollcall.dev/cluster-set': 'x', 'a.k8s.io/b': 'c' } },
+      metadata: { labels: { env: 'test', 'rollcall.dev/created-by': 'x', 'a.k8s.io/b': 'c' } },
     }),
     want: undefined,
+  },
+  {
+    name: 'put into a set',
+    object: anObject({ metadata: { labels: { env: 'test', 'rollcall.dev/cluster-set': 'x' } } }),
+    want: 'changed',
+  },
+  {
+    name: 'in the same set as before',
+    before: { definition: approved, section: aDecision({ clusterSet: 'x' }) },
+    object: anObject({ metadata: { labels: { env: 'test', 'rollcall.dev/cluster-set': 'x' } } }),
+    want: undefined,
+  },
+  {
+    name: 'taken out of its set',
+    before: { definition: approved, section: aDecision({ clusterSet: 'x' }) },
+    object: anObject(),
+    want: 'changed',
   },
   {
     name: 'a heartbeat of its own',
@@ -223,6 +240,35 @@ test.each([
     unschedulable,
     heartbeat,
   });
+});
+
+test.each([
+  { from: undefined, to: 'b', says: 'a person put the cluster into set "b"' },
+  { from: 'a', to: 'b', says: 'a person put the cluster into set "b", out of set "a"' },
+  { from: 'a', to: undefined, says: 'a person put the cluster out of set "a"' },
+  {
+    from: 'a',
+    to: 'b',
+    setProblem: 'there is no set "b"',
+    says: 'a person put the cluster into set "b", out of set "a": there is no set "b"',
+  },
+  {
+    from: 'a',
+    to: 'b',
+    env: 'prod',
+    says: 'a person changed labels or settings of the cluster, and put the cluster into set "b", out of set "a"',
+  },
+])('moved from set $from to $to: $says', ({ from, to, setProblem, env = 'test', says }) => {
+  const labels = { env, ...(to === undefined ? {} : { 'rollcall.dev/cluster-set': to }) };
+  const before = aDecision(from === undefined ? {} : { clusterSet: from });
+  const record = aRecord(member, { definition: approved, section: before });
+  const object = anObject({ metadata: { labels } });
+  const [event] = decideClusterWish({ record, object, heartbeat, leaveWaitMs, nowMs, setProblem });
+  expect(event?.message).toBe(says);
+  const section = event?.section as Decision;
+  expect(section.clusterSet).toBe(to);
+  expect('clusterSet' in section).toBe(to !== undefined);
+  expect(section).toMatchObject({ verdict: 'approved', approvedKey: 'K1', labels: { env } });
 });
 
 const ours = { env: 'test', 'rollcall.dev/cluster-id': clusterId, 'rollcall.dev/created-by': 'projector' };

@@ -51,6 +51,11 @@ export function ownLabels({ metadata }: ClusterObject): Record<string, string> {
   return Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !isReservedLabel(key)));
 }
 
+/** The set that a person put the cluster into. */
+export function setOfObject({ metadata }: ClusterObject): string | undefined {
+  return metadata.labels?.[labels.clusterSet] || undefined;
+}
+
 export interface ClusterWishContext {
   readonly record: ClusterRecord;
   readonly object: ClusterObject;
@@ -60,6 +65,8 @@ export interface ClusterWishContext {
   readonly nowMs: number;
   /** How long the agent of a cluster that leaves has to clean up. */
   readonly leaveWaitMs: number;
+  /** Why nobody can be put into the set that the object names. */
+  readonly setProblem?: string | undefined;
 }
 interface Question extends SectionBase {
   readonly identity: Identity;
@@ -68,6 +75,7 @@ interface Question extends SectionBase {
   readonly object: ClusterObject;
   readonly spent: ReadonlySet<string> | undefined;
   readonly leaveWaitMs: number;
+  readonly setProblem: string | undefined;
 }
 type WishRule = (question: Question) => EventDraft | undefined;
 
@@ -133,11 +141,13 @@ const accessIsRestored: WishRule = ({ record, object, ...base }) => {
   return draft(approved, record, { ...outcome, section });
 };
 
-/** Labels, heartbeat, access, cordon and taints as the object says; a field that is not there is no wish. */
-export function wantedSettings(object: ClusterObject, previous: Decision) {
+/** Labels, set, heartbeat, access, cordon and taints as the object says; a field of the spec that is not there is no wish. */
+function wantedSettings(object: ClusterObject, previous: Decision) {
   const { spec } = object;
+  const clusterSet = setOfObject(object);
   return {
     labels: ownLabels(object),
+    ...(clusterSet === undefined ? {} : { clusterSet }),
     unschedulable: spec.unschedulable ?? previous.unschedulable,
     taints: spec.taints ?? previous.taints,
     // The API server fills in the default, so what stands there is meant.
@@ -150,31 +160,43 @@ export function wantedSettings(object: ClusterObject, previous: Decision) {
   };
 }
 
+/** What a person did to the cluster's set, in words. */
+function moveText(from: string | undefined, to: string | undefined, problem: string | undefined): string {
+  const where = to === undefined ? `out of set "${from}"` : `into set "${to}"`;
+  const left = from === undefined || to === undefined ? '' : `, out of set "${from}"`;
+  return `put the cluster ${where}${left}${problem === undefined ? '' : `: ${problem}`}`;
+}
+
 /** A difference is a wish only in a picture that shows our last decision; in an older one the projector is still behind. */
-const settingsDiffer: WishRule = ({ record, object, previous }) => {
+const settingsDiffer: WishRule = ({ record, object, previous, setProblem }) => {
   const by = declaredBy(object);
   const shown = object.status?.observed;
   const last = record.lastOf.approver;
   if (previous.verdict !== 'approved' || !shown || !last || isNewer(last, shown)) return undefined;
   const wanted = wantedSettings(object, previous);
-  const { labels: ofCluster, unschedulable, taints, namespacePolicy, access, heartbeat } = previous;
+  const { clusterSet, ...others } = previous;
+  const { labels: ofCluster, unschedulable, taints, namespacePolicy, access, heartbeat } = others;
+  const { clusterSet: wantedSet, ...wantedOthers } = wanted;
   const isSame = isDeepStrictEqual(
-    { ...wanted, unschedulable },
+    { ...wantedOthers, unschedulable },
     { labels: { ...ofCluster }, unschedulable, taints, namespacePolicy, access, heartbeat: { ...heartbeat } },
   );
-  if (isSame && wanted.unschedulable === unschedulable) return undefined;
-  const section = { ...previous, ...wanted };
-  if (wanted.unschedulable === unschedulable) {
-    const message = 'a person changed labels or settings of the cluster';
-    return draft(changed, record, { by, reason: 'SettingsChanged', message, section });
-  }
-  const [definition, reason] = wanted.unschedulable
-    ? ([cordoned, 'Cordoned'] as const)
-    : ([uncordoned, 'Uncordoned'] as const);
+  const moved = wantedSet === clusterSet ? [] : [moveText(clusterSet, wantedSet, setProblem)];
+  const isCordon = wanted.unschedulable !== unschedulable;
+  if (isSame && moved.length === 0 && !isCordon) return undefined;
+  const [definition, reason] = isCordon
+    ? wanted.unschedulable
+      ? ([cordoned, 'Cordoned'] as const)
+      : ([uncordoned, 'Uncordoned'] as const)
+    : ([changed, isSame ? 'SetChanged' : 'SettingsChanged'] as const);
   // All in one event: what the projector shows next would undo what was left for a second one.
-  const more = isSame ? '' : ', and changed labels or settings';
-  const message = `a person ${definition.type} the cluster${more}`;
-  return draft(definition, record, { by, reason, message, section });
+  const did = [
+    ...(isCordon ? [`${definition.type} the cluster`] : []),
+    ...(isSame ? [] : [`changed labels or settings${isCordon ? '' : ' of the cluster'}`]),
+    ...moved,
+  ];
+  const section = { ...others, ...wanted };
+  return draft(definition, record, { by, reason, message: `a person ${did.join(', and ')}`, section });
 };
 
 /** One wish at a time, the strongest first; the next one is found when the object is looked at again. */
@@ -188,14 +210,15 @@ export const wishes: readonly WishRule[] = [
 
 /** What a person wants of a cluster, by its ManagedCluster. */
 export function decideClusterWish(context: ClusterWishContext): EventDraft[] {
-  const { record, object, spent, heartbeat, nowMs, leaveWaitMs } = context;
+  const { record, object, spent, heartbeat, nowMs, leaveWaitMs, setProblem } = context;
   const { identity, decision: previous } = record;
   // Another cluster's object of the same name, or one that was decided about before: no wish about this cluster.
   if (!identity || !previous || previous.clusterName !== object.metadata.name) return [];
   // Before anything else the last decision must have had its effect: its `revoked` is found by being the newest one.
   if (decideRevocation(record).length > 0) return [];
   for (const rule of wishes) {
-    const wish = rule({ identity, previous, heartbeat, nowMs, record, object, spent, leaveWaitMs });
+    const base = { identity, previous, heartbeat, nowMs, record };
+    const wish = rule({ ...base, object, spent, leaveWaitMs, setProblem });
     if (wish) return [wish];
   }
   return [];

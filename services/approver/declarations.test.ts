@@ -16,6 +16,7 @@ import { describe, expect, test } from 'vitest';
 import { declaredSets, declaredTokens } from './declared-kinds.ts';
 import { decidePolicy, type WantedPolicy } from './policy-declaration.ts';
 import { decideSet } from './set-declaration.ts';
+import { setProblem } from './set-problem.ts';
 import { stored } from './tests/builders.ts';
 import { decideToken, objectThatCounts, readToken, type TokenObject } from './token-declaration.ts';
 
@@ -79,6 +80,40 @@ test.each([
   expect(declaration).toMatchObject({ withdrawn: true, problem: { reason: 'InvalidTtl' } });
   expect(declaration.problem?.message).toContain(says);
   expect(declaration).not.toHaveProperty('expiresAtMs');
+});
+
+test('a token that gives a set into which none can be put lets nobody in, until it can', () => {
+  const token = aToken({ clusterSet: 'emea' });
+  const whenSynced = Promise.resolve();
+  const judged = (problem: string | undefined, record = after({ kind: 'token', id: 'uabc' })) => {
+    const sets = { whenSynced, problemOf: () => problem };
+    return declaredTokens({ allowEndless: false, nowMs: () => nowMs, sets }).decide(record, [token]);
+  };
+  const first = judged(setProblem('emea', undefined));
+  expect(first).toMatchObject([
+    {
+      reason: 'TokenInvalid',
+      message: expect.stringContaining('there is no set "emea"'),
+      section: { withdrawn: true, problem: { reason: 'InvalidSet' } },
+    },
+  ]);
+  const then = judged(undefined, after({ kind: 'token', id: 'uabc' }, ...first));
+  expect(then).toMatchObject([
+    { reason: 'TokenDeclared', section: { withdrawn: false, clusterSet: 'emea' } },
+  ]);
+});
+
+test.each([
+  { name: 'none', set: undefined, want: expect.stringContaining('there is no set "a"') },
+  {
+    name: 'one by labels',
+    set: { type: 'LabelSelector', labelSelector: {} } as const,
+    want: expect.stringContaining('none can be put'),
+  },
+  { name: 'one by the exclusive label', set: { type: 'ExclusiveLabel' } as const, want: undefined },
+])('the problem of a set: $name', ({ set, want }) => {
+  const problem = setProblem('a', set && { spec: { selector: set } });
+  expect(problem).toEqual(want);
 });
 
 test.each([

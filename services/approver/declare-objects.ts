@@ -21,6 +21,8 @@ import type { Logger } from '@rollcall/shared/service';
 export interface DeclaredKind<T extends KubeObject> {
   readonly kind: AggregateId['kind'];
   readonly resource: Resource;
+  /** What `decide` has to know of other kinds: nothing is decided before. */
+  readonly whenKnown?: Promise<void> | undefined;
   /** Which aggregate an object is about; undefined: none. */
   idOf(object: StoredObject<T>): string | undefined;
   /** A second aggregate of this kind that is decided about together with this one. */
@@ -38,11 +40,19 @@ export interface DeclarationParts {
   readonly logger: Logger;
   readonly signal: AbortSignal;
   nowMs(): number;
+  /** An object was made, changed or deleted. */
+  onChange?(id: string): void;
 }
 
-export interface Declarations {
+export interface Declarations<T extends KubeObject> {
   /** Looks again at one aggregate: another service has written on it. */
   wake(id: string): void;
+  /** Looks again at everything that such an object is about: what it names may have come or gone. */
+  wakeWhere(isAbout: (object: StoredObject<T>) => boolean): void;
+  /** Those that are about an aggregate now. */
+  objectsOf(id: string): readonly StoredObject<T>[];
+  /** Resolves after the first complete list; rejects at the end. */
+  readonly whenSynced: Promise<void>;
   drain(): Promise<void>;
 }
 
@@ -59,7 +69,7 @@ const everything = '*';
 export function declareObjects<T extends KubeObject>(
   parts: DeclarationParts,
   declared: DeclaredKind<T>,
-): Declarations {
+): Declarations<T> {
   const { log, client, logger, signal } = parts;
   const { kind, resource } = declared;
   const byId = new Map<string, Map<string, StoredObject<T>>>();
@@ -69,6 +79,7 @@ export function declareObjects<T extends KubeObject>(
   async function reconcile(id: string): Promise<void> {
     // Before the first list is complete, "no object" means nothing.
     await synced.promise;
+    await declared.whenKnown;
     if (id === everything) {
       const ids = new Set<string>();
       const onSkip = (_error: Error, event: AggregateId) => ids.add(event.id);
@@ -85,7 +96,7 @@ export function declareObjects<T extends KubeObject>(
           const other = declared.alongWith?.(record);
           return { record, along: other === undefined ? undefined : await log.read({ kind, id: other }) };
         },
-        decide: ({ record, along }) => declared.decide(record, [...(byId.get(id)?.values() ?? [])], along),
+        decide: ({ record, along }) => declared.decide(record, objectsOf(id), along),
       },
       { correlation: createEventId(parts.nowMs()) },
     );
@@ -94,6 +105,7 @@ export function declareObjects<T extends KubeObject>(
     }
   }
 
+  const objectsOf = (id: string) => [...(byId.get(id)?.values() ?? [])];
   const reconciler = createReconciler({ handle: reconcile, logger });
   const whenEnded = watchResource<T>(client, resource, {
     signal,
@@ -107,6 +119,7 @@ export function declareObjects<T extends KubeObject>(
       if (objects.size > 0) byId.set(id, objects);
       else byId.delete(id);
       reconciler.wake(id);
+      parts.onChange?.(id);
     },
     onSynced: () => {
       synced.resolve();
@@ -117,6 +130,11 @@ export function declareObjects<T extends KubeObject>(
   });
   return {
     wake: reconciler.wake,
+    wakeWhere(isAbout) {
+      for (const [id, objects] of byId) if ([...objects.values()].some(isAbout)) reconciler.wake(id);
+    },
+    objectsOf,
+    whenSynced: synced.promise,
     async drain() {
       synced.reject(new Error('stopping'));
       await whenEnded;

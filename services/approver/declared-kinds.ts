@@ -18,10 +18,13 @@ export function declaredTokens(options: {
   nowMs(): number;
   /** Of a hub that was restored. */
   life?: Life | undefined;
+  /** Which sets there are. */
+  sets?: { readonly whenSynced: Promise<void>; problemOf(name: string): string | undefined };
 }): DeclaredKind<ClusterRegistrationToken> {
   return {
     kind: 'token',
     resource: resources.clusterRegistrationTokens,
+    whenKnown: options.sets?.whenSynced,
     idOf: ({ metadata, spec }) =>
       spec.publicKey === undefined ? publicationIdOf(metadata.uid) : tokenIdOf(spec.publicKey),
     alongWith(record) {
@@ -35,9 +38,11 @@ export function declaredTokens(options: {
       if (publicationId !== undefined && publicationId !== found.aggregate.id) return [];
       const object = objectThatCounts(objects);
       const nowMs = options.nowMs();
-      const { allowEndless, life } = options;
+      const { allowEndless, life, sets } = options;
       const isVoid = object !== undefined && isOfFormerLife(object, record, life);
-      const read = object && readToken(object, { nowMs, allowEndless });
+      const { clusterSet } = object?.spec ?? {};
+      const ofSet = clusterSet === undefined ? undefined : sets?.problemOf(clusterSet);
+      const read = object && readToken(object, { nowMs, allowEndless, setProblem: ofSet });
       const wanted = read && isVoid && life ? { ...read, voidSinceEpoch: life.epoch } : read;
       return decideToken({
         record,

@@ -23,7 +23,13 @@ import {
 } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import type { Heartbeat } from './cluster-section.ts';
-import { clusterIdOfObject, type ClusterObject, decideClusterWish, isUntouched } from './cluster-wish.ts';
+import {
+  clusterIdOfObject,
+  type ClusterObject,
+  decideClusterWish,
+  isUntouched,
+  setOfObject,
+} from './cluster-wish.ts';
 import type { Fence } from './fence-probe.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
@@ -44,6 +50,8 @@ export interface PeopleParts {
   readonly leaveWaitMs: number;
   /** What people said before the hub was restored, and counts no more (restored-picture.ts). */
   readonly spent?: ReadonlySet<string> | undefined;
+  /** Why nobody can be put into the set of that name, or undefined. */
+  setProblem?(name: string): string | undefined;
   nowMs(): number;
 }
 
@@ -156,8 +164,11 @@ export function hearPeople(parts: PeopleParts): Listening {
       const clusterId = object && clusterIdOfObject(object);
       if (!object || clusterId === undefined) return;
       if (isMadeByPerson(object) && (await predefine(clusterId, object))) return;
+      const set = setOfObject(object);
+      const setProblem = set === undefined ? undefined : parts.setProblem?.(set);
+      const settings = { heartbeat, leaveWaitMs, setProblem };
       const decide = (record: ClusterRecord) =>
-        decideClusterWish({ record, object, spent, heartbeat, leaveWaitMs, nowMs: parts.nowMs() });
+        decideClusterWish({ record, object, spent, ...settings, nowMs: parts.nowMs() });
       if (await act(clusterId, decide)) clusterLooks.wake(name);
     },
   });

@@ -34,6 +34,7 @@ import {
 import { settleLeaveAsked } from './leaving.ts';
 import { createPolicyEvaluator } from './policy-evaluator.ts';
 import { reviewRestored } from './review-restored.ts';
+import { setProblem } from './set-problem.ts';
 import { mayEndInRevoked, releaseName, settleRevocation, settleRotation } from './settle-clusters.ts';
 import { type Life, lifeOf } from './token-life.ts';
 
@@ -133,15 +134,21 @@ async function startDeciding(
     },
   });
   const declaring = { log, client, logger, signal, nowMs };
+  const sets = declareObjects(
+    { ...declaring, onChange: (name) => tokens.wakeWhere(({ spec }) => spec.clusterSet === name) },
+    declaredSets,
+  );
+  const problemOf = (name: string) => setProblem(name, sets.objectsOf(name)[0]);
   const tokens = declareObjects(
     declaring,
-    declaredTokens({ allowEndless: config.allowEndlessTokens, nowMs, life }),
+    declaredTokens({
+      allowEndless: config.allowEndlessTokens,
+      nowMs,
+      life,
+      sets: { whenSynced: sets.whenSynced, problemOf },
+    }),
   );
-  const declarations = [
-    tokens,
-    declareObjects(declaring, declaredPolicies(logger)),
-    declareObjects(declaring, declaredSets),
-  ];
+  const declarations = [tokens, declareObjects(declaring, declaredPolicies(logger)), sets];
   const evaluator = countEvaluations(createPolicyEvaluator({ deadlineMs }), metrics);
   const fleet = createFleetView(log, (error) =>
     logger.warn({ err: error }, 'an event was left out of the counts of the fleet'),
@@ -158,6 +165,7 @@ async function startDeciding(
     leaveWaitMs,
     mass,
     spent: life && new Set(life.spent),
+    setProblem: problemOf,
     nowMs,
   });
   const confirmed = hearConfirmations({

@@ -30,17 +30,23 @@ function ttlProblem(ttl: string, ttlMs: number | undefined, allowEndless: boolea
   return undefined;
 }
 
+function tokenProblem(ofTtl: string | undefined, ofSet: string | undefined): TokenDeclaration['problem'] {
+  if (ofTtl !== undefined) return { reason: 'InvalidTtl', message: ofTtl };
+  return ofSet === undefined ? undefined : { reason: 'InvalidSet', message: ofSet };
+}
+
 /**
  * Reads a ClusterRegistrationToken. What cannot be taken is declared too, with its problem and withdrawn: the person finds it
  * in the status, and nobody gets in.
  * @param options.allowEndless - whether this hub takes `ttl: "0"`
+ * @param options.setProblem - why nobody can be put into the set that it gives
  */
 export function readToken(
   { metadata, spec }: TokenObject,
-  options: { nowMs: number; allowEndless: boolean },
+  options: { nowMs: number; allowEndless: boolean; setProblem?: string | undefined },
 ): TokenDeclaration {
   const ttlMs = parseDurationMs(spec.ttl);
-  const problem = ttlProblem(spec.ttl, ttlMs, options.allowEndless);
+  const problem = tokenProblem(ttlProblem(spec.ttl, ttlMs, options.allowEndless), options.setProblem);
   const createdAtMs = Date.parse(metadata.creationTimestamp ?? '');
   const ends = problem === undefined && ttlMs !== undefined && ttlMs > 0;
   return {
@@ -59,7 +65,7 @@ export function readToken(
     allowLabels: spec.allowLabels ?? [],
     ...(spec.clusterSet === undefined ? {} : { clusterSet: spec.clusterSet }),
     ...(spec.description === undefined ? {} : { description: spec.description }),
-    ...(problem === undefined ? {} : { problem: { reason: 'InvalidTtl', message: problem } }),
+    ...(problem === undefined ? {} : { problem }),
     withdrawn: problem !== undefined,
   };
 }

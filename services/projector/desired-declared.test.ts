@@ -269,4 +269,15 @@ describe('a set', () => {
       want === 0 ? { status: 'Unknown', reason: 'ExceptionsOnly' } : { status: 'False' },
     );
   });
+
+  test('whoever was put into no other set is in the one called default', () => {
+    const selector = { type: 'ExclusiveLabel' };
+    const set = { metadata: { ...metadata, name: 'default' }, spec: { selector } } as ManagedClusterSet;
+    const shown = [...fleet, { 'rollcall.dev/cluster-set': 'default' }];
+    const status = desiredSet(set, { shown, isExceptionsOnly: false }, startMs);
+    expect(status.clusters).toBe(2);
+    expect(status.conditions?.[0]?.message).toBe(
+      'set "default" has clusters in it; it can be deleted once they are in another one',
+    );
+  });
 });

@@ -20,9 +20,13 @@ function meets(labelsOfCluster: Labels, { key, operator, values = [] }: Requirem
   }
 }
 
+/** Whoever was put into no other set is in this one: no label is written for that. */
+const setOfOthers = 'default';
+
 /** Whether a cluster with these labels is in the set. An empty labelSelector selects every cluster. */
-export function isInSet(setName: string, selector: Selector, labelsOfCluster: Labels): boolean {
-  if (selector.type === 'ExclusiveLabel') return labelsOfCluster[labels.clusterSet] === setName;
+function isInSet(setName: string, selector: Selector, labelsOfCluster: Labels): boolean {
+  if (selector.type === 'ExclusiveLabel')
+    return (labelsOfCluster[labels.clusterSet] || setOfOthers) === setName;
   const { matchLabels = {}, matchExpressions = [] } = selector.labelSelector ?? {};
   return (
     Object.entries(matchLabels).every(([key, value]) => labelsOfCluster[key] === value) &&
@@ -31,10 +35,16 @@ export function isInSet(setName: string, selector: Selector, labelsOfCluster: La
 }
 
 function emptiness(
+  { metadata: { name }, spec: { selector } }: ManagedClusterSet,
   clusters: number,
   isExceptionsOnly: boolean,
 ): Pick<Judged, 'status' | 'reason' | 'message'> {
-  if (clusters > 0) return { status: 'False', reason: 'HasClusters', message: '' };
+  if (clusters > 0) {
+    // The fence refuses to delete it in the same words (deploy/fence/sets.yaml).
+    const kept = `set "${name}" has clusters in it; it can be deleted once they are in another one`;
+    const message = selector.type === 'ExclusiveLabel' ? kept : '';
+    return { status: 'False', reason: 'HasClusters', message };
+  }
   if (!isExceptionsOnly) return { status: 'True', reason: 'NoClusters', message: '' };
   const message = 'only clusters that are shown are counted, and those that are well are not shown';
   return { status: 'Unknown', reason: 'ExceptionsOnly', message };
@@ -49,9 +59,14 @@ export function desiredSet(
   fleet: { shown: Iterable<Labels>; isExceptionsOnly: boolean },
   nowMs: number,
 ): SetStatus {
+  const { name } = current.metadata;
   let clusters = 0;
-  for (const one of fleet.shown) if (isInSet(current.metadata.name, current.spec.selector, one)) clusters++;
-  const judged = { type: 'Empty', ...emptiness(clusters, fleet.isExceptionsOnly), atMs: nowMs } as const;
+  for (const one of fleet.shown) if (isInSet(name, current.spec.selector, one)) clusters++;
+  const judged = {
+    type: 'Empty',
+    ...emptiness(current, clusters, fleet.isExceptionsOnly),
+    atMs: nowMs,
+  } as const;
   return {
     conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
     clusters,

@@ -12,5 +12,6 @@ export const fencePolicyNames = [
   'rollcall-provisioner-namespaces',
   'rollcall-services',
   'rollcall-services-delete',
+  'rollcall-set-in-use',
   'rollcall-wish',
 ] as const;

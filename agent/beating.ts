@@ -15,6 +15,8 @@ export interface BeatingOptions {
   link(): HubLink | undefined;
   /** Whether the member's API server answers; asked beside the beats and never waited for. */
   memberAnswers(): Promise<boolean>;
+  /** `member`: no beat before the member has answered, and none while it does not. */
+  readonly beatsFor: 'agent' | 'member';
   onMemberChange(isThere: boolean): void;
 }
 
@@ -26,14 +28,16 @@ export interface Beating {
   stop(): void;
 }
 
-export function createBeating({ clusterId, link, memberAnswers, onMemberChange }: BeatingOptions): Beating {
+export function createBeating(options: BeatingOptions): Beating {
+  const { clusterId, link, memberAnswers, beatsFor, onMemberChange } = options;
   const subject = `rollcall.beat.${clusterId}`;
   let timer: NodeJS.Timeout | undefined;
-  let memberIsThere = true;
+  let memberIsThere = beatsFor === 'agent';
   let isProbing = false;
   let isStopped = false;
 
   function send(more: number): void {
+    if (beatsFor === 'member' && !memberIsThere && more === 0) return;
     const flags = (memberIsThere ? 0 : beatFlags.memberApiDown) | more;
     link()?.publish(subject, encodeBeat({ flags, agentTimeMs: Date.now() }));
   }

@@ -55,6 +55,8 @@ export interface AgentOptions {
   readonly clientId?: string | undefined;
   readonly labels?: Readonly<Record<string, string>>;
   readonly clusterType?: 'Standard' | 'Edge';
+  /** Push: it runs on the hub, so its beats are those of the member, and there are none while that does not answer. Default: Pull. */
+  readonly mode?: 'Pull' | 'Push';
   readonly version: string;
   /** Where a kubeconfig for the hub is put, where its policy grants one. Default: none is asked for. */
   readonly hubAccess?: HubAccessStore | undefined;
@@ -119,7 +121,8 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
 
   // Everything that the first request needs is begun at once.
   const member = openMemberApi(options.member, version);
-  const readFacts = () => readMemberFacts(member, version);
+  // A member may answer anything at all.
+  const readFacts = () => readMemberFacts(member, version).catch(() => ({ agentVersion: version }));
   const hubCa = findOnce(() => findHubCa(addresses, options.trust));
   const firstId = readClusterId(member, clientId);
   firstId.catch(() => undefined);
@@ -174,12 +177,13 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
         clusterName,
         labels: { ...options.labels },
         clusterType: options.clusterType ?? 'Standard',
-        mode: 'Pull',
+        mode: options.mode ?? 'Pull',
       },
       firstFacts,
       readFacts,
       memberProof,
       memberAnswers: async () => (await member.get('/readyz', 5000)).status < 500,
+      beatsFor: options.mode === 'Push' ? 'member' : 'agent',
       isLeaveWanted: options.leave ?? false,
       uninstall: options.uninstall,
       access: options.hubAccess && {

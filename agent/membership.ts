@@ -54,6 +54,8 @@ export interface MembershipOptions {
   readonly firstFacts: Promise<Facts>;
   readFacts(): Promise<Facts>;
   memberAnswers(): Promise<boolean>;
+  /** Whose life the beats tell of; default: the agent's, which says what it finds. */
+  readonly beatsFor?: 'agent' | 'member';
   /** Shows that the member vouches for a key of ours; undefined where it cannot. Never rejects. */
   memberProof(agentKey: string): Promise<MemberClaim | undefined>;
   /** Whether it shall leave; else it does when the hub says so. */
@@ -124,6 +126,7 @@ export function createMembership(options: MembershipOptions): Membership {
     clusterId,
     link: () => (session.link?.role === 'member' && !session.link.isClosed() ? session.link : undefined),
     memberAnswers: options.memberAnswers,
+    beatsFor: options.beatsFor ?? 'agent',
     onMemberChange: (isThere) =>
       session.tell(
         'member',

@@ -34,7 +34,7 @@ export interface HubReport {
 }
 
 /**
- * The hub as `rollcall up` runs it: NATS, etcd, kube-apiserver and kube-controller-manager as children and the six services in
+ * The hub as `rollcall up` runs it: NATS, etcd, kube-apiserver and kube-controller-manager as children and the seven services in
  * this process, which does nothing else meanwhile. Members, where wanted, share a second API server on the hub's etcd.
  */
 async function main({ audit, withMember, ...hubOptions }: HubSettings): Promise<void> {

@@ -102,6 +102,7 @@ test('later events have the name that an earlier one said', () => {
 const notOfTrust = new Set([
   'cluster.requested',
   'cluster.provisioning-failed',
+  'cluster.hosting-failed',
   'cluster.joined',
   'cluster.ready',
   'cluster.suspect',

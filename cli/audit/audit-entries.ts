@@ -26,6 +26,8 @@ export const trustEvents: ReadonlySet<string> = new Set([
   'cluster.provisioned',
   'cluster.access-given',
   'cluster.deprovisioned',
+  'cluster.hosted',
+  'cluster.agent-installed',
   'token.declared',
   'token.published',
   'token.used',

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { AgentLeaveFlags } from '../agent/leave-command.ts';
 import type { AgentRotateFlags } from '../agent/rotate-command.ts';
 import type { AgentRunFlags } from '../agent/run-agent-command.ts';
+import type { JoinFlags } from '../join/join.ts';
 import type { RegisterFlags } from '../register/register.ts';
 import type { UnregisterFlags } from '../unregister/unregister.ts';
 import { collect, withHub, withMember } from './common-flags.ts';
@@ -15,6 +16,15 @@ Examples:
 
 \`rollcall token create --print-register-command\` on the hub prints the whole command. ROLLCALL_TOKEN and
 \`--token file:PATH\` keep the token out of process lists.`;
+
+const joinExamples = `
+Examples:
+  rollcall join edge-1 --member-kubeconfig edge-1.kubeconfig                the hub probes the member; no agent there
+  rollcall join edge-1 --member-kubeconfig edge-1.kubeconfig --mode Pull    the hub installs an agent in it
+  rollcall join edge-1 --member-context edge-1 --dry-run                    say what would be made, and change nothing
+
+Your own credentials stay here: an account is made in the member for the hub, with the rights of an agent.
+\`rollcall unregister\` removes it again.`;
 
 const unregisterExamples = `
 Examples:
@@ -56,6 +66,27 @@ export function addMemberCommands(program: Command): void {
     .action(async (hub: string, flags: RegisterFlags) => {
       const { register } = await import('../register/register.ts');
       await register(hub, flags);
+    });
+
+  withMember(withHub(program.command('join')))
+    .description('have the hub reach a cluster by itself, with an account that is made in it')
+    .argument('<name>', 'of the cluster on the hub')
+    .addOption(
+      new Option('--mode <mode>', 'Push: the hub probes the member. Pull: the hub installs an agent in it')
+        .choices(['Push', 'Pull'])
+        .default('Push'),
+    )
+    .option('--labels <k=v,k=v>', 'labels of the cluster')
+    .option('--cluster-set <name>', 'its set; needs create on managedclustersets/join')
+    .addOption(
+      new Option('--cluster-type <type>', 'Edge: expected to be away often').choices(['Standard', 'Edge']),
+    )
+    .option('--timeout <duration>', 'give up when the cluster is not Ready by then; the hub goes on', '2m')
+    .option('--dry-run', 'ask hub and member whether you may, and change nothing')
+    .addHelpText('after', joinExamples)
+    .action(async (name: string, flags: JoinFlags) => {
+      const { join } = await import('../join/join.ts');
+      await join(name, flags);
     });
 
   withMember(withHub(program.command('unregister')))

@@ -29,7 +29,17 @@ const modules: Readonly<Record<ServiceName, () => Promise<ServableService>>> = {
   heartbeat: async () => servable(await import('@rollcall/heartbeat')),
   projector: async () => servable(await import('@rollcall/projector')),
   'trust-keeper': async () => servable(await import('@rollcall/trust-keeper')),
+  'agent-host': agentHost,
 };
+
+/** The manifests belong to the command line, which prints the very same ones for people. */
+async function agentHost(): Promise<ServableService> {
+  const [{ configSchema, start }, { renderManifest }] = await Promise.all([
+    import('@rollcall/agent/host'),
+    import('../register/manifest.ts'),
+  ]);
+  return servable({ configSchema, start: (config) => start(config, renderManifest) });
+}
 
 export const serviceNames: readonly string[] = Object.keys(modules);
 

@@ -12,6 +12,7 @@ import { annotations, type ManagedCluster } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { userName } from '../decide/user-name.ts';
 import { durationFlagMs } from '../duration-flag.ts';
+import { forgetMember, kubeconfigSecretOf } from '../join/hub-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
@@ -135,6 +136,17 @@ async function leave(client: KubeClient, cluster: Cluster, flags: UnregisterFlag
   await followNamespace(client, cluster, { wait: flags.wait ?? false, timeoutMs });
 }
 
+/** The kubeconfig that `rollcall join` put there is good for nothing any more; one that somebody else made is theirs. */
+async function forgetKubeconfig(client: KubeClient, { metadata, spec }: Cluster): Promise<void> {
+  if (spec.kubeconfigSecret !== kubeconfigSecretOf(metadata.name)) return;
+  try {
+    await forgetMember(client, metadata.name);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    say(`you may not delete the Secret rollcall-join/${spec.kubeconfigSecret}; it is not needed any more`);
+  }
+}
+
 /**
  * Unregisters a cluster: the hub takes everything of it away, and its agent removes itself. With a kubeconfig of the member it
  * is cleaned from here, whether its agent runs or not.
@@ -166,6 +178,7 @@ export async function unregister(name: string, flags: UnregisterFlags): Promise<
     }
     await leave(client, cluster, flags);
     if (member) await cleanMember(member, { dryRun: false });
+    await forgetKubeconfig(client, cluster);
     printResult(`cluster "${name}" has left the hub`);
   } finally {
     member?.close();

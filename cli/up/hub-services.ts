@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 
+import * as agentHost from '@rollcall/agent/host';
 import * as approver from '@rollcall/approver';
 import * as heartbeat from '@rollcall/heartbeat';
 import * as projector from '@rollcall/projector';
@@ -10,6 +11,7 @@ import { type KubeAccess, kubeconfigYaml } from '@rollcall/shared/kubernetes';
 import type { ServiceName } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
 import * as trustKeeper from '@rollcall/trust-keeper';
+import { renderManifest } from '../register/manifest.ts';
 import { writePrivate } from './private-files.ts';
 
 const noFlags = { flags: {}, environment: {} };
@@ -56,12 +58,17 @@ export function serviceSettings(options: HubServicesOptions): Record<ServiceName
     heartbeat: settingsOf('heartbeat'),
     projector: settingsOf('projector', { kubeconfig: kubeconfigOf('projector') }),
     'trust-keeper': settingsOf('trust-keeper'),
+    // Members of a hub on a developer's machine are on that machine as well.
+    'agent-host': settingsOf('agent-host', {
+      kubeconfig: kubeconfigOf('agent-host'),
+      allowLoopbackMembers: 'true',
+    }),
   };
 }
 
 /**
- * Starts the six services in this process, each under its own identity on the bus and in Kubernetes: the same code and the
- * same rights as six processes have.
+ * Starts the seven services in this process, each under its own identity on the bus and in Kubernetes: the same code and the
+ * same rights as seven processes have.
  */
 export async function startHubServices(options: HubServicesOptions): Promise<RunningService[]> {
   const settings = serviceSettings(options);
@@ -73,6 +80,7 @@ export async function startHubServices(options: HubServicesOptions): Promise<Run
     heartbeat.start(loadConfig(heartbeat.configSchema, values('heartbeat'))),
     projector.start(loadConfig(projector.configSchema, values('projector'))),
     trustKeeper.start(loadConfig(trustKeeper.configSchema, values('trust-keeper'))),
+    agentHost.start(loadConfig(agentHost.configSchema, values('agent-host')), renderManifest),
   ];
   const outcomes = await Promise.allSettled(starts);
   const running = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));

@@ -44,6 +44,10 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
   const { metadata, spec } = object;
   const { actedOn, wishes, leavingUid, revokedKeys = [] } = record.decision ?? {};
   const clusterSet = metadata.labels?.[labels.clusterSet];
+  const kubeconfigOf = (secret: string) => {
+    const before = isPredefinedUnclaimed(record.decision) ? record.decision.predefined.kubeconfig : undefined;
+    return before?.secret === secret ? before : { secret, sinceMs: nowMs };
+  };
   return {
     verdict: 'predefined',
     clusterName: metadata.name,
@@ -69,6 +73,7 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
       ...(spec.clientId === undefined ? {} : { clientId: spec.clientId }),
       clusterType: spec.clusterType,
       mode: spec.mode,
+      ...(spec.kubeconfigSecret === undefined ? {} : { kubeconfig: kubeconfigOf(spec.kubeconfigSecret) }),
     },
     revokedKeys,
   };

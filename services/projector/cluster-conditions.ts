@@ -7,6 +7,7 @@ import {
 } from '@rollcall/shared/events';
 import { hasLeft, isKeyRevoked, standingOf, type Standing } from './cluster-standing.ts';
 import { asReason, type Judged } from './condition-list.ts';
+import { hostedCondition } from './hosted-condition.ts';
 import { hubTime } from './hub-time.ts';
 
 /** What the conditions of a ManagedCluster are judged from. */
@@ -293,7 +294,7 @@ function deleting(picture: ClusterPicture): Judged {
     : { type, status: 'False', reason: 'NotLeaving', message: '', atMs };
 }
 
-/** Every condition of a ManagedCluster, always all of them, in the order of the documentation. */
+/** Every condition of a ManagedCluster, always all of them (Hosted only where the hub reaches the member by itself), in the order of the documentation. */
 export function judgeConditions(picture: ClusterPicture): readonly Judged[] {
   const isReady = ready(picture);
   return [
@@ -304,5 +305,6 @@ export function judgeConditions(picture: ClusterPicture): readonly Judged[] {
     credentialsValid(picture),
     clockSynced(picture),
     deleting(picture),
+    ...hostedCondition(picture.record),
   ];
 }

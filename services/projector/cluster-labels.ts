@@ -23,12 +23,14 @@ export function clusterLabels(cluster: {
   clusterSet: string | undefined;
   /** A person made the object, or it stands for one that a person made: then it does not carry our mark. */
   isPredefined: boolean;
+  /** The hub reaches the member by itself. */
+  isHosted: boolean;
 }): Record<string, string> {
   return {
     ...givenLabels(cluster.given),
     [labels.clusterId]: cluster.clusterId,
     [labels.clusterName]: cluster.clusterName,
-    [labels.registeredBy]: 'agent',
+    [labels.registeredBy]: cluster.isHosted ? 'hub' : 'agent',
     ...(cluster.isPredefined ? {} : { [labels.createdBy]: 'projector' }),
     ...(cluster.clusterSet === undefined ? {} : { [labels.clusterSet]: cluster.clusterSet }),
   };

@@ -136,6 +136,7 @@ export function desiredCluster(
         given: decision.labels,
         clusterSet: decision.clusterSet,
         isPredefined: decision.predefined !== undefined,
+        isHosted: decision.predefined?.kubeconfig !== undefined,
       }),
       finalizers: [leaveFinalizer],
       spec: { clusterId, ...specOf(record) },

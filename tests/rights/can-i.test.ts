@@ -200,6 +200,10 @@ const neverAnywhere = [
   ['delete everything at once', 'rollcall.dev', 'managedclusters', ['deletecollection']],
 ] as const;
 
+/** Kubeconfigs of members lie in the join namespace, and one service is there to use them (ADR 39). */
+const isHostAtWork = (one: { user: string; namespace: string | undefined }, resource: string) =>
+  one.user === 'agent-host' && one.namespace === 'rollcall-join' && resource === 'secrets';
+
 describe('none of our services may, in any namespace', () => {
   test.each(neverAnywhere)('%s', async (_, group, resource, forbidden) => {
     const asked = users.flatMap((user) =>
@@ -208,7 +212,7 @@ describe('none of our services may, in any namespace', () => {
     const may = await mapParallel(asked, ({ user, namespace, verb }) =>
       isAllowed(user, { group, resource }, { verb, ...(namespace === undefined ? {} : { namespace }) }),
     );
-    expect(asked.filter((_one, at) => may[at])).toEqual([]);
+    expect(asked.filter((one, at) => may[at] && !isHostAtWork(one, resource))).toEqual([]);
   });
 });
 

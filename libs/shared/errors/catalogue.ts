@@ -315,6 +315,10 @@ export const errorCatalogue = {
     hint: 'Give each agent a key store of its own, or delete this one to register anew.',
   },
   MEMBER_UNREACHABLE: { retry: true, hint: 'Check the kubeconfig and context of the member cluster.' },
+  MEMBER_KUBECONFIG_REFUSED: {
+    retry: false,
+    hint: 'Put a kubeconfig into the Secret that carries its own credentials and names the API server of the member; `rollcall join` makes one like that.',
+  },
   MEMBER_FORBIDDEN: {
     retry: false,
     hint: 'The agent needs to read the namespace kube-system and the nodes of its member cluster.',

@@ -1,6 +1,7 @@
 import * as approver from './approver-events.ts';
 import { eventTypeName, type EventDefinition } from './define-event.ts';
 import * as heartbeat from './heartbeat-events.ts';
+import * as host from './host-events.ts';
 import * as provisioner from './provisioner-events.ts';
 import * as registrar from './registrar-events.ts';
 import * as restore from './restore-events.ts';
@@ -17,6 +18,7 @@ export const eventCatalogue: readonly EventDefinition[] = [
   provisioner,
   heartbeat,
   trust,
+  host,
   restore,
 ].flatMap((module) => Object.values(module).filter(isDefinition));
 

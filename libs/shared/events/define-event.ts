@@ -9,6 +9,7 @@ export const eventWriters = [
   'rbac-provisioner',
   'heartbeat',
   'trust-keeper',
+  'agent-host',
   // No service: the command that fills the streams of a restored hub.
   'restore',
 ] as const;

@@ -23,6 +23,7 @@ export {
 export { type ChainMessage, type ChainProblem, createChainCheck } from './chain.ts';
 export { epochAggregate, type EpochRecord, epochRecord } from './epoch-record.ts';
 export * from './heartbeat-events.ts';
+export * from './host-events.ts';
 export { paceAggregate, paceOf, stretchOf } from './pace.ts';
 export { agentAwaitedUntilMs, isTombstoned } from './leaving.ts';
 export * from './provisioner-events.ts';

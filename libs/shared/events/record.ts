@@ -2,6 +2,7 @@ import type { Decision, PolicyDeclaration, SetDeclaration, TokenDeclaration } fr
 import type { EventWriter } from './define-event.ts';
 import type { Head, StoredEvent } from './envelope.ts';
 import type { Liveness } from './heartbeat-events.ts';
+import type { Hosting } from './host-events.ts';
 import type { Access, Publication } from './provisioner-events.ts';
 import type { Identity, KeyHolder, NameHolder, TokenUses } from './registrar-events.ts';
 import type { AggregateId } from './subjects.ts';
@@ -54,6 +55,8 @@ export interface ClusterRecord extends AggregateRecord {
   readonly access: Access | undefined;
   readonly liveness: Liveness | undefined;
   readonly cut: Cut | undefined;
+  /** Only of a cluster that names a kubeconfig Secret. */
+  readonly hosting: Hosting | undefined;
 }
 
 // The casts below are sound because decodeEvent has parsed each section with the schema of its own definition.
@@ -66,6 +69,7 @@ export function clusterRecord(record: AggregateRecord): ClusterRecord {
     access: lastOf['rbac-provisioner']?.section as Access | undefined,
     liveness: lastOf.heartbeat?.section as Liveness | undefined,
     cut: lastOf['trust-keeper']?.section as Cut | undefined,
+    hosting: lastOf['agent-host']?.section as Hosting | undefined,
   };
 }
 

@@ -1,10 +1,12 @@
 /** The admission policies of deploy/fence, which must all be there; a test compares. */
 export const fencePolicyNames = [
   'rollcall-accept',
+  'rollcall-agent-host',
   'rollcall-authors',
   'rollcall-confirm',
   'rollcall-join',
   'rollcall-join-token',
+  'rollcall-kubeconfig',
   'rollcall-namespace-labels',
   'rollcall-policies',
   'rollcall-projection',

@@ -1,6 +1,6 @@
 import { RollcallError } from '../errors/index.ts';
 import { createEarlyRefusalCheck } from './early-refusal.ts';
-import { kubeApiError, isNotFound } from './kube-api-error.ts';
+import { isNotFound, kubeApiError, withoutItsWords } from './kube-api-error.ts';
 import type { KubeAccess } from './kube-access.ts';
 import type {
   ApplyOptions,
@@ -35,7 +35,8 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
     const answer = await untilRolesAreRead(() => sendWithRetry(transport, { ...request, ...how }), how);
     const asked = `${request.method} ${request.path}`;
     if (answer.status >= 200 && answer.status < 300) return parsedBody(answer.body, asked) as T;
-    throw kubeApiError(answer.status, answer.body, asked, retryAfterMs(answer));
+    const error = kubeApiError(answer.status, answer.body, asked, retryAfterMs(answer));
+    throw access.caution ? withoutItsWords(error, asked) : error;
   }
 
   function write<T>(

@@ -1,3 +1,5 @@
+import type { LookupFunction } from 'node:net';
+
 /**
  * Where an API server is and who we are there; plain data, made by `loadKubeAccess` or the control plane launcher.
  * There is no way to skip verifying the server: without `caPem` the system's roots are used.
@@ -18,6 +20,17 @@ export interface KubeAccess {
   readonly clusterName: string;
   readonly contextName: string;
   readonly userName: string;
+  /** For a server that somebody else has named: it may be hostile. */
+  readonly caution?: Caution | undefined;
+}
+
+/** How a server is spoken to that is not trusted: what it says is bounded, and never quoted in an error. */
+export interface Caution {
+  /** Finds the addresses of its name and refuses those that must not be connected to; asked for each connection. */
+  readonly lookup: LookupFunction;
+  readonly maxAnswerBytes: number;
+  /** Counts what was read from it; false: that is enough for now. */
+  spend(sizeBytes: number): boolean;
 }
 
 /** Called for every request, so it caches by itself. */

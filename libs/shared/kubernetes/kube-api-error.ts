@@ -63,6 +63,12 @@ export function kubeApiError(
   });
 }
 
+/** The refusal of a server that may be hostile: what it wrote is never shown. */
+export function withoutItsWords(error: KubeApiError, request: string): KubeApiError {
+  const { status, reason, retryAfterMs } = error;
+  return new KubeApiError(`${request}: HTTP ${status}`, { status, reason, details: {}, retryAfterMs });
+}
+
 interface StatusObject {
   readonly message: string | undefined;
   readonly reason: string | undefined;

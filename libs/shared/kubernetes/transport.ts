@@ -42,7 +42,9 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
     cert: access.certPem,
     key: access.keyPem,
     servername: access.tlsServerName,
+    ...(access.caution ? { lookup: access.caution.lookup } : {}),
   };
+  const { maxAnswerBytes = Infinity, spend = () => true } = access.caution ?? {};
   const agent = new Agent({
     ...tls,
     keepAlive: true,
@@ -113,7 +115,12 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
     send: (options) =>
       exchange<TransportAnswer>(options, agent, (answer, done, fail) => {
         const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        let sizeBytes = 0;
+        answer.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          sizeBytes += chunk.length;
+          if (sizeBytes > maxAnswerBytes || !spend(chunk.length)) answer.destroy(tooLarge());
+        });
         answer.on('error', fail);
         answer.on('end', () => {
           const body = Buffer.concat(chunks).toString('utf8');
@@ -121,11 +128,14 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
         });
       }),
     open: (options) =>
-      exchange<IncomingMessage>(options, watchAgent, (answer, done) => {
-        // TCP notices a peer that vanished without a word; the watch itself may be silent for a minute.
-        answer.socket.setKeepAlive(true, 15_000);
-        done(answer);
-      }),
+      // Nobody counts what comes then, and it has no end.
+      access.caution
+        ? Promise.reject(unreachable(access, tooLarge()))
+        : exchange<IncomingMessage>(options, watchAgent, (answer, done) => {
+            // TCP notices a peer that vanished without a word; the watch itself may be silent for a minute.
+            answer.socket.setKeepAlive(true, 15_000);
+            done(answer);
+          }),
     close: () => {
       agent.destroy();
       watchAgent.destroy();
@@ -133,9 +143,14 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
   };
 }
 
+function tooLarge(): Error {
+  return Object.assign(new Error('the answer is too long'), { code: 'EANSWERTOOLARGE' });
+}
+
 function unreachable(access: KubeAccess, error: unknown): RollcallError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const text = error instanceof Error ? error.message : String(error);
+  // The TLS library's words quote the certificate that was shown.
+  const text = access.caution ? 'no answer' : error instanceof Error ? error.message : String(error);
   const detail = text.includes(code) ? text : `${text} (${code})`;
   return new RollcallError(
     'KUBE_UNREACHABLE',

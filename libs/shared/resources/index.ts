@@ -25,6 +25,7 @@ export {
   confirmations,
   labels,
   leaveFinalizer,
+  madeByJoin,
   namespaces,
   reservedPrefixes,
 } from './names.ts';

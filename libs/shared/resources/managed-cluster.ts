@@ -88,8 +88,11 @@ const spec = z
         description: 'How to reach the member API server.',
       }),
     kubeconfigSecret: text(253)
+      .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
       .optional()
-      .describe('Secret in a join namespace by which the hub reaches the member.'),
+      .describe(
+        'Secret in the join namespace by which the hub reaches the member: key value, a kubeconfig as Cluster API writes it. Set by people only, with verb create on managedclusters/accept and get on that Secret; cannot be changed once set.',
+      ),
     unschedulable: z.boolean().optional().describe('Cordoned: other tools should place nothing new here.'),
     taints: z
       .array(taint)
@@ -120,6 +123,12 @@ const spec = z
       {
         rule: '!has(oldSelf.clusterId) || (has(self.clusterId) && self.clusterId == oldSelf.clusterId)',
         message: 'clusterId cannot be changed once it is set',
+        reason: 'FieldValueInvalid',
+      },
+      {
+        rule: '!has(oldSelf.kubeconfigSecret) || (has(self.kubeconfigSecret) && self.kubeconfigSecret == oldSelf.kubeconfigSecret)',
+        message:
+          'kubeconfigSecret cannot be changed once it is set; put another kubeconfig into the same Secret',
         reason: 'FieldValueInvalid',
       },
     ],

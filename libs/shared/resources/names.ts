@@ -17,6 +17,9 @@ export const labels = {
   clusterSet: 'rollcall.dev/cluster-set',
 } as const;
 
+/** Value of `createdBy` on the Secrets that `rollcall join` makes: what came with them goes when the cluster leaves. */
+export const madeByJoin = 'join';
+
 export const annotations = {
   /** `"true"` on what the provisioner made; people set `"false"` and drift is left alone. */
   autoupdate: 'rollcall.dev/autoupdate',
@@ -29,7 +32,7 @@ export const annotations = {
    * it.
    */
   epoch: 'rollcall.dev/epoch',
-  /** RFC 3339, by a person: until then a cluster that is well stays in sight, where the hub shows only exceptions (ADR 36). */
+  /** RFC 3339, by a person: until then a cluster that is well stays in sight, where the hub shows only exceptions (ADR 38). */
   showUntil: 'rollcall.dev/show-until',
 } as const;
 

@@ -227,6 +227,11 @@ export const serviceRoles = {
     publish: [...mayWrite('trust-keeper'), ...mayConsume('trust-keeper'), 'rollcall.flood.cut.*'],
     subscribe: ['rollcall.flood.heard.*'],
   }),
+  'agent-host': serviceRole(
+    'agent-host',
+    'reaches the members whose clusters name a kubeconfig Secret; says how far it has come',
+    { publish: mayWrite('agent-host'), subscribe: [hearEventsOfClusters] },
+  ),
 } as const satisfies Record<string, Role>;
 export type ServiceName = keyof typeof serviceRoles;
 

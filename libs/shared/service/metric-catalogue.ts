@@ -27,10 +27,18 @@ const all = [
   'heartbeat',
   'projector',
   'trust-keeper',
+  'agent-host',
 ] as const satisfies readonly ServiceName[];
 /** Those that handle events from the stream; the heartbeat service only listens. */
 const consuming = ['registrar', 'approver', 'rbac-provisioner', 'projector', 'trust-keeper'] as const;
-const writing = ['registrar', 'approver', 'rbac-provisioner', 'heartbeat', 'trust-keeper'] as const;
+const writing = [
+  'registrar',
+  'approver',
+  'rbac-provisioner',
+  'heartbeat',
+  'trust-keeper',
+  'agent-host',
+] as const;
 
 const eventTypes = eventCatalogue.map(({ kind, type }) => `${kind}.${type}`);
 const errorCodes = Object.keys(errorCatalogue);
@@ -350,6 +358,11 @@ export const metricCatalogue = {
     type: 'counter',
     help: 'Account claims pushed to the servers.',
     services: ['trust-keeper'],
+  },
+  rollcall_agent_host_members: {
+    type: 'gauge',
+    help: 'Members that the hub reaches by their kubeconfigs.',
+    services: ['agent-host'],
   },
   rollcall_trust_revocations: {
     type: 'gauge',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -9,6 +10,8 @@ import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { readIdentity } from '@rollcall/shared/service';
 import { z } from 'zod';
 import { type AgentState, decodeAgentState, encodeAgentState } from '../../../agent/key-store.ts';
+import { readMemberKubeconfig } from '../../../agent/host/member-kubeconfig.ts';
+import { createAddressJudge } from '../../../agent/host/refused-address.ts';
 import { parseHubAddress } from '../../../agent/hub-address.ts';
 import { formatQuantity, parseQuantity } from '../../../agent/quantity.ts';
 import { bodyOf, parseHeader, parseLine } from '../../../cli/backup/backup-format.ts';
@@ -135,6 +138,55 @@ const kubeconfig: FuzzedDecoder = {
   decode(input) {
     const access = accessFromKubeconfig([{ path: join(folder, 'kubeconfig'), text: textOf(input) }]);
     must(new URL(access.server).protocol === 'https:', 'the server speaks TLS');
+    return 'taken';
+  },
+};
+
+const judge = createAddressJudge({
+  allowLoopback: false,
+  hub: [{ host: '192.0.2.1', port: 6443 }],
+  refusedRanges: ['10.96.0.0/12'],
+});
+const inlineText = kubeconfigText
+  .replace(/^ {4}exec: .*\n/m, '')
+  .replace(/certificate-authority-data: QUJD, /, '');
+/** A member's, from a Secret: the hub connects to what it names. */
+const memberKubeconfig: FuzzedDecoder = {
+  name: 'member-kubeconfig',
+  form: 'text',
+  words: [
+    ...yamlWords,
+    'https://127.0.0.1',
+    'https://[::ffff:7f00:1]',
+    'https://169.254.169.254',
+    'https://0x7f.1',
+    'https://localhost.',
+    'https://192.0.2.1:1',
+    'insecure-skip-tls-verify: true',
+    'proxy-url: x',
+    'as: x',
+    'tokenFile: /x',
+    'exec: {}',
+  ],
+  samples: [bytesOf(inlineText)],
+  decode(input) {
+    const access = readMemberKubeconfig(textOf(input), judge);
+    const { protocol, hostname, username, password } = new URL(access.server);
+    must(
+      protocol === 'https:' && username + password === '',
+      'the server speaks TLS, and nobody is named in it',
+    );
+    const host = hostname.replace(/^\[|\]$/g, '');
+    must(
+      isIP(host) === 0 || judge.whyRefused(host, 443, judge.rules.hub) === undefined,
+      'its address may be reached',
+    );
+    must(!/^(.*\.)?localhost\.?$/i.test(host), 'it is not this host');
+    must(
+      typeof (access.token ?? '') === 'string' && !/[\r\n]/.test(String(access.token)),
+      'a token is one line',
+    );
+    must(access.contextName === 'member', 'its names are ours');
     return 'taken';
   },
 };
@@ -312,6 +364,7 @@ export const fileDecoders: readonly FuzzedDecoder[] = [
   identity,
   agentState,
   kubeconfig,
+  memberKubeconfig,
   config,
   watchLines,
   kubeError,

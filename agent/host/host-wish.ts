@@ -1,0 +1,44 @@
+import { type ClusterRecord, livenessOf } from '@rollcall/shared/events';
+
+/** What the hub is to do about a member that it reaches by itself. */
+export interface HostWish {
+  readonly clusterId: string;
+  readonly clusterName: string;
+  /** As a person gave it; absent where the cluster is known by the UID of its kube-system. */
+  readonly clientId: string | undefined;
+  readonly clusterType: 'Standard' | 'Edge';
+  readonly mode: 'Pull' | 'Push';
+  /** In the join namespace. */
+  readonly secret: string;
+  /** Tells this life of the cluster from an earlier one. */
+  readonly sinceMs: number;
+  /** Whether an agent of the cluster was heard in this life. */
+  readonly isHeard: boolean;
+}
+
+/**
+ * What a cluster's record asks of the agent host.
+ * @returns undefined: nothing, or nothing any more. Who leaves is still hosted: its agent says goodbye
+ */
+export function hostWishOf(record: ClusterRecord): HostWish | undefined {
+  const { decision, identity, aggregate } = record;
+  const { kubeconfig, clientId, clusterType, mode } = decision?.predefined ?? {};
+  if (!decision || !kubeconfig || !clusterType || !mode) return undefined;
+  const isLeaving = decision.verdict === 'leaving';
+  if (isLeaving && (identity === undefined || identity.state === 'left')) return undefined;
+  return {
+    clusterId: aggregate.id,
+    clusterName: decision.clusterName,
+    clientId,
+    clusterType,
+    mode,
+    secret: kubeconfig.secret,
+    sinceMs: kubeconfig.sinceMs,
+    isHeard: livenessOf(record) !== undefined,
+  };
+}
+
+/** Whether two wishes are served by the same work. */
+export function isSameWork(a: HostWish, b: HostWish): boolean {
+  return a.sinceMs === b.sinceMs && a.secret === b.secret && a.mode === b.mode;
+}

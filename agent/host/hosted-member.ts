@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import { createKubeClient } from '@rollcall/shared/kubernetes/client';
+import { fullJitterMs } from '../back-off.ts';
+import { failureWords } from './failure-words.ts';
+import type { HostWish } from './host-wish.ts';
+import type { HostingOutcome } from './hosting-event.ts';
+import { type HostedAgents, memberClientOptions, startHostedAgent, tokenSecret } from './hosted-agent.ts';
+import { installAgent, type RenderAgent } from './install-agent.ts';
+import { type MemberSecret, readMemberSecret } from './member-secret.ts';
+import { secretTokenStore, withRenewedToken } from './renewed-token.ts';
+import { smokeTest } from './smoke-test.ts';
+
+export interface HostedMemberParts extends HostedAgents {
+  readonly agentImage: string;
+  readonly render: RenderAgent;
+  /** @throws RollcallError MEMBER_KUBECONFIG_REFUSED */
+  readonly accessOf: (kubeconfig: string) => KubeAccess;
+  /** Has the hub hear what became of it; never rejects. */
+  tell(wish: HostWish, outcome: HostingOutcome): Promise<void>;
+}
+
+/** One member that the hub reaches by itself; each goes its own way, so that none waits for another. */
+export interface HostedMember {
+  readonly wish: HostWish;
+  /** The Secret is another now, or its agent was heard: what waits, looks again at once. */
+  wake(wish: HostWish): void;
+  stop(): Promise<void>;
+}
+
+/** A member that is away for good costs a look in five minutes. */
+const backOff = { firstMs: 1000, longestMs: 300_000 };
+/** An agent that was installed pulls its image, and starts. */
+const heardWithinMs = 600_000;
+
+export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMember {
+  const stopping = new AbortController();
+  let wish = first;
+  let changed = new AbortController();
+  const logger = parts.logger.child({ clusterId: first.clusterId });
+
+  /** Until something changes, the time is over, or the end. */
+  async function rest(restMs: number): Promise<void> {
+    const signal = AbortSignal.any([stopping.signal, changed.signal]);
+    await delay(restMs, undefined, { signal }).catch(() => undefined);
+  }
+
+  async function openAccess({ kubeconfig }: MemberSecret): Promise<KubeAccess> {
+    const access = parts.accessOf(kubeconfig);
+    if (wish.mode === 'Pull' || typeof access.token !== 'string') return access;
+    const { client, namespace } = parts;
+    const name = tokenSecret(wish.clusterId);
+    return withRenewedToken(access, {
+      store: secretTokenStore(client, { namespace, name, first: access.token }),
+      userAgent: memberClientOptions.userAgent,
+      nowMs: Date.now,
+      onTrouble: (error) =>
+        logger.warn({ reason: failureWords(error).reason }, 'the token of a member could not be renewed'),
+    });
+  }
+
+  async function look(): Promise<{ secret: MemberSecret; access: KubeAccess }> {
+    const secret = await readMemberSecret(parts.client, { ...wish, namespace: parts.namespace });
+    const access = await openAccess(secret);
+    const member = createKubeClient(access, memberClientOptions);
+    try {
+      await smokeTest(member, wish);
+    } finally {
+      member.close();
+    }
+    return { secret, access };
+  }
+
+  /** @returns whether the cluster has left */
+  async function push(): Promise<boolean> {
+    const agent = await startHostedAgent(parts, { wish, ...(await look()) });
+    try {
+      await parts.tell(wish, {
+        state: 'probed',
+        reason: 'Probed',
+        message: 'the agent host reaches the member, and is its agent',
+      });
+      const signal = AbortSignal.any([stopping.signal, changed.signal]);
+      const ended = Promise.withResolvers<false>();
+      const end = () => ended.resolve(false);
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+      return await Promise.race([agent.left().then(() => true), ended.promise]);
+    } finally {
+      await agent.stop();
+    }
+  }
+
+  /** @returns whether the agent in the member was heard */
+  async function pull(): Promise<boolean> {
+    if (!wish.isHeard) {
+      const { secret, access } = await look();
+      const { agentImage: image, render } = parts;
+      await installAgent({ access, secret, wish, image, render });
+      const untilMs = performance.now() + heardWithinMs;
+      while (
+        !wish.isHeard &&
+        performance.now() < untilMs &&
+        !stopping.signal.aborted &&
+        !changed.signal.aborted
+      )
+        await rest(untilMs - performance.now());
+    }
+    if (stopping.signal.aborted || (changed.signal.aborted && !wish.isHeard)) return false;
+    if (!wish.isHeard) throw new RollcallError('DEADLINE_EXCEEDED', 'the agent was not heard');
+    await parts.tell(wish, {
+      state: 'installed',
+      reason: 'AgentInstalled',
+      message: `an agent runs in the member; the kubeconfig is not needed any more, and the Secret "${wish.secret}" can be deleted`,
+    });
+    return true;
+  }
+
+  async function live(): Promise<void> {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      changed = new AbortController();
+      try {
+        const isOver = await (wish.mode === 'Push' ? push() : pull());
+        if (isOver) return;
+        failures = 0;
+      } catch (thrown) {
+        if (stopping.signal.aborted) return;
+        failures++;
+        const words = failureWords(thrown);
+        const restMs = fullJitterMs(backOff, failures, Math.random());
+        logger.warn({ reason: words.reason, delayMs: Math.round(restMs) }, 'a member cannot be hosted');
+        await parts.tell(wish, { state: 'failed', ...words });
+        await rest(restMs);
+      }
+    }
+  }
+
+  const running = live().catch((error: unknown) => {
+    logger.error({ reason: failureWords(error).reason }, 'a member is not hosted any more');
+  });
+  return {
+    get wish() {
+      return wish;
+    },
+    wake(next) {
+      wish = next;
+      changed.abort();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventLog } from '@rollcall/shared/bus';
+import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
+import { clusterRecord, createEventId } from '@rollcall/shared/events';
+import type { Logger } from '@rollcall/shared/service';
+import { decideHosting, type HostingOutcome } from './hosting-event.ts';
+import { hostMember, type HostedMember, type HostedMemberParts } from './hosted-member.ts';
+import { type HostWish, hostWishOf, isSameWork } from './host-wish.ts';
+
+export interface HostedMembers {
+  /** Something was said about a cluster: its record is read, and followed. */
+  look(clusterId: string): void;
+  /** A Secret of the join namespace is another now. */
+  secretChanged(name: string): void;
+  count(): number;
+  stop(): Promise<void>;
+}
+
+/** So that a host with thousands of members does not begin with all of them in the same moment. */
+const startEveryMs = 10;
+const longestStartMs = 30_000;
+
+/** Keeps one member hosted for each cluster that asks for it; none knows of the others. */
+export function createHostedMembers(
+  log: Pick<EventLog, 'read' | 'append'>,
+  parts: Omit<HostedMemberParts, 'tell'> & { nowMs(): number; logger: Logger },
+): HostedMembers {
+  const { logger, nowMs } = parts;
+  const members = new Map<string, HostedMember>();
+  const starting = new AbortController();
+  let underWay = 0;
+
+  async function tell(wish: HostWish, outcome: HostingOutcome): Promise<void> {
+    const gather = async () => ({
+      record: clusterRecord(await log.read({ kind: 'cluster', id: wish.clusterId })),
+      wish,
+      outcome,
+      nowMs: nowMs(),
+    });
+    try {
+      const trace = { correlation: createEventId(nowMs()) };
+      const { drafts } = await decideAndAppend(log, { gather, decide: decideHosting }, trace);
+      const { clusterId } = wish;
+      if (drafts.length > 0) logger.info({ clusterId, reason: outcome.reason }, outcome.message);
+    } catch (error) {
+      logger.warn(
+        { err: error as Error, clusterId: wish.clusterId },
+        'what became of a member could not be told',
+      );
+    }
+  }
+
+  async function follow(clusterId: string): Promise<void> {
+    const wish = hostWishOf(clusterRecord(await log.read({ kind: 'cluster', id: clusterId })));
+    const before = members.get(clusterId);
+    if (before && wish && isSameWork(before.wish, wish)) {
+      // An agent that the hub is itself goes on, whatever it hears; one that is waited for has come.
+      if (wish.mode === 'Pull' && wish.isHeard !== before.wish.isHeard) before.wake(wish);
+      return;
+    }
+    if (before) {
+      members.delete(clusterId);
+      await before.stop();
+    }
+    if (!wish) return;
+    underWay++;
+    const atMost = Math.min(underWay * startEveryMs, longestStartMs);
+    await delay(Math.random() * atMost, undefined, { signal: starting.signal }).catch(() => undefined);
+    underWay--;
+    if (!starting.signal.aborted) members.set(clusterId, hostMember(wish, { ...parts, tell }));
+  }
+
+  const looks = createReconciler({ logger, handle: follow, concurrency: 64 });
+  return {
+    look: (clusterId) => looks.wake(clusterId),
+    secretChanged(name) {
+      for (const member of members.values()) {
+        const { wish } = member;
+        if (wish.secret === name || wish.clusterName === name) member.wake(wish);
+      }
+    },
+    count: () => members.size,
+    async stop() {
+      starting.abort();
+      await looks.drain();
+      await Promise.all([...members.values()].map((member) => member.stop()));
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import {
+  type KubeAccess,
+  type KubeClient,
+  type KubeObject,
+  type TokenSource,
+} from '@rollcall/shared/kubernetes';
+import { createKubeClient } from '@rollcall/shared/kubernetes/client';
+import { isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
+import { resources } from '@rollcall/shared/kubernetes/resources';
+
+type Secret = KubeObject & { data?: Record<string, string>; type?: string };
+interface TokenRequest {
+  readonly status?: { readonly token?: string };
+}
+
+/** A token of a ServiceAccount, as far as it says so itself: nobody verifies it here, the member does. */
+export interface AccountToken {
+  readonly namespace: string;
+  readonly name: string;
+  readonly issuedAtMs: number;
+  readonly endsAtMs: number;
+}
+
+/** @returns undefined for what is no token of a ServiceAccount, or has no end */
+export function accountTokenOf(token: string): AccountToken | undefined {
+  try {
+    const payload: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    const { sub, iat, exp } = (payload ?? {}) as Partial<Record<string, unknown>>;
+    const found = /^system:serviceaccount:([a-z0-9.-]{1,253}):([a-z0-9.-]{1,253})$/.exec(String(sub));
+    if (!found || typeof iat !== 'number' || typeof exp !== 'number' || exp <= iat) return undefined;
+    const [, namespace = '', name = ''] = found;
+    return { namespace, name, issuedAtMs: iat * 1000, endsAtMs: exp * 1000 };
+  } catch {
+    return undefined;
+  }
+}
+
+/** After a third of its life: a host that was away for days still finds it good. */
+export function renewAtMs({ issuedAtMs, endsAtMs }: Pick<AccountToken, 'issuedAtMs' | 'endsAtMs'>): number {
+  return issuedAtMs + (endsAtMs - issuedAtMs) / 3;
+}
+
+/** Where the latest token of a member is kept, apart from the Secret that people write. */
+export interface TokenStore {
+  load(): Promise<string | undefined>;
+  save(token: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+const encoded = (text: string) => Buffer.from(text).toString('base64');
+const decoded = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString('utf8');
+
+/** @param options.first - the token in the kubeconfig: one that was kept counts as long as that is the same */
+export function secretTokenStore(
+  client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'delete'>,
+  { namespace, name, first }: { namespace: string; name: string; first: string },
+): TokenStore {
+  const of = createHash('sha256').update(first).digest('hex');
+  return {
+    async load() {
+      const { data } = (await client.get<Secret>(resources.secrets, { name, namespace })) ?? {};
+      return data !== undefined && decoded(data['of']) === of
+        ? decoded(data['token']) || undefined
+        : undefined;
+    },
+    async save(token) {
+      const data = { token: encoded(token), of: encoded(of) };
+      try {
+        await client.mergePatch<Secret>(resources.secrets, name, { data }, { namespace });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        const metadata = { name, namespace };
+        await client.create<Secret>(resources.secrets, {
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata,
+          type: 'Opaque',
+          data,
+        });
+      }
+    },
+    remove: async () => void (await client.delete(resources.secrets, name, { namespace })),
+  };
+}
+
+const wantedLifeS = 604_800;
+const retryMs = 60_000;
+
+/**
+ * Access whose token is renewed by itself, where it is one of a ServiceAccount that may have tokens made for itself, as the one that
+ * `rollcall join` makes. Others are used as they are, until somebody puts new ones into the Secret.
+ * @param options.onTrouble - renewing failed; it is tried again a minute later at the earliest
+ */
+export async function withRenewedToken(
+  access: KubeAccess,
+  options: { store: TokenStore; userAgent: string; nowMs(): number; onTrouble(error: unknown): void },
+): Promise<KubeAccess> {
+  const { store, userAgent, nowMs, onTrouble } = options;
+  if (typeof access.token !== 'string' || accountTokenOf(access.token) === undefined) return access;
+  const kept = await store.load();
+  let current = kept ?? access.token;
+  let triedAtMs = -Infinity;
+
+  async function renew(account: AccountToken): Promise<void> {
+    const client = createKubeClient(
+      { ...access, token: current },
+      { fieldManager: 'rollcall-agent', userAgent },
+    );
+    try {
+      const { namespace, name } = account;
+      const made = await client.createSubresource<TokenRequest>(
+        resources.serviceAccounts,
+        { namespace, name, subresource: 'token' },
+        {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenRequest',
+          spec: { expirationSeconds: wantedLifeS },
+        },
+      );
+      const token: unknown = made.status?.token;
+      const next = typeof token === 'string' ? accountTokenOf(token) : undefined;
+      if (typeof token !== 'string' || next?.name !== name || next.namespace !== namespace) return;
+      if (!/^[\x21-\x7e]{1,16384}$/.test(token)) return;
+      await store.save(token);
+      current = token;
+    } finally {
+      client.close();
+    }
+  }
+
+  const token: TokenSource = async () => {
+    const account = accountTokenOf(current);
+    const isDue = account !== undefined && nowMs() > renewAtMs(account) && nowMs() - triedAtMs > retryMs;
+    if (isDue) {
+      triedAtMs = nowMs();
+      renew(account).catch(onTrouble);
+    }
+    return current;
+  };
+  return { ...access, token };
+}

@@ -1,0 +1,130 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { isReservedClusterName, isSafeId } from '@rollcall/shared/events';
+import { readHubInfo } from '@rollcall/shared/hub';
+import { createKubeClient, isAlreadyExists, type KubeClient } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { durationFlagMs } from '../duration-flag.ts';
+import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
+import { parseLabels } from '../labels-flag.ts';
+import { memberAccess, type MemberFlags } from '../member-access.ts';
+import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
+import { checkMember } from '../register/check-member.ts';
+import { reportChecks } from '../register/check.ts';
+import {
+  checkHubTakes,
+  forgetMember,
+  type Joining,
+  kubeconfigSecretOf,
+  makeHubObjects,
+} from './hub-objects.ts';
+import { accountObjects, makeMemberAccount, type Mode, removeInstaller } from './member-account.ts';
+import { untilJoined } from './until-joined.ts';
+
+export interface JoinFlags extends HubFlags, MemberFlags {
+  readonly mode: Mode;
+  readonly labels?: string;
+  readonly clusterSet?: string;
+  readonly clusterType?: 'Standard' | 'Edge';
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+}
+
+/** @throws RollcallError CLUSTER_NAME_INVALID, CLUSTER_NAME_RESERVED */
+function checkName(name: string): void {
+  if (!isSafeId(name)) {
+    throw new RollcallError('CLUSTER_NAME_INVALID', `"${name.slice(0, 80)}" is no valid cluster name`);
+  }
+  if (isReservedClusterName(name))
+    throw new RollcallError('CLUSTER_NAME_RESERVED', `the name "${name}" is reserved on the hub`);
+}
+
+function sayPlan({ name, mode }: Joining): void {
+  const made = accountObjects(mode).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  say(`in the member: ${[...new Set(made)].join(', ')}`);
+  say(
+    `on the hub: ManagedCluster ${name} (${mode}), Secret rollcall-join/${kubeconfigSecretOf(name)}, a token for it`,
+  );
+  say(
+    mode === 'Push'
+      ? 'no agent in the member: the hub probes it by that account, with a token that it renews itself'
+      : 'the hub installs the agent by that account, which goes again afterwards',
+  );
+}
+
+/** @throws RollcallError NAME_TAKEN; KubeApiError */
+async function checkHub(client: KubeClient, joining: Joining): Promise<void> {
+  try {
+    await withProgress('asking the hub', checkHubTakes(client, joining));
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    throw new RollcallError('NAME_TAKEN', `the hub has a cluster "${joining.name}" already`, {
+      cause: error,
+    });
+  }
+}
+
+async function joinBoth(
+  { hub: client, member }: { hub: KubeClient; member: KubeClient },
+  joining: Joining,
+  timeoutMs: number,
+): Promise<void> {
+  const { name, mode } = joining;
+  const hub = await readHubInfo(client);
+  try {
+    const kubeconfig = await withProgress('making an account in the member', makeMemberAccount(member, mode));
+    say('[member] the account of the hub is there');
+    await withProgress('telling the hub', makeHubObjects(client, joining, { hub, kubeconfig }));
+    await untilJoined(client, name, timeoutMs);
+  } finally {
+    if (mode === 'Pull') {
+      await removeInstaller(member);
+      await forgetMember(client, name);
+      say('[member] the account that installed the agent is gone, and its kubeconfig from the hub');
+    }
+  }
+}
+
+/**
+ * Has the hub reach a member by itself: with an account that is made there, never with the person's own credentials.
+ * @throws RollcallError the first check that fails, CLUSTER_NAME_INVALID, CLUSTER_NAME_RESERVED, NAME_TAKEN, HUB_MISSING,
+ * MEMBER_KUBECONFIG_REFUSED and DEADLINE_EXCEEDED with the hub's words; KubeApiError
+ */
+export async function join(name: string, flags: JoinFlags): Promise<void> {
+  checkName(name);
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const own = parseLabels(flags.labels ?? '');
+  const client = openHub(flags);
+  let member: KubeClient | undefined;
+  try {
+    const access = await memberAccess(flags);
+    const userAgent = `rollcall/${rollcallVersion}`;
+    member = createKubeClient(access, { fieldManager: 'rollcall-cli', userAgent });
+    sayHub(client);
+    say(`member: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
+    const { outcomes, clusterId = '' } = await withProgress(
+      'looking at the member',
+      checkMember(member, undefined),
+    );
+    reportChecks(outcomes);
+    const joining: Joining = {
+      name,
+      clusterId,
+      mode: flags.mode,
+      labels: own,
+      clusterSet: flags.clusterSet,
+      clusterType: flags.clusterType ?? 'Standard',
+    };
+    await checkHub(client, joining);
+    sayPlan(joining);
+    if (flags.dryRun) {
+      printResult('the cluster can be joined (dry run; nothing was changed)');
+      return;
+    }
+    await joinBoth({ hub: client, member }, joining, timeoutMs);
+    printResult(`cluster "${name}" is Ready`);
+  } finally {
+    member?.close();
+    client.close();
+  }
+}

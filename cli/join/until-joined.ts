@@ -1,0 +1,63 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { ManagedCluster } from '@rollcall/shared/resources';
+import { say } from '../output.ts';
+import { printable } from '../printable.ts';
+import { waitForObject } from '../wait-for-object.ts';
+
+/** Of a cluster that the hub reaches by itself: in the order in which they come true. */
+const steps = ['Hosted', 'Accepted', 'Ready'] as const;
+const phases = { Hosted: 'host', Accepted: 'approve', Ready: 'ready' } as const;
+
+function conditionOf({ status }: ManagedCluster, type: string) {
+  return status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** What a refused kubeconfig or another cluster needs is a person, and no time. */
+const finalReasons = new Set(['KubeconfigRefused', 'MemberOther', 'MemberTooOld', 'AddressRefused']);
+
+/**
+ * Waits until the hub has the member, and says each step.
+ * @param options.steps - which of them, in which order
+ * @throws RollcallError REFUSED_BY_HOST…; REQUEST_HELD; DEADLINE_EXCEEDED with what is in the way
+ */
+export async function untilJoined(
+  client: KubeClient,
+  name: string,
+  timeoutMs: number,
+): Promise<StoredObject<ManagedCluster>> {
+  const told = new Set<string>();
+  let inTheWay = 'the hub has not looked at it yet';
+  let refusal: RollcallError | undefined;
+  const isThere = (cluster: StoredObject<ManagedCluster>): boolean => {
+    for (const step of steps) {
+      const condition = conditionOf(cluster, step);
+      const text = printable(`${condition?.reason ?? 'Unknown'}, ${condition?.message ?? ''}`);
+      const line = `[${phases[step]}] ${text}`;
+      if (
+        condition &&
+        condition.reason !== 'Waiting' &&
+        !told.has(line) &&
+        condition.reason !== 'NeverSeen'
+      ) {
+        told.add(line);
+        say(line);
+      }
+      if (condition?.status === 'True') continue;
+      inTheWay = text;
+      if (step === 'Hosted' && condition && finalReasons.has(condition.reason))
+        refusal = new RollcallError('MEMBER_KUBECONFIG_REFUSED', condition.message);
+      return refusal !== undefined;
+    }
+    return true;
+  };
+  const cluster = await waitForObject<ManagedCluster>(
+    client,
+    { resource: resources.managedClusters, name, timeoutMs },
+    isThere,
+  );
+  if (refusal) throw refusal;
+  if (cluster) return cluster;
+  const message = `the cluster "${name}" is not Ready within ${timeoutMs / 1000} s: ${inTheWay}`;
+  throw new RollcallError('DEADLINE_EXCEEDED', message);
+}

@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
+import type { ManagedCluster } from '@rollcall/shared/resources';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCli } from '../../cli/tests/run-cli.ts';
+import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
+import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+
+/** A hub and a member, each with an API server of its own; the hub reaches the member. */
+let hub: TestEmbeddedHub;
+let member: TestControlPlane;
+let hubKubeconfig: string;
+let memberKubeconfig: string;
+beforeAll(async () => {
+  [hub, member] = await Promise.all([
+    startTestEmbeddedHub(),
+    startTestControlPlane({ withManifests: false }),
+  ]);
+  hubKubeconfig = join(hub.up.stateDir, 'hub-admin.kubeconfig');
+  memberKubeconfig = join(hub.up.stateDir, 'member-admin.kubeconfig');
+  writeFileSync(hubKubeconfig, kubeconfigYaml(hub.up.plane.access), { mode: 0o600 });
+  writeFileSync(memberKubeconfig, kubeconfigYaml(member.plane.access), { mode: 0o600 });
+});
+afterAll(() => Promise.all([hub[Symbol.asyncDispose](), member[Symbol.asyncDispose]()]));
+
+type Secret = KubeObject & { data?: Record<string, string> };
+const namespace = 'rollcall-join';
+
+const cli = (...args: string[]) => runCli([...args, '--kubeconfig', hubKubeconfig]);
+const secretsOnHub = async () =>
+  (await hub.up.admin.list<Secret>(resources.secrets, { namespace })).map(({ metadata }) => metadata.name);
+
+async function untilHosted(name: string, reason: string): Promise<ManagedCluster> {
+  return until(`${name} is hosted: ${reason}`, async () => {
+    const cluster = await hub.cluster(name);
+    return conditionOf(cluster, 'Hosted')?.reason === reason ? cluster : undefined;
+  });
+}
+
+/** A member as somebody writes it who has no command line of ours. */
+async function declare(
+  name: string,
+  { kubeconfig, spec = {} }: { kubeconfig: string | undefined; spec?: object },
+): Promise<void> {
+  const token = await hub.createToken({ clusterName: name });
+  const data = { token: token.text, ...(kubeconfig === undefined ? {} : { value: kubeconfig }) };
+  await hub.up.admin.create(
+    resources.secrets,
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: `${name}-kubeconfig`, namespace },
+      stringData: data,
+    } as KubeObject,
+    { namespace },
+  );
+  await hub.up.admin.create(resources.managedClusters, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name },
+    spec: { clientId: name, mode: 'Push', kubeconfigSecret: `${name}-kubeconfig`, ...spec },
+  } as KubeObject);
+}
+
+describe('rollcall join --mode Push', () => {
+  const name = 'edge-push';
+
+  test('a dry run says what would be made and makes nothing', async () => {
+    const { code, stderr, stdout } = await cli(
+      'join',
+      name,
+      '--member-kubeconfig',
+      memberKubeconfig,
+      '--dry-run',
+    );
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'the cluster can be joined (dry run; nothing was changed)\n',
+    });
+    expect(stderr).toContain('in the member: Namespace rollcall-agent, ServiceAccount rollcall-agent');
+    expect(await hub.cluster(name)).toBeUndefined();
+    expect(await member.admin.get(resources.namespaces, { name: 'rollcall-agent' })).toBeUndefined();
+    expect(await secretsOnHub()).toEqual([]);
+  });
+
+  test('the hub probes the member with an account of its own there [KA-1]', async () => {
+    const { code, stderr, stdout } = await cli('join', name, '--member-kubeconfig', memberKubeconfig);
+    expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: `cluster "${name}" is Ready\n` });
+    const cluster = await hub.untilReady(name);
+    const system = await member.admin.get(resources.namespaces, { name: 'kube-system' });
+    expect(cluster.spec).toMatchObject({ mode: 'Push', clusterId: system?.metadata.uid });
+    expect(conditionOf(cluster, 'Hosted')).toMatchObject({ status: 'True', reason: 'Probed' });
+    expect(cluster.metadata.labels?.['rollcall.dev/registered-by']).toBe('hub');
+    const kept = await hub.up.admin.get<Secret>(resources.secrets, { name: `${name}-kubeconfig`, namespace });
+    const kubeconfig = Buffer.from(kept?.data?.['value'] ?? '', 'base64').toString('utf8');
+    expect(kubeconfig).toContain('token: ');
+    // The person's own credentials stay with the person.
+    expect(kubeconfig).not.toContain('client-certificate-data');
+    expect(kubeconfig).not.toContain('client-key-data');
+  });
+
+  test('it beats only while the member answers', async () => {
+    const heartbeat = { intervalSeconds: 1, graceSeconds: 3 };
+    await hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { heartbeat } });
+    await member.plane.kill('kube-apiserver');
+    const away = await hub.untilReady(name, 'False');
+    expect(conditionOf(away, 'Ready')?.reason).toBe('Unreachable');
+    await member.plane.restart('kube-apiserver');
+    await hub.untilReady(name);
+  });
+
+  test('unregistering removes what join made in the member and on the hub [KA-2]', async () => {
+    const { code, stderr } = await cli('unregister', name);
+    expect(code, stderr).toBe(0);
+    await until('the account in the member is gone', async () => {
+      const role = await member.admin.get(resources.clusterRoles, { name: 'rollcall-agent' });
+      const binding = await member.admin.get(resources.clusterRoleBindings, { name: 'rollcall-agent' });
+      const left = await member.admin.get(resources.namespaces, { name: 'rollcall-agent' });
+      // Kubernetes takes the role away after its owner, by a controller that is not here.
+      const isRoleOwned = role === undefined || role.metadata.ownerReferences?.length === 1;
+      return isRoleOwned && binding === undefined && left?.metadata.deletionTimestamp !== undefined;
+    });
+    await until('the hub keeps nothing of it', async () => (await secretsOnHub()).length === 0);
+    expect(await hub.cluster(name)).toBeUndefined();
+  });
+});
+
+describe('what the condition says of', () => {
+  const loopback = (port: number) => `apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{ name: a, context: { cluster: a, user: a } }]
+clusters: [{ name: a, cluster: { server: 'https://127.0.0.1:${port}' } }]
+users: [{ name: a, user: { token: secret-of-the-member } }]
+`;
+
+  test.each([
+    ['without a kubeconfig', 'no-value', undefined],
+    [
+      'with an exec plugin',
+      'with-exec',
+      loopback(1).replace('token: secret-of-the-member', 'exec: {apiVersion: a, command: /bin/sh}'),
+    ],
+    ['that names a metadata address', 'metadata', loopback(1).replace('127.0.0.1', '169.254.169.254')],
+  ])('a Secret %s', async (_, name, kubeconfig) => {
+    await declare(name, { kubeconfig });
+    const cluster = await untilHosted(name, 'KubeconfigRefused');
+    expect(conditionOf(cluster, 'Hosted')).toMatchObject({ status: 'False' });
+    expect(JSON.stringify(cluster)).not.toContain('secret-of-the-member');
+  });
+
+  test('a kubeconfig that leads to the hub itself', async () => {
+    const server = new URL(hub.up.plane.access.server);
+    await declare('hub-itself', { kubeconfig: loopback(Number(server.port)) });
+    const cluster = await untilHosted('hub-itself', 'KubeconfigRefused');
+    expect(conditionOf(cluster, 'Hosted')?.message).toContain('an address of the hub itself');
+  });
+
+  test('another cluster than the one that was meant, until the Secret has the right one [FL-5]', async () => {
+    const name = 'other-one';
+    const kubeconfig = kubeconfigYaml(member.plane.access);
+    await declare(name, { kubeconfig, spec: { clientId: undefined, clusterId: 'another-uid' } });
+    await untilHosted(name, 'MemberOther');
+    expect(conditionOf(await hub.cluster(name), 'Ready')?.status).toBe('Unknown');
+  });
+});
+
+describe('many members', () => {
+  const connections = new Set<Socket>();
+  let hanging: Server | undefined;
+  afterAll(() => {
+    hanging?.close();
+    for (const connection of connections) connection.destroy();
+  });
+
+  test('one that hangs keeps none of fifty others waiting', async () => {
+    hanging = createServer((connection) => connections.add(connection)).listen(0, '127.0.0.1');
+    await once(hanging, 'listening');
+    const kubeconfig = kubeconfigYaml(member.plane.access);
+    const { port } = hanging.address() as AddressInfo;
+    await declare('hanging', { kubeconfig: kubeconfig.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`) });
+    const names = Array.from({ length: 50 }, (_, index) => `good-${index}`);
+    for (const name of names) await declare(name, { kubeconfig });
+    await Promise.all(names.map((name) => hub.untilReady(name)));
+    expect(conditionOf(await hub.cluster('hanging'), 'Ready')?.status).toBe('Unknown');
+  });
+});

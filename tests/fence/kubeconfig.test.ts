@@ -1,0 +1,114 @@
+import { resources } from '@rollcall/shared/kubernetes';
+import type { KubeObject } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aCluster, outcomeOf, startFencedHub } from './fenced-hub.ts';
+import type { FencedHub } from './fenced-hub.ts';
+
+const clusters = resources.managedClusters;
+const { secrets } = resources;
+
+let hub: FencedHub;
+beforeAll(async () => {
+  hub = await startFencedHub();
+  const mayWrite = { apiGroups: ['rollcall.dev'], resources: ['managedclusters'], verbs: ['*'] };
+  const mayAccept = { apiGroups: ['rollcall.dev'], resources: ['managedclusters/accept'], verbs: ['create'] };
+  const mayRead = {
+    apiGroups: [''],
+    resources: ['secrets'],
+    verbs: ['get'],
+    resourceNames: ['of-edge', 'of-other', 'rollcall-agent-id-1'],
+  };
+  await hub.grant('reader-only', [mayWrite, mayRead]);
+  await hub.grant('accepter-only', [mayWrite, mayAccept]);
+  await hub.grant('joiner', [mayWrite, mayAccept, mayRead]);
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const naming = (user: string, kubeconfigSecret: string) =>
+  outcomeOf(hub.as(user).create(clusters, aCluster('edge', { kubeconfigSecret }), { dryRun: true }));
+
+describe('a kubeconfig Secret of a cluster', () => {
+  test('is named by people who may accept the cluster and read the Secret', async () => {
+    expect(await naming('joiner', 'of-edge')).toBe('allowed');
+  });
+
+  test('is named by nobody who may not accept the cluster', async () => {
+    expect(await naming('reader-only', 'of-edge')).toContain('verb create on managedclusters/accept');
+  });
+
+  test('is named by nobody who may not read that very Secret: the hub would use it for them', async () => {
+    expect(await naming('accepter-only', 'of-edge')).toContain('must be allowed to read it');
+    expect(await naming('joiner', 'of-somebody-else')).toContain('must be allowed to read it');
+  });
+
+  test('is none of those in which the agent host keeps its keys', async () => {
+    expect(await naming('joiner', 'rollcall-agent-id-1')).toContain('belong to the agent host');
+  });
+
+  test('cannot be another one later, and none of our services names one', async () => {
+    await hub.as('joiner').create(clusters, aCluster('fixed', { kubeconfigSecret: 'of-edge' }));
+    const toAnother = { spec: { kubeconfigSecret: 'of-other' } };
+    expect(await outcomeOf(hub.as('joiner').mergePatch(clusters, 'fixed', toAnother))).toContain(
+      'cannot be changed once it is set',
+    );
+    const byProjector = hub
+      .service('projector')
+      .create(clusters, aCluster('made', { kubeconfigSecret: 'x' }));
+    expect(await outcomeOf(byProjector)).toContain('spec.kubeconfigSecret belongs to people');
+  });
+});
+
+describe('with the agent host’s identity nobody can', () => {
+  const aSecret = (name: string, namespace: string, more: object = {}): KubeObject =>
+    ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace },
+      type: 'Opaque',
+      ...more,
+    }) as KubeObject;
+
+  test('write or remove a Secret of people, in its own namespace either', async () => {
+    const host = hub.service('agent-host');
+    await hub.admin.create(secrets, aSecret('of-people', 'rollcall-join'));
+    const refused = [
+      host.create(secrets, aSecret('another', 'rollcall-join')),
+      host.mergePatch(secrets, 'of-people', { data: {} }, { namespace: 'rollcall-join' }),
+      host.delete(secrets, 'of-people', { namespace: 'rollcall-join' }),
+    ];
+    for (const outcome of await Promise.all(refused.map(outcomeOf)))
+      expect(outcome).toContain('may write Secrets rollcall-agent-* in namespace rollcall-join');
+    expect(await outcomeOf(host.create(secrets, aSecret('rollcall-agent-id-1', 'rollcall-join')))).toBe(
+      'allowed',
+    );
+    expect(await outcomeOf(host.delete(secrets, 'rollcall-agent-id-1', { namespace: 'rollcall-join' }))).toBe(
+      'allowed',
+    );
+  });
+
+  test('have the API server put a token into a Secret', async () => {
+    const tokenSecret = aSecret('rollcall-agent-x', 'rollcall-join', {
+      metadata: {
+        name: 'rollcall-agent-x',
+        namespace: 'rollcall-join',
+        annotations: { 'kubernetes.io/service-account.name': 'default' },
+      },
+      type: 'kubernetes.io/service-account-token',
+    });
+    expect(await outcomeOf(hub.service('agent-host').create(secrets, tokenSecret))).toContain(
+      'type Opaque only',
+    );
+  });
+
+  test('read a Secret anywhere else, a cluster or a token', async () => {
+    const host = hub.service('agent-host');
+    const refused = [
+      host.list(secrets, { namespace: 'rollcall-system' }),
+      host.list(secrets),
+      host.list(clusters),
+      host.list(resources.clusterRegistrationTokens, { namespace: 'rollcall-join' }),
+    ];
+    for (const outcome of await Promise.all(refused.map(outcomeOf)))
+      expect(outcome).toContain('is forbidden');
+  });
+});

@@ -3,6 +3,7 @@ import type { Nkey } from '@rollcall/shared/trust/keys';
 import { type Credential, credentialsToTry } from './credential-choice.ts';
 import type { HubAddress } from './hub-address.ts';
 import { dialHub, type HubLink } from './hub-connection.ts';
+import type { HubNetwork } from './hub-network.ts';
 import { isTrustFailure } from './hub-trust.ts';
 import type { Session } from './session.ts';
 
@@ -20,17 +21,19 @@ export function createDialing(
   session: Session,
   options: {
     readonly addresses: readonly HubAddress[];
+    readonly network?: HubNetwork;
     /** The hub's CA: found by its pin, or given. Asked again after a connection showed another one. */
     hubCa(options: { again: boolean }): Promise<string>;
   },
 ): Dialing {
   const { keeper, keys, clusterId } = session;
-  const { addresses, hubCa } = options;
+  const { addresses, network, hubCa } = options;
 
   async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
     const tokenKey = session.token?.key;
     const formerJwt = keeper.state.member?.jwt;
-    const dialed = await dialHub(credential, { addresses, caPem, clusterId, ownKey, tokenKey, formerJwt });
+    const who = { clusterId, ownKey, tokenKey, formerJwt };
+    const dialed = await dialHub(credential, { addresses, network, caPem, ...who });
     if (dialed && keeper.state.hubCaPem !== caPem) keeper.update((old) => ({ ...old, hubCaPem: caPem }));
     return dialed;
   }

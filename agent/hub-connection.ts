@@ -1,18 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ConnectionOptions } from 'node:tls';
 import {
   AuthorizationError,
   connect,
   type NatsConnection,
+  type NodeConnectionOptions,
   PermissionViolationError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node';
+import type { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Credential } from './credential-choice.ts';
 import { formatHubAddress, type HubAddress } from './hub-address.ts';
-import { connectionFailure, oldestTls } from './hub-trust.ts';
+import type { HubNetwork } from './hub-network.ts';
+import { connectionFailure, isTrustFailure } from './hub-trust.ts';
+import { oldestTls, tlsPlace } from './secure-connection.ts';
 
 export interface DialOptions {
+  /** Of one hub: any will do, and they are tried in any order. */
   readonly addresses: readonly HubAddress[];
+  readonly network?: HubNetwork | undefined;
   readonly caPem: string;
   /** Name of the connection: the callout reads which cluster an agent without credentials says it is. */
   readonly clusterId: string;
@@ -46,12 +53,6 @@ const connectTimeoutMs = 10_000;
 /** What is left to send is a beat and an ask; both can be lost. */
 const drainMs = 2000;
 
-/** nats.js hands all of it to node:tls, and its type lists less. */
-function hubTls(caPem: string) {
-  const minVersion: { minVersion: typeof oldestTls } = { minVersion: oldestTls };
-  return { ca: caPem, handshakeFirst: true, ...minVersion };
-}
-
 /** Proves who we are over the server's nonce; nothing secret is sent. */
 function proof(credential: Credential, { ownKey, tokenKey, formerJwt }: DialOptions) {
   return (nonce = '') => {
@@ -72,29 +73,68 @@ function proof(credential: Credential, { ownKey, tokenKey, formerJwt }: DialOpti
 /**
  * Connects once. Connecting again is the caller's: which credential comes next, and how long to wait, depends on why the last
  * connection ended, which nats.js tells nobody while it reconnects by itself.
- * @returns undefined when the server refuses the credential
- * @throws RollcallError what connectionFailure says
+ * @returns undefined when the hub refuses the credential
+ * @throws RollcallError what connectionFailure says; who answers and is not trusted is told before who does not answer
  */
 export async function dialHub(credential: Credential, options: DialOptions): Promise<HubLink | undefined> {
-  let nc: NatsConnection;
-  try {
-    nc = await connect({
-      servers: options.addresses.map(formatHubAddress),
-      name: options.clusterId,
-      inboxPrefix: `_INBOX_${options.clusterId}`,
-      tls: hubTls(options.caPem),
-      authenticator: proof(credential, options),
-      reconnect: false,
-      ignoreAuthErrorAbort: true,
-      timeout: connectTimeoutMs,
-      // A connection that is silently dead is noticed after two of them.
-      pingInterval: 20_000,
-    });
-  } catch (thrown) {
-    if (isRefusal(thrown)) return undefined;
-    throw connectionFailure(thrown, options.addresses);
+  let isRefused = false;
+  let untrusted: RollcallError | undefined;
+  let failure: unknown;
+  for (const address of inAnyOrder(options.addresses)) {
+    try {
+      return linkOver(await connectTo(address, credential, options), credential.role, options.ownKey);
+    } catch (thrown) {
+      if (isRefusal(thrown)) isRefused = true;
+      else {
+        failure = thrown;
+        const seen = connectionFailure(thrown, [address]);
+        if (isTrustFailure(seen.code)) untrusted ??= seen;
+      }
+    }
   }
-  return linkOver(nc, credential.role, options.ownKey);
+  if (isRefused) return undefined;
+  throw untrusted ?? connectionFailure(failure, options.addresses);
+}
+
+/** A fleet spreads over the servers of its hub. */
+function inAnyOrder<T>(list: readonly T[]): T[] {
+  const drawn = list.map((one) => ({ one, place: Math.random() }));
+  return drawn.toSorted((a, b) => a.place - b.place).map(({ one }) => one);
+}
+
+async function connectTo(
+  address: HubAddress,
+  credential: Credential,
+  options: DialOptions,
+): Promise<NatsConnection> {
+  const { host, port, ...checkedBy } = await tlsPlace(address, options.network ?? {});
+  const { socket } = checkedBy;
+  // nats.js hands all of it to node:tls, and its type lists less.
+  const tls: NodeConnectionOptions['tls'] & ConnectionOptions = {
+    ...checkedBy,
+    ca: options.caPem,
+    minVersion: oldestTls,
+    handshakeFirst: true,
+  };
+  const connecting = connect({
+    servers: formatHubAddress({ host, port }),
+    // Behind a proxy it is the proxy that finds the name.
+    ...(socket === undefined ? {} : { resolve: false }),
+    name: options.clusterId,
+    inboxPrefix: `_INBOX_${options.clusterId}`,
+    tls,
+    authenticator: proof(credential, options),
+    reconnect: false,
+    ignoreAuthErrorAbort: true,
+    timeout: connectTimeoutMs,
+    // A connection that is silently dead is noticed after two of them.
+    pingInterval: 20_000,
+  });
+  return connecting.catch((error: unknown) => {
+    // nats.js leaves a connection that did not come about to whoever made it.
+    socket?.destroy();
+    throw error;
+  });
 }
 
 /** "Authentication Timeout" is no refusal: nobody answered the callout in time. */

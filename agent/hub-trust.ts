@@ -1,22 +1,22 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { RollcallError } from '@rollcall/shared/errors';
 import { formatHubAddress, type HubAddress } from './hub-address.ts';
+import type { HubNetwork } from './hub-network.ts';
+import { oldestTls, openTls } from './secure-connection.ts';
 
 /** How the agent knows its hub: the CA itself, or pins of the CA's public key (`sha256:<hex>`, as `--ca-cert-hash` takes). */
 export type HubTrust = { readonly caPem: string } | { readonly pins: readonly string[] };
-
-const probeTimeoutMs = 10_000;
-/** The hub's server speaks it; what is older is an old proxy in between, or somebody who wants it to be (docs/security/keys.md). */
-export const oldestTls = 'TLSv1.3';
 
 /**
  * Finds the hub's CA certificate by its pin, in the chain that the hub shows. Nothing is trusted yet: whoever stands in
  * between can show the same certificate. The check is the connection that follows, verified against the CA that is returned.
  * @throws RollcallError HUB_CA_WRONG when an address answers, and none with a pinned CA; else what connectionFailure says
  */
-export async function findHubCa(addresses: readonly HubAddress[], trust: HubTrust): Promise<string> {
+export async function findHubCa(
+  addresses: readonly HubAddress[],
+  trust: HubTrust,
+  network: HubNetwork = {},
+): Promise<string> {
   if ('caPem' in trust) return trust.caPem;
   // While a hub changes its CA, what it hands out are two pins with a comma between.
   const pins = new Set(
@@ -26,7 +26,7 @@ export async function findHubCa(addresses: readonly HubAddress[], trust: HubTrus
   let failure: unknown;
   for (const address of addresses) {
     try {
-      const chain = await readChain(address);
+      const chain = await readChain(address, network);
       const found = chain.find((certificate) => certificate.ca && pins.has(pinOf(certificate)));
       if (found !== undefined) return found.toString();
       shown = `${formatHubAddress(address)} shows ${chain.map((one) => pinOf(one)).join(', ') || 'no certificate'}`;
@@ -45,11 +45,14 @@ export async function findHubCa(addresses: readonly HubAddress[], trust: HubTrus
  * the first contact, and for nobody else. An impostor can still not answer for the hub whose id is in the token.
  * @throws RollcallError HUB_CA_WRONG when a server shows no CA; else what connectionFailure says
  */
-export async function firstHubCa(addresses: readonly HubAddress[]): Promise<{ caPem: string; pin: string }> {
+export async function firstHubCa(
+  addresses: readonly HubAddress[],
+  network: HubNetwork = {},
+): Promise<{ caPem: string; pin: string }> {
   let failure: unknown;
   for (const address of addresses) {
     try {
-      const ca = (await readChain(address)).findLast((certificate) => certificate.ca);
+      const ca = (await readChain(address, network)).findLast((certificate) => certificate.ca);
       if (ca !== undefined) return { caPem: ca.toString(), pin: pinOf(ca) };
       const shown = `${formatHubAddress(address)} shows no certificate of a CA`;
       failure = new RollcallError('HUB_CA_WRONG', shown);
@@ -82,40 +85,20 @@ function pinOf(certificate: X509Certificate): string {
   return `sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
-/** The certificates that a server shows, leaf first; the hub's servers speak TLS from the first byte. */
-async function readChain({ host, port }: HubAddress): Promise<X509Certificate[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<X509Certificate[]>();
-  const socket = connectTls(
-    {
-      host,
-      port,
-      rejectUnauthorized: false,
-      // Nobody is trusted yet, so the 140 public roots need not be parsed: that costs 4 MB for good (measured).
-      ca: [],
-      timeout: probeTimeoutMs,
-      minVersion: oldestTls,
-      ...(isIP(host) ? {} : { servername: host }),
-    },
-    () => {
-      const chain: X509Certificate[] = [];
-      const seen = new Set<string>();
-      let certificate = socket.getPeerX509Certificate();
-      while (certificate && !seen.has(certificate.fingerprint256)) {
-        seen.add(certificate.fingerprint256);
-        chain.push(certificate);
-        certificate = certificate.issuerCertificate;
-      }
-      resolve(chain);
-    },
-  );
-  socket.on('error', reject);
-  socket.on('timeout', () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)));
-  socket.on('close', () => reject(new Error('the connection was closed')));
-  try {
-    return await promise;
-  } finally {
-    socket.destroy();
+/** The certificates that a server shows, leaf first. */
+async function readChain(address: HubAddress, network: HubNetwork): Promise<X509Certificate[]> {
+  // Nobody is trusted yet, so the 140 public roots need not be parsed: that costs 4 MB for good (measured).
+  const socket = await openTls(address, network, { rejectUnauthorized: false, ca: [] });
+  const chain: X509Certificate[] = [];
+  const seen = new Set<string>();
+  let certificate = socket.getPeerX509Certificate();
+  while (certificate && !seen.has(certificate.fingerprint256)) {
+    seen.add(certificate.fingerprint256);
+    chain.push(certificate);
+    certificate = certificate.issuerCertificate;
   }
+  socket.destroy();
+  return chain;
 }
 
 type Failure = 'HUB_CERT_EXPIRED' | 'HUB_CERT_NAME' | 'HUB_NOT_TLS' | 'HUB_TLS_OLD' | 'HUB_CA_WRONG';
@@ -159,6 +142,8 @@ export function isTrustFailure(code: string): boolean {
  * @param addresses - for the message
  */
 export function connectionFailure(thrown: unknown, addresses: readonly HubAddress[]): RollcallError {
+  // A proxy has said it already.
+  if (thrown instanceof RollcallError) return thrown;
   const where = addresses.map(formatHubAddress).join(', ');
   for (let error = thrown; error instanceof Error; error = error.cause) {
     const code = 'code' in error ? String(error.code) : '';

@@ -7,6 +7,7 @@ import { fullJitterMs } from './back-off.ts';
 import { clusterNameOf, readClusterId } from './cluster-identity.ts';
 import type { HubAccessStore } from './hub-access-store.ts';
 import { parseHubAddress } from './hub-address.ts';
+import type { HubNetwork } from './hub-network.ts';
 import { findHubCa, type HubTrust } from './hub-trust.ts';
 import { type AgentState, checkStateFits, type KeyStore } from './key-store.ts';
 import type { Uninstall } from './leaving.ts';
@@ -23,14 +24,10 @@ import { createStateKeeper, type StateKeeper } from './state-keeper.ts';
 export { clusterNameOf, readClusterId } from './cluster-identity.ts';
 export { directoryHubAccess, type HubAccessStore, secretHubAccess } from './hub-access-store.ts';
 export { type HubAddress, formatHubAddress, parseHubAddress } from './hub-address.ts';
-export {
-  connectionFailure,
-  findHubCa,
-  firstHubCa,
-  type HubTrust,
-  isTrustFailure,
-  oldestTls,
-} from './hub-trust.ts';
+export { connectionFailure, findHubCa, firstHubCa, type HubTrust, isTrustFailure } from './hub-trust.ts';
+export { type HubNetwork, parseHostAliases } from './hub-network.ts';
+export { parseProxy, proxyName } from './proxy-choice.ts';
+export { openTls, proxyFor } from './secure-connection.ts';
 export type { AgentState, KeyStore } from './key-store.ts';
 export { directoryKeyStore, forgetDirectory } from './key-store-directory.ts';
 export { uninstallFromMember } from './installed-objects.ts';
@@ -45,6 +42,8 @@ export interface AgentOptions {
   /** `host:port` of one hub, any of which will do. */
   readonly hub: readonly string[];
   readonly trust: HubTrust;
+  /** How the hub is reached from here. Default: by its addresses. */
+  readonly network?: HubNetwork | undefined;
   /** Needed until the hub has let the agent in; forgotten then. */
   readonly token?: string | undefined;
   readonly member: KubeAccess;
@@ -113,6 +112,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   const onPhase: OnPhase = options.onPhase ?? (() => undefined);
   const patience = { ...defaultPatience, ...options.patience };
   const addresses = options.hub.map(parseHubAddress);
+  const { network = {} } = options;
   const token = options.token === undefined ? undefined : parseRegistrationToken(options.token);
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -123,7 +123,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   const member = openMemberApi(options.member, version);
   // A member may answer anything at all.
   const readFacts = () => readMemberFacts(member, version).catch(() => ({ agentVersion: version }));
-  const hubCa = findOnce(() => findHubCa(addresses, options.trust));
+  const hubCa = findOnce(() => findHubCa(addresses, options.trust, network));
   const firstId = readClusterId(member, clientId);
   firstId.catch(() => undefined);
   let known: AgentState | undefined;
@@ -167,6 +167,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
     });
     membership = createMembership({
       addresses,
+      network,
       hubCa,
       keys,
       token,

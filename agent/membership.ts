@@ -14,7 +14,7 @@ import { createHearing, type HearingOptions } from './hearing.ts';
 import { createHubAccess, type HubAccessOptions } from './hub-access.ts';
 import type { HubAddress } from './hub-address.ts';
 import type { HubLink } from './hub-connection.ts';
-import { isTrustFailure } from './hub-trust.ts';
+import type { HubNetwork } from './hub-network.ts';
 import { createLeaving, type Uninstall } from './leaving.ts';
 import type { KeyRing } from './own-keys.ts';
 import type { OnPhase } from './phase.ts';
@@ -44,6 +44,7 @@ export interface Patience {
 
 export interface MembershipOptions {
   readonly addresses: readonly HubAddress[];
+  readonly network?: HubNetwork;
   /** The hub's CA: found by its pin, or given. Asked again after a connection showed another one. */
   hubCa(options: { again: boolean }): Promise<string>;
   readonly keys: KeyRing;
@@ -253,8 +254,8 @@ export function createMembership(options: MembershipOptions): Membership {
   }
 
   function failed(error: RollcallError, failures: number): number {
-    const isForPeople = isTrustFailure(error.code);
-    const waitMs = isForPeople
+    // What no waiting helps is not asked for every few seconds; a proxy might lock the account that it is asked with.
+    const waitMs = !error.retry
       ? refusedRestMs(refusedRetryMs, failures, Math.random())
       : rest.afterFailureMs(failures);
     session.tellRefusal('connect', errorAsRefusal(error), waitMs);

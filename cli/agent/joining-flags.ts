@@ -15,7 +15,8 @@ export interface FirstContactFlags extends TrustFlags {
   readonly insecureTrustFirstCa?: boolean;
 }
 
-function readText(flag: string, path: string): string {
+/** @throws RollcallError USAGE */
+export function readText(flag: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {

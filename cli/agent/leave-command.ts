@@ -3,6 +3,7 @@ import {
   directoryKeyStore,
   forgetDirectory,
   formatHubAddress,
+  type HubNetwork,
   type HubTrust,
   type KeyStore,
   runAgent,
@@ -18,11 +19,12 @@ import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { finalError } from '../register/foreground-agent.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
+import { type NetworkFlags, networkOf } from './network-flags.ts';
 import { addressesOf, type TrustFlags, trustOf } from './joining-flags.ts';
 import { createPhaseLine } from './phase-line.ts';
 import { readBootstrap } from './run-agent-command.ts';
 
-export interface AgentLeaveFlags extends MemberFlags, TrustFlags {
+export interface AgentLeaveFlags extends MemberFlags, TrustFlags, NetworkFlags {
   readonly hub?: readonly string[];
   readonly stateDir?: string;
   readonly timeout: string;
@@ -35,6 +37,7 @@ interface Installed {
   readonly store: KeyStore;
   readonly hub: readonly string[];
   readonly trust: HubTrust;
+  readonly network: HubNetwork;
   readonly uninstall: Uninstall;
 }
 
@@ -61,6 +64,7 @@ async function findInstalled(client: KubeClient, flags: AgentLeaveFlags): Promis
     store: { ...kept, load: () => Promise.resolve(state), save: () => Promise.resolve() },
     hub,
     trust,
+    network: networkOf(flags, bootstrap?.network),
     uninstall: stateDir === undefined ? uninstallFromMember(client) : forgetDirectory(stateDir),
   };
 }
@@ -68,11 +72,12 @@ async function findInstalled(client: KubeClient, flags: AgentLeaveFlags): Promis
 /** Says to the hub, with the keys of the agent, that it leaves, and removes it once the hub has heard it. */
 async function leaveWith(installed: Installed, member: KubeAccess, timeoutMs: number): Promise<void> {
   const phaseLine = createPhaseLine();
-  const { state, store, hub, trust, uninstall } = installed;
+  const { state, store, hub, trust, network, uninstall } = installed;
   const refused = Promise.withResolvers<never>();
   const agent = await runAgent({
     hub: addressesOf(hub).map(formatHubAddress),
     trust,
+    network,
     member,
     store,
     clusterName: state.member?.clusterName ?? 'leaving',

@@ -12,19 +12,34 @@ test.each([
   {
     name: 'a hash of the CA',
     data: { hub: 'a:1,b:2', caBundle: '', caCertHash: 'sha256:00,sha256:11', token: 'rc1.a.b\n' },
-    want: { hub: 'a:1,b:2', trust: { pins: ['sha256:00', 'sha256:11'] }, token: 'rc1.a.b' },
+    want: {
+      hub: 'a:1,b:2',
+      trust: { pins: ['sha256:00', 'sha256:11'] },
+      token: 'rc1.a.b',
+      network: {},
+    },
   },
   {
     name: 'the CA itself',
-    data: { hub: 'a:1', caBundle: 'PEM', caCertHash: '', token: '' },
-    want: { hub: 'a:1', trust: { caPem: 'PEM' }, token: undefined },
+    data: { hub: 'a:1', caBundle: 'PEM', caCertHash: '', token: '', proxy: 'http://p:1' },
+    want: {
+      hub: 'a:1',
+      trust: { caPem: 'PEM' },
+      token: undefined,
+      network: { proxy: 'http://p:1' },
+    },
   },
 ])('the bootstrap Secret with $name', ({ data, want }) => {
   expect(bootstrapFrom(encoded(data))).toEqual(want);
 });
 
 test('without a Secret nothing is known', () => {
-  expect(bootstrapFrom(undefined)).toEqual({ hub: undefined, trust: undefined, token: undefined });
+  expect(bootstrapFrom(undefined)).toEqual({
+    hub: undefined,
+    trust: undefined,
+    token: undefined,
+    network: {},
+  });
 });
 
 describe('a changed hub registers again [RO-5]', () => {

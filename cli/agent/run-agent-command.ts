@@ -28,9 +28,10 @@ import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { say } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { addressesOf, tokenOf, type TrustFlags, trustOf } from './joining-flags.ts';
+import { type NetworkFlags, networkOf, type NetworkTexts } from './network-flags.ts';
 import { createPhaseLine } from './phase-line.ts';
 
-export interface AgentRunFlags extends MemberFlags, TrustFlags {
+export interface AgentRunFlags extends MemberFlags, TrustFlags, NetworkFlags {
   readonly hub?: readonly string[];
   readonly token?: string;
   readonly clusterName?: string;
@@ -47,6 +48,7 @@ export function bootstrapFrom(data: Readonly<Record<string, string>> | undefined
   hub: string | undefined;
   trust: HubTrust | undefined;
   token: string | undefined;
+  network: NetworkTexts;
 } {
   const text = (key: string) =>
     Buffer.from(data?.[key] ?? '', 'base64')
@@ -58,6 +60,7 @@ export function bootstrapFrom(data: Readonly<Record<string, string>> | undefined
     hub: text('hub'),
     trust: caPem === undefined ? (pins === undefined ? undefined : { pins }) : { caPem },
     token: text('token'),
+    network: { proxy: text('proxy'), noProxy: text('noProxy'), proxyCaBundle: text('proxyCaBundle') },
   };
 }
 
@@ -171,6 +174,7 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
     const agent = await runAgent({
       hub: addressesOf(hub).map(formatHubAddress),
       trust,
+      network: networkOf(flags, bootstrap.network),
       token,
       member,
       store: isPod ? storeOfHub(store, token) : store,

@@ -29,6 +29,18 @@ export function withMember(command: Command): Command {
     .addOption(new Option('--cluster-context <name>').hideHelp());
 }
 
+/** Flags of every command that reaches the hub as an agent does. */
+export function withNetwork(command: Command): Command {
+  return command
+    .option(
+      '--host-alias <name=ip>',
+      "IP address of the hub's name, where no DNS here knows it; repeatable",
+      collect,
+    )
+    .option('--proxy <url>', 'HTTP proxy to the hub, or file:PATH (default: HTTPS_PROXY, but for NO_PROXY)')
+    .option('--proxy-ca-file <file>', 'CA certificate (PEM) of a proxy with https:// (default: public ones)');
+}
+
 /** How things are shown, the same words everywhere. */
 export function outputOption(...formats: readonly [string, ...string[]]): Option {
   return new Option('-o, --output <format>', 'how to show it').choices(formats).default(formats[0]);

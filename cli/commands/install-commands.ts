@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { InstallAgentFlags } from '../install/install-agent.ts';
 import type { UninstallAgentFlags } from '../install/uninstall-agent.ts';
-import { collect, outputOption, withMember } from './common-flags.ts';
+import { collect, outputOption, withMember, withNetwork } from './common-flags.ts';
 
 const installAgentExamples = `
 Examples:
@@ -14,7 +14,7 @@ The chart in deploy/charts/agent takes the same values and makes the same object
 /** Installing and removing, in members. */
 export function addInstallCommands(program: Command): void {
   const install = program.command('install').description('install the agent in a member cluster');
-  withMember(install.command('agent'))
+  withNetwork(withMember(install.command('agent')))
     .description('install the agent in a member, or change how it is installed')
     .option('-f, --values <file>', 'values of the chart (YAML); repeatable, the later one wins', collect)
     .option('--hub <host:port>', 'address of the hub; repeatable', collect)

@@ -5,7 +5,7 @@ import type { AgentRunFlags } from '../agent/run-agent-command.ts';
 import type { JoinFlags } from '../join/join.ts';
 import type { RegisterFlags } from '../register/register.ts';
 import type { UnregisterFlags } from '../unregister/unregister.ts';
-import { collect, withHub, withMember } from './common-flags.ts';
+import { collect, withHub, withMember, withNetwork } from './common-flags.ts';
 
 const registerExamples = `
 Examples:
@@ -36,7 +36,7 @@ Examples:
 A member that is away hears of it when it comes back. Its old keys stay out; \`rollcall register\` makes new ones.`;
 
 export function addMemberCommands(program: Command): void {
-  withMember(program.command('register'))
+  withNetwork(withMember(program.command('register')))
     .description('register a cluster with a hub')
     .argument('<host:port>', 'address of the hub; several with commas between them')
     .option('--token <token>', 'registration token, or file:PATH (default: ROLLCALL_TOKEN)')
@@ -104,7 +104,7 @@ export function addMemberCommands(program: Command): void {
     });
 
   const agent = program.command('agent').description('the agent of a member cluster');
-  withMember(agent.command('run'))
+  withNetwork(withMember(agent.command('run')))
     .description('run the agent; in a pod it finds everything in the Secrets of its namespace')
     .option(
       '--hub <host:port>',
@@ -127,7 +127,7 @@ export function addMemberCommands(program: Command): void {
       await runAgentCommand(flags);
     });
 
-  withMember(agent.command('leave'))
+  withNetwork(withMember(agent.command('leave')))
     .description(
       'have this cluster leave its hub, and remove the agent; the hub is told with the keys of the agent',
     )

@@ -9,7 +9,7 @@ import type { DeadFlags } from '../status/list-dead.ts';
 import type { MendFlags } from '../status/mend-dead.ts';
 import type { StatusFlags } from '../status/show-status.ts';
 import type { TopFlags } from '../top/top.ts';
-import { collect, outputOption, withBus, withHub, withMember } from './common-flags.ts';
+import { collect, outputOption, withBus, withHub, withMember, withNetwork } from './common-flags.ts';
 
 const auditExamples = `
 Examples:
@@ -94,7 +94,7 @@ export function addOperationsCommands(program: Command): void {
       await showStatus(flags);
     });
 
-  withMember(withBus(program.command('doctor')))
+  withNetwork(withMember(withBus(program.command('doctor'))))
     .description('find out why something does not work, and say what to do; exit 1 when something is found')
     .option('--agent-state-dir <directory>', 'look at the keys and credentials of an agent')
     .option('--hub <host:port>', 'and whether this address of its hub answers; repeatable', collect)

@@ -7,6 +7,7 @@ import { busAccess, type BusFlags } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
+import { type NetworkFlags, networkOf } from '../agent/network-flags.ts';
 import type { MemberFlags } from '../member-access.ts';
 import { printResult } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -20,7 +21,7 @@ import { examineAgentState, examineMember } from './examine-member.ts';
 import { examineState } from './examine-state.ts';
 import { counted, examine, type Finding, findingOf, ok } from './finding.ts';
 
-export interface DoctorFlags extends BusFlags, MemberFlags {
+export interface DoctorFlags extends BusFlags, MemberFlags, NetworkFlags {
   readonly agentStateDir?: string;
   readonly hub?: readonly string[];
   readonly output: 'text' | 'json' | 'yaml';
@@ -37,7 +38,7 @@ function memberSide(flags: DoctorFlags): Promise<readonly Finding[]>[] {
   ];
   return [
     ...(namesMember.some((flag) => flag !== undefined) ? [examineMember(flags)] : []),
-    ...(agentStateDir === undefined ? [] : [examineAgentState(agentStateDir, hub)]),
+    ...(agentStateDir === undefined ? [] : [examineAgentState(agentStateDir, hub, networkOf(flags))]),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { directoryKeyStore } from '@rollcall/agent';
+import { directoryKeyStore, type HubNetwork } from '@rollcall/agent';
 import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { decodeJwt, keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
@@ -45,6 +45,7 @@ function lifeOf(jwt: string, nowMs: number): Finding {
 export async function examineAgentState(
   directory: string,
   hub: readonly string[],
+  network: HubNetwork,
 ): Promise<readonly Finding[]> {
   let caPem: string | undefined;
   const state = await examine('agent-state', async () => {
@@ -69,6 +70,6 @@ export async function examineAgentState(
   });
   const ca = caPem;
   const addresses =
-    ca === undefined ? [] : await Promise.all(hub.map((address) => examineAddress(address, ca)));
+    ca === undefined ? [] : await Promise.all(hub.map((address) => examineAddress(address, ca, network)));
   return [...state, ...addresses.flat()];
 }

@@ -55,11 +55,25 @@ export const agentValuesSchema = z.strictObject({
   env: z
     .array(z.looseObject({ name: z.string().min(1) }))
     .default([])
-    .describe('Further variables of the container, as in a Pod; proxies for example.'),
+    .describe('Further variables of the container, as in a Pod; variables of your own image for example.'),
   hostAliases: z
     .array(z.strictObject({ ip: z.string(), hostnames: z.array(z.string()) }))
     .default([])
     .describe('Names that DNS does not know in the member, the one of the hub for example.'),
+  proxy: z
+    .string()
+    .default('')
+    .describe(
+      'HTTP proxy to the hub: http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ before the host where it asks for them.',
+    ),
+  noProxy: z
+    .string()
+    .default('')
+    .describe('Names and addresses of hubs that are reached without it, separated by commas.'),
+  proxyCaBundle: z
+    .string()
+    .default('')
+    .describe('CA certificates (PEM) of a proxy with https://. Empty: the public ones.'),
   resources: anything
     .default({ requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '128Mi' } })
     .describe('Of the container. Measured: about 65 MB, and no CPU worth mentioning.'),

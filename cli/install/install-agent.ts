@@ -9,6 +9,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
+import { type NetworkFlags, networkValues } from '../agent/network-flags.ts';
 import { addressesOf, tokenOf, type TrustFlags, trustOf } from '../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../document-text.ts';
 import { durationFlagMs } from '../duration-flag.ts';
@@ -23,7 +24,7 @@ import { findInstalled, refuseHelm } from './installed.ts';
 import { untilAvailable } from './until-available.ts';
 import { checkValues, readValuesFile } from './values.ts';
 
-export interface InstallAgentFlags extends MemberFlags, TrustFlags {
+export interface InstallAgentFlags extends MemberFlags, TrustFlags, NetworkFlags {
   readonly values?: readonly string[];
   readonly hub?: readonly string[];
   readonly token?: string;
@@ -54,6 +55,7 @@ function valuesOfFlags(flags: InstallAgentFlags): Record<string, unknown> {
     labels: flags.labels === undefined ? undefined : parseLabels(flags.labels),
     clusterType: flags.clusterType,
     image: flags.image,
+    ...networkValues(flags),
   };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }

@@ -22,7 +22,21 @@ test('the bootstrap Secret holds what the agent needs to ask', () => {
     caBundle: '',
     caCertHash: `sha256:${'0'.repeat(64)}`,
     token: 'rc1.a.b',
+    proxy: '',
+    noProxy: '',
+    proxyCaBundle: '',
   });
+});
+
+test('a proxy is kept where its password is safe, and names that no DNS knows are in the Pod', () => {
+  const proxy = 'http://me:s3cret@proxy:3128';
+  const network = { proxy, hostAliases: [{ ip: '192.0.2.7', hostnames: ['hub.example.org'] }] };
+  const documents = documentsOf(renderManifest({ ...values, network }));
+  const secret = documents.find(({ kind }) => kind === 'Secret');
+  expect(secret?.stringData).toMatchObject({ proxy, noProxy: '', proxyCaBundle: '' });
+  const others = JSON.stringify(documents.filter((document) => document !== secret));
+  expect(others).not.toContain('s3cret');
+  expect(others).toContain('"hostAliases":[{"ip":"192.0.2.7","hostnames":["hub.example.org"]}]');
 });
 
 test('nothing is left to be filled in, and the namespace comes before what is in it', () => {

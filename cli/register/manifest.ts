@@ -6,6 +6,8 @@ import { parseLabels } from '../labels-flag.ts';
 
 export interface ManifestValues {
   readonly hub: readonly string[];
+  /** Values of the chart: how the hub is reached from the member. */
+  readonly network?: Record<string, unknown>;
   readonly trust: HubTrust;
   readonly token: string;
   readonly image?: string | undefined;
@@ -25,6 +27,7 @@ export function renderManifest(given: ManifestValues): string {
     hub: hub.join(','),
     ...('caPem' in trust ? { caBundle: trust.caPem } : { caCertHash: trust.pins.join(',') }),
     token,
+    ...given.network,
     ...(image === undefined ? {} : { image }),
     clusterName,
     clientID: clientId,

@@ -6,6 +6,7 @@ import {
   forgetDirectory,
   formatHubAddress,
   type HubAddress,
+  type HubNetwork,
   type HubTrust,
 } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -13,6 +14,7 @@ import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { addressesOf, type FirstContactFlags, tokenOf, trustOf } from '../agent/joining-flags.ts';
+import { type NetworkFlags, networkOf, networkValues, throughProxy } from '../agent/network-flags.ts';
 import { durationFlagMs } from '../duration-flag.ts';
 import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
@@ -25,7 +27,7 @@ import { nameAsHubsOwn } from './hub-own-cluster.ts';
 import { renderManifest } from './manifest.ts';
 import { stateDirectoryOf } from './state-place.ts';
 
-export interface RegisterFlags extends MemberFlags, FirstContactFlags {
+export interface RegisterFlags extends MemberFlags, FirstContactFlags, NetworkFlags {
   readonly token?: string;
   readonly clusterName?: string;
   readonly clientId?: string;
@@ -42,6 +44,7 @@ export interface RegisterFlags extends MemberFlags, FirstContactFlags {
 /** What is asked for, once every flag is read and valid. */
 interface Registration {
   readonly addresses: readonly HubAddress[];
+  readonly network: HubNetwork;
   readonly trust: HubTrust;
   readonly token: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
@@ -54,7 +57,11 @@ interface Registration {
  * takes no other one later.
  * @throws RollcallError USAGE; what firstHubCa throws
  */
-async function hubTrustOf(addresses: readonly HubAddress[], flags: RegisterFlags): Promise<HubTrust> {
+async function hubTrustOf(
+  addresses: readonly HubAddress[],
+  network: HubNetwork,
+  flags: RegisterFlags,
+): Promise<HubTrust> {
   const trust = trustOf(flags);
   if (!flags.insecureTrustFirstCa) {
     if (trust) return trust;
@@ -65,7 +72,7 @@ async function hubTrustOf(addresses: readonly HubAddress[], flags: RegisterFlags
   }
   if (trust)
     throw new RollcallError('USAGE', 'give either --insecure-trust-first-ca, or --ca-cert-hash or --ca-file');
-  const { caPem, pin } = await firstHubCa(addresses);
+  const { caPem, pin } = await firstHubCa(addresses, network);
   say(`[preflight] hub-ca: NOT verified, trusting the first CA that was shown: ${pin}`);
   say(`[preflight] hint: compare it with the hub (ConfigMap rollcall-hub), then use --ca-cert-hash ${pin}`);
   return { caPem };
@@ -80,14 +87,16 @@ async function readFlags(hub: string, flags: RegisterFlags): Promise<Registratio
     );
   }
   const addresses = addressesOf([hub]);
+  const network = networkOf(flags);
   const asked = {
     addresses,
+    network,
     token: tokenOf(flags.token),
     labels: parseLabels(flags.labels ?? ''),
     timeoutMs: flags.timeout === undefined ? undefined : durationFlagMs('--timeout', flags.timeout),
     flags,
   };
-  return { ...asked, trust: await hubTrustOf(addresses, flags) };
+  return { ...asked, trust: await hubTrustOf(addresses, network, flags) };
 }
 
 /**
@@ -102,7 +111,8 @@ export async function register(hub: string, flags: RegisterFlags): Promise<void>
     return;
   }
   const access = await memberAccess(flags);
-  say(`hub: ${wanted.addresses.map(formatHubAddress).join(', ')}`);
+  const through = throughProxy(wanted.addresses, wanted.network);
+  say(`hub: ${wanted.addresses.map(formatHubAddress).join(', ')}${through}`);
   say(`member: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
   const client = createKubeClient(access, {
     fieldManager: 'rollcall-cli',
@@ -121,14 +131,15 @@ function printManifest({ addresses, trust, token, flags }: Registration): void {
   parseRegistrationToken(token);
   const { image, clusterName, clientId, labels } = flags;
   const hub = addresses.map(formatHubAddress);
-  printResult(renderManifest({ hub, trust, token, image, clusterName, clientId, labels }));
+  const network = networkValues(flags);
+  printResult(renderManifest({ hub, network, trust, token, image, clusterName, clientId, labels }));
   say(
     'apply it in the member: kubectl apply -f -   (it holds the token: keep it no longer than you need it)',
   );
 }
 
 async function registerHere(client: KubeClient, wanted: Registration, sinceMs: number): Promise<void> {
-  const { addresses, trust, token, flags } = wanted;
+  const { addresses, network, trust, token, flags } = wanted;
   let hubId: string | undefined;
   const [form, member, hub] = await Promise.all([
     runCheck('token', () => {
@@ -137,7 +148,7 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
       return `of hub ${hubId}`;
     }),
     checkMember(client, flags.clientId),
-    checkHub(addresses, trust),
+    checkHub(addresses, trust, network),
   ]);
   reportChecks([form, ...member.outcomes, ...hub]);
   const { clusterId = '' } = member;
@@ -167,6 +178,7 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
   await runInForeground(
     {
       hub: addresses.map(formatHubAddress),
+      network,
       // Only the first contact is trusted: a second one is compared with it.
       trust: flags.insecureTrustFirstCa && kept?.hubCaPem ? { caPem: kept.hubCaPem } : trust,
       token,

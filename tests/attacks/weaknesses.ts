@@ -211,7 +211,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'tls',
-    file: 'agent/hub-trust.ts',
+    file: 'agent/secure-connection.ts',
     from: "oldestTls = 'TLSv1.3'",
     to: "oldestTls = 'TLSv1.2'",
     test: 'an agent with a token meets > TLSv1.2 at most',

@@ -9,6 +9,7 @@ export const pagesInOrder: readonly string[] = [
   'docs/coming-from/karmada.md',
   'docs/coming-from/ocm.md',
   'docs/coming-from/fleet.md',
+  'docs/networks.md',
   'docs/security/README.md',
   'docs/security/access.md',
   'docs/security/restore.md',
@@ -209,6 +210,14 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     },
     'rollcall backup key backup.key': { prints: [/^X[A-Z2-7]{55}$/m] },
     'rollcall verify': { prints: [/the chain is whole/] },
+  },
+  'docs/networks.md': {
+    [exportPath]: { prints: [/ok +hub: localhost:\d+ answers/, /can be registered \(dry run\)/] },
+    'rollcall register "$HUB" --proxy http://127.0.0.1:9 --ca-cert-hash "$HASH" --client-id a-try --state-dir a-try --dry-run':
+      {
+        prints: [/failed +hub: cannot reach the proxy http:\/\/127\.0\.0\.1:9/, /code: PROXY_UNREACHABLE/],
+        exits: 5,
+      },
   },
   'docs/security/README.md': {
     'rollcall audit --since 30d': { prints: [/cluster\.approved/] },

@@ -85,11 +85,17 @@ interface RegistrarIdentity {
 
 /**
  * @param options.servers - three make a cluster, whose streams are kept by all of them
+ * @param options.advertised - names that the certificate is for, beside the loopback address
  * @param options.beforeStart - sees to the place where the servers will write
  */
 export async function startTestHub(
-  options: { servers?: ServerCount; beforeStart?: (stateDir: string) => Promise<void> } = {},
+  options: {
+    servers?: ServerCount;
+    advertised?: readonly string[];
+    beforeStart?: (stateDir: string) => Promise<void>;
+  } = {},
 ): Promise<TestHub> {
+  const { advertised = [] } = options;
   const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-hub-'));
   await options.beforeStart?.(stateDir);
   setServerCount(stateDir, options.servers);
@@ -102,13 +108,13 @@ export async function startTestHub(
           stateDir,
           hub: () => openHubState(stateDir, Date.now()),
           port,
-          advertised: [],
+          advertised,
         });
   const start = () =>
     startNatsServer(openHubState(stateDir, Date.now()), {
       stateDir,
       port,
-      advertised: [],
+      advertised,
       nowMs: Date.now(),
     });
   let nats: Pick<EmbeddedNats, 'server' | 'address'> = cluster

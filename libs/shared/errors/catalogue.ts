@@ -183,6 +183,26 @@ export const errorCatalogue = {
     retry: true,
     hint: 'Check the address of the hub and that its port can be reached from the member.',
   },
+  PROXY_UNREACHABLE: {
+    retry: true,
+    hint: 'Check --proxy (or HTTPS_PROXY), and that the proxy can be reached from the member; NO_PROXY names what is reached without it.',
+  },
+  PROXY_AUTH: {
+    retry: false,
+    hint: 'Give the credentials in the address of the proxy: http://USER:PASSWORD@HOST:PORT, in HTTPS_PROXY or in a file (--proxy file:PATH).',
+  },
+  PROXY_REFUSED: {
+    retry: false,
+    hint: 'Have the proxy allow CONNECT to the address of the hub; many allow port 443 only.',
+  },
+  PROXY_NOT_HTTP: {
+    retry: false,
+    hint: 'Check host and port of the proxy, and whether it is spoken to by http:// or by https://.',
+  },
+  PROXY_UNTRUSTED: {
+    retry: false,
+    hint: 'Give the CA of the proxy with --proxy-ca-file; its address must be one that its certificate names.',
+  },
   HUB_FULL: {
     retry: true,
     hint: 'The disk of the events is nearly full: make space or raise its limit (docs/operations.md). Members go on, and the agent keeps asking.',

@@ -82,8 +82,8 @@ restore: a hub from its backup, on an empty machine
   --clusters N         of how many clusters (10000)
 beats: of 10,000, 100,000 and 1,000,000 clusters, taken by a heartbeat service each, in turns
   --seconds N          how long, all turns together (60)
-restart: a heartbeat service that starts on a hub with many clusters
-  --fleet N            how many (100000)
+restart: a heartbeat service that starts on a hub with many clusters, and what they take there
+  --fleet N            how many (100000); a hundredth and a tenth of it as well
 liveness: agents that die
   --kills N            how many are killed (50)
   --silences N         how many fall silent (20)

@@ -3,6 +3,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { addBackupCommands } from './backup-commands.ts';
 import { addCompletionCommands } from './completion-commands.ts';
 import { addHubCommands } from './hub-commands.ts';
+import { addImportCommands } from './import-commands.ts';
 import { addInstallCommands } from './install-commands.ts';
 import { addMemberCommands } from './member-commands.ts';
 import { addOperationsCommands } from './operations-commands.ts';
@@ -40,6 +41,7 @@ export function commandTree(): Command {
   addPolicyCommands(program);
   addTrustCommands(program);
   addBackupCommands(program);
+  addImportCommands(program);
   addCompletionCommands(program);
   return program;
 }

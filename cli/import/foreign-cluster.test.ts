@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { foreignObjectSchema, type ForeignSystem, readForeign } from './foreign-cluster.ts';
+import { clusternet } from './read-clusternet.ts';
+import { fleet } from './read-fleet.ts';
+import { karmada } from './read-karmada.ts';
+import { ocm } from './read-ocm.ts';
+
+const uid = '5b1c9a52-0d3e-4f6a-9b7c-0123456789ab';
+
+interface Parts {
+  metadata?: object;
+  spec?: object;
+  status?: object;
+}
+const read = (system: ForeignSystem, { metadata = {}, spec = {}, status = {} }: Parts) =>
+  readForeign(
+    system,
+    foreignObjectSchema.parse({
+      apiVersion: `${system.group}/${system.version}`,
+      kind: system.kind,
+      metadata: { name: 'edge-1', ...metadata },
+      spec,
+      status,
+    }),
+  );
+
+describe('Open Cluster Management', () => {
+  test('id by its claim, set, labels, addresses and taints of people', () => {
+    const found = read(ocm, {
+      metadata: {
+        labels: {
+          env: 'prod',
+          'cluster.open-cluster-management.io/clusterset': 'emea',
+          'feature.open-cluster-management.io/addon-work-manager': 'available',
+          'topology.kubernetes.io/region': 'eu',
+        },
+      },
+      spec: {
+        hubAcceptsClient: true,
+        leaseDurationSeconds: 60,
+        managedClusterClientConfigs: [{ url: 'https://edge-1:6443', caBundle: 'QUJD' }],
+        taints: [
+          { key: 'cluster.open-cluster-management.io/unreachable', effect: 'NoSelect' },
+          { key: 'gpu', value: 'true', effect: 'NoSelect' },
+        ],
+      },
+      status: { clusterClaims: [{ name: 'id.k8s.io', value: uid }] },
+    });
+    expect(found).toEqual({
+      source: 'ManagedCluster/edge-1',
+      name: 'edge-1',
+      id: { clusterId: uid },
+      clusterSet: 'emea',
+      labels: { env: 'prod' },
+      settings: { clientConfigs: [{ url: 'https://edge-1:6443', caBundle: 'QUJD' }] },
+      notes: [
+        'taint "gpu" is not taken over: there is no effect NoSelect here',
+        'labels that belong to Open Cluster Management are dropped: cluster.open-cluster-management.io/clusterset, feature.open-cluster-management.io/addon-work-manager',
+        'labels with a reserved prefix are dropped: topology.kubernetes.io/region',
+      ],
+    });
+  });
+
+  test.each([
+    { name: 'a claim that is no UID', status: { clusterClaims: [{ name: 'id.k8s.io', value: 'x' }] } },
+    { name: 'claims of another shape', status: { clusterClaims: 'none' } },
+    { name: 'no claim', status: {} },
+  ])('$name: the client id is its name, and that is said', ({ status }) => {
+    const found = read(ocm, { status });
+    expect(found.id).toEqual({ clientId: 'edge-1' });
+    expect(found.notes).toEqual(['it has no claim id.k8s.io: its agent is known by client id "edge-1"']);
+  });
+
+  test('the set of those in no other one is none', () => {
+    const labels = { 'cluster.open-cluster-management.io/clusterset': 'default' };
+    expect(read(ocm, { metadata: { labels } }).clusterSet).toBeUndefined();
+  });
+
+  test.each([
+    { spec: { hubAcceptsClient: false }, says: 'it is not accepted there' },
+    {
+      spec: { leaseDurationSeconds: 5 },
+      says: 'spec.leaseDurationSeconds is not taken over: set spec.heartbeat',
+    },
+    {
+      spec: { managedClusterClientConfigs: [{ url: 'http://edge-1' }] },
+      says: 'client config "http://edge-1" is not taken over: it is no https address',
+    },
+    { spec: { something: { new: 1 } }, says: 'spec.something is not taken over' },
+  ])('$says', ({ spec, says }) => {
+    expect(read(ocm, { spec }).notes).toContain(says);
+  });
+});
+
+describe('Karmada', () => {
+  test('id, address, place, cordon and taints; the mode is told', () => {
+    const found = read(karmada, {
+      metadata: { labels: { region: 'kept', 'cluster.karmada.io/x': 'y' } },
+      spec: {
+        id: uid,
+        syncMode: 'Push',
+        apiEndpoint: 'https://edge-1:6443',
+        secretRef: { name: 'edge-1', namespace: 'karmada-cluster' },
+        insecureSkipTLSVerification: false,
+        provider: 'metal',
+        region: 'eu',
+        zones: ['a'],
+        taints: [
+          { key: 'cluster.karmada.io/unschedulable', effect: 'NoSchedule' },
+          { key: 'cluster.karmada.io/not-ready', effect: 'NoExecute' },
+          { key: 'gpu', value: '', effect: 'NoExecute' },
+        ],
+      },
+    });
+    expect(found).toMatchObject({
+      id: { clusterId: uid },
+      labels: { provider: 'metal', region: 'kept', zone: 'a' },
+      settings: {
+        clientConfigs: [{ url: 'https://edge-1:6443' }],
+        unschedulable: true,
+        taints: [{ key: 'gpu', effect: 'NoExecute' }],
+      },
+    });
+    expect(found.notes).toEqual([
+      'it is in push mode there: here its agent registers',
+      'labels that belong to Karmada are dropped: cluster.karmada.io/x',
+      'spec.secretRef is not taken over',
+    ]);
+  });
+
+  test('several zones are no label, and without an id it is known by its name', () => {
+    const found = read(karmada, { spec: { syncMode: 'Pull', zones: ['a', 'b'], taints: 'odd' } });
+    expect([found.id, found.labels]).toEqual([{ clientId: 'edge-1' }, {}]);
+    expect(found.notes).toEqual([
+      'it has no spec.id: its agent is known by client id "edge-1"',
+      'spec.zones is not taken over: a label has one value',
+    ]);
+  });
+});
+
+describe('Clusternet', () => {
+  test('named by its label, known by the id that it has there', () => {
+    const labels = { 'clusters.clusternet.io/cluster-name': 'shop', team: 'a' };
+    const found = read(clusternet, {
+      metadata: { name: 'clusternet-cluster-x', namespace: 'clusternet-abc', labels },
+      spec: { clusterId: uid, clusterType: 'EdgeCluster', syncMode: 'Dual', clusterInitBaseName: 'base' },
+    });
+    expect(found).toMatchObject({
+      source: 'ManagedCluster/clusternet-abc/clusternet-cluster-x',
+      name: 'shop',
+      id: { clientId: uid },
+      labels: { team: 'a' },
+      settings: { clusterType: 'Edge' },
+    });
+    expect(found.notes).toEqual([
+      'its sync mode is Dual there: here its agent registers',
+      'labels that belong to Clusternet are dropped: clusters.clusternet.io/cluster-name',
+      'spec.clusterInitBaseName is not taken over',
+    ]);
+  });
+});
+
+describe('Fleet', () => {
+  test.each([
+    { clientID: uid, want: { clusterId: uid } },
+    { clientID: 'Plant 7', want: { clientId: 'Plant 7' } },
+    { clientID: '', want: { clientId: 'edge-1' } },
+  ])('clientID "$clientID" is $want', ({ clientID, want }) => {
+    expect(read(fleet, { spec: { clientID } }).id).toEqual(want);
+  });
+
+  test('what the agent was told, and a kubeconfig Secret, stay behind and are named', () => {
+    const found = read(fleet, {
+      metadata: { namespace: 'fleet-default', labels: { env: 'dev', 'management.cattle.io/x': 'y' } },
+      spec: {
+        clientID: 'a',
+        kubeConfigSecret: 'edge-1-kubeconfig',
+        paused: false,
+        agentEnvVars: [{ name: 'A' }],
+      },
+    });
+    expect(found.labels).toEqual({ env: 'dev' });
+    expect(found.notes).toEqual([
+      'its kubeconfig Secret "edge-1-kubeconfig" is not read: here its agent registers',
+      'labels that belong to Fleet are dropped: management.cattle.io/x',
+      'spec.agentEnvVars is not taken over',
+    ]);
+  });
+});

@@ -1,0 +1,138 @@
+import { reservedPrefixes, type ManagedCluster } from '@rollcall/shared/resources';
+import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
+import { z } from 'zod';
+
+const loose = z.looseObject({}).default({});
+
+/** What is read of an object of another system; everything in it was written by others. */
+export const foreignObjectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string().min(1),
+    namespace: z.string().optional(),
+    labels: z.record(z.string(), z.string()).default({}),
+  }),
+  spec: loose,
+  status: loose,
+});
+export type ForeignObject = z.infer<typeof foreignObjectSchema>;
+
+/** By which its agent will be known: the UID of the member's kube-system, or an id that the agent is given. */
+export type MemberId = { readonly clusterId: string } | { readonly clientId: string };
+
+type Settings = Partial<
+  Pick<ManagedCluster['spec'], 'clusterType' | 'unschedulable' | 'taints' | 'clientConfigs'>
+>;
+export type Taints = NonNullable<Settings['taints']>;
+
+/** What one system's object says in our words. */
+export interface Reading {
+  readonly name: string;
+  readonly id: MemberId;
+  /** Beside those of the object. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly clusterSet?: string | undefined;
+  readonly settings: Settings;
+  /** What is not taken over, or only in part: a line for each. */
+  readonly notes: readonly string[];
+}
+
+export interface ForeignSystem {
+  readonly title: string;
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** Domains of labels that mean something to that system alone; subdomains too. */
+  readonly ownDomains: readonly string[];
+  /** Fields of the spec that `read` looks at; of every other one a person is told that it stays behind. */
+  readonly fields: readonly string[];
+  read(object: ForeignObject): Reading;
+}
+
+/** A cluster of another system, as it can be here. */
+export interface ForeignCluster extends Omit<Reading, 'labels'> {
+  /** Kind and name there. */
+  readonly source: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const uid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Whether it looks like the UID of a namespace. */
+export const isUid = (text: unknown): text is string => typeof text === 'string' && uid.test(text);
+
+const domainOf = (key: string) => (key.includes('/') ? key.slice(0, key.indexOf('/')) : '');
+const isUnder = (key: string, domains: readonly string[]) =>
+  domains.some((domain) => `.${domainOf(key)}`.endsWith(`.${domain}`));
+const reservedDomains = reservedPrefixes.map((prefix) => prefix.slice(0, -1));
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '' || value === false) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+const dropped = (what: string, names: readonly string[]) =>
+  names.length === 0 ? [] : [`${what} dropped: ${names.join(', ')}`];
+
+/** Their own labels and reserved ones stay behind; each is named. */
+function takeLabels(given: Readonly<Record<string, string>>, { title, ownDomains }: ForeignSystem) {
+  const keys = Object.keys(given);
+  const own = keys.filter((key) => isUnder(key, ownDomains));
+  const reserved = keys.filter((key) => isUnder(key, reservedDomains));
+  const rest = Object.entries(given).filter(([key]) => ![...own, ...reserved].includes(key));
+  const usable = rest.filter(([key, value]) => isLabelKey(key) && isLabelValue(value));
+  const unusable = rest.filter((entry) => !usable.includes(entry)).map(([key]) => key);
+  return {
+    labels: Object.fromEntries(usable),
+    notes: [
+      ...dropped(`labels that belong to ${title} are`, own),
+      ...dropped('labels with a reserved prefix are', reserved),
+      ...dropped('labels that Kubernetes does not take are', unusable),
+    ],
+  };
+}
+
+/** Reads one object of a system, with a note for everything that stays behind. */
+export function readForeign(system: ForeignSystem, object: ForeignObject): ForeignCluster {
+  const { metadata, spec, kind } = object;
+  const reading = system.read(object);
+  const { labels, notes } = takeLabels({ ...reading.labels, ...metadata.labels }, system);
+  const left = Object.keys(spec).filter((field) => !system.fields.includes(field) && !isEmpty(spec[field]));
+  return {
+    ...reading,
+    source: [kind, metadata.namespace, metadata.name].filter((part) => part !== undefined).join('/'),
+    labels,
+    notes: [...reading.notes, ...notes, ...left.map((field) => `spec.${field} is not taken over`)],
+  };
+}
+
+const taintsSchema = z.array(
+  z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() }),
+);
+const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+
+/**
+ * Taints of people; what a system puts on by itself says how the cluster is, and that shows here anew.
+ * @param ownDomain - of the taints that the system puts on itself
+ */
+export function readTaints(given: unknown, ownDomain: string): { taints: Taints; notes: string[] } {
+  const parsed = taintsSchema.safeParse(given ?? []);
+  const all = (parsed.data ?? []).filter(({ key }) => !isUnder(key, [ownDomain]));
+  const taints = all.flatMap(({ key, value, effect: name }) => {
+    const effect = effects.find((known) => known === name);
+    if (effect === undefined) return [];
+    return [{ key, effect, ...(value === undefined || value === '' ? {} : { value }) }];
+  });
+  const strange = all.filter(({ effect }) => !effects.some((known) => known === effect));
+  return {
+    taints,
+    notes: strange.map(
+      ({ key, effect }) => `taint "${key}" is not taken over: there is no effect ${effect} here`,
+    ),
+  };
+}
+
+/** A setting only where there is something to set. */
+export const taintSettings = (taints: Taints): Settings => (taints.length === 0 ? {} : { taints });

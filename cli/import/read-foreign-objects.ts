@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { RollcallError } from '@rollcall/shared/errors';
+import { KubeApiError, type KubeClient } from '@rollcall/shared/kubernetes';
+import { parseAllDocuments } from 'yaml';
+import { type ForeignObject, foreignObjectSchema, type ForeignSystem } from './foreign-cluster.ts';
+
+/** Objects of a system, and what was given beside them. */
+export interface ForeignObjects {
+  readonly objects: readonly ForeignObject[];
+  /** `Kind/name` of what was not looked at. */
+  readonly others: readonly string[];
+}
+
+function isOfSystem({ group, kind }: ForeignSystem, object: { apiVersion: string; kind: string }): boolean {
+  return object.kind === kind && object.apiVersion.startsWith(`${group}/`);
+}
+
+/** @throws RollcallError USAGE */
+function documentsOf(path: string): unknown[] {
+  let text: string;
+  try {
+    text = readFileSync(path === '-' ? 0 : path, 'utf8');
+  } catch (cause) {
+    throw new RollcallError('USAGE', `cannot read "${path}"`, { cause });
+  }
+  const documents = parseAllDocuments(text);
+  return (Array.isArray(documents) ? documents : []).map((document) => {
+    try {
+      const [error] = document.errors;
+      if (error) throw error;
+      return document.toJS({ maxAliasCount: 100 }) as unknown;
+    } catch (cause) {
+      const [line] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
+      throw new RollcallError('USAGE', `"${path}" cannot be read as YAML: ${line}`, { cause });
+    }
+  });
+}
+
+/** `kubectl get -o yaml` prints a List of them. */
+function itemsOf(document: unknown): unknown[] {
+  const { kind, items } = (document ?? {}) as { kind?: unknown; items?: unknown };
+  return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items) ? items : [document];
+}
+
+/**
+ * Reads files in which cluster objects of a system stand, one document each or in Lists.
+ * @throws RollcallError USAGE where one cannot be read, or something in it is no Kubernetes object
+ */
+export function foreignObjectsIn(paths: readonly string[], system: ForeignSystem): ForeignObjects {
+  const objects: ForeignObject[] = [];
+  const others: string[] = [];
+  for (const path of paths) {
+    const items = documentsOf(path)
+      .flatMap(itemsOf)
+      .filter((item) => item !== null && item !== undefined);
+    for (const item of items) {
+      const { data } = foreignObjectSchema.safeParse(item);
+      if (!data) throw new RollcallError('USAGE', `"${path}" holds something that is no Kubernetes object`);
+      if (isOfSystem(system, data)) objects.push(data);
+      else others.push(`${data.kind}/${data.metadata.name}`);
+    }
+  }
+  return { objects, others };
+}
+
+/**
+ * Lists them on the hub of that system.
+ * @throws RollcallError NOT_FOUND where there is no such kind; KubeApiError
+ */
+export async function foreignObjectsOn(client: KubeClient, system: ForeignSystem): Promise<ForeignObjects> {
+  const { group, version, plural, kind, namespaced, title } = system;
+  try {
+    const found = await client.list({ group, version, plural, kind, namespaced });
+    const apiVersion = `${group}/${version}`;
+    // In a list the items do not say of which kind they are.
+    const objects = found.map((object) => foreignObjectSchema.parse({ ...object, apiVersion, kind }));
+    return { objects, others: [] };
+  } catch (error) {
+    if (!(error instanceof KubeApiError) || error.status !== 404) throw error;
+    const message = `${client.access.server} has no ${plural}.${group}: it is no hub of ${title}`;
+    throw new RollcallError('NOT_FOUND', message, { cause: error });
+  }
+}

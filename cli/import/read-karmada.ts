@@ -1,0 +1,48 @@
+import { type ForeignSystem, isUid, readTaints, taintSettings } from './foreign-cluster.ts';
+
+const cordonTaint = 'cluster.karmada.io/unschedulable';
+
+/** Where a cluster is: there fields, here labels. */
+const places = ['provider', 'region', 'zone'] as const;
+
+/** Cluster of Karmada. */
+export const karmada: ForeignSystem = {
+  title: 'Karmada',
+  group: 'cluster.karmada.io',
+  version: 'v1alpha1',
+  plural: 'clusters',
+  kind: 'Cluster',
+  namespaced: false,
+  ownDomains: ['karmada.io'],
+  fields: ['id', 'syncMode', 'apiEndpoint', 'taints', 'zones', ...places],
+  read({ metadata, spec }) {
+    const { name } = metadata;
+    const { id, apiEndpoint, taints: given } = spec;
+    const zones = Array.isArray(spec['zones']) ? spec['zones'].map(String) : [];
+    const place: Record<string, unknown> = { zone: zones.length === 1 ? zones[0] : undefined, ...spec };
+    const labels = places.flatMap((key) => {
+      const value = place[key];
+      return typeof value === 'string' && value !== '' ? [[key, value]] : [];
+    });
+    const { taints, notes } = readTaints(given, 'karmada.io');
+    const isCordoned =
+      Array.isArray(given) && given.some((taint: { key?: unknown }) => taint.key === cordonTaint);
+    const isReachable = typeof apiEndpoint === 'string' && apiEndpoint.startsWith('https://');
+    return {
+      name,
+      id: isUid(id) ? { clusterId: id } : { clientId: name },
+      labels: Object.fromEntries(labels) as Record<string, string>,
+      settings: {
+        ...(isReachable ? { clientConfigs: [{ url: apiEndpoint }] } : {}),
+        ...(isCordoned ? { unschedulable: true } : {}),
+        ...taintSettings(taints),
+      },
+      notes: [
+        ...(isUid(id) ? [] : [`it has no spec.id: its agent is known by client id "${name}"`]),
+        ...(spec['syncMode'] === 'Push' ? ['it is in push mode there: here its agent registers'] : []),
+        ...(zones.length > 1 ? ['spec.zones is not taken over: a label has one value'] : []),
+        ...notes,
+      ],
+    };
+  },
+};

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import {
+  type ForeignObject,
+  type ForeignSystem,
+  isUid,
+  readTaints,
+  taintSettings,
+} from './foreign-cluster.ts';
+
+const setLabel = 'cluster.open-cluster-management.io/clusterset';
+/** There it is the set of everybody in no other one; so it is here, without a label. */
+const defaultSet = 'default';
+const usualLeaseSeconds = 60;
+
+const configsSchema = z.array(z.looseObject({ url: z.string(), caBundle: z.string().optional() }));
+
+function readConfigs(given: unknown) {
+  const all = configsSchema.safeParse(given ?? []).data ?? [];
+  const usable = all.filter(({ url }) => /^https:\/\/[^\s/?#]+/.test(url));
+  const others = all.filter((config) => !usable.includes(config));
+  return {
+    clientConfigs: usable.map(({ url, caBundle }) => ({
+      url,
+      ...(caBundle === undefined ? {} : { caBundle }),
+    })),
+    notes: others.map(({ url }) => `client config "${url}" is not taken over: it is no https address`),
+  };
+}
+
+function claimOf({ status }: ForeignObject, name: string): string | undefined {
+  const schema = z.array(z.looseObject({ name: z.string(), value: z.string() }));
+  const claims = schema.safeParse(status['clusterClaims']).data ?? [];
+  return claims.find((claim) => claim.name === name)?.value;
+}
+
+/** ManagedCluster of Open Cluster Management. */
+export const ocm: ForeignSystem = {
+  title: 'Open Cluster Management',
+  group: 'cluster.open-cluster-management.io',
+  version: 'v1',
+  plural: 'managedclusters',
+  kind: 'ManagedCluster',
+  namespaced: false,
+  ownDomains: ['open-cluster-management.io'],
+  fields: ['hubAcceptsClient', 'leaseDurationSeconds', 'managedClusterClientConfigs', 'taints'],
+  read(object) {
+    const { metadata, spec } = object;
+    const { name } = metadata;
+    const uid = claimOf(object, 'id.k8s.io');
+    const { [setLabel]: set } = metadata.labels;
+    const { clientConfigs, notes: ofConfigs } = readConfigs(spec['managedClusterClientConfigs']);
+    const { taints, notes: ofTaints } = readTaints(spec['taints'], 'open-cluster-management.io');
+    const lease = spec['leaseDurationSeconds'];
+    return {
+      name,
+      id: isUid(uid) ? { clusterId: uid } : { clientId: name },
+      clusterSet: set === defaultSet || set === '' ? undefined : set,
+      settings: {
+        ...(clientConfigs.length === 0 ? {} : { clientConfigs }),
+        ...taintSettings(taints),
+      },
+      notes: [
+        ...(isUid(uid) ? [] : [`it has no claim id.k8s.io: its agent is known by client id "${name}"`]),
+        ...(spec['hubAcceptsClient'] === false ? ['it is not accepted there'] : []),
+        ...(lease === undefined || lease === usualLeaseSeconds
+          ? []
+          : ['spec.leaseDurationSeconds is not taken over: set spec.heartbeat']),
+        ...ofConfigs,
+        ...ofTaints,
+      ],
+    };
+  },
+};

@@ -1,4 +1,4 @@
-import { type ClusterRecord, livenessOf } from '@rollcall/shared/events';
+import type { ClusterRecord } from '@rollcall/shared/events';
 
 /** What the hub is to do about a member that it reaches by itself. */
 export interface HostWish {
@@ -12,8 +12,8 @@ export interface HostWish {
   readonly secret: string;
   /** Tells this life of the cluster from an earlier one. */
   readonly sinceMs: number;
-  /** Whether an agent of the cluster was heard in this life. */
-  readonly isHeard: boolean;
+  /** Whether an agent has asked as this cluster in this life: then there is one. */
+  readonly hasAsked: boolean;
 }
 
 /**
@@ -24,8 +24,8 @@ export function hostWishOf(record: ClusterRecord): HostWish | undefined {
   const { decision, identity, aggregate } = record;
   const { kubeconfig, clientId, clusterType, mode } = decision?.predefined ?? {};
   if (!decision || !kubeconfig || !clusterType || !mode) return undefined;
-  const isLeaving = decision.verdict === 'leaving';
-  if (isLeaving && (identity === undefined || identity.state === 'left')) return undefined;
+  const hasAsked = identity !== undefined && identity.state !== 'left' && identity.state !== 'refused';
+  if (decision.verdict === 'leaving' && !hasAsked) return undefined;
   return {
     clusterId: aggregate.id,
     clusterName: decision.clusterName,
@@ -34,7 +34,7 @@ export function hostWishOf(record: ClusterRecord): HostWish | undefined {
     mode,
     secret: kubeconfig.secret,
     sinceMs: kubeconfig.sinceMs,
-    isHeard: livenessOf(record) !== undefined,
+    hasAsked,
   };
 }
 

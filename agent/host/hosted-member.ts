@@ -24,8 +24,10 @@ export interface HostedMemberParts extends HostedAgents {
 /** One member that the hub reaches by itself; each goes its own way, so that none waits for another. */
 export interface HostedMember {
   readonly wish: HostWish;
-  /** The Secret is another now, or its agent was heard: what waits, looks again at once. */
-  wake(wish: HostWish): void;
+  /** Its record says more now; what waits for that goes on. */
+  update(wish: HostWish): void;
+  /** A Secret is another now: what waits, or uses the former one, looks again at once. */
+  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -92,29 +94,24 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
     }
   }
 
-  /** @returns whether the agent in the member was heard */
+  /** @returns whether the agent in the member has asked; its token may be spent by then, so nothing is installed twice */
   async function pull(): Promise<boolean> {
-    if (!wish.isHeard) {
+    if (!wish.hasAsked) {
       const { secret, access } = await look();
       const { agentImage: image, render } = parts;
       await installAgent({ access, secret, wish, image, render });
-      const untilMs = performance.now() + heardWithinMs;
-      while (
-        !wish.isHeard &&
-        performance.now() < untilMs &&
-        !stopping.signal.aborted &&
-        !changed.signal.aborted
-      )
-        await rest(untilMs - performance.now());
+      if (!wish.hasAsked) await rest(heardWithinMs);
     }
-    if (stopping.signal.aborted || (changed.signal.aborted && !wish.isHeard)) return false;
-    if (!wish.isHeard) throw new RollcallError('DEADLINE_EXCEEDED', 'the agent was not heard');
-    await parts.tell(wish, {
-      state: 'installed',
-      reason: 'AgentInstalled',
-      message: `an agent runs in the member; the kubeconfig is not needed any more, and the Secret "${wish.secret}" can be deleted`,
-    });
-    return true;
+    if (wish.hasAsked) {
+      await parts.tell(wish, {
+        state: 'installed',
+        reason: 'AgentInstalled',
+        message: `an agent runs in the member; the kubeconfig is not needed any more, and the Secret "${wish.secret}" can be deleted`,
+      });
+      return true;
+    }
+    if (stopping.signal.aborted || changed.signal.aborted) return false;
+    throw new RollcallError('DEADLINE_EXCEEDED', 'the agent was not heard');
   }
 
   async function live(): Promise<void> {
@@ -144,10 +141,13 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
     get wish() {
       return wish;
     },
-    wake(next) {
+    update(next) {
+      const hasCome = next.hasAsked && !wish.hasAsked;
       wish = next;
-      changed.abort();
+      // In mode Push it is this agent that has asked, and it goes on.
+      if (hasCome && wish.mode === 'Pull') changed.abort();
     },
+    wake: () => changed.abort(),
     async stop() {
       stopping.abort();
       await running;

@@ -10,8 +10,8 @@ import { type HostWish, hostWishOf, isSameWork } from './host-wish.ts';
 export interface HostedMembers {
   /** Something was said about a cluster: its record is read, and followed. */
   look(clusterId: string): void;
-  /** A Secret of the join namespace is another now. */
-  secretChanged(name: string): void;
+  /** A Secret of the join namespace is another now, or is gone. */
+  secretChanged(name: string, isGone: boolean): void;
   count(): number;
   stop(): Promise<void>;
 }
@@ -54,8 +54,7 @@ export function createHostedMembers(
     const wish = hostWishOf(clusterRecord(await log.read({ kind: 'cluster', id: clusterId })));
     const before = members.get(clusterId);
     if (before && wish && isSameWork(before.wish, wish)) {
-      // An agent that the hub is itself goes on, whatever it hears; one that is waited for has come.
-      if (wish.mode === 'Pull' && wish.isHeard !== before.wish.isHeard) before.wake(wish);
+      before.update(wish);
       return;
     }
     if (before) {
@@ -73,10 +72,11 @@ export function createHostedMembers(
   const looks = createReconciler({ logger, handle: follow, concurrency: 64 });
   return {
     look: (clusterId) => looks.wake(clusterId),
-    secretChanged(name) {
+    secretChanged(name, isGone) {
       for (const member of members.values()) {
-        const { wish } = member;
-        if (wish.secret === name || wish.clusterName === name) member.wake(wish);
+        const { secret, clusterName } = member.wish;
+        // A published token goes when it is used: that is no news.
+        if (secret === name || (clusterName === name && !isGone)) member.wake();
       }
     },
     count: () => members.size,

@@ -73,8 +73,8 @@ export async function start(config: HostConfig, render: RenderAgent): Promise<Ru
       const watching = watchResource<Secret>(client, resources.secrets, {
         namespace,
         signal,
-        onEvent({ object }) {
-          if (isSynced) members.secretChanged(object.metadata.name);
+        onEvent({ kind, object }) {
+          if (isSynced) members.secretChanged(object.metadata.name, kind === 'deleted');
         },
         onSynced() {
           isSynced = true;

@@ -1,0 +1,102 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../../cli/tests/run-cli.ts';
+import { type ChartRunner, startChartRunner } from '../charts/chart-runner.ts';
+import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
+import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+
+/** A hub, and a member that runs what is applied there; the hub installs the agent by a kubeconfig. */
+let hub: TestEmbeddedHub;
+let member: TestControlPlane;
+let runner: ChartRunner;
+let hubKubeconfig: string;
+beforeAll(async () => {
+  [hub, member] = await Promise.all([
+    startTestEmbeddedHub(),
+    startTestControlPlane({ withControllerManager: true, withManifests: false }),
+  ]);
+  runner = startChartRunner(member.admin, 'rollcall-agent');
+  hubKubeconfig = join(hub.up.stateDir, 'hub-admin.kubeconfig');
+  writeFileSync(hubKubeconfig, kubeconfigYaml(hub.up.plane.access), { mode: 0o600 });
+});
+afterAll(async () => {
+  await runner[Symbol.asyncDispose]();
+  await Promise.all([hub[Symbol.asyncDispose](), member[Symbol.asyncDispose]()]);
+});
+
+const namespace = 'rollcall-join';
+const cli = (...args: string[]) => runCli([...args, '--kubeconfig', hubKubeconfig]);
+const secretOnHub = (name: string) => hub.up.admin.get(resources.secrets, { name, namespace });
+
+async function untilMemberIsClean(): Promise<void> {
+  await until('nothing of the agent is in the member', async () => {
+    const kinds = [resources.clusterRoles, resources.clusterRoleBindings, resources.namespaces];
+    const found = await Promise.all(kinds.map((kind) => member.admin.get(kind, { name: 'rollcall-agent' })));
+    return found.every((one) => one === undefined);
+  });
+}
+
+test('a cluster with a kubeconfig Secret, as Cluster API writes it, gets its agent from the hub, which then does without [FL-5] [KA-2]', async () => {
+  const name = 'from-capi';
+  const system = await member.admin.get(resources.namespaces, { name: 'kube-system' });
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `${name}-kubeconfig`, namespace, labels: { 'cluster.x-k8s.io/cluster-name': name } },
+    stringData: { value: kubeconfigYaml(member.plane.access) },
+  };
+  const token = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ClusterRegistrationToken',
+    metadata: { name, namespace },
+    spec: { publish: true, clusterName: name },
+  };
+  const spec = { clusterId: system?.metadata.uid, kubeconfigSecret: `${name}-kubeconfig` };
+  await hub.up.admin.create(resources.secrets, secret as KubeObject, { namespace });
+  await hub.up.admin.create(resources.managedClusters, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name },
+    spec,
+  } as KubeObject);
+  await hub.up.admin.create(resources.clusterRegistrationTokens, token as KubeObject, { namespace });
+
+  const cluster = await hub.untilReady(name);
+  expect(cluster.spec.mode).toBe('Pull');
+  const hosted = await until('the hub says so', async () => {
+    const condition = conditionOf(await hub.cluster(name), 'Hosted');
+    return condition?.status === 'True' ? condition : undefined;
+  });
+  expect(hosted).toMatchObject({ reason: 'AgentInstalled' });
+  expect(hosted.message).toContain('not needed any more');
+  await hub.up.admin.delete(resources.secrets, `${name}-kubeconfig`, { namespace });
+  const key = (await hub.cluster(name))?.status?.keyFingerprint;
+  await hub.untilReady(name);
+  expect((await hub.cluster(name))?.status?.keyFingerprint).toBe(key);
+
+  const { code, stderr } = await cli('unregister', name);
+  expect(code, stderr).toBe(0);
+  await untilMemberIsClean();
+});
+
+test('rollcall join --mode Pull leaves an agent in the member and no credentials on the hub [KA-1]', async () => {
+  const name = 'edge-pull';
+  const { code, stderr, stdout } = await cli(
+    'join',
+    name,
+    '--member-kubeconfig',
+    member.plane.adminKubeconfigPath,
+    '--mode',
+    'Pull',
+  );
+  expect({ code, stdout }, stderr + runner.log('rollcall-agent')).toEqual({
+    code: 0,
+    stdout: `cluster "${name}" is Ready\n`,
+  });
+  expect(await secretOnHub(`${name}-kubeconfig`)).toBeUndefined();
+  const installer = { name: 'rollcall-installer' };
+  expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeUndefined();
+  await hub.untilReady(name);
+});

@@ -49,7 +49,10 @@ async function findInstalled(client: KubeClient, flags: AgentLeaveFlags): Promis
       : directoryKeyStore(stateDir);
   const state = await kept.load();
   if (!state) throw new RollcallError('NOT_FOUND', `there is no agent: ${kept.place} has no keys`);
-  const bootstrap = stateDir === undefined ? await readBootstrap(client, agentNamespace) : undefined;
+  const bootstrap =
+    stateDir === undefined
+      ? await readBootstrap({ client, namespace: agentNamespace, name: 'rollcall-bootstrap' })
+      : undefined;
   const hub = flags.hub ?? (bootstrap?.hub === undefined ? undefined : [bootstrap.hub]);
   const ownCa = state.hubCaPem === undefined ? undefined : { caPem: state.hubCaPem };
   const trust = trustOf(flags) ?? bootstrap?.trust ?? ownCa;

@@ -1,24 +1,13 @@
 import {
   createLogLines,
-  directoryHubAccess,
-  directoryKeyStore,
-  directoryRotationWish,
-  forgetDirectory,
   formatHubAddress,
-  type HubAccessStore,
   type HubTrust,
   type KeyStore,
   type OnPhase,
-  type RotationWish,
   runAgent,
-  secretHubAccess,
-  secretKeyStore,
-  secretRotationWish,
-  type Uninstall,
-  uninstallFromMember,
 } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
+import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
@@ -27,6 +16,7 @@ import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { say } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
+import { type AgentHome, openHome } from './agent-home.ts';
 import { addressesOf, tokenOf, type TrustFlags, trustOf } from './joining-flags.ts';
 import { type NetworkFlags, networkOf, type NetworkTexts } from './network-flags.ts';
 import { createPhaseLine } from './phase-line.ts';
@@ -39,6 +29,7 @@ export interface AgentRunFlags extends MemberFlags, TrustFlags, NetworkFlags {
   readonly labels?: string;
   readonly clusterType?: 'Standard' | 'Edge';
   readonly stateDir?: string;
+  readonly hosted?: string;
 }
 
 type Secret = KubeObject & { data?: Record<string, string> };
@@ -89,24 +80,13 @@ function createOnPhase(): OnPhase {
   };
 }
 
-/** @param namespace - of the Secret rollcall-bootstrap; undefined where there is none, and flags say everything */
+/** @param place - undefined where there is no such Secret, and flags say everything */
 export async function readBootstrap(
-  client: KubeClient,
-  namespace: string | undefined,
+  place: AgentHome['bootstrap'],
 ): Promise<ReturnType<typeof bootstrapFrom>> {
-  if (namespace === undefined) return bootstrapFrom(undefined);
-  const where = { name: 'rollcall-bootstrap', namespace };
+  if (place === undefined) return bootstrapFrom(undefined);
+  const { client, ...where } = place;
   return bootstrapFrom((await client.get<Secret>(resources.secrets, where))?.data);
-}
-
-/** @throws RollcallError USAGE outside of a pod without `--state-dir`: the keys must be somewhere */
-function openStore(client: KubeClient, options: { isPod: boolean; stateDir: string | undefined }): KeyStore {
-  if (options.stateDir !== undefined) return directoryKeyStore(options.stateDir);
-  if (options.isPod) return secretKeyStore(client, { namespace: client.access.namespace });
-  throw new RollcallError(
-    'USAGE',
-    'give --state-dir: outside of a pod there is no Secret for the keys of the agent',
-  );
 }
 
 /**
@@ -127,24 +107,6 @@ export function storeOfHub(store: KeyStore, token: string | undefined): KeyStore
   };
 }
 
-/** Where its keys are is how it was installed: a Secret came with the manifests, a directory with nothing else. */
-function uninstallOf(client: KubeClient, stateDir: string | undefined): Uninstall {
-  return stateDir === undefined ? uninstallFromMember(client) : forgetDirectory(stateDir);
-}
-
-/** Beside its keys: a Secret of its own in a pod, a file in the state directory elsewhere. */
-function hubAccessOf(client: KubeClient, stateDir: string | undefined): HubAccessStore {
-  return stateDir === undefined
-    ? secretHubAccess(client, { namespace: client.access.namespace })
-    : directoryHubAccess(stateDir);
-}
-
-function rotationWishOf(client: KubeClient, stateDir: string | undefined): RotationWish {
-  return stateDir === undefined
-    ? secretRotationWish(client, { namespace: client.access.namespace })
-    : directoryRotationWish(stateDir);
-}
-
 /**
  * Runs the agent until a signal, or until its cluster has left: in a pod from its Secrets, elsewhere from flags and a state directory.
  * @throws RollcallError USAGE, CONFIG_INVALID; what `runAgent` throws
@@ -152,21 +114,22 @@ function rotationWishOf(client: KubeClient, stateDir: string | undefined): Rotat
 export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
   const stop = untilStopSignal();
   const member = await memberAccess(flags);
-  const isPod = member.contextName === 'in-cluster';
   const client = createKubeClient(member, {
     fieldManager: 'rollcall-agent',
     userAgent: `rollcall-agent/${rollcallVersion}`,
   });
+  let home: AgentHome | undefined;
   try {
-    const store = openStore(client, { isPod, stateDir: flags.stateDir });
-    const bootstrap = await readBootstrap(client, isPod ? client.access.namespace : undefined);
+    home = openHome(client, flags);
+    const { store, hubAccess, rotationWish, uninstall } = home;
+    const bootstrap = await readBootstrap(home.bootstrap);
     const hub = flags.hub ?? (bootstrap.hub === undefined ? undefined : [bootstrap.hub]);
     const trust = trustOf(flags) ?? bootstrap.trust;
     if (hub === undefined || trust === undefined) {
-      throw isPod
+      throw home.bootstrap
         ? new RollcallError(
             'CONFIG_INVALID',
-            `Secret rollcall-bootstrap in namespace ${member.namespace} does not say which hub and which CA`,
+            `Secret ${home.bootstrap.name} in namespace ${home.bootstrap.namespace} does not say which hub and which CA`,
           )
         : new RollcallError('USAGE', 'give --hub, and --ca-cert-hash or --ca-file');
     }
@@ -177,20 +140,21 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
       network: networkOf(flags, bootstrap.network),
       token,
       member,
-      store: isPod ? storeOfHub(store, token) : store,
+      store: home.bootstrap ? storeOfHub(store, token) : store,
       clusterName: given(flags.clusterName, 'ROLLCALL_CLUSTER_NAME'),
       clientId: given(flags.clientId, 'ROLLCALL_CLIENT_ID'),
       labels: parseLabels(given(flags.labels, 'ROLLCALL_LABELS') ?? ''),
       ...clusterTypeOf(given(flags.clusterType, 'ROLLCALL_CLUSTER_TYPE')),
       version: rollcallVersion,
-      uninstall: uninstallOf(client, flags.stateDir),
-      hubAccess: hubAccessOf(client, flags.stateDir),
-      rotationWish: rotationWishOf(client, flags.stateDir),
+      uninstall,
+      hubAccess,
+      rotationWish,
       onPhase: createOnPhase(),
     });
     await Promise.race([stop, agent.left()]);
     await agent.stop();
   } finally {
+    home?.close();
     client.close();
   }
 }

@@ -122,6 +122,10 @@ export function addMemberCommands(program: Command): void {
     .option('--labels <k=v,k=v>', 'labels to ask for (default: ROLLCALL_LABELS)')
     .addOption(new Option('--cluster-type <type>').choices(['Standard', 'Edge']))
     .option('--state-dir <directory>', 'keys of the agent (default in a pod: Secret rollcall-agent)')
+    .option(
+      '--hosted <name>',
+      'in a pod of another cluster than the member (--member-kubeconfig): keys in Secret rollcall-agent-NAME there, hub and token in rollcall-bootstrap-NAME',
+    )
     .action(async (flags: AgentRunFlags) => {
       const { runAgentCommand } = await import('../agent/run-agent-command.ts');
       await runAgentCommand(flags);

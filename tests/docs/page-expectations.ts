@@ -18,6 +18,7 @@ export const pagesInOrder: readonly string[] = [
   'docs/simulate.md',
   'docs/operations.md',
   'docs/install.md',
+  'docs/without-an-agent.md',
 ];
 
 /** What no test here can run, by page: the first line of the block, and the reason that stands above it. */
@@ -35,6 +36,12 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall install agent --values edge-1.yaml':
       'needs a second cluster that runs pods; tests/charts/agent-chart.test.ts does the same without',
     'rollcall uninstall agent': 'takes the agent away; tests/charts/agent-chart.test.ts runs it',
+  },
+  'docs/without-an-agent.md': {
+    'rollcall join edge-1 --member-kubeconfig edge-1.kubeconfig':
+      'needs a second cluster; tests/e2e/hub-initiated.test.ts runs it',
+    'rollcall agent run --hosted edge-1 --member-kubeconfig /member/value':
+      'is the command line of a pod in another cluster; tests/e2e/hosted-agents.test.ts runs it',
   },
   'docs/operations.md': {
     'rollcall unregister edge-1': 'puts a cluster out; tests/e2e/leaving.test.ts runs it',

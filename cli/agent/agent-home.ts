@@ -1,0 +1,128 @@
+import {
+  directoryHubAccess,
+  directoryKeyStore,
+  directoryRotationWish,
+  forgetDirectory,
+  type HubAccessStore,
+  type KeyStore,
+  type RotationWish,
+  secretHubAccess,
+  secretKeyStore,
+  secretRotationWish,
+  type Uninstall,
+  uninstallFromMember,
+} from '@rollcall/agent';
+import { RollcallError } from '@rollcall/shared/errors';
+import { isSafeId } from '@rollcall/shared/events/safe-id';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { createKubeClient } from '@rollcall/shared/kubernetes/client';
+import { inClusterAccess } from '@rollcall/shared/kubernetes/in-cluster';
+import { resources } from '@rollcall/shared/kubernetes/resources';
+
+/** Where an agent has what is its own: its keys, what it was installed with, and what it is given. */
+export interface AgentHome {
+  readonly store: KeyStore;
+  readonly hubAccess: HubAccessStore;
+  readonly rotationWish: RotationWish;
+  readonly uninstall: Uninstall;
+  /** The Secret that says which hub; undefined where flags say everything. */
+  readonly bootstrap:
+    | { readonly client: KubeClient; readonly namespace: string; readonly name: string }
+    | undefined;
+  close(): void;
+}
+
+function directoryHome(directory: string, bootstrap: AgentHome['bootstrap']): AgentHome {
+  return {
+    store: directoryKeyStore(directory),
+    hubAccess: directoryHubAccess(directory),
+    rotationWish: directoryRotationWish(directory),
+    uninstall: forgetDirectory(directory),
+    bootstrap,
+    close: () => undefined,
+  };
+}
+
+function bootstrapOfPod(client: KubeClient): AgentHome['bootstrap'] {
+  return { client, namespace: client.access.namespace, name: 'rollcall-bootstrap' };
+}
+
+/** In the member, as the manifests put it there. */
+function podHome(client: KubeClient): AgentHome {
+  const { namespace } = client.access;
+  return {
+    store: secretKeyStore(client, { namespace }),
+    hubAccess: secretHubAccess(client, { namespace }),
+    rotationWish: secretRotationWish(client, { namespace }),
+    uninstall: uninstallFromMember(client),
+    bootstrap: bootstrapOfPod(client),
+    close: () => undefined,
+  };
+}
+
+/** What a hosted agent was given and keeps goes; there may be others beside it, and the member never had anything of it. */
+function forgetHosted(client: KubeClient, names: { before: readonly string[]; after: string }): Uninstall {
+  const { namespace } = client.access;
+  const remove = (name: string) => client.delete(resources.secrets, name, { namespace });
+  return {
+    async beforeGoodbye() {
+      for (const name of names.before) await remove(name);
+    },
+    afterGoodbye: async () => void (await remove(names.after)),
+  };
+}
+
+/**
+ * In another cluster than the member: in the namespace of the pod that the agent runs in, under names of its own, so that many can
+ * live there.
+ * @throws RollcallError USAGE
+ */
+function hostedHome(name: string): AgentHome {
+  if (!isSafeId(name)) throw new RollcallError('USAGE', `--hosted "${name.slice(0, 80)}" is no valid name`);
+  const access = inClusterAccess();
+  if (!access) {
+    throw new RollcallError(
+      'USAGE',
+      '--hosted is for a pod, whose Secrets it keeps its keys in; elsewhere give --state-dir',
+    );
+  }
+  const client = createKubeClient(access, { fieldManager: 'rollcall-agent', userAgent: 'rollcall-agent' });
+  const { namespace } = access;
+  const keys = `rollcall-agent-${name}`;
+  const bootstrap = `rollcall-bootstrap-${name}`;
+  const hubKubeconfig = `rollcall-hub-kubeconfig-${name}`;
+  return {
+    store: secretKeyStore(client, { namespace, name: keys }),
+    hubAccess: secretHubAccess(client, { namespace, name: hubKubeconfig }),
+    rotationWish: secretRotationWish(client, { namespace, name: bootstrap }),
+    uninstall: forgetHosted(client, { before: [hubKubeconfig, bootstrap], after: keys }),
+    bootstrap: { client, namespace, name: bootstrap },
+    close: () => client.close(),
+  };
+}
+
+/**
+ * @param member - where the agent runs in its member, the client for it
+ * @throws RollcallError USAGE outside of a pod without `--state-dir`: the keys must be somewhere
+ */
+export function openHome(
+  member: KubeClient,
+  { stateDir, hosted }: { stateDir?: string | undefined; hosted?: string | undefined },
+): AgentHome {
+  const isPod = member.access.contextName === 'in-cluster';
+  if (hosted !== undefined && (stateDir !== undefined || isPod)) {
+    throw new RollcallError(
+      'USAGE',
+      isPod
+        ? 'give --member-kubeconfig with --hosted: without it the member is the cluster that the pod runs in'
+        : 'give either --hosted or --state-dir: one of them has the keys',
+    );
+  }
+  if (hosted !== undefined) return hostedHome(hosted);
+  if (stateDir !== undefined) return directoryHome(stateDir, isPod ? bootstrapOfPod(member) : undefined);
+  if (isPod) return podHome(member);
+  throw new RollcallError(
+    'USAGE',
+    'give --state-dir: outside of a pod there is no Secret for the keys of the agent',
+  );
+}

@@ -8,40 +8,63 @@ export interface FactsReport {
   confirmed(): void;
   /**
    * Reads the facts after that time, and from then on at the interval; sends them where they differ from what the hub has. Called
-   * again it does nothing: who comes back has beaten, and what changed meanwhile has time until the next round.
+   * again it only sees to what could not be sent before: who comes back has beaten, and the rest has time until the next round.
    */
   start(afterMs: number): void;
+  /** Something that is watched may be otherwise: it is told soon, together with what else changes until then. */
+  changed(): void;
   stop(): void;
 }
 
 /** With the answer comes what the hub has to say to all of its fleet, so that all hear it within an hour. */
 const longestSilenceMs = 3_600_000;
+/** What changes together, such as nodes that a cloud provider adds, is told together. */
+const settleMs = 1000;
+/** As seldom as the hub shows facts (projector), however busy the member is. */
+const leastPauseMs = 10_000;
 
 export function createFactsReport(options: {
   intervalMs: number;
   read(): Promise<Facts>;
+  /** As known by what is watched, without asking anybody. */
+  latest(): Facts;
   /** @returns whether it could be sent; otherwise the next round sends it */
   send(facts: Facts): boolean;
 }): FactsReport {
-  const { intervalMs, read, send } = options;
+  const { intervalMs, read, latest, send } = options;
   let hubHas = '';
   let underWay = '';
   let confirmedAtMs = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let lastToldAtMs = Number.NEGATIVE_INFINITY;
+  let isOwed = false;
+  let round: NodeJS.Timeout | undefined;
+  let soon: NodeJS.Timeout | undefined;
 
-  async function report(): Promise<void> {
-    const facts = await read();
+  function tell(facts: Facts): void {
     const text = JSON.stringify(facts);
     const isNews = text !== hubHas || performance.now() - confirmedAtMs > longestSilenceMs;
-    if (isNews && send(facts)) underWay = text;
+    isOwed = isNews && !send(facts);
+    if (!isNews || isOwed) return;
+    underWay = text;
+    lastToldAtMs = performance.now();
   }
 
   function next(afterMs: number): void {
-    timer = setTimeout(() => {
+    round = setTimeout(() => {
       next(intervalMs);
       // Reading facts answers what it cannot read by leaving it out: it does not reject.
-      void report();
+      void read().then(tell);
     }, afterMs);
+  }
+
+  function changed(): void {
+    // Before its first round there is nobody to tell.
+    if (round === undefined || soon !== undefined) return;
+    const waitMs = Math.max(settleMs, lastToldAtMs + leastPauseMs - performance.now());
+    soon = setTimeout(() => {
+      soon = undefined;
+      tell(latest());
+    }, waitMs);
   }
 
   return {
@@ -53,10 +76,13 @@ export function createFactsReport(options: {
       confirmedAtMs = performance.now();
     },
     start(afterMs) {
-      if (timer === undefined) next(afterMs);
+      if (round === undefined) next(afterMs);
+      else if (isOwed) changed();
     },
+    changed,
     stop() {
-      clearTimeout(timer);
+      clearTimeout(round);
+      clearTimeout(soon);
     },
   };
 }

@@ -13,7 +13,7 @@ import { type AgentState, checkStateFits, type KeyStore } from './key-store.ts';
 import type { Uninstall } from './leaving.ts';
 import { createLogLines } from './log-lines.ts';
 import { openMemberApi, type MemberApi } from './member-api.ts';
-import { readMemberFacts } from './member-facts.ts';
+import { type FactSettings, followMember } from './member-facts.ts';
 import { createMemberProof } from './member-proof.ts';
 import { type Admission, createMembership, type Membership, type Patience } from './membership.ts';
 import { createKeyRing, newAgentState } from './own-keys.ts';
@@ -21,6 +21,7 @@ import type { OnPhase } from './phase.ts';
 import type { RotationWish } from './rotation-wish.ts';
 import { createStateKeeper, type StateKeeper } from './state-keeper.ts';
 
+export { mergeCidrs } from './cidr.ts';
 export { clusterNameOf, readClusterId } from './cluster-identity.ts';
 export { directoryHubAccess, type HubAccessStore, secretHubAccess } from './hub-access-store.ts';
 export { type HubAddress, formatHubAddress, parseHubAddress } from './hub-address.ts';
@@ -34,6 +35,7 @@ export { uninstallFromMember } from './installed-objects.ts';
 export type { Uninstall } from './leaving.ts';
 export { secretKeyStore } from './key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';
+export type { FactSettings } from './member-facts.ts';
 export type { Admission, Patience } from './membership.ts';
 export type { OnPhase, PhaseDetail, PhaseEvent, PhaseName } from './phase.ts';
 export { directoryRotationWish, type RotationWish, secretRotationWish } from './rotation-wish.ts';
@@ -56,6 +58,8 @@ export interface AgentOptions {
   readonly clusterType?: 'Standard' | 'Edge';
   /** Push: it runs on the hub, so its beats are those of the member, and there are none while that does not answer. Default: Pull. */
   readonly mode?: 'Pull' | 'Push';
+  /** What is to be said of the member rather than what is found there. */
+  readonly facts?: FactSettings;
   readonly version: string;
   /** Where a kubeconfig for the hub is put, where its policy grants one. Default: none is asked for. */
   readonly hubAccess?: HubAccessStore | undefined;
@@ -92,6 +96,7 @@ const defaultPatience: Patience = {
   reconnect: { firstMs: 1000, longestMs: 10_000 },
   refusedRetryMs: 300_000,
   factsIntervalMs: 300_000,
+  lookAgainMs: 30_000,
   rotationWishMs: 10_000,
 };
 const defaultLongestAccessMs = 3_600_000;
@@ -121,8 +126,6 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
 
   // Everything that the first request needs is begun at once.
   const member = openMemberApi(options.member, version);
-  // A member may answer anything at all.
-  const readFacts = () => readMemberFacts(member, version).catch(() => ({ agentVersion: version }));
   const hubCa = findOnce(() => findHubCa(addresses, options.trust, network));
   const firstId = readClusterId(member, clientId);
   firstId.catch(() => undefined);
@@ -141,7 +144,14 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
     throw error;
   }
   if (known?.hubCaPem === undefined) hubCa({ again: false }).catch(() => undefined);
-  const firstFacts = readFacts();
+  const facts = followMember(member, {
+    agentVersion: version,
+    settings: options.facts ?? {},
+    // Whoever may be hostile is listed anew each time, and that costs.
+    lookAgainMs: options.member.caution ? patience.factsIntervalMs : patience.lookAgainMs,
+    signal,
+  });
+  const firstFacts = facts.read();
 
   const admitted = Promise.withResolvers<Admission>();
   const left = Promise.withResolvers<void>();
@@ -181,7 +191,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
         mode: options.mode ?? 'Pull',
       },
       firstFacts,
-      readFacts,
+      facts,
       memberProof,
       memberAnswers: async () => (await member.get('/readyz', 5000)).status < 500,
       beatsFor: options.mode === 'Push' ? 'member' : 'agent',

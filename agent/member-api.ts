@@ -1,7 +1,40 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
-import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import { watchResource } from '@rollcall/shared/kubernetes/watch';
+import type {
+  KubeAccess,
+  KubeClient,
+  KubeObject,
+  Resource,
+  StoredObject,
+  WatchOptions,
+} from '@rollcall/shared/kubernetes';
+
+/** A member that has more is not counted. */
+const mostListed = 20_000;
+
+/** Lists once what is not to be watched: of whoever may be hostile, because an answer without an end cannot be bounded. */
+async function listOnce<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource,
+  options: WatchOptions<T>,
+): Promise<void> {
+  const { signal, pageSize, keep = (object) => object as StoredObject<T> } = options;
+  try {
+    let continueToken: string | undefined;
+    let count = 0;
+    do {
+      const page = await client.listPage(resource, { limit: pageSize, continueToken, signal });
+      for (const object of page.items) options.onEvent({ kind: 'added', object: keep(object) });
+      continueToken = page.continueToken;
+      count += page.items.length;
+    } while (continueToken !== undefined && count < mostListed);
+    if (continueToken === undefined) options.onSynced?.();
+  } catch (error) {
+    options.onError?.(error);
+  }
+}
 
 /** All that the agent does with its member: reading, and having a token made that proves it (ADR 14). */
 export interface MemberApi {
@@ -10,6 +43,8 @@ export interface MemberApi {
   readonly caPem: string | undefined;
   /** @throws RollcallError MEMBER_UNREACHABLE without an answer; any answer is given as it is */
   get(path: string, timeoutMs?: number): Promise<{ status: number; body: string }>;
+  /** As `watchResource`; of a member that may be hostile one list, and then it resolves. Never rejects. */
+  watch<T extends KubeObject>(resource: Resource, options: WatchOptions<T>): Promise<void>;
   /**
    * A token for the agent's own ServiceAccount that is good for this audience only.
    * @returns undefined where the agent has none, or may not: whoever runs it by a kubeconfig need not have one
@@ -45,6 +80,7 @@ export function openMemberApi(access: KubeAccess, version: string): MemberApi {
         throw new RollcallError('MEMBER_UNREACHABLE', text, { cause });
       }
     },
+    watch: (resource, options) => (access.caution ? listOnce : watchResource)(client, resource, options),
     async ownToken(audience) {
       const namespace = access.contextName === 'in-cluster' ? access.namespace : account;
       const body = { spec: { audiences: [audience], expirationSeconds: tokenLifeS } };

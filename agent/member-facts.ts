@@ -1,48 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Facts } from '@rollcall/shared/bus';
+import { mergeCidrs } from './cidr.ts';
+import { describeNodes, mostCidrs } from './describe-nodes.ts';
 import type { MemberApi } from './member-api.ts';
-import { sumResources } from './quantity.ts';
+import { followClaims } from './member-claims.ts';
+import { followNodes } from './member-nodes.ts';
 
-type MemberReader = Pick<MemberApi, 'server' | 'caPem' | 'get'>;
-
-interface NodeItem {
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
-  readonly spec?: {
-    readonly unschedulable?: boolean;
-    readonly podCIDRs?: readonly string[];
-    readonly providerID?: string;
-  };
-  readonly status?: {
-    readonly capacity?: Readonly<Record<string, string>>;
-    readonly allocatable?: Readonly<Record<string, string>>;
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-  };
+/** What a person says of the member; it counts more than what is found. */
+export interface FactSettings {
+  readonly provider?: string | undefined;
+  readonly region?: string | undefined;
+  readonly podCIDRs?: readonly string[] | undefined;
+  readonly serviceCIDRs?: readonly string[] | undefined;
+  /** How many of the nodes must share a label for it to become the cluster's: 51 to 100, or 0 for none. Default: 80, as in Clusternet. */
+  readonly nodeLabelThresholdPercent?: number | undefined;
 }
 
-/** Bounds a page of nodes to about 2 MB: a node with its list of images is some 10 to 20 kB. */
-const nodesPerPage = 100;
-/** The hub takes so many; a cluster has one or two. */
-const maxPodCidrs = 16;
+/** What the agent reports of its member. Whatever cannot be read is absent: a cluster without the right to list nodes registers all the same. */
+export interface MemberFacts {
+  /** Asks anew what is not watched. Never rejects. */
+  read(): Promise<Facts>;
+  /** As far as it is known, without asking anybody. */
+  latest(): Facts;
+  /** Called when something that is watched may have changed. */
+  onChange(listener: () => void): void;
+}
 
-/**
- * Reads what the agent reports of its member. Whatever cannot be read is absent: a cluster without the right to list nodes
- * registers all the same. Two requests at a time: each connection costs the API server a handshake.
- */
-export async function readMemberFacts(member: MemberReader, agentVersion: string): Promise<Facts> {
-  const [api, nodes] = await Promise.all([readApiFacts(member), readNodeFacts(member)]);
+export interface MemberFactsOptions {
+  readonly agentVersion: string;
+  readonly settings: FactSettings;
+  /** How long kinds that are not there, or closed to us, are left alone. */
+  readonly lookAgainMs: number;
+  readonly signal: AbortSignal;
+}
+
+const defaultThresholdPercent = 80;
+/** The first request does not wait for ever for a member with very many nodes. */
+const longestFirstLookMs = 10_000;
+/** The hub takes no longer one. */
+const longestCaPem = 16_384;
+
+type MemberReader = Pick<MemberApi, 'server' | 'caPem' | 'get' | 'watch'>;
+
+/** Follows what can be followed, and asks for the rest when it is told to. Two requests at a time: each connection costs the API server a handshake. */
+export function followMember(member: MemberReader, options: MemberFactsOptions): MemberFacts {
+  const { settings, lookAgainMs, signal } = options;
+  const listeners = new Set<() => void>();
+  const onChange = () => listeners.forEach((listener) => listener());
+  let ofApi: Facts = {};
+  const firstApi = readApiFacts(member, {});
+  const nodes = followNodes(member, { lookAgainMs, onChange, signal });
+  const claims = followClaims(member, { lookAgainMs, after: firstApi, onChange, signal });
+  let isFirst = true;
+
+  function latest(): Facts {
+    const counted = nodes.latest();
+    const { provider, region, podCIDRs, serviceCIDRs, nodeLabelThresholdPercent } = settings;
+    const labelThresholdPercent = nodeLabelThresholdPercent ?? defaultThresholdPercent;
+    const said = { provider, region, podCIDRs, serviceCIDRs };
+    return {
+      ...ofApi,
+      ...(counted ? describeNodes([...counted.values()], { labelThresholdPercent }) : {}),
+      ...claims.latest(),
+      ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+      apiServerURL: member.server,
+      ...(member.caPem === undefined || member.caPem.length > longestCaPem
+        ? {}
+        : { apiServerCA: member.caPem }),
+      agentVersion: options.agentVersion,
+    };
+  }
+
   return {
-    ...api,
-    ...nodes,
-    apiServerURL: member.server,
-    ...(member.caPem === undefined || member.caPem.length > 16_384 ? {} : { apiServerCA: member.caPem }),
-    agentVersion,
+    latest,
+    onChange: (listener) => void listeners.add(listener),
+    async read() {
+      if (isFirst) {
+        isFirst = false;
+        const late = new AbortController();
+        const looks = Promise.all([nodes.firstLook, claims.firstLook]);
+        ofApi = await firstApi;
+        const tooLate = delay(longestFirstLookMs, undefined, { signal: late.signal }).catch(() => undefined);
+        await Promise.race([looks, tooLate]);
+        late.abort();
+      } else ofApi = await readApiFacts(member, ofApi);
+      return latest();
+    },
   };
 }
 
-async function readApiFacts(member: MemberReader): Promise<Facts> {
-  const version = await readJson<{ gitVersion?: string; platform?: string }>(member, '/version');
-  const facts: Facts = {};
-  if (version?.gitVersion !== undefined) facts.kubernetesVersion = version.gitVersion;
-  if (version?.platform !== undefined) facts.platform = version.platform;
+/** The hub takes no longer ones, and a member may answer anything at all. */
+function short(text: unknown): string | undefined {
+  return typeof text === 'string' ? text.slice(0, 256) : undefined;
+}
+
+/** @param before - what stays where nobody answers: a version does not change while its API server is away */
+async function readApiFacts(member: MemberReader, before: Facts): Promise<Facts> {
+  const version = await readJson<{ gitVersion?: unknown; platform?: unknown }>(member, '/version');
+  const kubernetesVersion = short(version?.gitVersion) ?? before.kubernetesVersion;
+  const platform = short(version?.platform) ?? before.platform;
+  const facts: Facts = {
+    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
+    ...(platform === undefined ? {} : { platform }),
+  };
   for (const check of ['healthz', 'livez', 'readyz'] as const) {
     const status = await member.get(`/${check}`).then(
       (answer) => answer.status,
@@ -51,59 +111,27 @@ async function readApiFacts(member: MemberReader): Promise<Facts> {
     // 401 and 403 say nothing about health.
     if (status === 200 || (status !== undefined && status >= 500)) facts[check] = status === 200;
   }
-  return facts;
+  const serviceCIDRs = (await readServiceCidrs(member)) ?? before.serviceCIDRs;
+  return { ...facts, ...(serviceCIDRs === undefined ? {} : { serviceCIDRs }) };
 }
 
-async function readNodeFacts(member: MemberReader): Promise<Facts> {
-  const all: NodeItem[] = [];
-  let after = '';
-  do {
-    const path = `/api/v1/nodes?limit=${nodesPerPage}${after === '' ? '' : `&continue=${encodeURIComponent(after)}`}`;
-    const page = await readJson<{ items?: NodeItem[]; metadata?: { continue?: string } }>(member, path);
-    if (!page?.items) return {};
-    all.push(...page.items.map(slim));
-    after = page.metadata?.continue ?? '';
-  } while (after !== '');
-  return describeNodes(all);
+interface ServiceCidrs {
+  readonly items?: readonly { readonly spec?: { readonly cidrs?: readonly string[] } }[];
 }
 
-/** Only what is summed is kept, so that a big member does not fill the agent's memory. */
-function slim({ metadata, spec, status }: NodeItem): NodeItem {
-  const { capacity = {}, allocatable = {}, conditions = [] } = status ?? {};
-  return {
-    metadata: { name: metadata.name, labels: metadata.labels ?? {} },
-    spec: spec ?? {},
-    status: { capacity, allocatable, conditions: conditions.filter(({ type }) => type === 'Ready') },
-  };
-}
-
-/** What a list of nodes says about the cluster. */
-export function describeNodes(nodes: readonly NodeItem[]): Facts {
-  const isReady = (node: NodeItem) =>
-    node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-  const [first] = nodes;
-  const provider = first?.spec?.providerID?.split(':')[0];
-  const region = first?.metadata.labels?.['topology.kubernetes.io/region'];
-  const podCIDRs = [...new Set(nodes.flatMap((node) => node.spec?.podCIDRs ?? []))].slice(0, maxPodCidrs);
-  return {
-    nodes: {
-      total: nodes.length,
-      ready: nodes.filter(isReady).length,
-      schedulable: nodes.filter((node) => isReady(node) && node.spec?.unschedulable !== true).length,
-      ...(first ? { sample: first.metadata.name } : {}),
-    },
-    capacity: sumResources(nodes.map((node) => node.status?.capacity ?? {})),
-    allocatable: sumResources(nodes.map((node) => node.status?.allocatable ?? {})),
-    ...(podCIDRs.length > 0 ? { podCIDRs } : {}),
-    ...(provider ? { provider } : {}),
-    ...(region ? { region } : {}),
-  };
+/** Kubernetes says so from 1.33 on; before that nobody but its start-up flags knows. */
+async function readServiceCidrs(member: MemberReader): Promise<string[] | undefined> {
+  const path = `/apis/networking.k8s.io/v1/servicecidrs?limit=${mostCidrs}`;
+  const list = await readJson<ServiceCidrs>(member, path);
+  const items = Array.isArray(list?.items) ? (list.items as NonNullable<ServiceCidrs['items']>) : [];
+  const cidrs = mergeCidrs(items.flatMap((item) => item?.spec?.cidrs ?? []).map(String));
+  return cidrs.length > 0 ? cidrs.slice(0, mostCidrs) : undefined;
 }
 
 async function readJson<T>(member: MemberReader, path: string): Promise<T | undefined> {
   try {
     const answer = await member.get(path);
-    return answer.status === 200 ? (JSON.parse(answer.body) as T) : undefined;
+    return answer.status === 200 ? ((JSON.parse(answer.body) ?? undefined) as T | undefined) : undefined;
   } catch {
     return undefined;
   }

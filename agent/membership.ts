@@ -16,6 +16,7 @@ import type { HubAddress } from './hub-address.ts';
 import type { HubLink } from './hub-connection.ts';
 import type { HubNetwork } from './hub-network.ts';
 import { createLeaving, type Uninstall } from './leaving.ts';
+import type { MemberFacts } from './member-facts.ts';
 import type { KeyRing } from './own-keys.ts';
 import type { OnPhase } from './phase.ts';
 import { errorAsRefusal, refusedConnection } from './refusal.ts';
@@ -38,6 +39,8 @@ export interface Patience {
   readonly reconnect: BackOff;
   readonly refusedRetryMs: number;
   readonly factsIntervalMs: number;
+  /** How long kinds that the member does not have, or does not show us, are left alone. */
+  readonly lookAgainMs: number;
   /** How often the agent looks whether a person beside it wants a new key. */
   readonly rotationWishMs: number;
 }
@@ -53,7 +56,7 @@ export interface MembershipOptions {
   readonly request: AskingOptions['request'];
   /** Read when the agent starts, so that they are there when it may ask. */
   readonly firstFacts: Promise<Facts>;
-  readFacts(): Promise<Facts>;
+  readonly facts: MemberFacts;
   memberAnswers(): Promise<boolean>;
   /** Whose life the beats tell of; default: the agent's, which says what it finds. */
   readonly beatsFor?: 'agent' | 'member';
@@ -128,30 +131,34 @@ export function createMembership(options: MembershipOptions): Membership {
     link: () => (session.link?.role === 'member' && !session.link.isClosed() ? session.link : undefined),
     memberAnswers: options.memberAnswers,
     beatsFor: options.beatsFor ?? 'agent',
-    onMemberChange: (isThere) =>
-      session.tell(
-        'member',
-        isThere ? "the member's API server answers again" : "the member's API server does not answer",
-      ),
+    onMemberChange(isThere) {
+      const message = isThere
+        ? "the member's API server answers again"
+        : "the member's API server does not answer";
+      session.tell('member', message);
+      void options.facts.read().then(() => factsReport.changed());
+    },
   });
   /** It was a member before this run: perhaps all of its fleet start together, and none of them has news that is in a hurry. */
   const isReturning = keeper.state.member !== undefined;
   let firstFacts: Promise<Facts> | undefined = options.firstFacts;
+  const withClock = (facts: Facts): Facts => ({ ...facts, ...clockFact(sending.clockAheadMs()) });
   const readFacts = async () => {
     const first = firstFacts;
     firstFacts = undefined;
-    const facts = await (first ?? options.readFacts());
-    return { ...facts, ...clockFact(sending.clockAheadMs()) };
+    return withClock(await (first ?? options.facts.read()));
   };
   const factsReport = createFactsReport({
     intervalMs: patience.factsIntervalMs,
     read: readFacts,
+    latest: () => withClock(options.facts.latest()),
     send(facts) {
       const member = session.memberLink();
       if (member) sending.send(member, { verb: 'facts', body: { clusterId, facts } });
       return member !== undefined;
     },
   });
+  options.facts.onChange(() => factsReport.changed());
   const hubAccess =
     options.access &&
     createHubAccess({

@@ -32,16 +32,25 @@ export function formatQuantity(thousandths: bigint, isBytes: boolean): string {
   return isBytes && units > 0n && units % 1024n === 0n ? `${units / 1024n}Ki` : String(units);
 }
 
-/** Adds resource lists (`{cpu: '4', memory: '16Gi'}`) by name; what is no quantity is left out. */
-export function sumResources(lists: readonly Readonly<Record<string, string>>[]): Record<string, string> {
+/** The hub takes no longer ones (`factsSchema`). */
+const longestName = 63;
+const longestAmount = 32;
+
+/** Adds resource lists (`{cpu: '4', memory: '16Gi'}`) by name; what is no quantity is left out. The same list many times costs little. */
+export function sumResources(lists: Iterable<Readonly<Record<string, string>>>): Record<string, string> {
+  const times = new Map<Readonly<Record<string, string>>, bigint>();
+  for (const list of lists) times.set(list, (times.get(list) ?? 0n) + 1n);
   const sums = new Map<string, bigint>();
-  for (const list of lists) {
+  for (const [list, count] of times) {
     for (const [name, text] of Object.entries(list)) {
-      const amount = parseQuantity(text);
-      if (amount !== undefined) sums.set(name, (sums.get(name) ?? 0n) + amount);
+      const amount = name.length > longestName ? undefined : parseQuantity(text);
+      if (amount !== undefined) sums.set(name, (sums.get(name) ?? 0n) + amount * count);
     }
   }
   return Object.fromEntries(
-    [...sums].map(([name, amount]) => [name, formatQuantity(amount, /memory|storage|hugepages/.test(name))]),
+    [...sums]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, amount]) => [name, formatQuantity(amount, /memory|storage|hugepages/.test(name))] as const)
+      .filter(([, text]) => text.length <= longestAmount),
   );
 }

@@ -27,6 +27,7 @@ const patience = {
   reconnect: { firstMs: 1000, longestMs: 10_000 },
   refusedRetryMs: 300_000,
   factsIntervalMs: 300_000,
+  lookAgainMs: 30_000,
   rotationWishMs: 10_000,
 };
 
@@ -72,7 +73,11 @@ export function startSimulatedAgent(
   const { cluster, caPem, labels = {} } = options;
   const { token, ...start } = startOf(options);
   let { state } = start;
-  const readFacts = async () => factsOf(cluster);
+  const facts = {
+    read: async () => factsOf(cluster),
+    latest: () => factsOf(cluster),
+    onChange: () => undefined,
+  };
 
   /** One life of the process that a real agent would be. */
   function begin(isLeaveWanted: boolean) {
@@ -93,8 +98,8 @@ export function startSimulatedAgent(
         clusterType: 'Standard',
         mode: 'Pull',
       },
-      firstFacts: readFacts(),
-      readFacts,
+      firstFacts: facts.read(),
+      facts,
       memberAnswers: async () => true,
       memberProof: async () => undefined,
       isLeaveWanted,

@@ -6,26 +6,17 @@ import {
   type StoredObject,
 } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { renderManifest } from '../../cli/register/manifest.ts';
+import { agentAccount, agentManifest } from '../../tests/harness/agent-manifest.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../tests/harness/control-plane.ts';
 import { until } from '../../tests/harness/embedded.ts';
 import { everythingIn } from '../../tests/harness/everything.ts';
 import { uninstallFromMember } from '../main.ts';
 
-const user = 'system:serviceaccount:rollcall-agent:rollcall-agent';
-const groups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-agent', 'system:authenticated'];
-const manifest = renderManifest({
-  hub: ['hub.example.org:4222'],
-  trust: { pins: [`sha256:${'0'.repeat(64)}`] },
-  token: 'rc1.x.y',
-  image: 'rollcall:test',
-});
-
 let plane: TestControlPlane;
 let agent: KubeClient;
 beforeAll(async () => {
   plane = await startTestControlPlane({ withControllerManager: true, withManifests: false });
-  const access = plane.plane.userAccess(user, groups);
+  const access = plane.plane.userAccess(agentAccount.user, agentAccount.groups);
   agent = createKubeClient(access, { fieldManager: 'rollcall-agent', userAgent: 'rollcall-test' });
 });
 afterAll(async () => {
@@ -57,7 +48,7 @@ test(
   { timeout: 120_000 },
   async () => {
     for (let turn = 0; turn < 3; turn++) {
-      await applyManifests(plane.admin, [manifest]);
+      await applyManifests(plane.admin, [agentManifest()]);
       await until('its rights are in force', mayDeleteRole);
       const { beforeGoodbye, afterGoodbye } = uninstallFromMember(agent);
       await beforeGoodbye();

@@ -17,11 +17,12 @@ import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { say } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { type AgentHome, openHome } from './agent-home.ts';
+import { type FactFlags, factSettingsOf } from './fact-flags.ts';
 import { addressesOf, tokenOf, type TrustFlags, trustOf } from './joining-flags.ts';
 import { type NetworkFlags, networkOf, type NetworkTexts } from './network-flags.ts';
 import { createPhaseLine } from './phase-line.ts';
 
-export interface AgentRunFlags extends MemberFlags, TrustFlags, NetworkFlags {
+export interface AgentRunFlags extends MemberFlags, TrustFlags, NetworkFlags, FactFlags {
   readonly hub?: readonly string[];
   readonly token?: string;
   readonly clusterName?: string;
@@ -145,6 +146,7 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
       clientId: given(flags.clientId, 'ROLLCALL_CLIENT_ID'),
       labels: parseLabels(given(flags.labels, 'ROLLCALL_LABELS') ?? ''),
       ...clusterTypeOf(given(flags.clusterType, 'ROLLCALL_CLUSTER_TYPE')),
+      facts: factSettingsOf(flags, process.env),
       version: rollcallVersion,
       uninstall,
       hubAccess,

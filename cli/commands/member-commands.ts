@@ -121,6 +121,20 @@ export function addMemberCommands(program: Command): void {
     .option('--client-id <id>', 'identity on the hub (default: ROLLCALL_CLIENT_ID, the UID of kube-system)')
     .option('--labels <k=v,k=v>', 'labels to ask for (default: ROLLCALL_LABELS)')
     .addOption(new Option('--cluster-type <type>').choices(['Standard', 'Edge']))
+    .option('--provider <name>', 'who runs the member (default: ROLLCALL_PROVIDER, what its nodes say)')
+    .option('--region <name>', 'where it runs (default: ROLLCALL_REGION, what its nodes say)')
+    .option(
+      '--pod-cidrs <cidr,cidr>',
+      'addresses of its pods (default: ROLLCALL_POD_CIDRS, what its nodes say)',
+    )
+    .option(
+      '--service-cidrs <cidr,cidr>',
+      'addresses of its services (default: ROLLCALL_SERVICE_CIDRS, what Kubernetes 1.33 and newer says)',
+    )
+    .option(
+      '--node-label-threshold <percent>',
+      'share of nodes, 51 to 100, whose common labels become labels of the cluster; 0: none (default: ROLLCALL_NODE_LABEL_THRESHOLD, 80)',
+    )
     .option('--state-dir <directory>', 'keys of the agent (default in a pod: Secret rollcall-agent)')
     .option(
       '--hosted <name>',

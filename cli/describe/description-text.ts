@@ -70,7 +70,7 @@ function credentialLines({ credentials }: ClusterDescription): string[] {
 
 function factLines({ facts }: ClusterDescription): string[] {
   if (!facts) return [];
-  const { nodes, capacity = {}, readyz } = facts;
+  const { nodes, capacity = {}, readyz, nodeLabels = {}, claims = [] } = facts;
   return fields(
     [
       ['Kubernetes', facts.kubernetesVersion],
@@ -80,6 +80,10 @@ function factLines({ facts }: ClusterDescription): string[] {
       ['Readyz', readyz],
       ['Nodes', nodes && `${nodes.ready} of ${nodes.total} ready, ${nodes.schedulable} schedulable`],
       ['Capacity', pairs(capacity)],
+      ['Pod CIDRs', facts.podCIDRs?.join(',')],
+      ['Service CIDRs', facts.serviceCIDRs?.join(',')],
+      ['Node labels', pairs(nodeLabels)],
+      ['Claims', claims.map(({ name, value }) => `${name}=${value}`).join(',')],
       ['Agent', facts.agentVersion],
     ],
     '  ',

@@ -244,6 +244,22 @@ function clockSynced(picture: ClusterPicture): Judged {
   };
 }
 
+/** Whether everything is shown that the member claims of itself (ClusterClaims, ClusterProperties). */
+function claimsComplete(picture: ClusterPicture): Judged {
+  const { facts } = picture;
+  const [type, atMs] = ['ClaimsComplete', timeOf(picture, 'approver')] as const;
+  if (!facts) {
+    const message = 'the agent has not reported claims of its member';
+    return { type, status: 'Unknown', reason: 'NotReported', message, atMs };
+  }
+  const { claimsLeftOut = 0 } = facts;
+  if (claimsLeftOut === 0) {
+    return { type, status: 'True', reason: 'AllShown', message: 'no claim of the member is left out', atMs };
+  }
+  const message = `claims of the member that are left out: ${claimsLeftOut}; 20 beside the reserved names are shown, of at most 1024 characters each and 32 kB together`;
+  return { type, status: 'False', reason: 'ClaimsLeftOut', message, atMs };
+}
+
 interface Remaining {
   readonly reason: 'AccessRemoval' | 'WaitingForAgent' | 'Leaving';
   readonly message: string;
@@ -304,6 +320,7 @@ export function judgeConditions(picture: ClusterPicture): readonly Judged[] {
     memberHealthy(picture, isReady.status === 'True'),
     credentialsValid(picture),
     clockSynced(picture),
+    claimsComplete(picture),
     deleting(picture),
     ...hostedCondition(picture.record),
   ];

@@ -411,6 +411,7 @@ const conditionTypes = [
   'MemberHealthy',
   'CredentialsValid',
   'ClockSynced',
+  'ClaimsComplete',
   'Deleting',
 ];
 

@@ -8,7 +8,7 @@ import {
   type ManagedCluster,
 } from '@rollcall/shared/resources';
 import { judgeConditions } from './cluster-conditions.ts';
-import { clusterLabels } from './cluster-labels.ts';
+import { clusterLabels, nodeLabels } from './cluster-labels.ts';
 import { hasLeft, isHidden, wasLetIn } from './cluster-standing.ts';
 import { asReason, conditionList } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
@@ -24,6 +24,8 @@ export interface ClusterFacts {
 /** Metadata and spec as far as they are ours; decision, wish and hubAcceptsClient belong to people. */
 export interface ClusterShape {
   readonly labels: Readonly<Record<string, string>>;
+  /** Of the prefix for them; undefined: those that are there stay. */
+  readonly nodeLabels: Readonly<Record<string, string>> | undefined;
   readonly finalizers: readonly string[];
   readonly spec: Readonly<Pick<ManagedCluster['spec'], 'clusterId' | 'clientId' | 'clusterType' | 'mode'>>;
   /**
@@ -138,6 +140,7 @@ export function desiredCluster(
         isPredefined: decision.predefined !== undefined,
         isHosted: decision.predefined?.kubeconfig !== undefined,
       }),
+      nodeLabels: nodeLabels(facts?.facts),
       finalizers: [leaveFinalizer],
       spec: { clusterId, ...specOf(record) },
       settings: settingsOf(decision),

@@ -19,6 +19,7 @@ import {
 } from '@rollcall/shared/resources';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { inSpan, traceIdOf } from '@rollcall/shared/tracing';
+import { nodeLabelsPatch } from './cluster-labels.ts';
 import { phaseOf } from './cluster-standing.ts';
 import {
   type ClusterFacts,
@@ -163,7 +164,10 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     // Before the delete, so that the approver never takes our own delete for a person's wish.
     if (finalizers.includes(leaveFinalizer)) {
       const others = finalizers.filter((one) => one !== leaveFinalizer);
-      last = await writer.patch(view.clusters, current, finalizersPatch(current, others));
+      last = await writer.patch(view.clusters, current, {
+        patch: finalizersPatch(current, others),
+        importance: 'transition',
+      });
     }
     if (last && deletionTimestamp === undefined) await writer.remove(view.clusters, last);
     tools.factThrottle.forget(clusterId);
@@ -182,7 +186,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const made = await writer.create(view.clusters, {
       apiVersion,
       kind: managedCluster.kind,
-      metadata: { name, labels: { ...shape.labels }, finalizers: [...shape.finalizers] },
+      metadata: { name, labels: { ...shape.nodeLabels, ...shape.labels }, finalizers: [...shape.finalizers] },
       spec: { ...shape.spec, ...shape.settings },
     });
     claimName(record.aggregate.id, made);
@@ -246,7 +250,8 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     if (!current) return { isShown: false, againInMs: lookAgainMs };
     if (isLater) return { isShown: true };
     const shapePatch = clusterShapePatch(record, current, wanted.shape);
-    if (Object.keys(shapePatch).length > 0) current = await writer.patch(view.clusters, current, shapePatch);
+    if (Object.keys(shapePatch).length > 0)
+      current = await writer.patch(view.clusters, current, { patch: shapePatch, importance: 'transition' });
     if (!current) return { isShown: false, againInMs: lookAgainMs };
     // Again, because generation and conditions are now those of the object as it is.
     const now = desiredCluster(record, facts, current);
@@ -254,15 +259,24 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const isUnshown = isDecisionUnshown(record, current);
     const difference =
       now.presence === 'present' ? statusPatch(current.status, now.status, isUnshown) : undefined;
-    if (!difference) return { isShown: true };
-    const importance = !isUnshown && isDetail(difference.fields) ? 'fact' : 'transition';
+    const nodeLabels = nodeLabelsPatch(current.metadata.labels ?? {}, wanted.shape.nodeLabels);
+    const isLabelled = Object.keys(nodeLabels).length === 0;
+    if (!difference && isLabelled) return { isShown: true };
+    const importance = !difference || (!isUnshown && isDetail(difference.fields)) ? 'fact' : 'transition';
     const waitMs = importance === 'fact' ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
     const target = current;
-    const isTaken = await showStatus(record, target, () =>
-      writer.patchStatus(view.clusters, target, { patch: difference.patch, importance }),
-    );
+    const isTaken =
+      !difference ||
+      (await showStatus(record, target, () =>
+        writer.patchStatus(view.clusters, target, { patch: difference.patch, importance }),
+      ));
     if (!isTaken) return { isShown: false, againInMs: lookAgainMs };
+    if (!isLabelled)
+      await writer.patch(view.clusters, target, {
+        patch: { metadata: { labels: nodeLabels } },
+        importance: 'fact',
+      });
     tools.factThrottle.wrote(clusterId, nowMs());
     return { isShown: true };
   }
@@ -278,7 +292,10 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     if (current) {
       const shapePatch = requestShapePatch(current, wanted.shape);
       if (Object.keys(shapePatch).length > 0)
-        current = await writer.patch(view.requests, current, shapePatch);
+        current = await writer.patch(view.requests, current, {
+          patch: shapePatch,
+          importance: 'transition',
+        });
     } else {
       const { kind } = clusterRegistrationRequest;
       current = await writer.create(view.requests, {
@@ -347,11 +364,12 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     if (waiting) return waiting;
     const settleMs = settleForMs(clusterId, record);
     const isLater = settleMs > 0;
-    // Only a status shows them.
-    const facts = isLater ? undefined : await tools.facts.get(clusterId);
     const picture = shownPicture(record);
     // Most of those that join are well before anybody could have looked.
     if (exceptionsOnly && isLater && !picture.cluster) return { isShown: false, againInMs: settleMs };
+    const isToBeMade = record.decision?.verdict === 'approved' && !picture.cluster;
+    // Else only a status shows them.
+    const facts = isLater && !isToBeMade ? undefined : await tools.facts.get(clusterId);
     const sight =
       exceptionsOnly && judgeSight(record, facts, picture.cluster, { nowMs: nowMs(), ...exceptionsOnly });
     if (sight === 'unneeded') return takeOutOfSight(record, picture);

@@ -15,6 +15,11 @@ import type { WriteBudget } from './write-budget.ts';
 
 export type What = 'create' | 'shape' | 'status' | 'delete';
 
+export interface Write {
+  readonly patch: JsonObject;
+  readonly importance: Importance;
+}
+
 /** Writes to the API server within the budget, counted, each answer taken into the view. */
 export interface ObjectWriter {
   /** @returns the new object, or the one that somebody made meanwhile */
@@ -23,14 +28,10 @@ export interface ObjectWriter {
   patch<T extends KubeObject>(
     view: KindView<T>,
     object: StoredObject<T>,
-    patch: JsonObject,
+    how: Write,
   ): Promise<StoredObject<T> | undefined>;
   /** @returns whether it was taken; false: somebody newer wrote, or the object is gone. Look again. */
-  patchStatus<T extends KubeObject>(
-    view: KindView<T>,
-    object: StoredObject<T>,
-    how: { patch: JsonObject; importance: Importance },
-  ): Promise<boolean>;
+  patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, how: Write): Promise<boolean>;
   remove<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>): Promise<void>;
 }
 
@@ -88,11 +89,15 @@ export function createObjectWriter(
         return lookAgain(view, object);
       }
     },
-    async patch<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, patch: JsonObject) {
+    async patch<T extends KubeObject>(
+      view: KindView<T>,
+      object: StoredObject<T>,
+      { patch, importance }: Write,
+    ) {
       try {
         const { name } = object.metadata;
         const write = () => client.mergePatch<T>(view.resource, name, patch, place(object));
-        const done = await counted(view as KindView<never>, { what: 'shape' }, write);
+        const done = await counted(view as KindView<never>, { what: 'shape', importance }, write);
         view.took(done);
         return done;
       } catch (error) {
@@ -107,7 +112,7 @@ export function createObjectWriter(
     async patchStatus<T extends KubeObject>(
       view: KindView<T>,
       object: StoredObject<T>,
-      { patch, importance }: { patch: JsonObject; importance: Importance },
+      { patch, importance }: Write,
     ) {
       try {
         const how = { ...place(object), subresource: 'status' };

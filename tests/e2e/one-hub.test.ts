@@ -62,6 +62,7 @@ test('the hub registers its own cluster, with a namespace and no account in it t
   expect(cluster.status?.namespace).toBe('local');
   expect(cluster.status?.conditions?.map(({ type }) => type).toSorted()).toEqual([
     'Accepted',
+    'ClaimsComplete',
     'ClockSynced',
     'CredentialsValid',
     'Deleting',

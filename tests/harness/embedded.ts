@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import {
+  type AgentOptions,
   directoryKeyStore,
   directoryRotationWish,
   type HubAccessStore,
@@ -74,6 +75,8 @@ export interface TestAgentOptions {
   readonly store?: KeyStore;
   readonly rotationWish?: RotationWish;
   readonly hubAccess?: HubAccessStore;
+  /** Whatever else an agent can be told. */
+  readonly more?: Partial<Pick<AgentOptions, 'labels' | 'clusterType' | 'patience' | 'facts'>>;
 }
 
 export interface TestAgent {
@@ -134,6 +137,7 @@ export async function startTestEmbeddedHub(
       store = directoryKeyStore(directory),
       rotationWish = directoryRotationWish(directory),
       hubAccess,
+      more = {},
     }) {
       const phases: PhaseEvent[] = [];
       const agent = await runAgent({
@@ -148,6 +152,7 @@ export async function startTestEmbeddedHub(
         ...(member ? {} : { clientId }),
         version: rollcallVersion,
         onPhase: (phase) => phases.push(phase),
+        ...more,
       });
       agents.push(agent);
       return { agent, phases, directory };

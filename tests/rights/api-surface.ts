@@ -80,6 +80,10 @@ export interface RulesReview {
       readonly resources?: readonly string[];
       readonly resourceNames?: readonly string[];
     }[];
+    readonly nonResourceRules: readonly {
+      readonly verbs: readonly string[];
+      readonly nonResourceURLs?: readonly string[];
+    }[];
   };
 }
 

@@ -1,6 +1,7 @@
-import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeClient, type KubeObject } from '@rollcall/shared/kubernetes';
 import { serviceRoles } from '@rollcall/shared/rights';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { agentAccount, agentManifest } from '../harness/agent-manifest.ts';
 import { serviceUser, startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
 import { apiSurface, reviews, type RulesReview, type Target, verbs } from './api-surface.ts';
 
@@ -9,8 +10,15 @@ import { apiSurface, reviews, type RulesReview, type Target, verbs } from './api
  * (tests/rights/can-i/, `vitest run -u` writes them: a right more or less is a reviewed difference), and nothing beside it.
  */
 const users = [...Object.keys(serviceRoles), 'fence-probe'];
-const groups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-system'];
-const namespaces = ['default', 'kube-system', 'rollcall-join', 'rollcall-system'];
+/** Of a member, which is a cluster of its own; here it is the same one. */
+const agent = 'agent';
+const namespaces = ['default', 'kube-system', 'rollcall-join', 'rollcall-system', 'rollcall-agent'];
+
+function accountOf(name: string): { user: string; groups: readonly string[] } {
+  if (name === agent) return agentAccount;
+  const groups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-system', 'system:authenticated'];
+  return { user: serviceUser(name), groups };
+}
 
 let plane: TestControlPlane;
 let surface: Target[];
@@ -39,12 +47,16 @@ async function rightsIn(client: KubeClient, namespace: string): Promise<Set<stri
         ),
       ),
   );
-  return new Set(lines);
+  const paths = status.nonResourceRules.flatMap(({ verbs: may, nonResourceURLs = [] }) =>
+    may.flatMap((verb) => nonResourceURLs.map((path) => `${verb} ${path}`)),
+  );
+  return new Set([...lines, ...paths]);
 }
 
 /** What a user may everywhere, and what more in a namespace. */
 async function rightsOf(name: string): Promise<{ everywhere: Set<string>; more: Map<string, Set<string>> }> {
-  const client = plane.clientFor(serviceUser(name), groups);
+  const { user, groups } = accountOf(name);
+  const client = plane.clientFor(user, groups);
   const found = new Map<string, Set<string>>();
   for (const namespace of namespaces) {
     found.set(namespace, (await rightsIn(client, namespace)).difference(everybody));
@@ -77,9 +89,10 @@ async function isAllowed(
   more: { verb: string; namespace?: string; name?: string },
 ) {
   const [resource, subresource] = target.resource.split('/');
+  const account = accountOf(user);
   const spec = {
-    user: serviceUser(user),
-    groups: [...groups, 'system:authenticated'],
+    user: account.user,
+    groups: account.groups,
     resourceAttributes: { group: target.group, resource, subresource, ...more },
   };
   const review = {
@@ -103,14 +116,15 @@ async function mapParallel<In, Out>(all: readonly In[], work: (one: In) => Promi
 
 beforeAll(async () => {
   plane = await startTestControlPlane();
+  await applyManifests(plane.admin, [agentManifest()]);
   surface = await apiSurface(plane.admin);
-  const nobody = plane.clientFor('nobody', groups);
+  const nobody = plane.clientFor('nobody', accountOf('nobody').groups);
   everybody = await rightsIn(nobody, 'default');
   nobody.close();
 });
 afterAll(() => plane[Symbol.asyncDispose]());
 
-describe.each(users)('%s', (user) => {
+describe.each([...users, agent])('%s', (user) => {
   test('may what its committed list says', async () => {
     await expect(inText(await rightsOf(user))).toMatchFileSnapshot(`can-i/${user}.txt`);
   });

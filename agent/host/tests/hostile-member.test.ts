@@ -3,11 +3,12 @@ import { createServer as createTcpServer } from 'node:net';
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type Facts, factsSchema } from '@rollcall/shared/bus';
 import { createKubeClient, type KubeAccess } from '@rollcall/shared/kubernetes';
 import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { afterEach, describe, expect, test } from 'vitest';
-import { openMemberApi } from '../../member-api.ts';
-import { readMemberFacts } from '../../member-facts.ts';
+import { type MemberApi, openMemberApi } from '../../member-api.ts';
+import { followMember } from '../../member-facts.ts';
 import { createAnswerBudget } from '../answer-budget.ts';
 import { createCautiousLookup } from '../cautious-lookup.ts';
 import { failureWords } from '../failure-words.ts';
@@ -72,6 +73,14 @@ async function aMember(
 }
 
 const options = { fieldManager: 'test', userAgent: 'test' };
+
+async function factsOf(member: MemberApi): Promise<Facts> {
+  const ending = new AbortController();
+  const how = { agentVersion: 'test', settings: {}, lookAgainMs: 60_000, signal: ending.signal };
+  const facts = await followMember(member, how).read();
+  ending.abort();
+  return facts;
+}
 const wish = { clusterId: 'id-1', clientId: 'id-1' };
 
 /** The whole error, with all that it was caused by. */
@@ -168,10 +177,33 @@ describe('a hostile member costs little and is never quoted', () => {
       response.end(JSON.stringify({ items, metadata: { continue: `more-${pages}` } }));
     });
     const member = openMemberApi(access, 'test');
-    const facts = await readMemberFacts(member, 'test').catch(() => undefined);
+    const facts = await factsOf(member);
     member.close();
-    expect(facts?.nodes).toBeUndefined();
+    expect(facts.nodes).toBeUndefined();
     expect(pages).toBeLessThan(100);
+  });
+
+  test('facts that are of no kind at all are left out, and the hub takes the rest', async () => {
+    const odd: unknown[] = [null, 1, 'x', [], [null], {}, { a: null }, [{ type: 1 }], 'x'.repeat(300)];
+    for (let turn = 0; turn < odd.length; turn++) {
+      let next = turn;
+      const anything = () => odd[next++ % odd.length];
+      const access = await aMember((request, response) => {
+        const items = Array.from({ length: 30 }, (_, index) => ({
+          metadata: { name: index % 2 === 0 ? anything() : `n${index}`, labels: anything() },
+          spec: { podCIDRs: anything(), providerID: anything(), cidrs: anything(), value: anything() },
+          status: { capacity: anything(), allocatable: anything(), conditions: anything() },
+        }));
+        const list = { items, versions: [{ version: 'v1alpha1' }], metadata: {} };
+        const version = { gitVersion: anything(), platform: anything() };
+        response.end(JSON.stringify(request.url === '/version' ? version : list));
+      });
+      const member = openMemberApi(access, 'test');
+      const facts = await factsOf(member);
+      member.close();
+      expect(factsSchema.parse(facts)).toEqual(facts);
+      expect(facts.nodes?.total).toBeGreaterThan(15);
+    }
   });
 });
 

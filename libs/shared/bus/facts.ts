@@ -2,6 +2,8 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { isSafeId } from '@rollcall/shared/events';
+import { isLabelValue } from '@rollcall/shared/resources/label-syntax';
+import { isNodeLabelName, mostNodeLabels } from '@rollcall/shared/resources/node-labels';
 import { asBusError } from './bus-error.ts';
 
 const count = z.int().min(0);
@@ -14,6 +16,13 @@ const mostResources = 128;
 const resources = z
   .record(z.string().max(63), z.string().max(32))
   .refine((all) => Object.keys(all).length <= mostResources, `more than ${mostResources} resources`);
+
+const nodeLabels = z
+  .record(
+    z.string().max(63).refine(isNodeLabelName, 'no name of a label'),
+    z.string().max(63).refine(isLabelValue, 'no value of a label'),
+  )
+  .refine((all) => Object.keys(all).length <= mostNodeLabels, `more than ${mostNodeLabels} labels of nodes`);
 
 /** @param object - how unknown fields are taken: refused from an agent, passed over where a newer hub has stored them */
 function factsOf(object: typeof z.strictObject | typeof z.object) {
@@ -39,6 +48,10 @@ function factsOf(object: typeof z.strictObject | typeof z.object) {
       .array(object({ name: z.string().max(253), value: z.string().max(1024) }))
       .max(50)
       .optional(),
+    /** How many claims of the member are not among them: too many, or too long. */
+    claimsLeftOut: count.optional(),
+    /** Labels that most nodes share, by what stands behind the prefix of their keys. */
+    nodeLabels: nodeLabels.optional(),
   });
 }
 

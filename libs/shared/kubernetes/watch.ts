@@ -21,8 +21,14 @@ export interface WatchOptions<T extends KubeObject> {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
-  /** Ends the watch; nothing else does. */
+  /** Most objects in one answer, where they are large. Default: 500. */
+  pageSize?: number;
+  /** What is remembered of an object and handed on; its metadata needs name, uid and resourceVersion. Default: all of it. */
+  keep?: (object: StoredObject) => StoredObject<T>;
+  /** Ends the watch. */
   signal: AbortSignal;
+  /** Errors that end it as well: trying again will not help. Default: none does. */
+  isFinal?: (error: unknown) => boolean;
   /** Called in the server's order. What it throws goes to `onError`, and the event comes again after a list. */
   onEvent: (event: WatchEvent<T>) => void;
   /** After every complete list: the first one, and those after a gap. */
@@ -35,21 +41,21 @@ export interface WatchOptions<T extends KubeObject> {
 const silenceMs = 150_000;
 const backoffFirstMs = 100;
 const backoffMaxMs = 10_000;
-const pageSize = 500;
+const defaultPageSize = 500;
 
 /**
  * Follows a resource for as long as the signal lets it: lists in pages, watches with bookmarks, goes on from the last
  * version after a break, and lists again only when the server has forgotten that version (410) or may not be the one that it
  * was: another etcd, or an older state of it. Keeps the last seen
  * objects to tell what is missing after a list; unchanged ones are not reported again.
- * @returns resolves, never rejects, once the signal is aborted and the connection is closed
+ * @returns resolves, never rejects, once the signal is aborted, or an error was final, and the connection is closed
  */
 export async function watchResource<T extends KubeObject>(
   client: KubeClient,
   resource: Resource,
   options: WatchOptions<T>,
 ): Promise<void> {
-  const { signal } = options;
+  const { signal, keep = (object) => object as StoredObject<T>, isFinal = () => false } = options;
   const known = new Map<string, StoredObject<T>>();
   let version: string | undefined;
   let failures = 0;
@@ -59,15 +65,15 @@ export async function watchResource<T extends KubeObject>(
     let continueToken: string | undefined;
     let listVersion = '';
     do {
-      const page = await client.listPage<T>(resource, {
+      const page = await client.listPage(resource, {
         ...selection(options),
-        limit: pageSize,
+        limit: options.pageSize ?? defaultPageSize,
         continueToken,
         signal,
       });
       for (const object of page.items) {
         missing.delete(objectKey(object.metadata));
-        take(object, 'relist');
+        take(keep(object), 'relist');
       }
       continueToken = page.continueToken;
       listVersion = page.resourceVersion;
@@ -105,12 +111,12 @@ export async function watchResource<T extends KubeObject>(
     try {
       if (stream.statusCode !== 200) throw await refusal(stream, path);
       for await (const line of readJsonLines(stream)) {
-        const message = line as WatchLine<T>;
+        const message = line as WatchLine;
         if (message.type === 'ERROR')
           throw kubeApiError(500, JSON.stringify(message.object), `watch ${path}`);
         const object = withoutManagedFields(message.object);
-        if (message.type === 'DELETED') forget(objectKey(object.metadata), 'watch', object);
-        else if (message.type !== 'BOOKMARK') take(object, 'watch');
+        if (message.type === 'DELETED') forget(objectKey(object.metadata), 'watch', keep(object));
+        else if (message.type !== 'BOOKMARK') take(keep(object), 'watch');
         version = object.metadata.resourceVersion;
         heardAnything = true;
         failures = 0;
@@ -138,7 +144,7 @@ export async function watchResource<T extends KubeObject>(
       version ??= await listAll();
       await watchFrom(version);
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted || isFinal(error)) return;
       if (isExpired(error)) version = undefined;
       options.onError?.(error);
       await backOff(failures++, signal);
@@ -154,10 +160,10 @@ function isBefore(version: string, startVersion: string): boolean {
   return /^\d+$/.test(version) && /^\d+$/.test(startVersion) && BigInt(version) < BigInt(startVersion);
 }
 
-type WatchLine<T extends KubeObject> = {
-  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  object: StoredObject<T>;
-};
+interface WatchLine {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: StoredObject;
+}
 
 function selection(options: Pick<WatchOptions<KubeObject>, 'namespace' | 'labelSelector' | 'fieldSelector'>) {
   const { namespace, labelSelector, fieldSelector } = options;

@@ -161,9 +161,17 @@ const status = z.object({
     .optional()
     .describe('Reported by the agent.'),
   capacity: quantities().optional().describe('Sum over all nodes.'),
-  allocatable: quantities().optional().describe('Sum over all nodes.'),
-  podCIDRs: z.array(text(64)).max(32).optional(),
-  serviceCIDRs: z.array(text(64)).max(32).optional(),
+  allocatable: quantities().optional().describe('Sum over all nodes that are not cordoned.'),
+  podCIDRs: z
+    .array(text(64))
+    .max(32)
+    .optional()
+    .describe('What the ranges of its nodes make together, or what the agent was told.'),
+  serviceCIDRs: z
+    .array(text(64))
+    .max(32)
+    .optional()
+    .describe('As Kubernetes 1.33 and newer shows it, or as the agent was told.'),
   clusterClaims: z
     .array(z.object({ name: text(253).min(1), value: text(1024) }))
     .max(256)
@@ -171,7 +179,8 @@ const status = z.object({
     .meta({
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['name'],
-      description: 'What the agent claims about its cluster (about.k8s.io); nobody verified it.',
+      description:
+        'ClusterClaims and ClusterProperties of the member, as its agent says; nobody verified them. Condition ClaimsComplete says whether some are left out.',
     }),
   agentVersion: text(64).optional(),
   keyFingerprint: keyFingerprint().optional().describe('The key that is let in now.'),

@@ -95,7 +95,7 @@ test('the object of a person is adopted as it is, and one that vanished is made 
     spec: { clusterId: 'id-1', clusterType: 'Edge' },
   });
   expect(before?.metadata.labels).not.toHaveProperty('rollcall.dev/created-by');
-  expect(before?.status?.conditions).toHaveLength(7);
+  expect(before?.status?.conditions).toHaveLength(8);
 
   await predefine('vanished', 'id-2');
   await expect.poll(() => accepted('vanished'), { timeout: 30_000 }).toBe('Unknown Predefined');

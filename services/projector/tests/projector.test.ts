@@ -235,7 +235,7 @@ describe('joining', () => {
     await eventually('approved', () => cluster.request()?.status?.result === 'Approved');
     expect(cluster.request()?.status?.by).toBe('anna');
     await eventually('the cluster waits for its first beat', () => cluster.ready() === 'Unknown NeverSeen');
-    expect(cluster.cluster()?.status?.conditions).toHaveLength(7);
+    expect(cluster.cluster()?.status?.conditions).toHaveLength(8);
   });
 
   test('a refused request says why', async () => {
@@ -282,6 +282,62 @@ describe('liveness', () => {
         reason: 'ProbeFailed',
       },
     );
+  });
+});
+
+describe('what nodes share', () => {
+  const nodes = { total: 5, ready: 5, schedulable: 5 };
+  const shownLabels = (cluster: ReturnType<typeof aCluster>) => cluster.cluster()?.metadata.labels ?? {};
+
+  test('costs a join no write, follows the nodes, and leaves labels of people alone [CN-7]', async () => {
+    const cluster = aCluster();
+    await facts.put(cluster.id, { nodes, nodeLabels: { pool: 'gpu', zone: 'a' } }, 1);
+    await cluster.join();
+    await eventually('the cluster is ready', () => cluster.ready() === 'True Alive');
+    await eventually('the request is approved', () => cluster.request()?.status?.result === 'Approved');
+    expect(shownLabels(cluster)).toMatchObject({
+      'node.rollcall.dev/pool': 'gpu',
+      'node.rollcall.dev/zone': 'a',
+      team: 'a',
+    });
+    expect(cluster.writes()).toBe(4);
+    await admin.mergePatch(resources.managedClusters, cluster.name, { metadata: { labels: { mine: 'x' } } });
+    await facts.put(cluster.id, { nodes, nodeLabels: { pool: 'cpu' } }, 1);
+    await eventually('the label follows', () => shownLabels(cluster)['node.rollcall.dev/pool'] === 'cpu');
+    expect(shownLabels(cluster)).toMatchObject({ mine: 'x', team: 'a' });
+    expect(shownLabels(cluster)).not.toHaveProperty(['node.rollcall.dev/zone']);
+    // One by the person, one by the projector.
+    expect(cluster.writes()).toBe(4 + 2);
+  });
+
+  test('an agent that says nothing of nodes leaves what is there; one that shares nothing takes it away [CN-7]', async () => {
+    const cluster = aCluster();
+    await facts.put(cluster.id, { nodes, nodeLabels: { pool: 'gpu' } }, 1);
+    await cluster.join();
+    await eventually('the cluster is ready', () => cluster.ready() === 'True Alive');
+    await facts.put(cluster.id, { agentVersion: 'no-nodes' }, 1);
+    await eventually('the facts are shown', () => cluster.cluster()?.status?.agentVersion === 'no-nodes');
+    expect(shownLabels(cluster)['node.rollcall.dev/pool']).toBe('gpu');
+    await facts.put(cluster.id, { nodes }, 1);
+    await eventually('the label is gone', () => !('node.rollcall.dev/pool' in shownLabels(cluster)));
+  });
+});
+
+test('claims are shown, and that some are left out has a condition [OC-7]', async () => {
+  const cluster = aCluster();
+  const claims = [{ name: 'id.k8s.io', value: 'blue' }];
+  const condition = () =>
+    cluster.cluster()?.status?.conditions?.find(({ type }) => type === 'ClaimsComplete');
+  await facts.put(cluster.id, { claims }, 1);
+  await cluster.join();
+  await eventually('the cluster is ready', () => cluster.ready() === 'True Alive');
+  expect(cluster.cluster()?.status?.clusterClaims).toEqual(claims);
+  expect(condition()).toMatchObject({ status: 'True', reason: 'AllShown' });
+  await facts.put(cluster.id, { claims, claimsLeftOut: 7 }, 1);
+  await eventually('it says so', () => condition()?.status === 'False');
+  expect(condition()).toMatchObject({
+    reason: 'ClaimsLeftOut',
+    message: expect.stringContaining('left out: 7;'),
   });
 });
 

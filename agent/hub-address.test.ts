@@ -6,13 +6,24 @@ test.each([
   ['hub.example', 'hub.example:4222'],
   ['tls://10.0.0.1:443', '10.0.0.1:443'],
   ['[::1]:4222', '[::1]:4222'],
+  ['wss://hub.example', 'wss://hub.example:443'],
+  ['wss://hub.example:8443/', 'wss://hub.example:8443'],
+  ['wss://[::1]', 'wss://[::1]:443'],
 ])('%s', (text, want) => {
   expect(formatHubAddress(parseHubAddress(text))).toBe(want);
 });
 
-test.each(['', ':4222', 'host:0', 'host:99999', 'a b', 'https://host:1', '::1:4222'])(
-  '%j is refused',
-  (text) => {
-    expect(() => parseHubAddress(text)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
-  },
-);
+test.each([
+  '',
+  ':4222',
+  'host:0',
+  'host:99999',
+  'a b',
+  'https://host:1',
+  '::1:4222',
+  'ws://host',
+  'wss://host/path',
+  'wss://',
+])('%j is refused', (text) => {
+  expect(() => parseHubAddress(text)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+});

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import {
@@ -11,10 +12,10 @@ import {
 import type { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Credential } from './credential-choice.ts';
-import { formatHubAddress, type HubAddress } from './hub-address.ts';
+import { type HubAddress, hostAndPort } from './hub-address.ts';
 import type { HubNetwork } from './hub-network.ts';
 import { connectionFailure, isTrustFailure } from './hub-trust.ts';
-import { oldestTls, tlsPlace } from './secure-connection.ts';
+import { oldestTls, openTls, tlsPlace } from './secure-connection.ts';
 
 export interface DialOptions {
   /** Of one hub: any will do, and they are tried in any order. */
@@ -107,34 +108,49 @@ async function connectTo(
   credential: Credential,
   options: DialOptions,
 ): Promise<NatsConnection> {
-  const { host, port, ...checkedBy } = await tlsPlace(address, options.network ?? {});
-  const { socket } = checkedBy;
-  // nats.js hands all of it to node:tls, and its type lists less.
-  const tls: NodeConnectionOptions['tls'] & ConnectionOptions = {
-    ...checkedBy,
-    ca: options.caPem,
-    minVersion: oldestTls,
-    handshakeFirst: true,
-  };
-  const connecting = connect({
-    servers: formatHubAddress({ host, port }),
-    // Behind a proxy it is the proxy that finds the name.
-    ...(socket === undefined ? {} : { resolve: false }),
-    name: options.clusterId,
-    inboxPrefix: `_INBOX_${options.clusterId}`,
-    tls,
+  const { caPem: ca, clusterId, network = {} } = options;
+  const common = {
+    name: clusterId,
+    inboxPrefix: `_INBOX_${clusterId}`,
     authenticator: proof(credential, options),
     reconnect: false,
     ignoreAuthErrorAbort: true,
     timeout: connectTimeoutMs,
     // A connection that is silently dead is noticed after two of them.
     pingInterval: 20_000,
-  });
-  return connecting.catch((error: unknown) => {
-    // nats.js leaves a connection that did not come about to whoever made it.
-    socket?.destroy();
+  };
+  if (address.isWebSocket) {
+    // Few agents need it, and all of them count their memory.
+    const { connectOver, openWebSocket } = await import('./websocket-connection.ts');
+    const stream = await openWebSocket(address, await openTls(address, network, { ca }));
+    const tls = { ca, handshakeFirst: true };
+    return endingWith(stream, connectOver(stream, { ...common, servers: hostAndPort(address), tls }));
+  }
+  const { host, port, ...checkedBy } = await tlsPlace(address, network);
+  const { socket } = checkedBy;
+  // nats.js hands all of it to node:tls, and its type lists less.
+  const tls: NodeConnectionOptions['tls'] & ConnectionOptions = {
+    ...checkedBy,
+    ca,
+    minVersion: oldestTls,
+    handshakeFirst: true,
+  };
+  // Behind a proxy it is the proxy that finds the name.
+  const resolve = socket === undefined ? {} : { resolve: false };
+  return endingWith(socket, connect({ ...common, servers: hostAndPort({ host, port }), tls, ...resolve }));
+}
+
+/** nats.js leaves what it was given to whoever made it, when no connection comes about. */
+async function endingWith(
+  made: Duplex | undefined,
+  connecting: Promise<NatsConnection>,
+): Promise<NatsConnection> {
+  try {
+    return await connecting;
+  } catch (error) {
+    made?.destroy();
     throw error;
-  });
+  }
 }
 
 /** "Authentication Timeout" is no refusal: nobody answered the callout in time. */

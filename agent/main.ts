@@ -28,7 +28,7 @@ export { type HubAddress, formatHubAddress, parseHubAddress } from './hub-addres
 export { connectionFailure, findHubCa, firstHubCa, type HubTrust, isTrustFailure } from './hub-trust.ts';
 export { type HubNetwork, parseHostAliases } from './hub-network.ts';
 export { parseProxy, proxyName } from './proxy-choice.ts';
-export { openTls, proxyFor } from './secure-connection.ts';
+export { proxyFor, tryAddress } from './secure-connection.ts';
 export type { AgentState, KeyStore } from './key-store.ts';
 export { directoryKeyStore, forgetDirectory } from './key-store-directory.ts';
 export { uninstallFromMember } from './installed-objects.ts';

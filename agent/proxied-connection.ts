@@ -3,7 +3,7 @@ import { request as requestOverTls } from 'node:https';
 import type { Socket } from 'node:net';
 import { isIP } from 'node:net';
 import { RollcallError } from '@rollcall/shared/errors';
-import { formatHubAddress, type HubAddress } from './hub-address.ts';
+import { type HubAddress, hostAndPort } from './hub-address.ts';
 import type { HubNetwork } from './hub-network.ts';
 import { type Proxy, proxyName } from './proxy-choice.ts';
 
@@ -22,7 +22,7 @@ export async function connectThroughProxy(
   target: HubAddress,
   { proxyCaPem }: Pick<HubNetwork, 'proxyCaPem'>,
 ): Promise<Socket> {
-  const to = formatHubAddress(target);
+  const to = hostAndPort(target);
   const { host, port, authorization } = proxy;
   const headers = {
     host: to,

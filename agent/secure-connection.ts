@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { HubAddress } from './hub-address.ts';
@@ -41,6 +42,29 @@ export async function tlsPlace(address: HubAddress, network: HubNetwork): Promis
 }
 
 /**
+ * Whether the hub answers at an address, in the way that the address says.
+ * @returns its certificate
+ * @throws as openTls; RollcallError HUB_NOT_WEBSOCKET
+ */
+export async function tryAddress(
+  address: HubAddress,
+  network: HubNetwork,
+  caPem: string,
+): Promise<X509Certificate | undefined> {
+  const secured = await openTls(address, network, { ca: caPem });
+  try {
+    const certificate = secured.getPeerX509Certificate();
+    if (address.isWebSocket) {
+      const { openWebSocket } = await import('./websocket-connection.ts');
+      (await openWebSocket(address, secured)).destroy();
+    }
+    return certificate;
+  } finally {
+    secured.destroy();
+  }
+}
+
+/**
  * A TLS connection to an address of the hub; its servers speak TLS from the first byte.
  * @param trust - as node:tls takes it
  * @throws what node:tls says, or that no answer came; connectionFailure makes an error for people of it. RollcallError for a proxy
@@ -64,5 +88,5 @@ export async function openTls(
   } finally {
     clearTimeout(late);
   }
-  return socket.off('close', closed);
+  return socket.off('close', closed).setNoDelay(true);
 }

@@ -37,6 +37,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   HUB_CERT_EXPIRED: 'refused',
   HUB_CERT_NAME: 'refused',
   HUB_NOT_TLS: 'refused',
+  HUB_NOT_WEBSOCKET: 'refused',
   HUB_TLS_OLD: 'refused',
   CLOCK_SKEW: 'refused',
   REPLAYED: 'refused',

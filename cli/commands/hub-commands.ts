@@ -22,6 +22,10 @@ export function addHubCommands(program: Command): void {
     .command('up')
     .description('start a hub here: NATS, Kubernetes API server, all services, and an agent of this cluster')
     .option('--advertise <host:port>', 'address that agents use; repeatable', collect)
+    .option(
+      '--websocket <host:port>',
+      'address by which agents also reach the hub over WebSocket (default: none)',
+    )
     .option('--port <number>', 'port of the hub (default: the one it had before, 4222 at first)')
     .option(
       '--servers <number>',

@@ -5,6 +5,7 @@ import { type ServerCount, serverCounts } from '../up/nats-servers-of.ts';
 
 export interface UpFlags {
   readonly advertise?: string[];
+  readonly websocket?: string;
   readonly port?: string;
   readonly servers?: string;
   /** False with `--no-agent`. */
@@ -30,6 +31,7 @@ export async function runUp(flags: UpFlags): Promise<void> {
     ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
     ...(flags.servers === undefined ? {} : { servers: serversOf(flags.servers) }),
     ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
+    websocket: flags.websocket,
     withAgent: flags.agent,
   });
 }

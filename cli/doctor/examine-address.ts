@@ -2,8 +2,8 @@ import {
   connectionFailure,
   formatHubAddress,
   type HubNetwork,
-  openTls,
   parseHubAddress,
+  tryAddress,
 } from '@rollcall/agent';
 import { throughProxy } from '../agent/network-flags.ts';
 import { examine, finding, type Finding, ok } from './finding.ts';
@@ -31,9 +31,7 @@ export function examineAddress(
   return examine(check, async () => {
     const address = parseHubAddress(text);
     try {
-      const socket = await openTls(address, network, { ca: caPem });
-      const certificate = socket.getPeerX509Certificate();
-      socket.destroy();
+      const certificate = await tryAddress(address, network, caPem);
       const reached = ok(
         check,
         `${formatHubAddress(address)} answers${throughProxy([address], network)}, and is the hub of this CA`,

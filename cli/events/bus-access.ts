@@ -54,7 +54,9 @@ async function installedAccess(flags: BusFlags): Promise<BusAccess> {
   const client = openHub(flags);
   try {
     const { addresses, caPem } = await readHubInfo(client);
-    const address = { servers: addresses, caPem };
+    // Services and people speak NATS itself; the other way is for agents.
+    const servers = addresses.filter((one) => !one.startsWith('wss://'));
+    const address = { servers, caPem };
     if (flags.creds !== undefined)
       return { address, credentials: parseCreds(readText('--creds', flags.creds)) };
     const where = { name: 'rollcall-ops', namespace: 'rollcall-system' };

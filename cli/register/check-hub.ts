@@ -6,7 +6,7 @@ import {
   type HubNetwork,
   type HubTrust,
   isTrustFailure,
-  openTls,
+  tryAddress,
 } from '@rollcall/agent';
 import { throughProxy } from '../agent/network-flags.ts';
 import { toRollcallError } from '@rollcall/shared/errors';
@@ -21,7 +21,7 @@ async function firstThatAnswers(
   let failure: unknown;
   for (const address of addresses) {
     try {
-      (await openTls(address, network, { ca: caPem })).destroy();
+      await tryAddress(address, network, caPem);
       return address;
     } catch (cause) {
       failure = cause;

@@ -39,6 +39,8 @@ export interface EmbeddedHubOptions {
   readonly withoutSync?: boolean | undefined;
   /** `host:port` that agents are told to use, several for one hub. Default: the loopback address. */
   readonly advertise?: readonly string[];
+  /** `host:port` where agents also reach the hub over WebSocket; port 0: any free one, remembered. Default: nowhere. */
+  readonly websocket?: string | undefined;
   /** Without, the caller runs the services in processes of their own. */
   readonly withServices?: boolean;
   readonly auditPolicy?: AuditPolicy;
@@ -83,6 +85,18 @@ function isLocal(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
+/** The ports of the servers that agents reach over WebSocket, in the order of their names; none where nobody asked for it. */
+async function websocketPorts(stateDir: string, asked: string | undefined): Promise<number[]> {
+  if (asked === undefined) return [];
+  const port = Number(asked.slice(asked.lastIndexOf(':') + 1));
+  if (!Number.isInteger(port) || port > 65_535)
+    throw new RollcallError('CONFIG_INVALID', `"${asked}" is no HOST:PORT for WebSocket`);
+  const names = natsServerNames(stateDir).map((name) => name.replace('nats-server', 'websocket'));
+  const wanted = port === 0 ? {} : { websocket: port };
+  const ports = await loopbackPorts(join(stateDir, 'ports.json'), names, wanted);
+  return names.map((name) => ports[name] ?? 0);
+}
+
 /** Only what is advertised to others is opened to others. */
 function listenHost(hosts: readonly string[]): string {
   return hosts.every(isLocal) ? '127.0.0.1' : '0.0.0.0';
@@ -123,9 +137,22 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       wanted ?? (isFirst ? { nats: defaultPort } : {}),
     );
     const advertised = options.advertise?.length ? options.advertise : undefined;
-    const hosts = advertised?.map(hostOf) ?? ['127.0.0.1'];
+    const { websocket } = options;
+    const websocketHost = websocket === undefined ? undefined : hostOf(websocket);
+    const overWebsocket = await websocketPorts(stateDir, websocket);
+    const hosts = [
+      ...(advertised?.map(hostOf) ?? ['127.0.0.1']),
+      ...(websocketHost === undefined ? [] : [websocketHost]),
+    ];
     const { withoutSync } = options;
-    const natsOptions = { stateDir, port, host: listenHost(hosts), advertised: hosts, withoutSync };
+    const natsOptions = {
+      stateDir,
+      port,
+      websocketPorts: overWebsocket,
+      host: listenHost(hosts),
+      advertised: hosts,
+      withoutSync,
+    };
 
     onProgress('starting NATS, etcd and the Kubernetes API server');
     let nats: EmbeddedNats | undefined;
@@ -173,7 +200,13 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     const keepsWriting = keepWriting(writingServers(stateDir, { natsCluster, restartNats }), onProgress);
     started.push(() => keepsWriting.stop());
     const natsAddress = natsCluster?.address ?? { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
-    const addresses = advertised ?? natsAddress.servers;
+    const bracketed = websocketHost?.includes(':') ? `[${websocketHost}]` : websocketHost;
+    // Agents elsewhere have no use for the loopback address.
+    const overNats = websocketHost === undefined || isLocal(websocketHost) ? natsAddress.servers : [];
+    const addresses = [
+      ...(advertised ?? overNats),
+      ...overWebsocket.map((one) => `wss://${bracketed}:${one}`),
+    ];
 
     onProgress('applying kinds, roles and the fence');
     const admin = createKubeClient(controlPlane.access, {

@@ -113,8 +113,8 @@ export function sentinelClaims(keys: Pick<HubKeys, 'auth'>) {
     subs: -1,
     data: -1,
     payload: -1,
-    // Only what the server listens for (nats-config.ts): a listener that is added must be added here as well.
-    allowed_connection_types: ['STANDARD'],
+    // Only what the server can be told to listen for (nats-config.ts): a listener that is added must be added here as well.
+    allowed_connection_types: ['STANDARD', 'WEBSOCKET'],
   };
 }
 

@@ -21,6 +21,7 @@ export interface UpOptions {
   /** NATS servers, at the first start. */
   readonly servers?: ServerCount;
   readonly advertise?: readonly string[];
+  readonly websocket?: string | undefined;
   /** Whether this very cluster is registered, as `local`. Default true. */
   readonly withAgent?: boolean;
 }
@@ -92,6 +93,7 @@ export async function up(options: UpOptions): Promise<number> {
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.servers === undefined ? {} : { servers: options.servers }),
     ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
+    websocket: options.websocket,
     onProgress: (message) => say('up', message),
     onUnexpectedExit: (child, how) =>
       breakOff(

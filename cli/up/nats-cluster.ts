@@ -40,6 +40,8 @@ export async function startNatsCluster(options: {
   hub: () => HubState;
   /** Of the first server. */
   port: number;
+  /** One a server, or none. */
+  websocketPorts?: readonly number[];
   host?: string;
   advertised: readonly string[];
   withoutSync?: boolean | undefined;
@@ -85,6 +87,7 @@ export async function startNatsCluster(options: {
           name,
           host,
           port,
+          websocketPort: options.websocketPorts?.[index],
           cluster,
           withoutSync,
           isReady: letsIn,

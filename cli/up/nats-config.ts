@@ -4,6 +4,8 @@ export interface NatsServerSettings {
   readonly host: string;
   readonly port: number;
   readonly directory: string;
+  /** Where agents also reach it over WebSocket; absent: nowhere. */
+  readonly websocketPort?: number | undefined;
   readonly certificateFile: string;
   readonly keyFile: string;
   /** Where it is one of several; absent: it is alone. */
@@ -26,6 +28,7 @@ export interface NatsServerSettings {
  * - `timeout` of TLS and of authorization: whoever connects and says nothing is let go after 5 s; a busy machine gets that long.
  * - `ping_interval`: a frozen agent's connection is closed after about a minute; its beats have told long before.
  * - `cluster`: the servers know each other by certificates of the hub's own CA, which signs nothing else.
+ * - `websocket`: off unless asked for. Without compression, which is an old way to exhaust a server; pages of other origins are refused.
  * - resolver `full`: account claims (revocations) are pushed while the server runs, and the newer ones win over the preload.
  */
 export function natsServerConfig(hub: HubState, settings: NatsServerSettings): string {
@@ -40,6 +43,15 @@ export function natsServerConfig(hub: HubState, settings: NatsServerSettings): s
 }
 `
     : '';
+  const websocketBlock =
+    settings.websocketPort === undefined
+      ? ''
+      : `websocket: {
+  listen: "${settings.host}:${settings.websocketPort}"
+  tls: { ${certificate} }
+  compression: false, same_origin: true, handshake_timeout: "5s"
+}
+`;
   return `# Written by rollcall at every start; changes here are lost.
 listen: "${settings.host}:${settings.port}"
 server_name: ${cluster?.serverName ?? 'hub'}
@@ -57,5 +69,5 @@ ping_interval: "20s"
 ping_max: 2
 max_payload: 4MB
 lame_duck_duration: "30s"
-${clusterBlock}`;
+${clusterBlock}${websocketBlock}`;
 }

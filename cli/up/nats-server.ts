@@ -46,7 +46,7 @@ export async function makeStreams(
  */
 export function launchNatsServer(
   hub: HubState,
-  options: Pick<NatsServerSettings, 'host' | 'port' | 'cluster' | 'withoutSync'> & {
+  options: Pick<NatsServerSettings, 'host' | 'port' | 'websocketPort' | 'cluster' | 'withoutSync'> & {
     stateDir: string;
     name: string;
     isReady: () => Promise<boolean>;
@@ -78,13 +78,16 @@ export async function startNatsServer(
   options: {
     stateDir: string;
     port: number;
+    /** Its own is the first. */
+    websocketPorts?: readonly number[];
     host?: string;
     advertised: readonly string[];
     nowMs: number;
     withoutSync?: boolean | undefined;
   },
 ): Promise<EmbeddedNats> {
-  const { stateDir, port, host = '127.0.0.1', withoutSync } = options;
+  const { stateDir, port, websocketPorts = [], host = '127.0.0.1', withoutSync } = options;
+  const [websocketPort] = websocketPorts;
   writeServerCertificate(hub, options);
   const address = { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
   const user = setupUser(stateDir);
@@ -94,6 +97,7 @@ export async function startNatsServer(
     name: 'nats-server',
     host,
     port,
+    websocketPort,
     withoutSync,
     isReady,
   });

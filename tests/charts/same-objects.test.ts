@@ -85,6 +85,9 @@ test('the values of a published token are a values file of the chart [FL-1] [FL-
     caBundle: 'PEM\n',
     caCertHash: pin,
     token,
+    proxy: '',
+    noProxy: '',
+    proxyCaBundle: '',
   });
   expect(JSON.stringify(objects)).toContain('"value":"edge-1"');
   expect(JSON.stringify(objects)).toContain('"value":"c-1"');

@@ -43,6 +43,10 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall agent run --hosted edge-1 --member-kubeconfig /member/value':
       'is the command line of a pod in another cluster; tests/e2e/hosted-agents.test.ts runs it',
   },
+  'docs/networks.md': {
+    'rollcall up --advertise hub.example.org:4222 --websocket hub.example.org:443':
+      'starts another hub; tests/e2e/networks.test.ts has one',
+  },
   'docs/operations.md': {
     'rollcall unregister edge-1': 'puts a cluster out; tests/e2e/leaving.test.ts runs it',
     'rollcall confirm w-0123456789': 'needs wishes that are held',

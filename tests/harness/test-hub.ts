@@ -33,6 +33,8 @@ export interface TestHub extends AsyncDisposable {
   readonly hub: HubState;
   readonly address: BusAddress;
   readonly port: number;
+  /** Where it also speaks WebSocket; 0 where it was not asked to. */
+  readonly websocketPort: number;
   /** Settings for a service's configSchema; one log file a service in the state directory. */
   serviceSettings(name: ServiceName): Record<string, string>;
   connectAs(role: ServiceName | 'setup' | 'ops'): Promise<NatsConnection>;
@@ -86,21 +88,27 @@ interface RegistrarIdentity {
 /**
  * @param options.servers - three make a cluster, whose streams are kept by all of them
  * @param options.advertised - names that the certificate is for, beside the loopback address
+ * @param options.withWebSocket - on a port of its own
  * @param options.beforeStart - sees to the place where the servers will write
  */
 export async function startTestHub(
   options: {
     servers?: ServerCount;
     advertised?: readonly string[];
+    withWebSocket?: boolean;
     beforeStart?: (stateDir: string) => Promise<void>;
   } = {},
 ): Promise<TestHub> {
-  const { advertised = [] } = options;
+  const { advertised = [], withWebSocket = false } = options;
   const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-hub-'));
   await options.beforeStart?.(stateDir);
   setServerCount(stateDir, options.servers);
   const hub = openHubState(stateDir, Date.now());
-  const { nats: port } = await loopbackPorts(join(stateDir, 'ports.json'), ['nats']);
+  const portsFile = join(stateDir, 'ports.json');
+  const { nats: port } = await loopbackPorts(portsFile, ['nats']);
+  const { websocket: websocketPort } = withWebSocket
+    ? await loopbackPorts(portsFile, ['websocket'])
+    : { websocket: 0 };
   const cluster =
     serverCountOf(stateDir) === 1
       ? undefined
@@ -114,6 +122,7 @@ export async function startTestHub(
     startNatsServer(openHubState(stateDir, Date.now()), {
       stateDir,
       port,
+      ...(withWebSocket ? { websocketPorts: [websocketPort] } : {}),
       advertised,
       nowMs: Date.now(),
     });
@@ -157,6 +166,7 @@ export async function startTestHub(
     hub,
     address,
     port,
+    websocketPort,
     serviceSettings: (name) => ({
       busServers: address.servers.join(','),
       busCaFile: join(stateDir, 'nats', 'server.pem'),

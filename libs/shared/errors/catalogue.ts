@@ -175,6 +175,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Check the port: the NATS port of the hub speaks TLS from the first byte (`handshake_first`); a proxy in between must pass it on.',
   },
+  HUB_NOT_WEBSOCKET: {
+    retry: false,
+    hint: 'Check the port: the hub has to be started with --websocket HOST:PORT. Without wss:// before it, an address is one of NATS itself.',
+  },
   HUB_TLS_OLD: {
     retry: false,
     hint: 'The hub, or a proxy in between, must speak TLS 1.3.',

@@ -1,0 +1,234 @@
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  directoryHubAccess,
+  directoryKeyStore,
+  forgetDirectory,
+  type HubNetwork,
+  parseHostAliases,
+  parseProxy,
+  type PhaseEvent,
+  runAgent,
+} from '@rollcall/agent';
+import { clusterRecord } from '@rollcall/shared/events';
+import { resources } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service';
+import { nkeyFromSeed } from '@rollcall/shared/trust';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCli } from '../../cli/tests/run-cli.ts';
+import { type ConnectProxy, startConnectProxy } from '../harness/connect-proxy.ts';
+import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+
+let hub: TestEmbeddedHub;
+let proxies: Record<'plain' | 'plainToWebSocket' | 'tls', ConnectProxy>;
+const credentials = { user: 'edge', password: 'p@ss:word/1' };
+
+const placeOf = (address: string) => {
+  const { hostname, port } = new URL(address.replace(/^(wss:\/\/)?/, 'http://'));
+  return { host: '127.0.0.1', hostname, port: Number(port) };
+};
+const nats = () => placeOf(hub.up.addresses[0] ?? '');
+const webSocket = () => placeOf(hub.up.addresses.find((one) => one.startsWith('wss://')) ?? '');
+
+beforeAll(async () => {
+  hub = await startTestEmbeddedHub({
+    websocket: 'localhost:0',
+    // Short-lived, so that renewals happen while the test looks.
+    settings: { approver: { wishesPerMinute: '1000' }, registrar: { memberLife: '20s' } },
+  });
+  proxies = {
+    plain: await startConnectProxy({ target: nats }),
+    plainToWebSocket: await startConnectProxy({ target: webSocket, credentials }),
+    tls: await startConnectProxy({ target: nats, isTls: true, credentials }),
+  };
+  // People decide about these clusters, and they are given access.
+  await hub.up.admin.create(resources.approvalPolicies, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata: { name: 'by-a-person' },
+    spec: { rules: [{ name: 'wait', when: 'request.clusterName.startsWith("over-")', effect: 'Hold' }] },
+  } as never);
+  await until('the policy is declared', async () => {
+    const { newest } = await hub.log.read({ kind: 'policy', id: 'by-a-person' });
+    return newest?.type === 'declared';
+  });
+});
+afterAll(async () => {
+  await hub?.[Symbol.asyncDispose]();
+  await Promise.all(Object.values(proxies ?? {}).map((proxy) => proxy[Symbol.asyncDispose]()));
+});
+
+const rollcall = (...args: string[]) => runCli([...args, '--kubeconfig', hub.up.plane.adminKubeconfigPath]);
+const record = async (name: string) => clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
+
+/** A port at which nobody answers: only the proxy knows where it leads. */
+const beyond = 'localhost:1';
+
+const ways: readonly {
+  name: string;
+  id: string;
+  way: () => { hub: string; network: HubNetwork; proxy?: ConnectProxy };
+}[] = [
+  {
+    name: 'by a name that only a host alias knows',
+    id: 'over-an-alias',
+    way: () => ({
+      hub: `localhost:${nats().port}`,
+      network: { hostAliases: parseHostAliases(['localhost=127.0.0.1']) },
+    }),
+  },
+  {
+    name: 'through a proxy',
+    id: 'over-a-proxy',
+    way: () => ({
+      hub: beyond,
+      network: { proxy: parseProxy(proxies.plain.url) },
+      proxy: proxies.plain,
+    }),
+  },
+  {
+    name: 'through a proxy over TLS with credentials',
+    id: 'over-a-tls-proxy',
+    way: () => ({
+      hub: beyond,
+      network: { proxy: parseProxy(proxies.tls.urlWithCredentials), proxyCaPem: proxies.tls.caPem },
+      proxy: proxies.tls,
+    }),
+  },
+  {
+    name: 'over WebSocket',
+    id: 'over-websocket',
+    way: () => ({ hub: `wss://localhost:${webSocket().port}`, network: {} }),
+  },
+  {
+    name: 'over WebSocket through a proxy with credentials',
+    id: 'over-websocket-and-a-proxy',
+    way: () => ({
+      hub: `wss://${beyond}`,
+      network: { proxy: parseProxy(proxies.plainToWebSocket.urlWithCredentials) },
+      proxy: proxies.plainToWebSocket,
+    }),
+  },
+];
+
+describe.each(ways)('a whole life $name', ({ id, way }) => {
+  test(
+    'token, wait, approval, beats, renewals, facts, access, a new key, cuts, revocation, leaving',
+    { timeout: 240_000 },
+    async () => {
+      const { hub: address, network, proxy } = way();
+      const directory = mkdtempSync(join(tmpdir(), 'rollcall-networks-'));
+      const store = directoryKeyStore(directory);
+      const phases: PhaseEvent[] = [];
+      const said = (phase: string, from = 0, fits: (event: PhaseEvent) => boolean = () => true) =>
+        until(`the agent says ${phase}`, async () =>
+          phases.slice(from).some((event) => event.phase === phase && fits(event)),
+        );
+      const agent = await runAgent({
+        hub: [address],
+        network,
+        trust: { pins: [hub.up.hub.caCertHash] },
+        token: (await hub.createToken()).text,
+        member: hub.up.plane.access,
+        store,
+        hubAccess: directoryHubAccess(directory),
+        uninstall: forgetDirectory(directory),
+        clusterName: id,
+        clientId: id,
+        version: rollcallVersion,
+        onPhase: (event) => phases.push(event),
+      });
+      try {
+        await said('waiting', 0, ({ detail }) => detail.reason !== 'Pending');
+        expect(await rollcall('approve', id)).toMatchObject({ code: 0 });
+        await agent.admitted();
+        const ready = await hub.untilReady(id);
+        await until('its facts are shown', async () => {
+          return (await hub.cluster(id))?.status?.kubernetesVersion !== undefined;
+        });
+        expect(ready.metadata.name).toBe(id);
+        await said('renew');
+
+        await hub.up.admin.mergePatch(resources.managedClusters, id, { spec: { access: 'Namespace' } });
+        const kubeconfig = join(directory, 'hub.kubeconfig');
+        await until('it has a kubeconfig for the hub', async () => existsSync(kubeconfig));
+
+        const before = (await store.load())?.seed ?? '';
+        agent.rotate();
+        await until('its new key is in, and the former one is out', async () => {
+          const { decision, identity } = await record(id);
+          const former = nkeyFromSeed(before).publicKey;
+          const isOut = decision?.revokedKeys.some(({ key }) => key === former) ?? false;
+          return isOut && identity?.rotatedFrom === former;
+        });
+
+        if (proxy) {
+          const askedBefore = proxy.asked.length;
+          proxy.cutAll();
+          // Without a word where it was renewing just then.
+          await until(
+            'it is connected again',
+            async () => proxy.asked.length > askedBefore && proxy.open() > 0,
+          );
+        }
+        const from = phases.length;
+        await hub.up.restartNats();
+        await said('connect', from, ({ message }) => message.includes('member'));
+        await hub.untilReady(id);
+
+        expect(await rollcall('revoke', id)).toMatchObject({ code: 0 });
+        await until('the agent hears that it is out', async () =>
+          phases.slice(from).some(({ detail }) => detail.code === 'CLUSTER_REVOKED'),
+        );
+        expect(await rollcall('approve', id)).toMatchObject({ code: 0 });
+        await hub.untilReady(id);
+
+        const lost = (await hub.log.readAll(`cluster.${id}.unreachable`)).length;
+        expect(lost).toBe(0);
+        expect(await rollcall('unregister', id)).toMatchObject({ code: 0 });
+        await agent.left();
+        await until('nothing is left of it on the hub', async () => (await hub.cluster(id)) === undefined);
+        expect(existsSync(kubeconfig)).toBe(false);
+      } finally {
+        await agent.stop();
+      }
+      const secrets = JSON.stringify(phases);
+      expect(secrets).not.toContain(credentials.password);
+      expect(secrets).not.toContain(encodeURIComponent(credentials.password));
+    },
+  );
+});
+
+test.each(ways.filter(({ id }) => id.endsWith('proxy')))(
+  'a connection $name that is cut is noticed as such, before any beat is missed',
+  async ({ id, way }) => {
+    const { hub: address, network, proxy } = way();
+    const name = `${id}-cut`;
+    const phases: PhaseEvent[] = [];
+    const agent = await runAgent({
+      hub: [address],
+      network,
+      trust: { pins: [hub.up.hub.caCertHash] },
+      token: (await hub.createToken({ clusterName: name })).text,
+      member: hub.up.plane.access,
+      store: directoryKeyStore(mkdtempSync(join(tmpdir(), 'rollcall-networks-'))),
+      clusterName: name,
+      clientId: name,
+      version: rollcallVersion,
+      onPhase: (event) => phases.push(event),
+    });
+    try {
+      await until('it waits', async () => phases.some(({ phase }) => phase === 'waiting'));
+      expect(await rollcall('approve', name)).toMatchObject({ code: 0 });
+      await hub.untilReady(name);
+      proxy?.become('refuse');
+      proxy?.cutAll();
+      const lost = await hub.untilReady(name, 'Unknown');
+      expect(conditionOf(lost, 'Ready')?.reason).toBe('ConnectionLost');
+    } finally {
+      proxy?.become('open');
+      await agent.stop();
+    }
+  },
+);

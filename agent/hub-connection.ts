@@ -50,6 +50,8 @@ export interface HubLink {
   close(): Promise<void>;
 }
 
+/** As much as the hub lets an agent say at once; it ends the connection of who says more, and a member may have any words. */
+const mostBytes = 65_536;
 const connectTimeoutMs = 10_000;
 /** What is left to send is a beat and an ask; both can be lost. */
 const drainMs = 2000;
@@ -179,7 +181,8 @@ function linkOver(nc: NatsConnection, role: Credential['role'], key: Nkey): HubL
     isClosed: () => nc.isClosed(),
     wasDismissed: () => isDismissed,
     publish(subject, data) {
-      if (!nc.isClosed() && !nc.isDraining()) nc.publish(subject, data);
+      const isSendable = !nc.isClosed() && !nc.isDraining() && data.length <= mostBytes;
+      if (isSendable) nc.publish(subject, data);
     },
     subscribe(subject, hear) {
       nc.subscribe(subject, {

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
+import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
@@ -166,6 +168,92 @@ users: [{ name: a, user: { token: secret-of-the-member } }]
     await untilHosted(name, 'MemberOther');
     expect(conditionOf(await hub.cluster(name), 'Ready')?.status).toBe('Unknown');
   });
+});
+
+/**
+ * Each of its answers is a lie from then on: too deep to be written again, too long to be passed on, or of another kind than it
+ * should be.
+ * @param options.honestVersions - how often it says its version before
+ * @param options.about - what it lies about
+ */
+async function startLiar(options: {
+  honestVersions: number;
+  about: RegExp;
+}): Promise<{ kubeconfig: string; hasLied: Promise<void>; close(): void }> {
+  const nowMs = Date.now();
+  const ca = createCa({ commonName: 'liar', validForDays: 2, nowMs });
+  const { certificatePem: cert, privateKeyPem: key } = issueCertificate({
+    ca,
+    commonName: 'liar',
+    dnsNames: [],
+    ipAddresses: ['127.0.0.1'],
+    usages: ['server'],
+    validForMs: 3_600_000,
+    nowMs,
+  });
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const long = 'x'.repeat(200_000);
+  const node = `{"metadata":{"name":${deep},"labels":${deep}},"spec":{"podCIDRs":${deep},"providerID":7},"status":{"conditions":[null],"capacity":{"cpu":${deep}}}}`;
+  const honest: readonly (readonly [RegExp, string])[] = [
+    [/^\/version/, '{"gitVersion":"v1.36.3"}'],
+    [/^\/api\/v1\/namespaces\/kube-system/, '{"metadata":{"uid":"liar"}}'],
+    [/^\/api\/v1\/nodes/, '{"items":[],"metadata":{"resourceVersion":"1"}}'],
+    [/z$/, 'ok'],
+  ];
+  const lies: readonly (readonly [RegExp, string])[] = [
+    [/^\/version/, `{"gitVersion":"v1.36.3${long}","platform":${deep}}`],
+    [/^\/api\/v1\/namespaces\/kube-system/, '{"metadata":{"uid":"liar"}}'],
+    [
+      /^\/api\/v1\/nodes/,
+      `{"items":[${node},null,7],"metadata":{"resourceVersion":${deep},"continue":"more"}}`,
+    ],
+    [/token$/, `{"status":{"token":${deep}}}`],
+    [/jwks$/, `{"keys":[{"kid":"${long}","kty":"RSA","n":"${long}"}]}`],
+  ];
+  const hasLied = Promise.withResolvers<void>();
+  let versions = 0;
+  const server = createHttpsServer({ cert, key }, (request, response) => {
+    const { url = '' } = request;
+    if (url.startsWith('/version')) versions++;
+    const isLying = versions > options.honestVersions && options.about.test(url);
+    response.end((isLying ? lies : honest).find(([path]) => path.test(url))?.[1] ?? (isLying ? deep : '{}'));
+    if (isLying) response.once('finish', hasLied.resolve);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const names = { clusterName: 'liar', contextName: 'liar', userName: 'liar', namespace: 'default' };
+  return {
+    kubeconfig: kubeconfigYaml({
+      server: `https://127.0.0.1:${port}`,
+      caPem: ca.certificatePem,
+      token: 'liar',
+      ...names,
+    }),
+    hasLied: hasLied.promise,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+test.each([
+  { name: 'liar', what: 'about everything from the start', honestVersions: 0, about: /./ },
+  // The smoke test and the first request are over then.
+  { name: 'turncoat', what: 'about everything once it is let in', honestVersions: 2, about: /./ },
+  { name: 'boaster', what: 'about its version once it is let in', honestVersions: 2, about: /^\/version/ },
+])('a member that lies $what takes nothing from another', async ({ name, honestVersions, about }) => {
+  const liar = await startLiar({ honestVersions, about });
+  await declare(name, { kubeconfig: liar.kubeconfig });
+  await untilHosted(name, 'Probed');
+  if (honestVersions > 0) await hub.untilReady(name);
+  await liar.hasLied;
+  await declare(`beside-a-${name}`, { kubeconfig: kubeconfigYaml(member.plane.access) });
+  await hub.untilReady(`beside-a-${name}`);
+  // What fits is a claim like any other.
+  expect(JSON.stringify(await hub.cluster(name))).not.toContain('x'.repeat(257));
+  liar.close();
 });
 
 describe('many members', () => {

@@ -57,6 +57,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   PREDEFINED_CLAIM: 'refused',
   NAMESPACE_TAKEN: 'refused',
   INSTALLED_BY_HELM: 'refused',
+  HUB_KEYS_OTHER: 'refused',
   REQUEST_OPEN: 'refused',
   MEMBER_TOO_OLD: 'refused',
   MEMBER_FORBIDDEN: 'refused',

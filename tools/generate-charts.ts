@@ -1,9 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { agentRules, agentValuesSchema, type ValuesRule } from '../cli/install/agent-values.ts';
 import { deployTemplates } from '../cli/install/deploy-templates.ts';
+import { hubRules, hubValuesSchema } from '../cli/install/hub-values.ts';
 import type { Marker, TemplatePart } from '../cli/install/template.ts';
+import { crdFiles } from './generate-crds.ts';
 import type { Generated } from './generated-file.ts';
 
 interface Chart {
@@ -15,8 +19,10 @@ interface Chart {
   readonly namespace: string;
   readonly schema: z.ZodObject;
   readonly rules: readonly ValuesRule[];
-  /** What Helm makes in its own way. */
-  readonly without: readonly string[];
+  /** Namespace of the release, which Helm makes in its own way. */
+  readonly without: string;
+  /** Folders of deploy/ with manifests that are the same for everybody, and the value that they depend on. */
+  readonly fixed: readonly { readonly folder: readonly string[]; readonly onlyWith?: string }[];
 }
 
 const charts: readonly Chart[] = [
@@ -27,7 +33,24 @@ const charts: readonly Chart[] = [
     namespace: 'rollcall-agent',
     schema: agentValuesSchema,
     rules: agentRules,
-    without: ['00-namespace.yaml'],
+    without: '00-namespace.yaml',
+    fixed: [],
+  },
+  {
+    name: 'hub',
+    description:
+      'The hub of Rollcall: NATS, the services, their kinds and rights, and the fence around them.',
+    kubeVersion: '>=1.30.0-0',
+    namespace: 'rollcall-system',
+    schema: hubValuesSchema,
+    rules: hubRules,
+    without: '00-namespaces.yaml',
+    fixed: [
+      { folder: ['crds'] },
+      { folder: ['rbac'] },
+      { folder: ['fence'] },
+      { folder: ['fence', 'stamp'], onlyWith: 'stamp' },
+    ],
   },
 ];
 
@@ -89,6 +112,26 @@ function helmText(parts: readonly TemplatePart[], locals: readonly string[] = []
     .join('');
 }
 
+/** The CRDs as they are being generated beside, not as they were. */
+function textsIn(folder: readonly string[]): (readonly [string, string])[] {
+  if (folder.join('/') === 'crds') return [...crdFiles().files];
+  const directory = join(import.meta.dirname, '..', 'deploy', ...folder);
+  const files = readdirSync(directory).filter((file) => file.endsWith('.yaml'));
+  return files.map((file) => [file, readFileSync(join(directory, file), 'utf8')] as const);
+}
+
+/** @throws Error as `helmText` does */
+function fixedFiles({ fixed, without }: Chart): (readonly [string, string])[] {
+  return fixed.flatMap(({ folder, onlyWith }) => {
+    const files = textsIn(folder).filter(([file]) => file !== without);
+    return files.map(([file, manifest]) => {
+      const text = helmText([{ kind: 'text', text: manifest }]);
+      const asked = onlyWith === undefined ? text : `{{- if ${value(onlyWith)} }}\n${text}{{- end }}\n`;
+      return [`${folder.join('-')}-${file}`, header + asked] as const;
+    });
+  });
+}
+
 /** What a schema cannot say in words that help; the same words as `rollcall install` has. */
 function rulesText({ namespace, rules }: Chart): string {
   const where = `install it with --namespace ${namespace} --create-namespace`;
@@ -132,7 +175,7 @@ function filesOf(chart: Chart): Generated[] {
     kubeVersion: chart.kubeVersion,
   };
   const templates = deployTemplates(chart.name)
-    .filter(({ name }) => !chart.without.includes(name))
+    .filter(({ name }) => name !== chart.without)
     .map(({ name, parts }) => [name, header + helmText(parts)] as const);
   return [
     {
@@ -147,7 +190,7 @@ function filesOf(chart: Chart): Generated[] {
     {
       folder: `${folder}/templates`,
       extension: '.yaml',
-      files: new Map([['00-rules.yaml', rulesText(chart)], ...templates]),
+      files: new Map([['00-rules.yaml', rulesText(chart)], ...templates, ...fixedFiles(chart)]),
     },
   ];
 }

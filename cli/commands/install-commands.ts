@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { InstallAgentFlags } from '../install/install-agent.ts';
+import type { InstallHubFlags } from '../install/install-hub.ts';
 import type { UninstallAgentFlags } from '../install/uninstall-agent.ts';
-import { collect, outputOption, withMember, withNetwork } from './common-flags.ts';
+import type { UninstallHubFlags } from '../install/uninstall-hub.ts';
+import { collect, outputOption, withHub, withMember, withNetwork } from './common-flags.ts';
 
 const installAgentExamples = `
 Examples:
@@ -11,9 +13,34 @@ Examples:
 
 The chart in deploy/charts/agent takes the same values and makes the same objects.`;
 
-/** Installing and removing, in members. */
+const installHubExamples = `
+Examples:
+  rollcall install hub --advertise hub.example.org:4222
+  rollcall install hub --advertise hub.example.org:4222 --only-keys > hub-values.yaml
+      makes the Secrets that the chart in deploy/charts/hub expects, and prints its values
+
+The directory with the keys is needed again for every change. It holds the keys that sign: keep it, off this cluster.`;
+
+/** Installing and removing, hubs and agents. */
 export function addInstallCommands(program: Command): void {
-  const install = program.command('install').description('install the agent in a member cluster');
+  const install = program.command('install').description('install a hub, or the agent in a member cluster');
+  withHub(install.command('hub'))
+    .description('install a hub in a cluster, or change how it is installed')
+    .option('-f, --values <file>', 'values of the chart (YAML); repeatable, the later one wins', collect)
+    .option('--advertise <host:port>', 'address that agents use; repeatable', collect)
+    .option('--keys <directory>', 'where the keys of the hub are kept', '.rollcall-hub')
+    .option('--only-keys', 'make the keys and their Secrets, print the values that the chart needs, and stop')
+    .option('--image <name>', 'image of the services')
+    .addOption(outputOption('text', 'json', 'yaml'))
+    .option('--no-wait', 'do not wait until everything runs')
+    .option('--timeout <duration>', 'how long to wait until everything runs', '5m')
+    .option('--dry-run', 'look at the cluster, say what would be applied, and stop')
+    .addHelpText('after', installHubExamples)
+    .action(async (flags: InstallHubFlags) => {
+      const { installHub } = await import('../install/install-hub.ts');
+      await installHub(flags);
+    });
+
   withNetwork(withMember(install.command('agent')))
     .description('install the agent in a member, or change how it is installed')
     .option('-f, --values <file>', 'values of the chart (YAML); repeatable, the later one wins', collect)
@@ -38,7 +65,21 @@ export function addInstallCommands(program: Command): void {
       await installAgent(flags);
     });
 
-  const uninstall = program.command('uninstall').description('remove the agent from a member cluster');
+  const uninstall = program
+    .command('uninstall')
+    .description('remove a hub, or the agent from a member cluster');
+  withHub(uninstall.command('hub'))
+    .description('remove a hub from a cluster; what it knows stays unless told otherwise')
+    .option(
+      '--with-data',
+      'also the kinds with all of their objects, its history, its keys in the cluster, and its namespaces',
+    )
+    .option('--dry-run', 'say what would be removed and stop')
+    .action(async (flags: UninstallHubFlags) => {
+      const { uninstallHub } = await import('../install/uninstall-hub.ts');
+      await uninstallHub(flags);
+    });
+
   withMember(uninstall.command('agent'))
     .description('remove the agent from a member; the hub is not told, `rollcall unregister` does that')
     .option(

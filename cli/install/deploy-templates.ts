@@ -35,3 +35,6 @@ export function objectsIn(yaml: string): KubeObject[] {
     .map((document) => document.toJS() as KubeObject | null)
     .filter((object) => object !== null);
 }
+
+export const shown = ({ kind, metadata }: KubeObject): string =>
+  `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name ?? ''}`;

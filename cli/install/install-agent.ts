@@ -19,10 +19,11 @@ import { printResult, say } from '../output.ts';
 import { checkMember } from '../register/check-member.ts';
 import { reportChecks } from '../register/check.ts';
 import { agentRules, agentValuesSchema, type AgentValues } from './agent-values.ts';
-import { objectsIn, renderFolder } from './deploy-templates.ts';
+import { objectsIn, renderFolder, shown } from './deploy-templates.ts';
 import { findInstalled, refuseHelm } from './installed.ts';
 import { untilAvailable } from './until-available.ts';
 import { checkValues, readValuesFile } from './values.ts';
+import { deployments } from './workloads.ts';
 
 export interface InstallAgentFlags extends MemberFlags, TrustFlags, NetworkFlags {
   readonly values?: readonly string[];
@@ -79,9 +80,6 @@ async function checkCredentials(client: KubeClient, values: AgentValues): Promis
   }
 }
 
-const shown = ({ kind, metadata }: KubeObject) =>
-  `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name ?? ''}`;
-
 /**
  * Installs the agent in a member, by the very objects that the chart has.
  * @throws RollcallError USAGE, CONFIG_INVALID, TOKEN_INVALID; INSTALLED_BY_HELM, NAMESPACE_TERMINATING; what the API server refuses;
@@ -121,7 +119,7 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
     for (const { kind, name: of, outcome } of await applyManifests(client, objects)) {
       say(`[install] ${kind} ${of}: ${outcome}`);
     }
-    if (flags.wait) await untilAvailable(client, { name, namespace }, timeoutMs);
+    if (flags.wait) await untilAvailable(client, { resource: deployments, name, namespace }, timeoutMs);
     printResult(flags.wait ? 'the agent runs' : 'the agent is installed');
     say(`what it says: kubectl --namespace ${namespace} logs deployment/${name} --follow`);
     say('on the hub: rollcall get clusters');

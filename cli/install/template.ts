@@ -109,7 +109,8 @@ export function parseTemplate(text: string): readonly TemplatePart[] {
 
 type Values = Readonly<Record<string, unknown>>;
 
-function valueAt(values: Values, path: string): unknown {
+/** @throws TypeError where nobody gives it */
+export function valueAt(values: Values, path: string): unknown {
   let value: unknown = values;
   for (const key of path.split('.')) {
     value = typeof value === 'object' && value !== null ? (value as Values)[key] : undefined;
@@ -119,7 +120,7 @@ function valueAt(values: Values, path: string): unknown {
 }
 
 /** As Helm's `if` sees it, so that both show the same lines. */
-function isSet(value: unknown): boolean {
+export function isSet(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return Boolean(value);
 }

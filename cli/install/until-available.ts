@@ -1,12 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { KubeClient, StoredObject } from '@rollcall/shared/kubernetes';
+import type { KubeClient, Resource, StoredObject } from '@rollcall/shared/kubernetes';
 import { say } from '../output.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { podTrouble } from './pod-trouble.ts';
-import { type Deployment, deployments, type Pod, pods } from './workloads.ts';
+import { type Deployment, type Pod, pods } from './workloads.ts';
 
 const lookAtPodsMs = 2000;
+
+/** A Deployment or a StatefulSet. */
+interface Workload {
+  readonly resource: Resource;
+  readonly name: string;
+  readonly namespace: string;
+}
 
 /** As `kubectl rollout status` sees it: the newest version runs, and nothing of an older one. */
 export function isAvailable({ metadata, spec, status = {} }: StoredObject<Deployment>): boolean {
@@ -22,11 +29,8 @@ function selectorOf({ spec }: Deployment): string {
     .join(',');
 }
 
-async function troubles(
-  client: KubeClient,
-  where: { name: string; namespace: string },
-): Promise<readonly string[]> {
-  const deployment = await client.get<Deployment>(deployments, where);
+async function troubles(client: KubeClient, where: Workload): Promise<readonly string[]> {
+  const deployment = await client.get<Deployment>(where.resource, where);
   if (!deployment) return [];
   const { namespace } = where;
   const found = await client.list<Pod>(pods, { namespace, labelSelector: selectorOf(deployment) });
@@ -39,7 +43,7 @@ async function troubles(
 /** Says each trouble once, until it is told to stop; whoever may not see pods learns nothing of them. */
 async function tellTroubles(
   client: KubeClient,
-  where: { name: string; namespace: string },
+  where: Workload,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const said = new Set<string>();
@@ -56,23 +60,19 @@ async function tellTroubles(
 }
 
 /**
- * Waits until a Deployment runs as it should; meanwhile says which of its pods do not start, and why.
+ * Waits until a Deployment, or a StatefulSet, runs as it should; meanwhile says which of its pods do not start, and why.
  * @throws RollcallError DEADLINE_EXCEEDED with what was last in the way
  */
-export async function untilAvailable(
-  client: KubeClient,
-  where: { name: string; namespace: string },
-  timeoutMs: number,
-): Promise<void> {
+export async function untilAvailable(client: KubeClient, where: Workload, timeoutMs: number): Promise<void> {
   const telling = new AbortController();
   const told = tellTroubles(client, where, telling.signal);
-  const wait = { resource: deployments, ...where, timeoutMs };
+  const wait = { ...where, timeoutMs };
   const found = await waitForObject<Deployment>(client, wait, isAvailable).finally(() => telling.abort());
   const last = await told;
   if (found) return;
   const why = last.length === 0 ? 'none of its pods says why' : last.join('; ');
   throw new RollcallError(
     'DEADLINE_EXCEEDED',
-    `Deployment ${where.namespace}/${where.name} does not run after ${timeoutMs / 1000} s: ${why}`,
+    `${where.resource.kind} ${where.namespace}/${where.name} does not run after ${timeoutMs / 1000} s: ${why}`,
   );
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { ValuesRule } from './agent-values.ts';
+import { isSet, valueAt } from './template.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -37,7 +38,7 @@ export function readValuesFile(path: string): Values {
 }
 
 function isMissing(values: Values, { oneOf }: ValuesRule): boolean {
-  return oneOf.every((name) => !values[name]);
+  return oneOf.every((path) => !isSet(valueAt(values, path)));
 }
 
 /**

@@ -8,6 +8,13 @@ export const deployments: Resource = {
   kind: 'Deployment',
   namespaced: true,
 };
+export const statefulSets: Resource = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'statefulsets',
+  kind: 'StatefulSet',
+  namespaced: true,
+};
 export const pods: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
 
 /** Only what is read of it. */

@@ -9,6 +9,7 @@ const help = `Usage: rollcall serve SERVICE [--config FILE] [--check] [settings]
 Run one service of a hub in the foreground, until SIGTERM or Ctrl-C; it then finishes what it has begun.
 
 Services: ${serviceNames.join(', ')}
+\`rollcall serve streams\` makes the streams that they need, and ends.
 \`rollcall serve SERVICE --help\` lists the settings of one.`;
 
 /**
@@ -20,6 +21,12 @@ export async function serve(args: readonly string[]): Promise<void> {
   if (name === undefined || name === '--help' || name === '-h') {
     if (name === undefined) throw new RollcallError('USAGE', `name a service: ${serviceNames.join(', ')}`);
     printResult(help);
+    return;
+  }
+  if (name === 'streams') {
+    const { makeStreamsOnce } = await import('./make-streams.ts');
+    await makeStreamsOnce(rest);
+    printResult('the streams are there');
     return;
   }
   const service = await loadService(name);

@@ -57,10 +57,11 @@ export async function applyHubManifests(
 ): Promise<void> {
   const stamp = await client.raw('/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies?limit=1');
   await Promise.all(manifestsIn('crds').map((crd) => applyManifests(client, [crd])));
-  await applyManifests(client, manifestsIn('rbac').slice(0, 1));
+  // Namespaces, by their names.
+  await applyManifests(client, manifestsIn('rbac').slice(0, 2));
   await Promise.all(
     [
-      ...manifestsIn('rbac').slice(1),
+      ...manifestsIn('rbac').slice(2),
       ...manifestsIn('fence'),
       // Kubernetes stamps who decided from 1.36 on; below, the fence compares (decision 9).
       ...(stamp.status === 200 ? manifestsIn('fence', 'stamp') : []),
@@ -93,9 +94,15 @@ export async function onceServed<Result>(apply: () => Promise<Result>): Promise<
  */
 export async function createDefaults(client: KubeClient): Promise<void> {
   await Promise.all([
-    ...manifestsIn('sets').map((text) => createMissing(client, resources.managedClusterSets, text)),
+    createSets(client),
     ...manifestsIn('embedded').map((text) => createMissing(client, resources.approvalPolicies, text)),
   ]);
+}
+
+/** The same without the policy: whoever installs a hub in a cluster says who may join. */
+export async function createSets(client: KubeClient): Promise<void> {
+  const sets = manifestsIn('sets');
+  await Promise.all(sets.map((text) => createMissing(client, resources.managedClusterSets, text)));
 }
 
 async function createMissing(client: KubeClient, resource: Resource, manifest: string): Promise<void> {

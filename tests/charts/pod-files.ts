@@ -11,6 +11,8 @@ interface Source {
 }
 export interface Volume extends Source {
   readonly name: string;
+  /** Of a claim, which outlives the pod. */
+  readonly directory?: string;
   readonly projected?: { readonly sources: readonly Source[] };
   readonly emptyDir?: object;
 }
@@ -68,20 +70,49 @@ async function filesOf(client: KubeClient, pod: PodIdentity, source: Source): Pr
   return Object.fromEntries(items.map(({ path }) => [path, Buffer.from(namespace)]));
 }
 
-/** Writes a volume of a pod as files. @returns the directory that stands for it */
+/**
+ * Writes a volume of a pod as files.
+ * @param options.placed - puts the paths that mounts have here into the place of those that the pod says
+ */
 export async function writeVolume(
   client: KubeClient,
   pod: PodIdentity,
-  { volume, directory }: { volume: Volume; directory: string },
-): Promise<string> {
-  const place = join(directory, 'volumes', volume.name);
+  { volume, place, placed }: { volume: Volume; place: string; placed(text: string): string },
+): Promise<void> {
   mkdirSync(place, { recursive: true });
-  if (volume.emptyDir) return place;
+  if (volume.emptyDir || volume.directory !== undefined) return;
   for (const source of volume.projected?.sources ?? [volume]) {
     for (const [path, content] of Object.entries(await filesOf(client, pod, source))) {
       mkdirSync(dirname(join(place, path)), { recursive: true });
-      writeFileSync(join(place, path), content, { mode: 0o600 });
+      writeFileSync(join(place, path), placed(content.toString('utf8')), { mode: 0o600 });
     }
   }
-  return place;
+}
+
+type TokenSecret = KubeObject & { type?: string; data?: object };
+
+/** What the controller manager of a whole cluster makes: root CAs, and tokens that Secrets ask for. */
+export async function asControllerManager(client: KubeClient, namespace: string): Promise<void> {
+  const caPem = client.access.caPem ?? '';
+  const where = { namespace };
+  const metadata = { name: 'kube-root-ca.crt', namespace };
+  const rootCa = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'ca.crt': caPem } };
+  if (!(await client.get(resources.configMaps, metadata)))
+    await client.create(resources.configMaps, rootCa, where);
+  const asking = await client.list<TokenSecret>(resources.secrets, {
+    ...where,
+    fieldSelector: 'type=kubernetes.io/service-account-token',
+  });
+  for (const { data, metadata: of } of asking.filter((one) => one.data === undefined)) {
+    const name = of.annotations?.['kubernetes.io/service-account.name'] ?? '';
+    const target = { name, namespace, subresource: 'token' };
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+    const answer = await client.createSubresource<{ status: { token: string } }>(
+      resources.serviceAccounts,
+      target,
+      request,
+    );
+    const filled = { ...data, token: answer.status.token, 'ca.crt': caPem, namespace };
+    await client.mergePatch(resources.secrets, of.name, { stringData: filled }, where);
+  }
 }

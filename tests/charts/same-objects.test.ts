@@ -46,27 +46,70 @@ const agentValues: readonly { name: string; values: object }[] = [
   { name: 'no network policy', values: { ...least, networkPolicy: { enabled: false } } },
 ];
 
+const publicHub = {
+  id: 'HUB',
+  addresses: 'hub.example.org:4222',
+  caBundle: 'PEM\n',
+  caCertHash: pin,
+  keys: '00',
+};
+const hubValues: readonly { name: string; values: object }[] = [
+  { name: 'the least there is', values: { hub: publicHub } },
+  {
+    name: 'everything',
+    values: {
+      hub: publicHub,
+      stamp: true,
+      image: 'registry.example.org/rollcall:1',
+      imagePullSecrets: [{ name: 'pull' }],
+      nats: {
+        image: 'nats:2.15.3',
+        storage: '100Gi',
+        storageClassName: 'fast',
+        serviceType: 'NodePort',
+        serviceAnnotations: { a: 'b' },
+        resources: { limits: { memory: '4Gi' } },
+      },
+      services: {
+        registrar: { replicas: 2, env: [{ name: 'ROLLCALL_LOG_LEVEL', value: 'debug' }] },
+        heartbeat: { replicas: 2, resources: { limits: null } },
+      },
+      hostAliases: [{ ip: '192.0.2.1', hostnames: ['a.example.org'] }],
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      tolerations: [{ operator: 'Exists' }],
+      affinity: { podAntiAffinity: {} },
+      networkPolicy: { enabled: false },
+    },
+  },
+];
+const all = [
+  ...agentValues.map((one) => ({ ...one, chart: 'agent', place: namespace })),
+  ...hubValues.map((one) => ({ ...one, chart: 'hub', place: 'rollcall-system' })),
+];
+
 const keyOf = ({ kind, metadata }: KubeObject) =>
   `${kind} ${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 const inOrder = (objects: readonly KubeObject[]) =>
   objects.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 
-async function install(values: object, ...args: string[]) {
+async function install(chart: string, values: object, ...args: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-values-'));
   const file = join(folder, 'values.yaml');
   writeFileSync(file, stringify(values));
-  const ended = runCli(['install', 'agent', '--values', file, '-o', 'yaml', ...args]);
+  const ended = runCli(['install', chart, '--values', file, '-o', 'yaml', ...args]);
   return ended.finally(() => rmSync(folder, { recursive: true, force: true }));
 }
 
-test.each(agentValues)('chart and command make the same objects of: $name [RO-1]', async ({ values }) => {
-  const { stdout, stderr, code } = await install(values, '--dry-run');
+test.each(all)('$chart: chart and command make the same objects of $name [RO-1]', async (given) => {
+  const { chart, values, place } = given;
+  const { stdout, stderr, code } = await install(chart, values, '--dry-run');
   expect(stderr).toBe('');
   expect(code).toBe(0);
-  const [place, ...rest] = objectsIn(stdout);
-  expect(place?.kind).toBe('Namespace');
-  const charted = await helmTemplate('agent', values, namespace);
-  expect(inOrder(charted)).toEqual(inOrder(rest));
+  const objects = objectsIn(stdout);
+  const isPlace = ({ kind, metadata }: KubeObject) => kind === 'Namespace' && metadata.name === place;
+  expect(objects.filter(isPlace)).toHaveLength(1);
+  const charted = await helmTemplate(chart, values, place);
+  expect(inOrder(charted)).toEqual(inOrder(objects.filter((object) => !isPlace(object))));
 });
 
 test('the values of a published token are a values file of the chart [FL-1] [FL-2]', async () => {
@@ -80,7 +123,7 @@ test('the values of a published token are a values file of the chart [FL-1] [FL-
   const values = chartValues(hub, { text: token, clusterName: 'edge-1', clientId: 'c-1' });
   const objects = await helmTemplate('agent', values, namespace);
   const secret = objects.find(({ kind }) => kind === 'Secret') as KubeObject & { stringData: object };
-  expect(secret.stringData).toEqual({
+  expect(secret.stringData).toMatchObject({
     hub: 'hub.example.org:4222,other:443',
     caBundle: 'PEM\n',
     caCertHash: pin,
@@ -104,7 +147,7 @@ test.each([
     want: /caCertHash: give it or caBundle, so that the hub can be told from others/,
   },
 ])('chart and command refuse: $name', async ({ values, want }) => {
-  const ours = await install(values);
+  const ours = await install('agent', values);
   expect(ours.code).toBe(1);
   expect(ours.stderr).toMatch(want);
   expect(ours.stderr).not.toContain(token);
@@ -122,17 +165,24 @@ test('the chart says where it belongs', async () => {
   expect(stderr).toContain('install it with --namespace rollcall-agent --create-namespace');
 });
 
-test('helm lint has nothing to say against the charts', async () => {
-  const chart = join(import.meta.dirname, '..', '..', 'deploy', 'charts', 'agent');
-  const { code, stdout } = await helm([
-    'lint',
-    '--strict',
-    chart,
-    '--namespace',
-    namespace,
-    '--set',
-    `hub=h:1,caCertHash=${pin}`,
-  ]);
+test('the chart of the hub says what comes first', async () => {
+  const ours = await install('hub', {});
+  const theirs = await helmWithChart(['template', 'test'], 'hub', {
+    values: {},
+    namespace: 'rollcall-system',
+  });
+  for (const { code, stderr } of [ours, theirs]) {
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('`rollcall install hub --only-keys` makes them');
+  }
+});
+
+test.each([
+  { name: 'agent', place: namespace, set: `hub=h:1,caCertHash=${pin}` },
+  { name: 'hub', place: 'rollcall-system', set: 'hub.id=HUB' },
+])('helm lint has nothing to say against the chart $name', async ({ name, place, set }) => {
+  const chart = join(import.meta.dirname, '..', '..', 'deploy', 'charts', name);
+  const { code, stdout } = await helm(['lint', '--strict', chart, '--namespace', place, '--set', set]);
   expect(stdout).toContain('0 chart(s) failed');
   expect(code).toBe(0);
 });

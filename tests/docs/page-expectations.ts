@@ -29,6 +29,11 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
       'needs a hub with requests; cli/tests/policy.test.ts runs it',
   },
   'docs/install.md': {
+    'rollcall install hub --advertise hub.example.org:4222':
+      'needs a cluster that runs pods; tests/charts/hub-chart.test.ts does the same without',
+    'rollcall install hub --advertise hub.example.org:4222 --only-keys > hub-values.yaml':
+      'needs a cluster that runs pods; tests/charts/hub-chart.test.ts does the same without',
+    'rollcall uninstall hub': 'takes the hub away; tests/charts/hub-chart.test.ts runs it',
     'rollcall token create --publish --name edge-1 --cluster-name edge-1':
       'needs a second cluster; tests/charts/agent-chart.test.ts runs it',
     'helm install agent deploy/charts/agent --namespace rollcall-agent --create-namespace --values edge-1.yaml':

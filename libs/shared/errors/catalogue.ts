@@ -292,6 +292,10 @@ export const errorCatalogue = {
     retry: true,
     hint: 'The namespace is still being deleted; it is made again as soon as it is gone.',
   },
+  HUB_KEYS_OTHER: {
+    retry: false,
+    hint: 'Name the directory with the keys of that hub (--keys DIR). To begin a new hub in its place, remove it first: `rollcall uninstall hub --with-data`.',
+  },
   INSTALLED_BY_HELM: {
     retry: false,
     hint: 'Change it with `helm upgrade`, or remove it with `helm uninstall` first; what one installer applies the other would take back.',

@@ -35,7 +35,11 @@ export function crdOf(kind: Kind): JsonObject {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${kind.plural}.${apiGroup}` },
+    metadata: {
+      name: `${kind.plural}.${apiGroup}`,
+      // A release of Helm that goes must not take every object with it.
+      annotations: { 'helm.sh/resource-policy': 'keep' },
+    },
     spec: {
       group: apiGroup,
       names: {

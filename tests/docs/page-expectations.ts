@@ -201,7 +201,24 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     'rollcall events --cluster local --since 1h': { prints: [/cluster\.joined/] },
   },
   'docs/coming-from/clusternet.md': {
-    [exportKubeconfig]: { prints: [/local +Approved +PolicyApproved/, /SAMPLE-NODE/] },
+    [exportPath]: { prints: [/cluster "edge-box" is Ready/], staysRunning: true },
+    'kubectl wait --for=create --timeout=60s clusterregistrationrequests.rollcall.dev/edge-box managedclusters.rollcall.dev/edge-box':
+      {
+        prints: [
+          /local +Approved +PolicyApproved/,
+          /SAMPLE-NODE/,
+          /env=prod/,
+          /rollcall\.dev\/cluster-id=edge-box/,
+        ],
+      },
+    'kubectl delete managedclusters.rollcall.dev edge-box': { prints: [/"edge-box" deleted/] },
+    "cat > clusternet-clusters.yaml <<'EOF'": {
+      prints: [
+        /cluster "depot" would be made: client id "5b1c9a52-.*labels env=prod/,
+        /its sync mode is Dual/,
+        /nothing was changed/,
+      ],
+    },
   },
   'docs/coming-from/karmada.md': {
     [exportPath]: {
@@ -212,13 +229,53 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
         /"local" is uncordoned/,
       ],
     },
+    'rollcall token create --name member1 --cluster-name member1 --print-register-command > member1.sh': {
+      prints: [/cluster "member1" is Ready/],
+      staysRunning: true,
+    },
+    [`${kubectl} wait --for=create --timeout=60s managedclusters.rollcall.dev/member1`]: {
+      prints: [
+        /Name: +member1/,
+        /cluster "member1" has left the hub/,
+        /token rollcall-join\/member1 is deleted/,
+      ],
+    },
+    "cat > karmada-clusters.yaml <<'EOF'": {
+      prints: [
+        /cluster "member2" would be made: cluster id 5b1c9a52-.*labels region=eu/,
+        /spec\.secretRef is not taken over/,
+      ],
+    },
   },
   'docs/coming-from/ocm.md': {
-    [exportKubeconfig]: { prints: [/local condition met/, /emea created/, /emea condition met/] },
+    [exportKubeconfig]: {
+      prints: [/local condition met/, /emea created/, /emea condition met/, /emea +1 +False/, /global +\d/],
+    },
+    [exportPath]: { prints: [/by-hand condition met/, /waiting \(PolicyHeld\)/], staysRunning: true },
+    'kubectl auth can-i create managedclusters.rollcall.dev --subresource=accept': {
+      prints: [/^yes$/m, /cluster "cluster1" is approved/, /cluster1 condition met/],
+    },
+    "cat > ocm-clusters.yaml <<'EOF'": {
+      prints: [
+        /set "plants" would be made/,
+        /cluster "plant-3" is made: client id "plant-3", labels env=prod, set "plants"/,
+        /there is no effect NoSelect here/,
+        /plant-3 +Unknown/,
+      ],
+    },
   },
   'docs/coming-from/fleet.md': {
     [exportKubeconfig]: { prints: [/branch-7 condition met/, /branch-7 +Unknown/] },
     [exportPath]: { prints: [/cluster "branch-7" is Ready/], staysRunning: true },
+    'kubectl wait --for=delete --timeout=60s -n rollcall-join secret/branch-7': {
+      prints: [/UsedUp/, /branch-7 +True +True/],
+    },
+    "cat > fleet-clusters.yaml <<'EOF'": {
+      prints: [
+        /cluster "branch-8" would be made: client id "branch-8", labels tier=branch/,
+        /its kubeconfig Secret "branch-8-kubeconfig" is not read/,
+      ],
+    },
   },
   'docs/security/restore.md': {
     'openssl rand -base64 24 > backup-passphrase': {

@@ -6,7 +6,7 @@ import { documents, readDocument, repository } from './markdown.ts';
 /** What set-up, a build or a run makes; a fresh clone does not have it. */
 const made = /^(?:node_modules|dist|\.rollcall|coverage)(?:\/|$)/;
 /** Prefixes of labels, which look like folders. */
-const labelPrefix = /^[a-z0-9-]+\.(?:dev|io)\/$/;
+const labelPrefix = /^(?:[a-z0-9-]+\.)+(?:dev|io)\/$/;
 /** Folders and files of ours, written from the top or from the document's own folder. */
 const looksLikePath =
   /^(?:\.\.?\/)*[A-Za-z0-9_.-]+(?:\/[A-Za-z0-9_.-]+)*(?:\/|\.(?:ts|mjs|md|yaml|yml|json))$/;

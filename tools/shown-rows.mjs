@@ -3,13 +3,15 @@
  * @typedef {object} Claim - a test that says which rows of the parity list it shows
  * @property {readonly string[]} rows - their ids
  * @property {string} title - without the ids
+ * @property {string} ending - the ids as they stand in the title
  * @property {string} file - relative to the repository
  */
 
 const row = String.raw`(?:CN|KA|OC|RO|FL|X)-\d+`;
-/** A title that ends in ids of rows, `'… [CN-1]'` or `'… [CN-1, OC-4]'`. */
+const between = String.raw`(?:, |\] \[)`;
+/** A title that ends in ids of rows, `'… [CN-1]'`, `'… [CN-1, OC-4]'` or `'… [CN-1] [OC-4]'`. */
 const claim = new RegExp(
-  String.raw`(?<quote>['"])(?<title>(?:(?!\k<quote>)[^\\\n]|\\.)*) \[(?<rows>${row}(?:, ${row})*)\]\k<quote>`,
+  String.raw`(?<quote>['"])(?<title>(?:(?!\k<quote>)[^\\\n]|\\.)*?) \[(?<rows>${row}(?:${between}${row})*)\]\k<quote>`,
   'g',
 );
 
@@ -20,8 +22,9 @@ const claim = new RegExp(
  */
 export function claimsIn(file, source) {
   return [...source.matchAll(claim)].map(({ groups = {} }) => ({
-    rows: (groups['rows'] ?? '').split(', '),
+    rows: (groups['rows'] ?? '').split(new RegExp(between)),
     title: (groups['title'] ?? '').replaceAll(/\\(.)/g, '$1'),
+    ending: `[${groups['rows'] ?? ''}]`,
     file,
   }));
 }
@@ -38,8 +41,8 @@ export function rowsNotShown(claims, report, inRepository) {
   const testsOf = new Map(
     report?.testResults.map(({ name, assertionResults }) => [inRepository(name), assertionResults]),
   );
-  return claims.flatMap(({ rows, title, file }) => {
-    const pattern = titlePattern(title, rows);
+  return claims.flatMap(({ rows, title, ending, file }) => {
+    const pattern = titlePattern(title, ending);
     const results = (testsOf.get(file) ?? []).filter((test) => pattern.test(test.title ?? ''));
     if (results.length > 0 && results.every(({ status }) => status === 'passed')) return [];
     const happened = results.some(({ status }) => status === 'failed') ? 'failed' : 'did not run';
@@ -50,9 +53,9 @@ export function rowsNotShown(claims, report, inRepository) {
 /**
  * Tables of tests fill in `$name` and `%s`.
  * @param {string} title
- * @param {readonly string[]} rows
+ * @param {string} ending
  */
-function titlePattern(title, rows) {
-  const escaped = `${title} [${rows.join(', ')}]`.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+function titlePattern(title, ending) {
+  const escaped = `${title} ${ending}`.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${escaped.replaceAll(/\\\$[\w.\\]+|%[a-z]/g, '.*')}$`, 's');
 }

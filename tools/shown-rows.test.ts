@@ -5,6 +5,7 @@ const source = `
 test('the agent asks by itself [CN-1]', async () => {});
 test("it's there, and kubectl waits [OC-4, KA-3]", async () => {});
 test.each([{ name: 'an option [X]' }])('$name, over %s [FL-8]', async () => {});
+test('in brackets of their own [KA-1] [FL-5]', async () => {});
 test('of no row', async () => {});
 test('brackets [CN-1] in the middle', async () => {});
 test('of no system [ZZ-1]', async () => {});
@@ -12,9 +13,20 @@ test('of no system [ZZ-1]', async () => {});
 
 test('a title that ends in ids claims these rows', () => {
   expect(claimsIn('a.test.ts', source)).toEqual([
-    { rows: ['CN-1'], title: 'the agent asks by itself', file: 'a.test.ts' },
-    { rows: ['OC-4', 'KA-3'], title: "it's there, and kubectl waits", file: 'a.test.ts' },
-    { rows: ['FL-8'], title: '$name, over %s', file: 'a.test.ts' },
+    { rows: ['CN-1'], title: 'the agent asks by itself', ending: '[CN-1]', file: 'a.test.ts' },
+    {
+      rows: ['OC-4', 'KA-3'],
+      title: "it's there, and kubectl waits",
+      ending: '[OC-4, KA-3]',
+      file: 'a.test.ts',
+    },
+    { rows: ['FL-8'], title: '$name, over %s', ending: '[FL-8]', file: 'a.test.ts' },
+    {
+      rows: ['KA-1', 'FL-5'],
+      title: 'in brackets of their own',
+      ending: '[KA-1] [FL-5]',
+      file: 'a.test.ts',
+    },
   ]);
 });
 
@@ -32,6 +44,7 @@ const all: [string, string][] = [
   ["it's there, and kubectl waits [OC-4, KA-3]", 'passed'],
   ['a ttl of 0 (none), over TLS [FL-8]', 'passed'],
   ['a ttl of 1h, over TLS [FL-8]', 'passed'],
+  ['in brackets of their own [KA-1] [FL-5]', 'passed'],
 ];
 const replaced = (index: number, status: string) =>
   all.map(([title, before], at): [string, string] => [title, at === index ? status : before]);
@@ -46,7 +59,11 @@ test.each([
   },
   { name: 'one of a table failed', report: ran(...replaced(3, 'failed')), want: [/^FL-8 .* failed$/] },
   { name: 'one is not there', report: ran(...all.slice(1)), want: [/^CN-1 .* did not run$/] },
-  { name: 'the runner wrote no report', report: undefined, want: [/^CN-1/, /^OC-4/, /^KA-3/, /^FL-8/] },
+  {
+    name: 'the runner wrote no report',
+    report: undefined,
+    want: [/^CN-1/, /^OC-4/, /^KA-3/, /^FL-8/, /^KA-1/, /^FL-5/],
+  },
 ])('rowsNotShown: $name', ({ report, want }) => {
   const lines = rowsNotShown(claimsIn('a.test.ts', source), report, (path) => path.replace('/clone/', ''));
   expect(lines).toEqual(want.map((line) => expect.stringMatching(line)));

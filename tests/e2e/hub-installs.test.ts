@@ -38,7 +38,7 @@ async function untilMemberIsClean(): Promise<void> {
   });
 }
 
-test('a cluster with a kubeconfig Secret, as Cluster API writes it, gets its agent from the hub, which then does without [FL-5] [KA-2]', async () => {
+test('a cluster with a kubeconfig Secret, as Cluster API writes it, gets its agent from the hub, which then does without [FL-5, KA-2]', async () => {
   const name = 'from-capi';
   const system = await member.admin.get(resources.namespaces, { name: 'kube-system' });
   const secret = {

@@ -38,7 +38,7 @@ async function startMember(
   return Object.assign(plane, { directory });
 }
 
-test('every service in a process of its own: two members with API servers of their own join [RO-2] [RO-3]', async () => {
+test('every service in a process of its own: two members with API servers of their own join [RO-2, RO-3]', async () => {
   await using hub = await startTestEmbeddedHub({ withServices: false });
   const services = await startServiceProcesses(hub.up, 1);
   const members = await Promise.all(['east', 'west'].map((name) => startMember(hub, name)));

@@ -11,8 +11,10 @@ export interface ServiceAnswer {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Every service that a hub has. */
+/** Every service that a hub can have. */
 export const serviceNames = Object.keys(serviceRoles);
+/** A hub whose members all come to it does without the agent host. */
+export const isNeeded = (name: string): boolean => name !== 'agent-host';
 
 const allWithinMs = 2000;
 /** How long nobody has spoken when a round ends. A busy machine makes some late, so who is missing is waited for longer once more. */
@@ -63,7 +65,7 @@ export async function askServices(nc: NatsConnection): Promise<ServiceAnswer[]> 
   for (const silenceMs of silencesMs) {
     for (const answer of await round(nc, silenceMs)) byId.set(answer.id, answer);
     const heard = new Set([...byId.values()].map(({ name }) => name));
-    if (serviceNames.every((name) => heard.has(name))) break;
+    if (serviceNames.every((name) => heard.has(name) || !isNeeded(name))) break;
   }
   return [...byId.values()].toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
 }

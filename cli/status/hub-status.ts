@@ -5,7 +5,7 @@ import type { ShownWishes } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { OpenBus } from '../events/open-bus.ts';
 import { shownWishes } from '../wishes/shown-wishes.ts';
-import { askServices, figureOf, type ServiceAnswer, serviceNames } from './ask-services.ts';
+import { askServices, figureOf, isNeeded, type ServiceAnswer, serviceNames } from './ask-services.ts';
 import { fenceFindings } from './fence-state.ts';
 import { type StreamName, streamSizes } from './stream-sizes.ts';
 
@@ -68,7 +68,7 @@ export function clusterCounts(
 }
 
 function servicesOf(answers: readonly ServiceAnswer[]): ServiceLine[] {
-  return serviceNames.map((name) => {
+  const lines = serviceNames.map((name) => {
     const replicas = answers.filter((answer) => answer.name === name);
     return {
       name,
@@ -77,6 +77,7 @@ function servicesOf(answers: readonly ServiceAnswer[]): ServiceLine[] {
       versions: [...new Set(replicas.map(({ version }) => version))].toSorted(),
     };
   });
+  return lines.filter(({ name, replicas }) => replicas > 0 || isNeeded(name));
 }
 
 /** What is wrong with a service, as a sentence. */

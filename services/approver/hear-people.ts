@@ -112,14 +112,12 @@ export function hearPeople(parts: PeopleParts): Listening {
    */
   async function predefine(clusterId: string, object: ClusterObject): Promise<boolean> {
     const gather = async () => {
-      const name = log.read({ kind: 'name', id: object.metadata.name }).then(nameRecord);
-      return {
-        record: await readCluster(clusterId),
-        name: await name,
-        object,
-        heartbeat,
-        nowMs: parts.nowMs(),
-      };
+      // Both are waited for together: what fails alone, while the other one is awaited, would end the process.
+      const [record, name] = await Promise.all([
+        readCluster(clusterId),
+        log.read({ kind: 'name', id: object.metadata.name }),
+      ]);
+      return { record, name: nameRecord(name), object, heartbeat, nowMs: parts.nowMs() };
     };
     const context = await gather();
     if (!isBeforeRequest(context.record)) return false;

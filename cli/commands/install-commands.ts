@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { InstallAgentFlags } from '../install/install-agent.ts';
+import type { InstallAllInOneFlags } from '../install/install-all-in-one.ts';
 import type { InstallHubFlags } from '../install/install-hub.ts';
 import type { UninstallAgentFlags } from '../install/uninstall-agent.ts';
 import type { UninstallHubFlags } from '../install/uninstall-hub.ts';
@@ -63,6 +64,20 @@ export function addInstallCommands(program: Command): void {
     .action(async (flags: InstallAgentFlags) => {
       const { installAgent } = await import('../install/install-agent.ts');
       await installAgent(flags);
+    });
+
+  withHub(install.command('all-in-one'))
+    .description('install a hub, and the agent of the same cluster, let in by the person who does it')
+    .option('--hub-values <file>', 'values of the chart of the hub (YAML); repeatable', collect)
+    .option('--agent-values <file>', 'values of the chart of the agent (YAML); repeatable', collect)
+    .option('--advertise <host:port>', 'address that agents use; repeatable', collect)
+    .option('--keys <directory>', 'where the keys of the hub are kept', '.rollcall-hub')
+    .option('--cluster-name <name>', 'name of this cluster on the hub', 'local')
+    .option('--image <name>', 'image of services and agent')
+    .option('--timeout <duration>', 'how long to wait for each step', '5m')
+    .action(async (flags: InstallAllInOneFlags) => {
+      const { installAllInOne } = await import('../install/install-all-in-one.ts');
+      await installAllInOne(flags);
     });
 
   const uninstall = program

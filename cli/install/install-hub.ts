@@ -72,6 +72,9 @@ async function preflight(client: KubeClient, flags: InstallHubFlags): Promise<re
   const known = await refuseWithoutKeys(client, flags.keys);
   const advertised =
     flags.advertise === undefined ? known : addressesOf(flags.advertise).map(formatHubAddress);
+  if (addressesOf(advertised).some(({ isWebSocket }) => isWebSocket)) {
+    throw new RollcallError('USAGE', 'a hub in a cluster does not listen for WebSocket yet: HOST:PORT');
+  }
   if (advertised.length > 0) return advertised;
   throw new RollcallError('USAGE', 'give --advertise HOST:PORT: the address that agents use');
 }
@@ -86,9 +89,7 @@ async function applyKeys(
   advertised: readonly string[],
 ): Promise<HubValues> {
   const { nats } = valuesOf(flags);
-  const hosts = advertised.map((address) =>
-    address.slice(0, address.lastIndexOf(':')).replaceAll(/[[\]]/g, ''),
-  );
+  const hosts = addressesOf(advertised).map(({ host }) => host);
   const { hub, secrets, digest } = hubKeys(flags.keys, { hosts, host: nats.host, port: nats.port });
   await refuseOtherKeys(client, hub.hubId);
   const { hubId: id, caPem: caBundle, caCertHash } = hub;

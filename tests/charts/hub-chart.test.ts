@@ -1,52 +1,35 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyManifests, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { isAvailable } from '../../cli/install/until-available.ts';
 import { type Deployment, deployments } from '../../cli/install/workloads.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
-import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
 import { everythingIn } from '../harness/everything.ts';
 import { type ChartRunner, startChartRunner } from './chart-runner.ts';
 import { helm, helmWithChart } from './helm.ts';
+import { hubServices, oneMachine } from './one-machine.ts';
 
-const services = [
-  'agent-host',
-  'approver',
-  'heartbeat',
-  'projector',
-  'rbac-provisioner',
-  'registrar',
-  'trust-keeper',
-];
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-hub-chart-'));
 const keys = join(folder, 'keys');
-const valuesFile = join(folder, 'values.yaml');
 const system = 'rollcall-system';
 
 let plane: TestControlPlane;
 let runner: ChartRunner;
 let agentRunner: ChartRunner;
 let address: string;
+let valuesFile: string;
 beforeAll(async () => {
   plane = await startTestControlPlane({ withControllerManager: true, withManifests: false });
   runner = startChartRunner(plane.admin, system);
   agentRunner = startChartRunner(plane.admin, 'rollcall-agent');
-  const ports = await loopbackPorts(join(folder, 'ports.json'), ['nats', ...services]);
-  address = `127.0.0.1:${ports['nats']}`;
-  // All on one machine, and for nobody else: no names, and ports of their own.
-  const values = {
-    nats: { address, host: '127.0.0.1', port: ports['nats'], serviceType: 'ClusterIP' },
-    healthAddress: '127.0.0.1',
-    services: Object.fromEntries(services.map((name) => [name, { healthPort: ports[name] }])),
-  };
-  writeFileSync(valuesFile, stringify(values));
+  ({ address, valuesFile } = await oneMachine(folder));
 });
 afterAll(async () => {
   await agentRunner[Symbol.asyncDispose]();
@@ -60,7 +43,7 @@ const cluster = (name: string) => plane.admin.get<ManagedCluster>(resources.mana
 /** With what everything printed, where it does not come to that. */
 const withLogs = <Value>(waiting: Promise<Value>): Promise<Value> =>
   waiting.catch((error: unknown) => {
-    const logs = ['nats', ...services].map((name) => runner.log(`rollcall-${name}`).slice(-2000));
+    const logs = ['nats', ...hubServices].map((name) => runner.log(`rollcall-${name}`).slice(-2000));
     throw new Error([...logs, agentRunner.log('rollcall-agent').slice(-2000)].join('\n'), { cause: error });
   });
 const readiness = (name: string, status: string) =>
@@ -74,7 +57,7 @@ const untilAllRun = () =>
   withLogs(
     until('every service runs as it is applied now', async () => {
       const found = await plane.admin.list<Deployment>(deployments, { namespace: system });
-      return found.length === services.length && found.every(isAvailable);
+      return found.length === hubServices.length && found.every(isAvailable);
     }),
   );
 const helmHub = (verb: readonly string[], values: object) =>
@@ -101,7 +84,7 @@ test('keys first: Secrets for the chart, values for its release, and nothing sec
     ({ metadata }) => metadata.name,
   );
   expect(names.toSorted()).toEqual([
-    ...[...services, 'setup'].toSorted().map((name) => `rollcall-identity-${name}`),
+    ...[...hubServices, 'setup'].toSorted().map((name) => `rollcall-identity-${name}`),
     'rollcall-nats',
     'rollcall-ops',
   ]);

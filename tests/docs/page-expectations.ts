@@ -33,6 +33,8 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
       'needs a cluster that runs pods; tests/charts/hub-chart.test.ts does the same without',
     'rollcall install hub --advertise hub.example.org:4222 --only-keys > hub-values.yaml':
       'needs a cluster that runs pods; tests/charts/hub-chart.test.ts does the same without',
+    'rollcall install all-in-one --advertise hub.example.org:4222':
+      'needs a cluster that runs pods; tests/charts/all-in-one.test.ts does the same without',
     'rollcall uninstall hub': 'takes the hub away; tests/charts/hub-chart.test.ts runs it',
     'rollcall token create --publish --name edge-1 --cluster-name edge-1':
       'needs a second cluster; tests/charts/agent-chart.test.ts runs it',

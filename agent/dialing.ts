@@ -1,6 +1,7 @@
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import { type Credential, credentialsToTry } from './credential-choice.ts';
+import { addressesToTry, toldAddresses } from './addresses-to-try.ts';
 import type { HubAddress } from './hub-address.ts';
 import { dialHub, type HubLink } from './hub-connection.ts';
 import type { HubNetwork } from './hub-network.ts';
@@ -17,6 +18,12 @@ export interface Dialing {
   best(): Promise<{ link?: HubLink; shown: Credential['role'][] }>;
 }
 
+/** A fleet spreads over the servers of its hub. */
+function inAnyOrder<T>(list: readonly T[]): T[] {
+  const drawn = list.map((one) => ({ one, place: Math.random() }));
+  return drawn.toSorted((a, b) => a.place - b.place).map(({ one }) => one);
+}
+
 export function createDialing(
   session: Session,
   options: {
@@ -27,12 +34,14 @@ export function createDialing(
   },
 ): Dialing {
   const { keeper, keys, clusterId } = session;
-  const { addresses, network, hubCa } = options;
+  const { network, hubCa } = options;
 
   async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
     const tokenKey = session.token?.key;
     const formerJwt = keeper.state.member?.jwt;
     const who = { clusterId, ownKey, tokenKey, formerJwt };
+    const told = toldAddresses(keeper.state.hubAddresses) ?? [];
+    const addresses = addressesToTry(options.addresses, told).flatMap(inAnyOrder);
     const dialed = await dialHub(credential, { addresses, network, caPem, ...who });
     if (dialed && keeper.state.hubCaPem !== caPem) keeper.update((old) => ({ ...old, hubCaPem: caPem }));
     return dialed;

@@ -4,6 +4,7 @@ import { hubIdOf, type Nkey } from '@rollcall/shared/trust/keys';
 import type { Sending } from './asking.ts';
 import type { FactsReport } from './facts-report.ts';
 import type { HubAccess } from './hub-access.ts';
+import { toldAddresses } from './addresses-to-try.ts';
 import { areCas } from './hub-trust.ts';
 import { errorAsRefusal } from './refusal.ts';
 import type { Session } from './session.ts';
@@ -38,6 +39,14 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
     logger.info({}, 'the hub is known by other CA certificates from now on');
   }
 
+  /** The connection stays; the next one is made by them. */
+  function learnAddresses(told: readonly string[] | undefined): void {
+    if (told === undefined || toldAddresses(told) === undefined) return;
+    if (told.join() === (keeper.state.hubAddresses ?? []).join()) return;
+    keeper.update((old) => ({ ...old, hubAddresses: told }));
+    logger.info({}, 'the hub is to be reached by other addresses from now on');
+  }
+
   /** Who answers with another key is another hub, or pretends to be ours: it is not followed, and people should know. */
   function hearStranger(data: Uint8Array, key: Nkey): void {
     const stranger = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted: () => true });
@@ -61,6 +70,7 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
     if (pinned !== answerKey) keeper.update((old) => ({ ...old, answerKey }));
     const { result, inReplyTo, atMs } = answer;
     learnCas(answer.hubCas);
+    learnAddresses(answer.hubAddresses);
     const verb = subject.split('.').at(-1);
     if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationWished(result.rotateKey);
     // Making a token takes the hub a while: it says less about the clocks.

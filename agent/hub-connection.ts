@@ -18,7 +18,7 @@ import { connectionFailure, isTrustFailure } from './hub-trust.ts';
 import { oldestTls, openTls, tlsPlace } from './secure-connection.ts';
 
 export interface DialOptions {
-  /** Of one hub: any will do, and they are tried in any order. */
+  /** Of one hub: any will do, and they are tried in their order. */
   readonly addresses: readonly HubAddress[];
   readonly network?: HubNetwork | undefined;
   readonly caPem: string;
@@ -83,7 +83,7 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
   let isRefused = false;
   let untrusted: RollcallError | undefined;
   let failure: unknown;
-  for (const address of inAnyOrder(options.addresses)) {
+  for (const address of options.addresses) {
     try {
       return linkOver(await connectTo(address, credential, options), credential.role, options.ownKey);
     } catch (thrown) {
@@ -97,12 +97,6 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
   }
   if (isRefused) return undefined;
   throw untrusted ?? connectionFailure(failure, options.addresses);
-}
-
-/** A fleet spreads over the servers of its hub. */
-function inAnyOrder<T>(list: readonly T[]): T[] {
-  const drawn = list.map((one) => ({ one, place: Math.random() }));
-  return drawn.toSorted((a, b) => a.place - b.place).map(({ one }) => one);
 }
 
 async function connectTo(

@@ -16,6 +16,8 @@ export interface AgentState extends Seeds {
   readonly hubId: string;
   /** The CA that was found by its pin, so that later connections need no probe. */
   readonly hubCaPem?: string;
+  /** Where the hub says that it is to be reached; absent: where it was when the agent was started. */
+  readonly hubAddresses?: readonly string[];
   /** The key that signs the hub's answers, pinned at the first one. */
   readonly answerKey?: string;
   /** A user JWT to wait with, until the answer comes. */

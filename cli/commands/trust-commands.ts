@@ -26,6 +26,17 @@ export function addTrustCommands(program: Command): void {
       await showTrustStatus(flags);
     });
   trust
+    .command('addresses')
+    .description(
+      'tell agents where the hub is to be reached, ahead of a move; without any, show what they are told',
+    )
+    .argument('[host:port...]', 'all addresses of the hub, the one that will go among them')
+    .option('--dry-run', 'say what would be told, and change nothing')
+    .action(async (addresses: string[], flags: { dryRun?: boolean }) => {
+      const { tellAddresses } = await import('../trust/tell-addresses.ts');
+      await tellAddresses(addresses, flags);
+    });
+  trust
     .command('rotate')
     .description('take the next step in replacing a key, without cutting anybody off')
     .argument('<key>', 'signing-keys, service-keys, ca, answer-key or operator-keys')

@@ -22,6 +22,7 @@ export interface RegistrarIdentity {
   readonly answerKeySeed: string;
   readonly answerChain?: readonly SignedMessage[];
   readonly hubCas?: string;
+  readonly hubAddresses?: readonly string[];
   readonly agentSigners: Readonly<Record<AgentRole, string>>;
   readonly bus: BusCredentials;
 }
@@ -32,7 +33,11 @@ export interface KeeperIdentity {
   readonly formerAgentSigners?: readonly AgentSigners[];
   readonly operatorSigningSeed: string;
   /** For the events: what agents know the hub by, and who rotated last. */
-  readonly knownBy?: { readonly answerKey?: string; readonly cas?: readonly string[] };
+  readonly knownBy?: {
+    readonly answerKey?: string;
+    readonly cas?: readonly string[];
+    readonly addresses?: readonly string[];
+  };
   readonly rotatedBy?: { readonly person: string; readonly from: string };
   readonly sys: BusCredentials;
   readonly bus: BusCredentials;

@@ -9,15 +9,20 @@ import type { HubState } from '../up/hub-state.ts';
 /**
  * Says in ConfigMap rollcall-hub how the hub is known now, for whoever makes tokens. Where its API server does not run, the
  * next start does it.
+ * @param told - its addresses, where they change
  */
-export async function publishHubInfo(stateDir: string, hub: HubState): Promise<void> {
+export async function publishHubInfo(
+  stateDir: string,
+  hub: HubState,
+  told?: readonly string[],
+): Promise<void> {
   try {
     const path = join(stateDir, 'kubernetes', 'kubeconfig');
     const who = { fieldManager: 'rollcall-up', userAgent: 'rollcall-trust' };
     const client = createKubeClient(loadKubeAccess({ path, context: undefined }), who);
     try {
       const { addresses = [] } = (await findHubInfo(client)) ?? {};
-      await applyManifests(client, [hubConfigMap(hub, addresses)]);
+      await applyManifests(client, [hubConfigMap(hub, told ?? addresses)]);
     } finally {
       client.close();
     }

@@ -22,6 +22,7 @@ export interface TrustStatus {
   readonly hub: string;
   readonly answerKey: { readonly fingerprint: string; readonly successorsOfTheFirst: number };
   readonly cas: readonly { readonly pin: string; readonly ends: string; readonly issues: boolean }[];
+  readonly addresses: readonly string[];
   readonly serverCertificate: { readonly ends: string };
   readonly signingKeys: readonly {
     readonly role: string;
@@ -110,6 +111,7 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
       ends: new X509Certificate(pem).validToDate.toISOString(),
       issues: spkiPin(pem) === spkiPin(hub.issuingCaPem ?? hub.caPem),
     })),
+    addresses: files.read('registrar').hubAddresses ?? [],
     serverCertificate: { ends: certificate.validToDate.toISOString() },
     signingKeys: signingKeysOf(files, agents),
     accounts: {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { BusAddress } from '@rollcall/shared/bus';
+import { parseHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
@@ -85,6 +86,12 @@ function isLocal(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
+/** Where agents were told to reach the hub (`rollcall trust addresses`). */
+function toldByOperator(stateDir: string): readonly string[] {
+  const path = join(stateDir, 'identities', 'registrar.json');
+  return readState<{ hubAddresses?: readonly string[] }>(path)?.hubAddresses ?? [];
+}
+
 /** The ports of the servers that agents reach over WebSocket, in the order of their names; none where nobody asked for it. */
 async function websocketPorts(stateDir: string, asked: string | undefined): Promise<number[]> {
   if (asked === undefined) return [];
@@ -140,9 +147,11 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     const { websocket } = options;
     const websocketHost = websocket === undefined ? undefined : hostOf(websocket);
     const overWebsocket = await websocketPorts(stateDir, websocket);
+    const told = toldByOperator(stateDir);
     const hosts = [
       ...(advertised?.map(hostOf) ?? ['127.0.0.1']),
       ...(websocketHost === undefined ? [] : [websocketHost]),
+      ...told.map((address) => parseHubAddress(address).host),
     ];
     const { withoutSync } = options;
     const natsOptions = {
@@ -204,7 +213,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     // Agents elsewhere have no use for the loopback address.
     const overNats = websocketHost === undefined || isLocal(websocketHost) ? natsAddress.servers : [];
     const addresses = [
-      ...(advertised ?? overNats),
+      ...(advertised ?? (told.length > 0 ? told : overNats)),
       ...overWebsocket.map((one) => `wss://${bracketed}:${one}`),
     ];
 

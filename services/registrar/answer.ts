@@ -15,6 +15,8 @@ export interface AnswerSettings {
   readonly answerChain: readonly SignedMessage[];
   /** PEM, once a CA has been announced or replaced; agents know their hub by it from then on. */
   readonly hubCas: string | undefined;
+  /** Once an operator has told them (`rollcall trust addresses`). */
+  readonly hubAddresses: readonly string[] | undefined;
   readonly issuer: CredentialIssuer;
   readonly memberLifeMs: number;
   readonly waitingLifeMs: number;
@@ -139,8 +141,11 @@ export function sendAnswer(
   to: { agentKey: string; verb: string; inReplyTo: string; nowMs: number; result: AnswerResult },
 ): void {
   const { agentKey, inReplyTo, nowMs, result } = to;
-  const { hubId, hubCas, answerKey, answerChain } = settings;
-  const trust = hubCas === undefined ? {} : { hubCas };
+  const { hubId, hubCas, hubAddresses, answerKey, answerChain } = settings;
+  const trust = {
+    ...(hubCas === undefined ? {} : { hubCas }),
+    ...(hubAddresses === undefined ? {} : { hubAddresses }),
+  };
   const answer = encodeAnswer(
     { v: 1, hub: hubId, to: agentKey, inReplyTo, atMs: nowMs, ...trust, result },
     answerKey,

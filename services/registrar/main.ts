@@ -35,6 +35,9 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     get hubCas() {
       return keys().hubCas;
     },
+    get hubAddresses() {
+      return keys().hubAddresses;
+    },
     issuer: {
       agentsAccount: identity.agentsAccount,
       get signers() {

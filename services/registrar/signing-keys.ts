@@ -12,6 +12,7 @@ const secrets = {
     .array(z.strictObject({ signed: z.string(), signatures: z.record(z.string(), z.string()) }))
     .default([]),
   hubCas: z.string().optional(),
+  hubAddresses: z.array(z.string()).optional(),
   agentsAccount: z.string(),
   agentSigners: z.record(z.enum(roles as [AgentRole, ...AgentRole[]]), z.string()),
   callout: busUserSchema.extend({ account: z.string(), accountSeed: z.string(), xkeySeed: z.string() }),
@@ -22,6 +23,7 @@ export interface SigningKeys {
   readonly answerKey: Nkey;
   readonly answerChain: readonly SignedMessage[];
   readonly hubCas: string | undefined;
+  readonly hubAddresses: readonly string[] | undefined;
   readonly agentSigners: Readonly<Record<AgentRole, Nkey>>;
 }
 
@@ -38,10 +40,16 @@ export function followSigningKeys(identityFile: string) {
     const agentSigners = Object.fromEntries(
       roles.map((role) => [role, nkeyFromSeed(identity.agentSigners[role])]),
     ) as Record<AgentRole, Nkey>;
-    const { answerChain, hubCas } = identity;
+    const { answerChain, hubCas, hubAddresses } = identity;
     known = {
       of: identity,
-      keys: { answerKey: nkeyFromSeed(identity.answerKeySeed), answerChain, hubCas, agentSigners },
+      keys: {
+        answerKey: nkeyFromSeed(identity.answerKeySeed),
+        answerChain,
+        hubCas,
+        hubAddresses,
+        agentSigners,
+      },
     };
     return known.keys;
   }

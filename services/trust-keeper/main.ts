@@ -31,7 +31,11 @@ const identityShape = {
   formerAgentSigners: z.array(z.custom<AgentSigners>()).default([]),
   /** What agents know the hub by, once it was rotated: for the history, nothing is signed with it here. */
   knownBy: z
-    .looseObject({ answerKey: z.string().optional(), cas: z.array(z.string()).optional() })
+    .looseObject({
+      answerKey: z.string().optional(),
+      cas: z.array(z.string()).optional(),
+      addresses: z.array(z.string()).optional(),
+    })
     .default({}),
   rotatedBy: z.looseObject({ person: z.string(), from: z.string() }).optional(),
 };
@@ -91,8 +95,7 @@ export async function start(config: Config): Promise<RunningService> {
           await keepClaims({ lookForNewServers: true });
           const agentSigners = [keys.agentSigners, ...(keys.moreAgentSigners ?? [])];
           const { knownBy, rotatedBy } = file.current();
-          const { answerKey, cas } = knownBy;
-          const seen = { agentSigners, operatorKey: signer.publicKey, answerKey, cas, rotatedBy };
+          const seen = { agentSigners, operatorKey: signer.publicKey, ...knownBy, rotatedBy };
           told = await tellTrust(log, seen, Date.now());
         } catch (thrown) {
           logger.error({ err: toRollcallError(thrown) }, 'account claims are not as they should be');

@@ -19,6 +19,8 @@ export interface SeenTrust {
   /** Of what agents know the hub by, as the file says it; absent until one of them was rotated. */
   readonly answerKey?: string | undefined;
   readonly cas?: readonly string[] | undefined;
+  /** Where agents are told to reach the hub; absent until an operator said so. */
+  readonly addresses?: readonly string[] | undefined;
   /** Who rotated last, and on which machine. */
   readonly rotatedBy?: { readonly person: string; readonly from: string } | undefined;
 }
@@ -65,7 +67,11 @@ export function decideTrust(
   const answerChanged = seen.answerKey !== undefined && seen.answerKey !== told?.answerKey;
   const { cas = told?.cas ?? [] } = seen;
   const casChanged = cas.join() !== (told?.cas ?? []).join();
-  if (gone.length + come.length === 0 && !operatorChanged && !answerChanged && !casChanged) return [];
+  const { addresses = told?.addresses ?? [] } = seen;
+  const addressesChanged = addresses.join() !== (told?.addresses ?? []).join();
+  const isAsTold =
+    gone.length + come.length === 0 && !operatorChanged && !answerChanged && !casChanged && !addressesChanged;
+  if (isAsTold) return [];
   const person = isFirst ? undefined : seen.rotatedBy;
   const message = [
     ...come.map(({ keys }) => `good now: ${fingerprints(keys)}`),
@@ -73,6 +79,7 @@ export function decideTrust(
     ...(operatorChanged ? [`the operator's key ${keyFingerprint(seen.operatorKey)} signs now`] : []),
     ...(answerChanged ? [`answers are signed by ${keyFingerprint(seen.answerKey ?? '')} now`] : []),
     ...(casChanged ? [`the hub is known by ${cas.join(' and ')}`] : []),
+    ...(addressesChanged ? [`agents are told to reach the hub by ${addresses.join(', ')}`] : []),
     ...(person === undefined ? [] : [`rotated on ${person.from}`]),
   ].join('; ');
   const isOneCaLeft = casChanged && cas.length === 1;
@@ -82,7 +89,13 @@ export function decideTrust(
     ...(answerChanged ? ['AnswerKeyChanged'] : []),
     ...(isOneCaLeft ? ['CaChanged'] : []),
   ];
-  const [reason = come.length > 0 ? 'KeysAnnounced' : 'CaAnnounced'] = reasons;
+  const announced =
+    come.length > 0
+      ? 'KeysAnnounced'
+      : casChanged || !addressesChanged
+        ? 'CaAnnounced'
+        : 'AddressesAnnounced';
+  const [reason = announced] = reasons;
   const { answerKey = told?.answerKey } = seen;
   return [
     draft(reasons.length > 0 ? trustChanged : trustAnnounced, record, {
@@ -94,6 +107,7 @@ export function decideTrust(
         operatorKey: seen.operatorKey,
         ...(answerKey === undefined ? {} : { answerKey }),
         ...(cas.length === 0 ? {} : { cas: [...cas] }),
+        ...(addresses.length === 0 ? {} : { addresses: [...addresses] }),
       },
     }),
   ];

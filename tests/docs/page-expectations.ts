@@ -53,6 +53,10 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
   'docs/networks.md': {
     'rollcall up --advertise hub.example.org:4222 --websocket hub.example.org:443':
       'starts another hub; tests/e2e/networks.test.ts has one',
+    'rollcall trust addresses hub.example.org:4222 new.example.org:4222':
+      'changes the addresses of the hub that the other pages use; tests/e2e/networks.test.ts runs it',
+    'rollcall trust addresses new.example.org:4222':
+      'changes the addresses of the hub that the other pages use; tests/e2e/networks.test.ts runs it',
   },
   'docs/operations.md': {
     'rollcall unregister edge-1': 'puts a cluster out; tests/e2e/leaving.test.ts runs it',
@@ -287,6 +291,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     'rollcall verify': { prints: [/the chain is whole/] },
   },
   'docs/networks.md': {
+    'rollcall trust addresses': { prints: [/agents are told no addresses/] },
     [exportPath]: { prints: [/ok +hub: localhost:\d+ answers/, /can be registered \(dry run\)/] },
     'rollcall register "$HUB" --proxy http://127.0.0.1:9 --ca-cert-hash "$HASH" --client-id a-try --state-dir a-try --dry-run':
       {

@@ -16,6 +16,8 @@ import { resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openFlakyNetwork } from '../../cli/simulate/flaky-network.ts';
+import { tellAddresses } from '../../cli/trust/tell-addresses.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { type ConnectProxy, startConnectProxy } from '../harness/connect-proxy.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
@@ -228,6 +230,82 @@ test.each(ways.filter(({ id }) => id.endsWith('proxy')))(
       expect(conditionOf(lost, 'Ready')?.reason).toBe('ConnectionLost');
     } finally {
       proxy?.become('open');
+      await agent.stop();
+    }
+  },
+);
+
+test(
+  'a hub that moves: agents hear of its new address, the old one goes, and nobody touches the member [X-7]',
+  { timeout: 240_000 },
+  async () => {
+    const id = 'moves-along';
+    await using former = await openFlakyNetwork(nats());
+    await using next = await openFlakyNetwork(nats());
+    const addressOf = ({ port }: { port: number }) => `localhost:${port}`;
+    const store = directoryKeyStore(mkdtempSync(join(tmpdir(), 'rollcall-networks-')));
+    const phases: PhaseEvent[] = [];
+    const token = (await hub.createToken()).text;
+    const run = () =>
+      runAgent({
+        hub: [addressOf(former)],
+        trust: { pins: [hub.up.hub.caCertHash] },
+        token,
+        member: hub.up.plane.access,
+        store,
+        clusterName: id,
+        clientId: id,
+        version: rollcallVersion,
+        onPhase: (event) => phases.push(event),
+      });
+    /** Connected anew, or answered: a renewal makes a connection too, by the addresses of then. */
+    const isConnected = (from: number) =>
+      until('it is connected', async () =>
+        phases
+          .slice(from)
+          .some(
+            ({ phase, message }) => phase === 'renew' || (phase === 'connect' && message.includes('member')),
+          ),
+      );
+    const told = (addresses: readonly string[]) =>
+      until(
+        'the agent has heard and kept it',
+        async () => addresses.join() === ((await store.load())?.hubAddresses ?? []).join(),
+      );
+    let agent = await run();
+    try {
+      await agent.admitted();
+      await hub.untilReady(id);
+      await tellAddresses([addressOf(former), addressOf(next)], {}, hub.up.stateDir);
+      await told([addressOf(former), addressOf(next)]);
+      await until('it is in the history', async () => {
+        const last = (await hub.log.readAll('hub.trust.trust-announced')).at(-1);
+        const { addresses = [] } = (last?.section ?? {}) as { addresses?: string[] };
+        return addresses.includes(addressOf(next)) && last?.by?.person === 'rollcall-admin';
+      });
+      await tellAddresses([addressOf(next)], {}, hub.up.stateDir);
+      await told([addressOf(next)]);
+      let from = phases.length;
+      former.become('cut');
+      await isConnected(from);
+      await hub.untilReady(id);
+
+      // Nor does a restart need anybody: the agent is started with the address that is gone.
+      await agent.stop();
+      from = phases.length;
+      agent = await run();
+      await isConnected(from);
+
+      const mistaken = ['localhost:1'];
+      await tellAddresses(mistaken, {}, hub.up.stateDir);
+      await told(mistaken);
+      former.become('open');
+      from = phases.length;
+      next.become('cut');
+      await isConnected(from);
+      await hub.untilReady(id);
+      expect((await store.load())?.hubAddresses).toEqual(mistaken);
+    } finally {
       await agent.stop();
     }
   },

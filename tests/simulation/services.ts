@@ -53,6 +53,7 @@ export const settings = (): AnswerSettings => {
     answerKey: answer,
     answerChain: [],
     hubCas: undefined,
+    hubAddresses: undefined,
     issuer: { agentsAccount: keys.agents, signers },
     memberLifeMs,
     waitingLifeMs: longestLifeMs,

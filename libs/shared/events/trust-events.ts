@@ -22,6 +22,8 @@ export const hubTrustSchema = z.looseObject({
   /** The key that signs answers, and the pins of the CAs that the hub is known by: as its files say, once they were rotated. */
   answerKey: z.string().optional(),
   cas: z.array(z.string()).optional(),
+  /** Where agents are told to reach the hub, once an operator said so. */
+  addresses: z.array(z.string()).optional(),
 });
 export type HubTrust = z.infer<typeof hubTrustSchema>;
 
@@ -31,7 +33,7 @@ export const trustAnnounced = defineEvent({
   section: hubTrustSchema,
   type: 'trust-announced',
   description:
-    'More keys than before are good: a next generation beside the one that signs, or a next CA. The first one of a hub says what it began with.',
+    'More keys than before are good: a next generation beside the one that signs, a next CA, or other addresses of the hub. The first one of a hub says what it began with.',
 });
 
 export const trustChanged = defineEvent({

@@ -86,6 +86,8 @@ export interface Answer {
   readonly atMs: number;
   /** The CA certificates (PEM) that the hub is to be known by from now on; only once one has been replaced (ADR 16). */
   readonly hubCas?: string;
+  /** Where the hub is to be reached from now on; only once an operator has said so (ADR 43). */
+  readonly hubAddresses?: readonly string[];
   readonly result: AnswerResult;
 }
 

@@ -254,6 +254,14 @@ export const weaknesses: readonly Weakness[] = [
   },
   {
     ...inFence,
+    group: 'kubeconfig',
+    file: 'deploy/fence/kubeconfig.yaml',
+    from: "authorizer.group('').resource('secrets').namespace('rollcall-join').name(variables.secret).check('get').allowed()",
+    to: "variables.secret != ''",
+    test: 'a kubeconfig Secret of a cluster > is named by nobody who may not read that very Secret',
+  },
+  {
+    ...inFence,
     group: 'people',
     file: 'deploy/fence/projection.yaml',
     from: "- expression: request.?subResource.orValue('') == ''",

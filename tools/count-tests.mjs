@@ -1,6 +1,6 @@
 /**
  * @typedef {object} TestReport - what we read of vitest's JSON report
- * @property {{ name: string, status: string, assertionResults: { status: string, title?: string }[] }[]} testResults - one a file
+ * @property {{ name: string, status: string, assertionResults: { status: string, title?: string, ancestorTitles?: string[] }[] }[]} testResults - one a file
  */
 
 /**

@@ -46,6 +46,19 @@ const all: [string, string][] = [
   ['a ttl of 1h, over TLS [FL-8]', 'passed'],
   ['in brackets of their own [KA-1] [FL-5]', 'passed'],
 ];
+test('a group of tests shows a row when all of its tests passed', () => {
+  const claims = claimsIn('a.test.ts', "describe('a changed hub [RO-5]', () => {});");
+  const linesOf = (status: string) => {
+    const assertionResults = [
+      { title: 'one', ancestorTitles: ['a changed hub [RO-5]'], status: 'passed' },
+      { title: 'two', ancestorTitles: ['a changed hub [RO-5]'], status },
+    ];
+    const testResults = [{ name: 'a.test.ts', status, assertionResults }];
+    return rowsNotShown(claims, { testResults }, (path) => path);
+  };
+  expect([linesOf('passed').length, linesOf('failed').length]).toEqual([0, 1]);
+});
+
 const replaced = (index: number, status: string) =>
   all.map(([title, before], at): [string, string] => [title, at === index ? status : before]);
 

@@ -4,11 +4,11 @@ import type { ValuesRule } from './agent-values.ts';
 
 const anything = z.looseObject({});
 
-/** What differs between services; the order is that of their keys. */
-const service = (memory: string) =>
+/** What differs between services; the order is that of their keys. `mostReplicas`: where two would be in each other's way. */
+const service = (memory: string, mostReplicas = 100) =>
   z
     .strictObject({
-      replicas: z.int().min(1).default(1),
+      replicas: z.int().min(1).max(mostReplicas).default(1),
       resources: anything.default({ requests: { cpu: '50m', memory }, limits: { memory: '1Gi' } }),
       healthPort: z.int().min(1).max(65_535).default(8080),
       env: z.array(z.looseObject({ name: z.string().min(1) })).default([]),
@@ -60,7 +60,7 @@ export const hubValuesSchema = z.strictObject({
     .describe('The NATS server: how services reach it, what it keeps, how agents get to it.'),
   services: z
     .strictObject({
-      'agent-host': service('128Mi'),
+      'agent-host': service('128Mi', 1),
       approver: service('128Mi'),
       heartbeat: service('128Mi'),
       projector: service('128Mi'),

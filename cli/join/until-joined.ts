@@ -18,8 +18,7 @@ const finalReasons = new Set(['KubeconfigRefused', 'MemberOther', 'MemberTooOld'
 
 /**
  * Waits until the hub has the member, and says each step.
- * @param options.steps - which of them, in which order
- * @throws RollcallError REFUSED_BY_HOST…; REQUEST_HELD; DEADLINE_EXCEEDED with what is in the way
+ * @throws RollcallError MEMBER_KUBECONFIG_REFUSED; when time is up REQUEST_HELD, or DEADLINE_EXCEEDED with what is in the way
  */
 export async function untilJoined(
   client: KubeClient,
@@ -28,6 +27,7 @@ export async function untilJoined(
 ): Promise<StoredObject<ManagedCluster>> {
   const told = new Set<string>();
   let inTheWay = 'the hub has not looked at it yet';
+  let isHeld = false;
   let refusal: RollcallError | undefined;
   const isThere = (cluster: StoredObject<ManagedCluster>): boolean => {
     for (const step of steps) {
@@ -45,6 +45,8 @@ export async function untilJoined(
       }
       if (condition?.status === 'True') continue;
       inTheWay = text;
+      // Once the hub reaches it, nothing but a person keeps a cluster from being accepted for long.
+      isHeld = step === 'Accepted' && condition !== undefined;
       if (step === 'Hosted' && condition && finalReasons.has(condition.reason))
         refusal = new RollcallError('MEMBER_KUBECONFIG_REFUSED', condition.message);
       return refusal !== undefined;
@@ -59,5 +61,5 @@ export async function untilJoined(
   if (refusal) throw refusal;
   if (cluster) return cluster;
   const message = `the cluster "${name}" is not Ready within ${timeoutMs / 1000} s: ${inTheWay}`;
-  throw new RollcallError('DEADLINE_EXCEEDED', message);
+  throw new RollcallError(isHeld ? 'REQUEST_HELD' : 'DEADLINE_EXCEEDED', message);
 }

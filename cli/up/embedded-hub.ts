@@ -76,11 +76,7 @@ const defaultPort = 4222;
 /** Far less than the third of its life in which the server's certificate is renewed. */
 const renewalCheckMs = 12 * 3_600_000;
 
-function hostOf(address: string): string {
-  const host = address.slice(0, address.lastIndexOf(':')).replaceAll(/[[\]]/g, '');
-  if (host === '') throw new RollcallError('CONFIG_INVALID', `"${address}" is no HOST:PORT to advertise`);
-  return host;
-}
+const hostOf = (address: string): string => parseHubAddress(address).host;
 
 function isLocal(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));

@@ -33,6 +33,7 @@ export type { AgentState, KeyStore } from './key-store.ts';
 export { directoryKeyStore, forgetDirectory } from './key-store-directory.ts';
 export { uninstallFromMember } from './installed-objects.ts';
 export type { Uninstall } from './leaving.ts';
+export { showConditions } from './shown-conditions.ts';
 export { secretKeyStore } from './key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';
 export type { FactSettings } from './member-facts.ts';

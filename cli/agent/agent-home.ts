@@ -1,14 +1,17 @@
 import {
+  createLogLines,
   directoryHubAccess,
   directoryKeyStore,
   directoryRotationWish,
   forgetDirectory,
   type HubAccessStore,
   type KeyStore,
+  type OnPhase,
   type RotationWish,
   secretHubAccess,
   secretKeyStore,
   secretRotationWish,
+  showConditions,
   type Uninstall,
   uninstallFromMember,
 } from '@rollcall/agent';
@@ -25,6 +28,8 @@ export interface AgentHome {
   readonly hubAccess: HubAccessStore;
   readonly rotationWish: RotationWish;
   readonly uninstall: Uninstall;
+  /** Where people see how the agent stands; undefined where nobody looks but at its lines. */
+  readonly showConditions: OnPhase | undefined;
   /** The Secret that says which hub; undefined where flags say everything. */
   readonly bootstrap:
     | { readonly client: KubeClient; readonly namespace: string; readonly name: string }
@@ -38,6 +43,7 @@ function directoryHome(directory: string, bootstrap: AgentHome['bootstrap']): Ag
     hubAccess: directoryHubAccess(directory),
     rotationWish: directoryRotationWish(directory),
     uninstall: forgetDirectory(directory),
+    showConditions: undefined,
     bootstrap,
     close: () => undefined,
   };
@@ -55,6 +61,10 @@ function podHome(client: KubeClient): AgentHome {
     hubAccess: secretHubAccess(client, { namespace }),
     rotationWish: secretRotationWish(client, { namespace }),
     uninstall: uninstallFromMember(client),
+    showConditions: showConditions(client, {
+      namespace,
+      logger: createLogLines('warn', (line) => process.stderr.write(line), { service: 'agent' }),
+    }),
     bootstrap: bootstrapOfPod(client),
     close: () => undefined,
   };
@@ -96,6 +106,7 @@ function hostedHome(name: string): AgentHome {
     hubAccess: secretHubAccess(client, { namespace, name: hubKubeconfig }),
     rotationWish: secretRotationWish(client, { namespace, name: bootstrap }),
     uninstall: forgetHosted(client, { before: [hubKubeconfig, bootstrap], after: keys }),
+    showConditions: undefined,
     bootstrap: { client, namespace, name: bootstrap },
     close: () => client.close(),
   };

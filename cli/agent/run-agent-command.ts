@@ -135,6 +135,7 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
         : new RollcallError('USAGE', 'give --hub, and --ca-cert-hash or --ca-file');
     }
     const token = tokenOf(flags.token) ?? bootstrap.token;
+    const tell = createOnPhase();
     const agent = await runAgent({
       hub: addressesOf(hub).map(formatHubAddress),
       trust,
@@ -151,7 +152,10 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
       uninstall,
       hubAccess,
       rotationWish,
-      onPhase: createOnPhase(),
+      onPhase(event) {
+        tell(event);
+        home?.showConditions?.(event);
+      },
     });
     await Promise.race([stop, agent.left()]);
     await agent.stop();

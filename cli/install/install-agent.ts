@@ -23,7 +23,6 @@ import { objectsIn, renderFolder, shown } from './deploy-templates.ts';
 import { findInstalled, refuseHelm } from './installed.ts';
 import { untilAvailable } from './until-available.ts';
 import { checkValues, readValuesFile } from './values.ts';
-import { deployments } from './workloads.ts';
 
 export interface InstallAgentFlags extends MemberFlags, TrustFlags, NetworkFlags {
   readonly values?: readonly string[];
@@ -119,7 +118,8 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
     for (const { kind, name: of, outcome } of await applyManifests(client, objects)) {
       say(`[install] ${kind} ${of}: ${outcome}`);
     }
-    if (flags.wait) await untilAvailable(client, { resource: deployments, name, namespace }, timeoutMs);
+    if (flags.wait)
+      await untilAvailable(client, { resource: resources.deployments, name, namespace }, timeoutMs);
     printResult(flags.wait ? 'the agent runs' : 'the agent is installed');
     say(`what it says: kubectl --namespace ${namespace} logs deployment/${name} --follow`);
     say('on the hub: rollcall get clusters');

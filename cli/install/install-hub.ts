@@ -6,6 +6,7 @@ import {
   type KubeClient,
   type KubeObject,
   loadKubeAccess,
+  resources,
 } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
@@ -24,7 +25,7 @@ import { findInstalled, refuseHelm } from './installed.ts';
 import { otherOwners } from './short-names.ts';
 import { untilAvailable } from './until-available.ts';
 import { checkValues, readValuesFile } from './values.ts';
-import { deployments, statefulSets } from './workloads.ts';
+import { statefulSets } from './workloads.ts';
 
 export interface InstallHubFlags extends HubFlags {
   readonly values?: readonly string[];
@@ -158,7 +159,7 @@ async function untilAllRun(
   timeoutMs: number,
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs;
-  for (const resource of [statefulSets, deployments]) {
+  for (const resource of [statefulSets, resources.deployments]) {
     const all = objects.filter(({ kind }) => kind === resource.kind);
     await Promise.all(
       all.map(({ metadata: { name = '' } }) =>

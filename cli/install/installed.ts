@@ -1,6 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { deployments } from './workloads.ts';
 
 /** What there is of an agent, or a hub, before anything is done. */
 export interface Installed {
@@ -19,7 +18,7 @@ export async function findInstalled(
   { name, namespace }: { name: string; namespace: string },
 ): Promise<Installed> {
   const [found, place] = await Promise.all([
-    client.get<KubeObject>(deployments, { name, namespace }),
+    client.get<KubeObject>(resources.deployments, { name, namespace }),
     client.get(resources.namespaces, { name: namespace }),
   ]);
   if (place?.metadata.deletionTimestamp !== undefined) {

@@ -1,13 +1,6 @@
 import type { KubeObject, Resource } from '@rollcall/shared/kubernetes';
 
 /** Kinds that only an installation looks at. */
-export const deployments: Resource = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'deployments',
-  kind: 'Deployment',
-  namespaced: true,
-};
 export const statefulSets: Resource = {
   group: 'apps',
   version: 'v1',

@@ -5,7 +5,7 @@ import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { isAvailable } from '../../cli/install/until-available.ts';
-import { type Deployment, deployments } from '../../cli/install/workloads.ts';
+import type { Deployment } from '../../cli/install/workloads.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
@@ -62,9 +62,19 @@ async function publishedValues(token: string, spec: object): Promise<Record<stri
 
 async function untilRuns(generation: number): Promise<void> {
   await until(`generation ${generation} of the Deployment runs`, async () => {
-    const found = await member.admin.get<Deployment>(deployments, { name, namespace });
+    const found = await member.admin.get<Deployment>(resources.deployments, { name, namespace });
     return found !== undefined && found.metadata.generation === generation && isAvailable(found);
   });
+}
+
+/** What the agent shows of itself on its Deployment. */
+async function agentSays(): Promise<Record<string, { status: string; reason: string; message: string }>> {
+  type Shown = KubeObject<
+    unknown,
+    { conditions?: { type: string; status: string; reason: string; message: string }[] }
+  >;
+  const found = await member.admin.get<Shown>(resources.deployments, { name, namespace });
+  return Object.fromEntries((found?.status?.conditions ?? []).map(({ type, ...said }) => [type, said]));
 }
 
 /** Made by hand, so that the API server refuses what is not restricted. */
@@ -89,6 +99,10 @@ test('a published token is all that the chart needs, with the rights of the char
   expect(cluster.metadata.labels).toMatchObject({ site: 'north' });
   expect(cluster.metadata.labels).not.toHaveProperty('tier');
 
+  expect(await agentSays()).toMatchObject({
+    Connected: { status: 'True', reason: 'Connected' },
+    Registered: { status: 'True', reason: 'Admitted' },
+  });
   const key = await keyOf('by-chart');
   const other = await publishedValues('never-used', {});
   const changed = { ...given, token: other['token'], resources: { limits: { memory: '256Mi' } } };
@@ -101,6 +115,18 @@ test('a published token is all that the chart needs, with the rights of the char
     { name: 'never-used', namespace: 'rollcall-join' },
   );
   expect(unused?.status?.used ?? 0).toBe(0);
+});
+
+test('whether the agent is connected, and why not, is read in the member [RO-6]', async () => {
+  await hub.up.natsServer()?.kill();
+  const away = await until('it says that its hub is away', async () => {
+    const { Connected } = await agentSays();
+    return Connected?.status === 'False' && Connected;
+  });
+  expect(away).toMatchObject({ reason: 'HubUnreachable', message: expect.stringMatching(/\S. \S/) });
+  expect((await agentSays())['Registered']).toMatchObject({ status: 'True' });
+  await hub.up.restartNats();
+  await until('and that it is back', async () => (await agentSays())['Connected']?.status === 'True');
 });
 
 test('two installers keep out of each other’s way, and the keys stay through both [RO-1]', async () => {
@@ -131,7 +157,7 @@ test('install says what it would do, and what keeps a pod from starting [RO-1]',
   const dry = await rollcall('install', 'agent', ...flags, '--dry-run');
   expect(dry).toMatchObject({ code: 0, stdout: 'the agent can be installed (dry run)\n' });
   expect(dry.stderr).toContain('would be applied: Deployment rollcall-agent/rollcall-agent');
-  const found = await member.admin.get(deployments, { name, namespace });
+  const found = await member.admin.get(resources.deployments, { name, namespace });
   expect(found?.metadata.generation).toBe(1);
 
   const values = { env: [{ name: 'PROXY', valueFrom: { secretKeyRef: { name: 'forgotten', key: 'url' } } }] };

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KubeClient, KubeObject, Resource } from '@rollcall/shared/kubernetes';
-import { deployments, pods, statefulSets } from '../../cli/install/workloads.ts';
+import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
+import { pods, statefulSets } from '../../cli/install/workloads.ts';
 import { asControllerManager } from './pod-files.ts';
 import { type PodProcess, type PodSpec, startContainer } from './pod-process.ts';
 
@@ -131,7 +131,7 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
   }
 
   async function look(): Promise<void> {
-    const lists = [statefulSets, deployments].map(async (resource) => {
+    const lists = [statefulSets, resources.deployments].map(async (resource) => {
       const found = await client.list<Workload>(resource, inNamespace);
       return found.map((workload) => ({ resource, workload }));
     });

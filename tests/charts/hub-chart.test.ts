@@ -6,7 +6,7 @@ import type { ManagedCluster } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { isAvailable } from '../../cli/install/until-available.ts';
-import { type Deployment, deployments } from '../../cli/install/workloads.ts';
+import type { Deployment } from '../../cli/install/workloads.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
@@ -56,7 +56,7 @@ const readiness = (name: string, status: string) =>
 const untilAllRun = () =>
   withLogs(
     until('every service runs as it is applied now', async () => {
-      const found = await plane.admin.list<Deployment>(deployments, { namespace: system });
+      const found = await plane.admin.list<Deployment>(resources.deployments, { namespace: system });
       return found.length === hubServices.length && found.every(isAvailable);
     }),
   );

@@ -33,6 +33,7 @@ export const resources = {
   secrets: namespaced('', 'v1', 'secrets', 'Secret'),
   configMaps: namespaced('', 'v1', 'configmaps', 'ConfigMap'),
   serviceAccounts: namespaced('', 'v1', 'serviceaccounts', 'ServiceAccount'),
+  deployments: namespaced('apps', 'v1', 'deployments', 'Deployment'),
   roles: namespaced(rbac, 'v1', 'roles', 'Role'),
   roleBindings: namespaced(rbac, 'v1', 'rolebindings', 'RoleBinding'),
   clusterRoles: cluster(rbac, 'v1', 'clusterroles', 'ClusterRole'),

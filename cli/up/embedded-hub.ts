@@ -76,7 +76,12 @@ const defaultPort = 4222;
 /** Far less than the third of its life in which the server's certificate is renewed. */
 const renewalCheckMs = 12 * 3_600_000;
 
-const hostOf = (address: string): string => parseHubAddress(address).host;
+/** Of `HOST`, `HOST:PORT` or `[IPV6]:PORT`; the port may be 0, any that is free. */
+function hostOf(address: string): string {
+  const host = address.replace(/:\d+$/, '').replaceAll(/[[\]]/g, '');
+  if (host === '') throw new RollcallError('CONFIG_INVALID', `"${address}" is no HOST:PORT to advertise`);
+  return host;
+}
 
 function isLocal(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));

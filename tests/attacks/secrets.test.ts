@@ -18,6 +18,7 @@ const said: string[] = [];
 const agentDirectory = () => join(hub.up.stateDir, 'agent-of-secrets');
 
 const serviceNames = [
+  'agent-host',
   'registrar',
   'approver',
   'rbac-provisioner',

@@ -139,6 +139,8 @@ describe.each(ways)('a whole life $name', ({ id, way }) => {
         clusterName: id,
         clientId: id,
         version: rollcallVersion,
+        // Who was put out asks again after minutes, else.
+        patience: { refusedRetryMs: 1000 },
         onPhase: (event) => phases.push(event),
       });
       try {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { loadConfig } from '@rollcall/shared/config';
 import type { EventLog } from '@rollcall/shared/bus';
 import type { RunningService } from '@rollcall/shared/service';
-import { createCa, issueCertificate, nkeyFromSeed, spkiPin } from '@rollcall/shared/trust';
+import { createCa, decodeJwt, issueCertificate, nkeyFromSeed, spkiPin } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { configSchema, start } from '../../services/registrar/main.ts';
@@ -102,6 +102,14 @@ describe('what is wrong is found by the same checks', () => {
       web.close();
     }
   });
+});
+
+test('who has nothing may come over WebSocket only where the hub listens for it', async () => {
+  const kindsOf = ({ hub: { sentinelJwt } }: TestHub) =>
+    decodeJwt(sentinelJwt)?.nats['allowed_connection_types'];
+  expect(kindsOf(hub)).toEqual(['STANDARD', 'WEBSOCKET']);
+  await using without = await startTestHub();
+  expect(kindsOf(without)).toEqual(['STANDARD']);
 });
 
 describe('whoever reaches the port for WebSocket', () => {

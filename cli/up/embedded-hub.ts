@@ -133,7 +133,9 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     const isCluster = serverCountOf(stateDir) > 1;
     const reaped = await endLeftovers(stateDir);
     if (reaped.length > 0) onProgress(`ended what an earlier run left behind: ${reaped.join(', ')}`);
-    const renewed = renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now());
+    const renewed = renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now(), {
+      withWebSocket: options.websocket !== undefined,
+    });
     if (renewed.length > 0) onProgress(`gave the rights of this version to: ${renewed.join(', ')}`);
     const hub = openHubState(stateDir, Date.now());
     const portsFile = join(stateDir, 'ports.json');

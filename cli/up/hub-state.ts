@@ -101,8 +101,9 @@ export function credsFile(user: BusUser): string {
 /**
  * Everybody who connects starts as this user, may do nothing, and is sent to the callout (`default_sentinel`).
  * It is no secret: a bearer token that grants nothing.
+ * @param withWebSocket - whether the server listens for that as well: only what is on is a way in
  */
-export function sentinelClaims(keys: Pick<HubKeys, 'auth'>) {
+export function sentinelClaims(keys: Pick<HubKeys, 'auth'>, withWebSocket = false) {
   const nothing = { deny: ['>'] };
   return {
     type: 'user',
@@ -113,8 +114,7 @@ export function sentinelClaims(keys: Pick<HubKeys, 'auth'>) {
     subs: -1,
     data: -1,
     payload: -1,
-    // Only what the server can be told to listen for (nats-config.ts): a listener that is added must be added here as well.
-    allowed_connection_types: ['STANDARD', 'WEBSOCKET'],
+    allowed_connection_types: withWebSocket ? ['STANDARD', 'WEBSOCKET'] : ['STANDARD'],
   };
 }
 

@@ -167,10 +167,16 @@ function renewAccounts(renewal: Renewal, operatorSigner: () => Nkey): HubState['
 /**
  * Has everything that this hub once signed say what the rights table of this Rollcall says: users of services and people,
  * accounts, the sentinel. Keys stay as they are, so nobody who holds one has to be told. Run before the server starts.
+ * @param options.withWebSocket - whether the server is going to listen for WebSocket (default: no, as far as it ever did not)
  * @returns what had to be signed again
  * @throws RollcallError KEYS_OFFLINE where the keys that sign it are not here, STATE_INVALID
  */
-export function renewHubState(hub: HubState, stateDir: string, nowMs: number): readonly string[] {
+export function renewHubState(
+  hub: HubState,
+  stateDir: string,
+  nowMs: number,
+  { withWebSocket = false }: { withWebSocket?: boolean } = {},
+): readonly string[] {
   const renewed: string[] = [];
   const why = 'this Rollcall gives other rights than the one that made the state directory';
   const renewal: Renewal = {
@@ -187,11 +193,16 @@ export function renewHubState(hub: HubState, stateDir: string, nowMs: number): r
   renewOps(renewal);
   const operatorSigner = () => nkeyFromSeed(offlineKeys(stateDir, why).operatorSigners[0] ?? '');
   const accountJwts = renewAccounts(renewal, operatorSigner);
-  const sentinelIsRight = says(hub.sentinelJwt, sentinelClaims(hub.keys));
+  // Once it is in, it stays: to take it out again is not worth bringing the offline keys for, as nobody listens any more.
+  const wanted = sentinelClaims(
+    hub.keys,
+    withWebSocket || says(hub.sentinelJwt, sentinelClaims(hub.keys, true)),
+  );
+  const sentinelIsRight = says(hub.sentinelJwt, wanted);
   if (!sentinelIsRight) renewal.renewed('sentinel');
   const sentinelJwt = sentinelIsRight
     ? hub.sentinelJwt
-    : signedAgain(hub.sentinelJwt, sentinelClaims(hub.keys), { signer: renewal.signer('auth'), nowMs });
+    : signedAgain(hub.sentinelJwt, wanted, { signer: renewal.signer('auth'), nowMs });
   const isSame = sentinelIsRight && isDeepStrictEqual(accountJwts, hub.accountJwts);
   if (!isSame) {
     writePrivate(

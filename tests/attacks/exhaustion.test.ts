@@ -220,11 +220,11 @@ const inBatches = async (count: number, size: number, open: () => Promise<unknow
   for (let done = 0; done < count; done += size) await Promise.all(Array.from({ length: size }, open));
 };
 
-test('who has nothing starts as a user that may do nothing, over the two kinds of listener that agents have', () => {
+test('who has nothing starts as a user that may do nothing, over the one kind of listener that is on', () => {
   expect(decodeJwt(hub.hub.sentinelJwt)?.nats).toMatchObject({
     pub: { deny: ['>'] },
     sub: { deny: ['>'] },
-    allowed_connection_types: ['STANDARD', 'WEBSOCKET'],
+    allowed_connection_types: ['STANDARD'],
   });
 });
 

@@ -109,7 +109,7 @@ export const weaknesses: readonly Weakness[] = [
     file: 'cli/up/hub-state.ts',
     from: "const nothing = { deny: ['>'] };",
     to: 'const nothing = {};',
-    test: 'who has nothing starts as a user that may do nothing, over the two kinds of listener that agents have',
+    test: 'who has nothing starts as a user that may do nothing, over the one kind of listener that is on',
   },
   {
     ...inAttacks,

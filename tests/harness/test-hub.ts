@@ -25,6 +25,7 @@ import { type NatsNode, startNatsCluster } from '../../cli/up/nats-cluster.ts';
 import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats-server.ts';
 import { type ServerCount, serverCountOf, setServerCount } from '../../cli/up/nats-servers-of.ts';
 import { parseCreds } from '../../cli/up/ops-connection.ts';
+import { renewHubState } from '../../cli/up/renew-hub-state.ts';
 import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
 
 /** A real hub bus: nats-server in operator mode with every account, stream and consumer, on a free loopback port. */
@@ -103,6 +104,7 @@ export async function startTestHub(
   const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-hub-'));
   await options.beforeStart?.(stateDir);
   setServerCount(stateDir, options.servers);
+  renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now(), { withWebSocket });
   const hub = openHubState(stateDir, Date.now());
   const portsFile = join(stateDir, 'ports.json');
   const { nats: port } = await loopbackPorts(portsFile, ['nats']);

@@ -8,7 +8,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createKubeClient, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { createRunToken } from '../cli/simulate/run-token.ts';
 import { cpuMs, residentBytes } from '../cli/simulate/process-usage.ts';
@@ -16,7 +16,7 @@ import { agentProgram } from './agent-program.ts';
 import { nowMs } from './clock.ts';
 import type { HubReport } from './hub-process.ts';
 import { type BenchAgent, startBenchAgent } from './start-agent.ts';
-import { startBenchHub } from './start-hub.ts';
+import { openBenchClient, startBenchHub } from './start-hub.ts';
 
 const count = Number(process.argv[2] ?? 5000);
 const seconds = Number(process.argv[3] ?? 30);
@@ -146,12 +146,11 @@ async function startAgent(hub: HubReport, admin: KubeClient, cluster: string): P
 }
 
 const settlingMs = 15_000;
-const identity = { fieldManager: 'rollcall-bench', userAgent: 'rollcall-bench' };
 say('starting a hub, and an API server for the member');
 await using hub = await startBenchHub({ audit: 'none', withMember: true });
 const { report } = hub;
-const admin = createKubeClient(report.admin, identity);
-const member = createKubeClient(report.member ?? report.admin, identity);
+const admin = openBenchClient(report.admin);
+const member = openBenchClient(report.member ?? report.admin);
 {
   await using agent = await startAgent(report, admin, 'without-nodes');
   await untilShown(admin, 'without-nodes', { total: 0 });

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { readAuditWrites } from './audit-writes.ts';
 import { createRunToken } from '../cli/simulate/run-token.ts';
 import { nowMs } from './clock.ts';
@@ -10,7 +9,7 @@ import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { replayPlan } from './replay-plan.ts';
 import { replayWrites } from './replay-writes.ts';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
-import { startBenchHub } from './start-hub.ts';
+import { openBenchClient, startBenchHub } from './start-hub.ts';
 import { residentBytes } from '../cli/simulate/process-usage.ts';
 import { openUsageWindow } from './usage-window.ts';
 
@@ -49,10 +48,7 @@ export async function measureBurst(count: number, say: (message: string) => void
   say('starting a hub whose audit log keeps what was sent');
   await using hub = await startBenchHub({ audit: 'requests', withMember: false });
   const { report } = hub;
-  const admin = createKubeClient(report.admin, {
-    fieldManager: 'rollcall-bench',
-    userAgent: 'rollcall-bench',
-  });
+  const admin = openBenchClient(report.admin);
   const watch = await watchClusters(admin);
   const agents: SimulatedAgent[] = [];
   const troubles: Record<string, number> = {};

@@ -1,4 +1,4 @@
-import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
+import { type KubeClient } from '@rollcall/shared/kubernetes';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { createRunToken } from '../cli/simulate/run-token.ts';
@@ -6,7 +6,7 @@ import { nowMs } from './clock.ts';
 import { type ClusterWatch, watchClusters } from './cluster-watch.ts';
 import type { HubSettings } from './hub-process.ts';
 import { inTime } from './in-time.ts';
-import { type BenchHub, startBenchHub } from './start-hub.ts';
+import { type BenchHub, openBenchClient, startBenchHub } from './start-hub.ts';
 
 /** Joins of one kind of hub. */
 export interface DurabilityResult {
@@ -64,10 +64,7 @@ function settingsOf({ servers, isSynced }: (typeof kinds)[number]): HubSettings 
 async function startCandidate(kind: (typeof kinds)[number]): Promise<Candidate> {
   const hub: BenchHub = await startBenchHub(settingsOf(kind));
   const { report } = hub;
-  const admin: KubeClient = createKubeClient(report.admin, {
-    fieldManager: 'rollcall-bench',
-    userAgent: 'rollcall-bench',
-  });
+  const admin: KubeClient = openBenchClient(report.admin);
   const watch: ClusterWatch = await watchClusters(admin);
   const uses = 1 + rounds * (singlesInRound + atOnceInRound);
   const token = await createRunToken(admin, { hubId: report.hubId, name: 'durability', uses });

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { createRunToken } from '../cli/simulate/run-token.ts';
 import { nowMs } from './clock.ts';
 import { watchClusters } from './cluster-watch.ts';
@@ -11,7 +10,7 @@ import { type FloodKind, floodKinds, type FloodSettings } from './flood-settings
 import { inTime } from './in-time.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { startSimulatedAgent } from '@rollcall/agent/simulated-agent';
-import { startBenchHub } from './start-hub.ts';
+import { openBenchClient, startBenchHub } from './start-hub.ts';
 import { openUsageWindow } from './usage-window.ts';
 
 /** What joins of others take while one attacks, against joins between the attacks. */
@@ -72,10 +71,7 @@ export async function measureFlood(
 ): Promise<FloodResult[]> {
   await using hub = await startBenchHub({ audit: 'metadata', withMember: false });
   const { report } = hub;
-  const admin = createKubeClient(report.admin, {
-    fieldManager: 'rollcall-bench',
-    userAgent: 'rollcall-bench',
-  });
+  const admin = openBenchClient(report.admin);
   const watch = await watchClusters(admin);
   const newToken = (name: string, uses: number) => createRunToken(admin, { hubId: report.hubId, name, uses });
   const good = await newToken('others', 1000);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { followEvents, openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Liveness, StoredEvent } from '@rollcall/shared/events';
-import { createKubeClient, type KubeAccess } from '@rollcall/shared/kubernetes';
+import { type KubeAccess } from '@rollcall/shared/kubernetes';
 import { connectAsOps } from '../cli/up/ops-connection.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { createRunToken } from '../cli/simulate/run-token.ts';
@@ -13,7 +13,7 @@ import { watchClusters } from './cluster-watch.ts';
 import { inFlight } from './in-flight.ts';
 import { inTime } from './in-time.ts';
 import { type BenchAgent, startBenchAgent } from './start-agent.ts';
-import { startBenchHub } from './start-hub.ts';
+import { openBenchClient, startBenchHub } from './start-hub.ts';
 
 /** How soon it is known, and where, that an agent is no more. */
 export interface LivenessResult {
@@ -76,10 +76,7 @@ export async function measureLiveness(
   const { report } = hub;
   const { member } = report;
   if (!member) throw new RollcallError('UNEXPECTED', 'the members have no API server');
-  const admin = createKubeClient(report.admin, {
-    fieldManager: 'rollcall-bench',
-    userAgent: 'rollcall-bench',
-  });
+  const admin = openBenchClient(report.admin);
   const watch = await watchClusters(admin);
   const nc = await connectAsOps(report.stateDir, { servers: report.addresses, caPem: report.caPem });
   const log = await openEventLog(nc, { epoch: report.epoch, source: '/rollcall/bench' });

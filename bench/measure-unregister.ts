@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  createKubeClient,
   type KubeClient,
   type KubeObject,
   type Resource,
@@ -13,7 +12,7 @@ import { watchClusters } from './cluster-watch.ts';
 import { inTime } from './in-time.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
-import { startBenchHub } from './start-hub.ts';
+import { openBenchClient, startBenchHub } from './start-hub.ts';
 
 /** Clusters that leave one after the other, each with an agent that hears it and says goodbye. */
 export interface UnregisterResult {
@@ -69,10 +68,7 @@ export async function measureUnregister(
     settings: { approver: { wishesPerMinute: '1000', wishesShare: '1' } },
   });
   const { report } = hub;
-  const admin = createKubeClient(report.admin, {
-    fieldManager: 'rollcall-bench',
-    userAgent: 'rollcall-bench',
-  });
+  const admin = openBenchClient(report.admin);
   const watch = await watchClusters(admin);
   const clusters = await watchGone(admin, resources.managedClusters);
   const namespaces = await watchGone(admin, resources.namespaces);

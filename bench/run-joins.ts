@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
-import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { connectAsOps } from '../cli/up/ops-connection.ts';
 import { agentProgram } from './agent-program.ts';
 import { readAuditWrites } from './audit-writes.ts';
@@ -16,7 +15,7 @@ import { type Join, measureJoins } from './measure-joins.ts';
 import { measureSteady } from './measure-steady.ts';
 import { residentBytes } from '../cli/simulate/process-usage.ts';
 import type { BenchAgent } from './start-agent.ts';
-import { startBenchHub } from './start-hub.ts';
+import { openBenchClient, startBenchHub } from './start-hub.ts';
 import { openUsageWindow } from './usage-window.ts';
 
 type Say = (message: string) => void;
@@ -45,10 +44,7 @@ export async function runJoins(
   const { report } = hub;
   const { member } = report;
   if (!member) throw new RollcallError('UNEXPECTED', 'the members have no API server');
-  const admin = createKubeClient(report.admin, {
-    fieldManager: 'rollcall-bench',
-    userAgent: 'rollcall-bench',
-  });
+  const admin = openBenchClient(report.admin);
   const watch = await watchClusters(admin);
   const agents: BenchAgent[] = [];
   try {

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
+import { createKubeClient, type KubeAccess, type KubeClient } from '@rollcall/shared/kubernetes';
 import type { HubReport, HubSettings } from './hub-process.ts';
 
 export interface BenchHub extends AsyncDisposable {
@@ -34,4 +35,9 @@ export async function startBenchHub(settings: HubSettings): Promise<BenchHub> {
       await exited;
     },
   };
+}
+
+/** Who measures, on the API server of the hub or of the members. The caller closes it. */
+export function openBenchClient(access: KubeAccess): KubeClient {
+  return createKubeClient(access, { fieldManager: 'rollcall-bench', userAgent: 'rollcall-bench' });
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RollcallError } from '@rollcall/shared/errors';
+import type { StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { bringAccessAbout } from '../bring-access-about.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
@@ -11,25 +12,42 @@ beforeAll(async () => {
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
+/** A replica of the provisioner, by hand. */
+async function aReplica() {
+  const log = await world.hub.openLog('rbac-provisioner');
+  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  return { log, kube, reservedNames: [], nowMs: Date.now };
+}
+type Replica = Awaited<ReturnType<typeof aReplica>>;
+
+async function newestOf({ log }: Replica, id: string): Promise<StoredEvent> {
+  const { newest } = await log.read({ kind: 'cluster', id });
+  if (!newest) throw new Error('the event was appended');
+  return newest;
+}
+
+/** Nothing follows any more in a process that was killed: it neither hears an answer nor tries again. */
+async function killedBeforeItTells(replica: Replica, event: StoredEvent): Promise<void> {
+  const isKilled = Promise.withResolvers<void>();
+  const append = () => {
+    isKilled.resolve();
+    return new Promise<never>(() => undefined);
+  };
+  const killed = bringAccessAbout({ ...replica, log: { ...replica.log, append } }, event);
+  await Promise.race([isKilled.promise, killed]);
+}
+
 const bindingOf = (namespace: string) =>
   world.plane.admin.get<KubeObject>(resources.roleBindings, { name: 'rollcall-member', namespace });
 
 test('one event handled by two replicas at once makes one namespace and one event', async () => {
   const names = Array.from({ length: 10 }, (_, index) => `twin-${index}`);
-  const replicas = await Promise.all(
-    [1, 2].map(async () => ({
-      log: await world.hub.openLog('rbac-provisioner'),
-      kube: world.plane.clientFor(serviceUser('rbac-provisioner')),
-      reservedNames: [],
-      nowMs: Date.now,
-    })),
-  );
+  const first = await aReplica();
+  const replicas = [first, await aReplica()];
   for (const name of names) await world.say('approved', name);
   await Promise.all(
     names.map(async (name) => {
-      const record = await replicas[0]?.log.read({ kind: 'cluster', id: name });
-      const event = record?.newest;
-      if (!event) throw new Error('the event was appended');
+      const event = await newestOf(first, name);
       await Promise.all(replicas.map((replica) => bringAccessAbout(replica, event)));
     }),
   );
@@ -41,11 +59,10 @@ test('one event handled by two replicas at once makes one namespace and one even
 });
 
 test('a join costs three writes, also when others write to its record meanwhile', async () => {
-  const log = await world.hub.openLog('rbac-provisioner');
-  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  const replica = await aReplica();
+  const { log, kube } = replica;
   await world.say('approved', 'cheap');
-  const { newest } = await log.read({ kind: 'cluster', id: 'cheap' });
-  if (!newest) throw new Error('the event was appended');
+  const newest = await newestOf(replica, 'cheap');
   let writes = 0;
   const counting: typeof kube = {
     ...kube,
@@ -62,17 +79,16 @@ test('a join costs three writes, also when others write to its record meanwhile'
       await log.append(drafts, trace);
     },
   };
-  await bringAccessAbout({ log: contended, kube: counting, reservedNames: [], nowMs: Date.now }, newest);
+  await bringAccessAbout({ ...replica, log: contended, kube: counting }, newest);
   expect({ appends, writes }).toEqual({ appends: 2, writes: 3 });
   expect(await world.count('cheap', 'provisioned')).toBe(1);
 });
 
 test('what was made while the approval was taken back is undone', async () => {
-  const log = await world.hub.openLog('rbac-provisioner');
-  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  const replica = await aReplica();
+  const { log } = replica;
   await world.say('approved', 'late');
-  const { newest } = await log.read({ kind: 'cluster', id: 'late' });
-  if (!newest) throw new Error('the event was appended');
+  const newest = await newestOf(replica, 'late');
   let isRevoked = false;
   const slow: typeof log = {
     ...log,
@@ -84,41 +100,26 @@ test('what was made while the approval was taken back is undone', async () => {
       await log.append(drafts, trace);
     },
   };
-  await bringAccessAbout({ log: slow, kube, reservedNames: [], nowMs: Date.now }, newest);
+  await bringAccessAbout({ ...replica, log: slow }, newest);
   expect(await bindingOf('late')).toBeUndefined();
   expect(await world.count('late', 'provisioned')).toBe(0);
 });
 
 test('what a killed replica left behind is removed when its event comes again', async () => {
-  const log = await world.hub.openLog('rbac-provisioner');
-  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  const replica = await aReplica();
   await world.say('approved', 'orphan');
-  const { newest } = await log.read({ kind: 'cluster', id: 'orphan' });
-  if (!newest) throw new Error('the event was appended');
-  // Nothing follows any more in a process that was killed: it neither hears an answer nor tries again.
-  const isKilled = Promise.withResolvers<void>();
-  const append = () => {
-    isKilled.resolve();
-    return new Promise<never>(() => undefined);
-  };
-  const replica = { kube, reservedNames: [], nowMs: Date.now };
-  const killed = bringAccessAbout({ ...replica, log: { ...log, append } }, newest);
-  await Promise.race([isKilled.promise, killed]);
+  const newest = await newestOf(replica, 'orphan');
+  await killedBeforeItTells(replica, newest);
   expect(await bindingOf('orphan')).toBeDefined();
   await world.say('denied', 'orphan');
-  await bringAccessAbout({ ...replica, log }, newest);
+  await bringAccessAbout(replica, newest);
   expect(await bindingOf('orphan')).toBeUndefined();
 });
 
 test('a replica that was stopped while it took rights away gives them back to a cluster that has joined anew', async () => {
-  const log = await world.hub.openLog('rbac-provisioner');
-  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
-  const other = { log, kube, reservedNames: [], nowMs: Date.now };
-  const newest = async () => {
-    const { newest: event } = await log.read({ kind: 'cluster', id: 'anew' });
-    if (!event) throw new Error('the event was appended');
-    return event;
-  };
+  const other = await aReplica();
+  const { kube } = other;
+  const newest = () => newestOf(other, 'anew');
   await world.say('approved', 'anew');
   await bringAccessAbout(other, await newest());
   await world.say('leaving', 'anew', { namespacePolicy: 'Keep' });
@@ -146,33 +147,22 @@ test('a replica that was stopped while it took rights away gives them back to a 
 });
 
 test('an account that a killed replica left behind goes when its event comes again and access is no more', async () => {
-  const log = await world.hub.openLog('rbac-provisioner');
-  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  const replica = await aReplica();
   await world.say('approved', 'untold');
-  const { newest } = await log.read({ kind: 'cluster', id: 'untold' });
-  if (!newest) throw new Error('the event was appended');
-  const isKilled = Promise.withResolvers<void>();
-  const append = () => {
-    isKilled.resolve();
-    return new Promise<never>(() => undefined);
-  };
-  const replica = { kube, reservedNames: [], nowMs: Date.now };
-  const killed = bringAccessAbout({ ...replica, log: { ...log, append } }, newest);
-  await Promise.race([isKilled.promise, killed]);
+  const newest = await newestOf(replica, 'untold');
+  await killedBeforeItTells(replica, newest);
   expect(await bindingOf('untold')).toBeDefined();
   await world.say('approved', 'untold', { access: 'None' });
-  await bringAccessAbout({ ...replica, log }, newest);
+  await bringAccessAbout(replica, newest);
   expect(await bindingOf('untold')).toBeUndefined();
   expect(await world.count('untold', 'provisioned')).toBe(1);
 });
 
 test('an account that was made while access was taken away is taken away again', async () => {
-  const log = await world.hub.openLog('rbac-provisioner');
-  const kube = world.plane.clientFor(serviceUser('rbac-provisioner'));
+  const other = await aReplica();
+  const { log, kube } = other;
   await world.say('approved', 'withdrawn');
-  const { newest } = await log.read({ kind: 'cluster', id: 'withdrawn' });
-  if (!newest) throw new Error('the event was appended');
-  const other = { log, kube, reservedNames: [], nowMs: Date.now };
+  const newest = await newestOf(other, 'withdrawn');
   let isWithdrawn = false;
   const slow: typeof kube = {
     ...kube,
@@ -180,8 +170,7 @@ test('an account that was made while access was taken away is taken away again',
       if (!isWithdrawn && object.kind === 'RoleBinding') {
         isWithdrawn = true;
         await world.say('approved', 'withdrawn', { access: 'None' });
-        const { newest: since } = await log.read({ kind: 'cluster', id: 'withdrawn' });
-        if (since) await bringAccessAbout(other, since);
+        await bringAccessAbout(other, await newestOf(other, 'withdrawn'));
       }
       return kube.create(resource, object, how);
     },

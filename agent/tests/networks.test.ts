@@ -1,34 +1,27 @@
-import { loadConfig } from '@rollcall/shared/config';
 import type { EventLog } from '@rollcall/shared/bus';
-import type { RunningService } from '@rollcall/shared/service';
 import { spkiPin } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { configSchema, start } from '../../services/registrar/main.ts';
 import { aLeaf, anotherCa, tlsImpostor } from '../../tests/attacks/impostor.ts';
 import { declareToken } from '../../tests/harness/events.ts';
-import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
+import type { TestHub } from '../../tests/harness/test-hub.ts';
 import type { AgentOptions } from '../main.ts';
 import { type AgentUnderTest, startAgent } from './agent-under-test.ts';
+import { type RegisteringHub, startRegisteringHub } from './registering-hub.ts';
 
 /** No DNS knows it. */
 const hubName = 'hub.rollcall.test';
 const aliases = (name: string) => ({ hostAliases: { [name]: '127.0.0.1' } });
 
+let world: RegisteringHub;
 let hub: TestHub;
-let registrar: RunningService;
 let approverLog: EventLog;
 let count = 0;
 
 beforeAll(async () => {
-  hub = await startTestHub({ advertised: [hubName] });
-  const values = hub.serviceSettings('registrar');
-  registrar = await start(loadConfig(configSchema, { flags: {}, environment: {}, values }));
-  approverLog = await hub.openLog('approver');
+  world = await startRegisteringHub({ advertised: [hubName] });
+  ({ hub, approverLog } = world);
 });
-afterAll(async () => {
-  await registrar?.stop();
-  await hub?.[Symbol.asyncDispose]();
-});
+afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** An agent with a token of its own. */
 async function aNewAgent(more: Partial<AgentOptions>): Promise<AgentUnderTest> {

@@ -1,34 +1,27 @@
-import { loadConfig } from '@rollcall/shared/config';
 import type { EventLog } from '@rollcall/shared/bus';
-import type { RunningService } from '@rollcall/shared/service';
 import { spkiPin } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { configSchema, start } from '../../services/registrar/main.ts';
 import { aLeaf, anotherCa, plainImpostor, tlsImpostor } from '../../tests/attacks/impostor.ts';
 import { type ConnectProxyOptions, startConnectProxy } from '../../tests/harness/connect-proxy.ts';
 import { decideAs, declareToken } from '../../tests/harness/events.ts';
-import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
+import type { TestHub } from '../../tests/harness/test-hub.ts';
 import { type AgentOptions, type HubNetwork, parseProxy } from '../main.ts';
 import { type AgentUnderTest, startAgent } from './agent-under-test.ts';
+import { type RegisteringHub, startRegisteringHub } from './registering-hub.ts';
 
 /** No DNS knows it, and only the proxy knows where it leads. */
 const hubName = 'hub.rollcall.test';
 
+let world: RegisteringHub;
 let hub: TestHub;
-let registrar: RunningService;
 let approverLog: EventLog;
 let count = 0;
 
 beforeAll(async () => {
-  hub = await startTestHub({ advertised: [hubName] });
-  const values = hub.serviceSettings('registrar');
-  registrar = await start(loadConfig(configSchema, { flags: {}, environment: {}, values }));
-  approverLog = await hub.openLog('approver');
+  world = await startRegisteringHub({ advertised: [hubName] });
+  ({ hub, approverLog } = world);
 });
-afterAll(async () => {
-  await registrar?.stop();
-  await hub?.[Symbol.asyncDispose]();
-});
+afterAll(() => world?.[Symbol.asyncDispose]());
 
 const toHub = () => ({ host: '127.0.0.1', port: hub.port });
 const aProxy = (options: Partial<ConnectProxyOptions> = {}) =>

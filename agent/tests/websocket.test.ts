@@ -1,34 +1,27 @@
 import { createServer as createTlsServer } from 'node:tls';
 import type { AddressInfo } from 'node:net';
-import { loadConfig } from '@rollcall/shared/config';
 import type { EventLog } from '@rollcall/shared/bus';
-import type { RunningService } from '@rollcall/shared/service';
 import { createCa, decodeJwt, issueCertificate, nkeyFromSeed, spkiPin } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { configSchema, start } from '../../services/registrar/main.ts';
 import { aLeaf, anotherCa, tlsImpostor } from '../../tests/attacks/impostor.ts';
 import { declareToken } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
 import { dialHub } from '../hub-connection.ts';
 import { openTls } from '../secure-connection.ts';
 import { type AgentUnderTest, startAgent } from './agent-under-test.ts';
+import { type RegisteringHub, startRegisteringHub } from './registering-hub.ts';
 
+let world: RegisteringHub;
 let hub: TestHub;
-let registrar: RunningService;
 let approverLog: EventLog;
 let count = 0;
 
 beforeAll(async () => {
-  hub = await startTestHub({ withWebSocket: true });
-  const values = hub.serviceSettings('registrar');
-  registrar = await start(loadConfig(configSchema, { flags: {}, environment: {}, values }));
-  approverLog = await hub.openLog('approver');
+  world = await startRegisteringHub({ withWebSocket: true });
+  ({ hub, approverLog } = world);
 });
-afterAll(async () => {
-  await registrar?.stop();
-  await hub?.[Symbol.asyncDispose]();
-});
+afterAll(() => world?.[Symbol.asyncDispose]());
 
 async function anAgent(address: string, by: 'ca' | 'pin' = 'pin'): Promise<AgentUnderTest> {
   const { text } = await declareToken(approverLog, hub.hub.hubId);

@@ -1,6 +1,7 @@
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { apiVersionOf, resources } from '@rollcall/shared/kubernetes/resources';
+import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import type { Logger } from '@rollcall/shared/service';
 import type { OnPhase, PhaseEvent } from './phase.ts';
 
@@ -26,12 +27,6 @@ export const noConditions: AgentConditions = {
   Registered: unknown('Registered'),
 };
 
-/** `HUB_UNREACHABLE` → `HubUnreachable`. */
-function asReason(code: string): string {
-  const words = code.toLowerCase().split('_');
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-}
-
 /** The conditions after a phase; the same object where it says nothing about them. */
 export function conditionsAfter(
   before: AgentConditions,
@@ -47,11 +42,11 @@ export function conditionsAfter(
     case 'connect':
       return code === undefined
         ? set('Connected', 'True', 'Connected')
-        : set('Connected', 'False', asReason(code));
+        : set('Connected', 'False', codeAsReason(code));
     case 'waiting':
       return set('Registered', 'False', reason === '' ? 'Waiting' : reason);
     case 'refused':
-      return set('Registered', 'False', code === undefined ? 'Refused' : asReason(code));
+      return set('Registered', 'False', code === undefined ? 'Refused' : codeAsReason(code));
     case 'approve':
     case 'ready':
       return set('Registered', 'True', 'Admitted');

@@ -5,8 +5,9 @@ import {
   type EventWriter,
   livenessOf,
 } from '@rollcall/shared/events';
+import { asReason } from '@rollcall/shared/resources/condition-reason';
 import { hasLeft, isKeyRevoked, standingOf, type Standing } from './cluster-standing.ts';
-import { asReason, type Judged } from './condition-list.ts';
+import type { Judged } from './condition-list.ts';
 import { hostedCondition } from './hosted-condition.ts';
 import { hubTime } from './hub-time.ts';
 

@@ -11,13 +11,6 @@ export interface Judged {
   readonly atMs: number;
 }
 
-const reasonShape = /^[A-Za-z][A-Za-z0-9]{0,127}$/;
-
-/** A text as the reason of a condition; what is none (an event of another version) is replaced. */
-export function asReason(text: string | undefined, fallback: string): string {
-  return text !== undefined && reasonShape.test(text) ? text : fallback;
-}
-
 /**
  * The list as Kubernetes wants it. lastTransitionTime stays while the status stays, whatever happens to reason and message.
  * @param before - what the object shows now; a missing object gets the times of the events

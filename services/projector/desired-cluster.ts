@@ -7,10 +7,11 @@ import {
   leaveFinalizer,
   type ManagedCluster,
 } from '@rollcall/shared/resources';
+import { asReason } from '@rollcall/shared/resources/condition-reason';
 import { judgeConditions } from './cluster-conditions.ts';
 import { clusterLabels, nodeLabels } from './cluster-labels.ts';
 import { hasLeft, isHidden, wasLetIn } from './cluster-standing.ts';
-import { asReason, conditionList } from './condition-list.ts';
+import { conditionList } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
 import { shownFacts } from './shown-facts.ts';
 import type { Wanted } from './wanted.ts';

@@ -1,6 +1,7 @@
 import { type AggregateRecord, type PolicyDeclaration, policyDeclaration } from '@rollcall/shared/events';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
-import { asReason, conditionList, type Judged } from './condition-list.ts';
+import { asReason } from '@rollcall/shared/resources/condition-reason';
+import { conditionList, type Judged } from './condition-list.ts';
 
 export type PolicyStatus = NonNullable<ApprovalPolicy['status']>;
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { errorCatalogue } from '@rollcall/shared/errors';
+import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { clusterRegistrationRequest } from '@rollcall/shared/resources';
 import {
   aDecision,
@@ -10,7 +11,7 @@ import {
   aRecord,
   type Sections,
 } from './cluster-record.builder.ts';
-import { codeAsReason, desiredRequest } from './desired-request.ts';
+import { desiredRequest } from './desired-request.ts';
 
 function outcome(sections: Sections) {
   const wanted = desiredRequest(aRecord(sections));

@@ -3,20 +3,14 @@ import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events'
 import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
+import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { givenLabels } from './cluster-labels.ts';
 import { currentDecision, isHidden } from './cluster-standing.ts';
-import { asReason } from './condition-list.ts';
 import type { Wanted } from './wanted.ts';
 
 export type RequestShape = Omit<ClusterRegistrationRequest['spec'], 'decision'>;
 export type RequestStatus = NonNullable<ClusterRegistrationRequest['status']>;
 type Outcome = Pick<RequestStatus, 'result' | 'reason' | 'message' | 'errorMessage'>;
-
-/** `NAME_TAKEN` → `NameTaken`: a code of the catalogue as the reason that Kubernetes shows. */
-export function codeAsReason(code: string): string {
-  const words = code.toLowerCase().split('_');
-  return asReason(words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(''), 'Failed');
-}
 
 function failed(code: string, message: string): Outcome {
   const hint = isErrorCode(code) ? errorCatalogue[code].hint : '';

@@ -1,8 +1,8 @@
 import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
 import type { TokenDeclaration, TokenRecord } from '@rollcall/shared/events';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
-import { asReason, conditionList, type Judged } from './condition-list.ts';
-import { codeAsReason } from './desired-request.ts';
+import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
+import { conditionList, type Judged } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
 
 export type TokenStatus = NonNullable<ClusterRegistrationToken['status']>;

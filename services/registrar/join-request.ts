@@ -20,6 +20,7 @@ import {
 } from '@rollcall/shared/events';
 import type { JoinBody } from '@rollcall/shared/protocol';
 import { keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
+import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { refuseName, refuseUnsafeName } from './cluster-name.ts';
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from './refusal.ts';
@@ -307,9 +308,7 @@ function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): Eve
     before.request.key === ask.agentKey;
   if (!untouched || isSame || !context.mayStoreRefusal || !storedRefusals.has(refusal.code)) return [];
   const section = { ...describeIdentity(ask, context), state: 'refused' as const, refusal: { ...refusal } };
-  const reason = refusal.code
-    .toLowerCase()
-    .replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const reason = codeAsReason(refusal.code);
   return [draft(refused, cluster, { reason, message: refusal.message, section })];
 }
 

@@ -1,0 +1,13 @@
+/** Of a condition, as the API conventions of Kubernetes want it. */
+const reasonShape = /^[A-Za-z][A-Za-z0-9]{0,127}$/;
+
+/** A text as the reason of a condition; what is none (an event of another version) is replaced. */
+export function asReason(text: string | undefined, fallback: string): string {
+  return text !== undefined && reasonShape.test(text) ? text : fallback;
+}
+
+/** `NAME_TAKEN` → `NameTaken`: a code of the catalogue, or of a newer hub's, as the reason that Kubernetes shows. */
+export function codeAsReason(code: string): string {
+  const words = code.toLowerCase().split('_');
+  return asReason(words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(''), 'Failed');
+}

@@ -1,4 +1,5 @@
-import { type KubeClient } from '@rollcall/shared/kubernetes';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { serviceRoles } from '@rollcall/shared/rights';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { createRunToken } from '../cli/simulate/run-token.ts';
@@ -49,14 +50,7 @@ function settingsOf({ servers, isSynced }: (typeof kinds)[number]): HubSettings 
     ...(isSynced
       ? {}
       : {
-          settings: {
-            registrar: unsafe,
-            approver: unsafe,
-            'rbac-provisioner': unsafe,
-            heartbeat: unsafe,
-            projector: unsafe,
-            'trust-keeper': unsafe,
-          },
+          settings: Object.fromEntries(Object.keys(serviceRoles).map((name) => [name, unsafe])),
         }),
   };
 }

@@ -26,9 +26,9 @@ export interface Sending {
   clockAheadMs(): number;
   /** @returns the id of the ask */
   send(over: HubLink, content: AskContent): string;
-  /** The hub answered that ask at this time of its own: if it was our newest, we know how far its clock is ahead. */
   /** Whether that is the ask that was sent last. */
   isLast(askId: string): boolean;
+  /** The hub answered that ask at this time of its own: if it was our newest, we know how far its clock is ahead. */
   answered(askId: string, atHubMs: number): void;
 }
 

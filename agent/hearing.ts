@@ -73,8 +73,8 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
     learnAddresses(answer.hubAddresses);
     const verb = subject.split('.').at(-1);
     if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationWished(result.rotateKey);
-    // Making a token takes the hub a while: it says less about the clocks.
     const isToLast = options.sending.isLast(inReplyTo);
+    // Making a token takes the hub a while: it says less about the clocks.
     if (verb !== 'access') options.sending.answered(inReplyTo, atMs);
     switch (verb) {
       case 'facts':

@@ -7,8 +7,8 @@ import {
   type KubeObject,
   resources,
 } from '@rollcall/shared/kubernetes';
-import { parseAllDocuments } from 'yaml';
-import { renderManifest } from '../register/manifest.ts';
+import { objectsIn } from '../install/deploy-templates.ts';
+import { agentAccountManifests } from '../up/hub-manifests.ts';
 
 /** How the hub gets into a member. Push: it is its agent. Pull: it installs one. */
 export type Mode = 'Pull' | 'Push';
@@ -23,30 +23,8 @@ const installer = 'rollcall-installer';
 const tokenLifeS = { Push: 604_800, Pull: 3600 } as const;
 const accountOf = { Push: 'rollcall-agent', Pull: installer } as const;
 
-const accountKinds = new Set([
-  'Namespace',
-  'ServiceAccount',
-  'ClusterRole',
-  'ClusterRoleBinding',
-  'Role',
-  'RoleBinding',
-]);
-
 /** Of what installs an agent in a member, all that is not the agent itself: its namespace, its account and its rights. */
-function agentRights(): KubeObject[] {
-  // What it is filled in with stands in the Secret and the Deployment, which are left out.
-  const manifest = renderManifest({
-    hub: ['hub.invalid:4222'],
-    trust: { pins: [`sha256:${'0'.repeat(64)}`] },
-    token: 'none',
-    image: 'none',
-  });
-  const objects = parseAllDocuments(manifest).flatMap((document) => {
-    const object = document.toJS() as KubeObject | null;
-    return object === null ? [] : [object];
-  });
-  return objects.filter(({ kind }) => accountKinds.has(kind));
-}
+const agentRights = (): KubeObject[] => agentAccountManifests().flatMap(objectsIn);
 
 /** An account that may install an agent, which takes all rights that the agent has, and the right to give them. */
 function installerRights(): KubeObject[] {

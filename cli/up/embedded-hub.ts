@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { BusAddress } from '@rollcall/shared/bus';
-import { parseHubAddress } from '@rollcall/agent';
+import { formatHubAddress, parseHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
@@ -212,12 +212,13 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     const keepsWriting = keepWriting(writingServers(stateDir, { natsCluster, restartNats }), onProgress);
     started.push(() => keepsWriting.stop());
     const natsAddress = natsCluster?.address ?? { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
-    const bracketed = websocketHost?.includes(':') ? `[${websocketHost}]` : websocketHost;
     // Agents elsewhere have no use for the loopback address.
     const overNats = websocketHost === undefined || isLocal(websocketHost) ? natsAddress.servers : [];
     const addresses = [
       ...(advertised ?? (told.length > 0 ? told : overNats)),
-      ...overWebsocket.map((one) => `wss://${bracketed}:${one}`),
+      ...overWebsocket.map((one) =>
+        formatHubAddress({ host: websocketHost ?? '', port: one, isWebSocket: true }),
+      ),
     ];
 
     onProgress('applying kinds, roles and the fence');

@@ -32,7 +32,7 @@ export const annotations = {
    * it.
    */
   epoch: 'rollcall.dev/epoch',
-  /** RFC 3339, by a person: until then a cluster that is well stays in sight, where the hub shows only exceptions (ADR 38). */
+  /** RFC 3339, by a person: until then a cluster that is well stays in sight, where the hub shows only exceptions (ADR 36). */
   showUntil: 'rollcall.dev/show-until',
 } as const;
 

@@ -73,7 +73,7 @@ export function readToken(
 /** Two objects can carry one key; the older one counts, so that nobody widens a token by copying it. */
 export function objectThatCounts(objects: readonly TokenObject[]): TokenObject | undefined {
   const age = ({ metadata }: TokenObject) => `${metadata.creationTimestamp ?? ''} ${metadata.uid}`;
-  return objects.toSorted((a, b) => (age(a) < age(b) ? -1 : 1))[0];
+  return objects.length < 2 ? objects[0] : objects.toSorted((a, b) => (age(a) < age(b) ? -1 : 1))[0];
 }
 
 function sameContent(a: TokenDeclaration | undefined, b: TokenDeclaration): boolean {

@@ -11,7 +11,10 @@ function asJson(value: unknown): Json {
   if (Array.isArray(value)) return value.map((inner) => (inner === undefined ? null : asJson(inner)));
   if (typeof value !== 'object' || value === null) return value as Json;
   const result: Record<string, Json> = {};
-  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) result[key] = asJson(inner);
+  for (const key of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[key];
+    if (inner !== undefined) result[key] = asJson(inner);
+  }
   return result;
 }
 
@@ -28,8 +31,11 @@ export function mergePatchBetween(current: JsonObject, desired: JsonObject): Jso
   const patch: Record<string, Json> = {};
   for (const [key, want] of Object.entries(desired)) {
     const have = current[key];
-    if (isDeepStrictEqual(have, want)) continue;
-    patch[key] = isObject(have) && isObject(want) ? mergePatchBetween(have, want) : want;
+    if (have === want) continue;
+    if (isObject(have) && isObject(want)) {
+      const inner = mergePatchBetween(have, want);
+      if (Object.keys(inner).length > 0) patch[key] = inner;
+    } else if (!isDeepStrictEqual(have, want)) patch[key] = want;
   }
   for (const key of Object.keys(current)) if (!Object.hasOwn(desired, key)) patch[key] = null;
   return patch;

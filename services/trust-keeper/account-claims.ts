@@ -33,23 +33,41 @@ function areRevocations(value: unknown): value is Revocations {
   );
 }
 
+/** What the account AGENTS may say by this hub's own file, beside its revocations. */
+export interface ExpectedAccount {
+  readonly agents: string;
+  /** Signing keys that are to be good. */
+  readonly wanted: readonly unknown[];
+  /** These, and those that were and may still stand there. */
+  readonly known: readonly unknown[];
+  /** Everything else, word for word. */
+  readonly rest: Readonly<Record<string, unknown>>;
+}
+
+export function expectedAccount({ keys, formerAgentSigners }: KnownKeys): ExpectedAccount {
+  const ours = plain({ ...agentsAccountClaims(keys, {}), version: 2 }) as JwtClaims['nats'];
+  const { signing_keys: wanted, ...rest } = ours as { signing_keys: unknown[] };
+  const former = plain(formerAgentSigners.flatMap(agentScopes)) as unknown[];
+  return { agents: keys.agents, wanted, known: [...wanted, ...former], rest };
+}
+
 /**
  * Reads the account that a server has, and refuses to go on from it unless revocations and generations of signing keys that
  * this hub knows are all that we would change: who holds our key and can write the stream must not be able to give rights.
  * @throws RollcallError CLAIMS_DIFFER; nothing is signed then
  */
-export function readAccountClaims(jwt: string, { keys, formerAgentSigners }: KnownKeys): AccountClaims {
+export function readAccountClaims(
+  jwt: string,
+  { agents, known, wanted, rest }: ExpectedAccount,
+): AccountClaims {
   const claims = decodeJwt(jwt);
-  if (claims?.sub !== keys.agents) {
+  if (claims?.sub !== agents) {
     throw new RollcallError('CLAIMS_DIFFER', 'the server has no valid claims of the account AGENTS');
   }
-  const ours = plain({ ...agentsAccountClaims(keys, {}), version: 2 }) as JwtClaims['nats'];
-  const { revocations = {}, signing_keys: found, ...rest } = claims.nats;
-  const { signing_keys: wanted, ...wantedRest } = ours;
+  const { revocations = {}, signing_keys: found, ...others } = claims.nats;
   const scopes = Array.isArray(found) ? found : [];
-  const known = plain([...(wanted as unknown[]), ...formerAgentSigners.flatMap(agentScopes)]) as unknown[];
   const areKnown = scopes.every((scope) => known.some((one) => isDeepStrictEqual(one, scope)));
-  if (!areKnown || !isDeepStrictEqual(rest, wantedRest)) {
+  if (!areKnown || !isDeepStrictEqual(others, rest)) {
     const message =
       'the claims of the account AGENTS differ from the rights table in more than revocations and known signing keys';
     throw new RollcallError('CLAIMS_DIFFER', message);
@@ -57,7 +75,7 @@ export function readAccountClaims(jwt: string, { keys, formerAgentSigners }: Kno
   if (!areRevocations(revocations)) {
     throw new RollcallError('CLAIMS_DIFFER', 'the revocation list of the account AGENTS is none');
   }
-  const keysAreRight = isDeepStrictEqual(inOrder(scopes), inOrder(wanted as unknown[]));
+  const keysAreRight = isDeepStrictEqual(inOrder(scopes), inOrder(wanted));
   return { claims, revocations, keysAreRight };
 }
 

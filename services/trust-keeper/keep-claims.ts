@@ -5,6 +5,8 @@ import type { Nkey } from '@rollcall/shared/trust';
 import {
   type AccountClaims,
   type KnownKeys,
+  expectedAccount,
+  type ExpectedAccount,
   readAccountClaims,
   signAccountClaims,
 } from './account-claims.ts';
@@ -46,7 +48,8 @@ const mostRounds = 10;
  */
 export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughly) => Promise<Revocations> {
   const { system, longestLifeMs } = options;
-  let lastRead: { jwt: string; known: KnownKeys['keys']; claims: AccountClaims } | undefined;
+  let lastRead: { jwt: string; claims: AccountClaims } | undefined;
+  let expected: { of: KnownKeys['keys']; account: ExpectedAccount } | undefined;
   let newest: Revocations = {};
   let pushAnyway = false;
   let lookThoroughly = false;
@@ -54,9 +57,11 @@ export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughl
   /** Decoding the claims of 10,000 keys takes 10 ms, and they are mostly those of the time before. */
   function read(jwt: string): AccountClaims {
     const known = options.known();
-    if (lastRead?.jwt !== jwt || lastRead.known !== known.keys) {
-      lastRead = { jwt, known: known.keys, claims: readAccountClaims(jwt, known) };
+    if (expected?.of !== known.keys) {
+      expected = { of: known.keys, account: expectedAccount(known) };
+      lastRead = undefined;
     }
+    if (lastRead?.jwt !== jwt) lastRead = { jwt, claims: readAccountClaims(jwt, expected.account) };
     return lastRead.claims;
   }
 

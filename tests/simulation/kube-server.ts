@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { KubeApiError, type KubeObject, type Resource, type StoredObject } from '@rollcall/shared/kubernetes';
+import { plain } from '../../services/projector/difference.ts';
 import { createRandom } from '../../cli/simulate/random.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -118,17 +119,17 @@ export class KubeServer {
     if (this.get(plural, name, namespace)) {
       throw refusal(409, 'AlreadyExists', `${plural} "${name}" already exists`);
     }
-    const plain = JSON.parse(JSON.stringify(object)) as Kept;
+    const written = plain(object) as unknown as Kept;
     const made: Kept = {
-      ...plain,
+      ...written,
       metadata: {
-        ...plain.metadata,
+        ...written.metadata,
         uid: `uid-${++this.#uids}`,
         resourceVersion: '',
         generation: 1,
         creationTimestamp: new Date(this.#scheduler.nowMs).toISOString(),
       },
-      ...(plain.spec ? { spec: { ...specDefaults[plural], ...plain.spec } } : {}),
+      ...(written.spec ? { spec: { ...specDefaults[plural], ...written.spec } } : {}),
     };
     delete made.status;
     return dryRun ? made : this.#keep(plural, made, 'ADDED');

@@ -27,6 +27,7 @@ import { decideLiveness, livenessStateOf } from '../../services/heartbeat/livene
 import { accessEvents } from '../../services/rbac-provisioner/access-event.ts';
 import { admissionStep } from '../../services/registrar/admission.ts';
 import { judgeRotation } from '../../services/registrar/key-rotation.ts';
+import { plain } from '../../services/projector/difference.ts';
 import { judgeJoin } from '../../services/registrar/join-request.ts';
 
 type Again = (event: StoredEvent, history: History) => readonly EventDraft[] | undefined;
@@ -226,10 +227,8 @@ const deciders: Readonly<Record<string, Again>> = {
 };
 
 /** Whether they are the same once they are written down. */
-function isSameStored(a: unknown, b: unknown): boolean {
-  const [one, other] = [JSON.stringify(a), JSON.stringify(b)];
-  // Fields may stand in another order.
-  return one === other || isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+function isSameStored(a: object, b: object): boolean {
+  return isDeepStrictEqual(plain(a), plain(b));
 }
 
 /**

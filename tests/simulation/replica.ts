@@ -66,21 +66,23 @@ export class Replica {
     this.#listener?.(what);
   }
 
-  /** A place where it may be struck. */
-  async step(): Promise<void> {
-    const { faults, random, scheduler } = this.#world;
-    const { life } = this;
-    if (!life.isAlive) await end();
+  /** A place where it may be struck; mostly it is not, and there is nothing to wait for. */
+  step(): Promise<void> | undefined {
+    const { faults } = this.#world;
+    if (!this.life.isAlive) return end();
     if (faults.strikes(this.#crash)) {
       this.#world.crash(this);
-      await end();
+      return end();
     }
-    if (faults.strikes(this.#pause)) {
-      const pauseMs = random.int(2000, 70_000);
-      this.#world.note(life.name, () => `is stopped for ${Math.round(pauseMs / 1000)} s`);
-      life.pausedUntilMs = scheduler.nowMs + pauseMs;
-      await scheduler.wait(0, life);
-    }
+    return faults.strikes(this.#pause) ? this.#standStill() : undefined;
+  }
+
+  #standStill(): Promise<void> {
+    const { random, scheduler } = this.#world;
+    const pauseMs = random.int(2000, 70_000);
+    this.#world.note(this.life.name, () => `is stopped for ${Math.round(pauseMs / 1000)} s`);
+    this.life.pausedUntilMs = scheduler.nowMs + pauseMs;
+    return scheduler.wait(0, this.life);
   }
 
   /** Runs code of this process; what it throws is a bug, in the services or here. */

@@ -113,7 +113,7 @@ export function encodeEvent(event: EventDraft, stamp: Stamp): EncodedEvent {
       'content-type': 'application/json',
       ...(traceparent ? { traceparent } : {}),
     },
-    body: new TextEncoder().encode(JSON.stringify(body.data)),
+    body: Buffer.from(JSON.stringify(body.data)),
   };
 }
 

@@ -17,7 +17,7 @@ import { memberOfNotice } from '../../../services/heartbeat/connection-notice.ts
 import { idStart } from '../../../services/heartbeat/beat-subject.ts';
 import { aMember, clusterEvents } from '../../../services/projector/cluster-record.builder.ts';
 import { decodeCalloutRequest } from '../../../services/registrar/callout-request.ts';
-import { readAccountClaims } from '../../../services/trust-keeper/account-claims.ts';
+import { expectedAccount, readAccountClaims } from '../../../services/trust-keeper/account-claims.ts';
 import { fixedKey, signedJwt } from '../fixed-keys.ts';
 import { bytesOf, following, type FuzzedDecoder, jsonBytes, must, textOf } from '../fuzzed-decoder.ts';
 
@@ -238,7 +238,10 @@ const accountClaims: FuzzedDecoder = {
   ),
   seal: signedJwt(operator),
   decode(input) {
-    const { claims, revocations } = readAccountClaims(textOf(input), { keys, formerAgentSigners: [] });
+    const { claims, revocations } = readAccountClaims(
+      textOf(input),
+      expectedAccount({ keys, formerAgentSigners: [] }),
+    );
     must(claims.sub === keys.agents, 'the account is ours');
     must(Number.isSafeInteger(claims.iat + 1), 'a newer version can be made');
     must(

@@ -5,6 +5,7 @@ import {
   aDecision,
   aLiveness,
   aMember,
+  anAccess,
   aRecord,
   clusterId,
   type Sections,
@@ -52,6 +53,10 @@ describe('only exceptions are shown', () => {
     expect(judge(well, shown())).toBe('unneeded');
   });
 
+  test('a hub may make no namespace for who was given no access', () => {
+    expect(judge(aRecord({ identity, decision, liveness: aLiveness() }))).toBe('unneeded');
+  });
+
   test('it stays for a minute after the last that happened, and as long as a person asked for', () => {
     const lastMs = well.newest?.timeMs ?? 0;
     expect(judge(well, shown(), lastMs)).toEqual({ untilMs: lastMs + 60_000 });
@@ -75,7 +80,14 @@ describe('only exceptions are shown', () => {
       name: 'laid down by a person',
       is: aMember({ decision: aDecision({ predefined: { clusterType: 'Standard', mode: 'Pull' } }) }),
     },
-    { name: 'without its namespace', is: { identity, decision, liveness: aLiveness() } },
+    {
+      name: 'without the access that it was given',
+      is: { identity, decision: aDecision({ access: 'Namespace' }), liveness: aLiveness() },
+    },
+    {
+      name: 'without its namespace, which cannot be made',
+      is: aMember({ access: anAccess({ state: 'failed' }) }),
+    },
   ])('it is shown where it is $name', ({ is }) => {
     expect(judge(aRecord(is))).toBeUndefined();
   });

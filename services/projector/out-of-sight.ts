@@ -35,12 +35,18 @@ function isHealthy({ conditions = [] }: ClusterStatus): boolean {
   });
 }
 
+/** Whether it has in Kubernetes what it is to have; a namespace of its own only where every cluster gets one. */
+function hasItsAccess({ decision, access }: ClusterRecord): boolean {
+  if (access?.state === 'provisioned') return true;
+  return decision?.access !== 'Namespace' && access?.state !== 'failed';
+}
+
 /** Whether nobody has to see the cluster: in by its newest request, Ready, and nothing of it waits for a person or was laid down by one. */
 function isWell(record: ClusterRecord, status: ClusterStatus): boolean {
-  const { decision, access } = record;
+  const { decision } = record;
   if (!decision || decision.predefined !== undefined || decision.unschedulable) return false;
   const isIn = standingOf(record) === 'accepted' && currentDecision(record)?.verdict === 'approved';
-  return isIn && access?.state === 'provisioned' && isHealthy(status);
+  return isIn && hasItsAccess(record) && isHealthy(status);
 }
 
 /** Fields of the spec that the approver has read when they are as the decision has them; a field that is not there is no wish. */

@@ -150,6 +150,32 @@ test.each([
   expect(accessStep({ identity, decision, access: had })).toBe(want);
 });
 
+test.each([
+  { name: 'approved', decision: verdict('approved'), had: undefined, want: undefined },
+  {
+    name: 'approved again after a revocation',
+    decision: verdict('approved', { requestId: 'R2' }),
+    had: access('deprovisioned'),
+    want: undefined,
+  },
+  {
+    name: 'approved with access',
+    decision: verdict('approved', withAccess),
+    had: undefined,
+    want: 'give-access',
+  },
+  {
+    name: 'access was withdrawn',
+    decision: verdict('approved'),
+    had: access('provisioned', account),
+    want: 'provision',
+  },
+  { name: 'it failed before', decision: verdict('approved'), had: access('failed'), want: 'provision' },
+  { name: 'leaving', decision: verdict('leaving'), had: undefined, want: 'deprovision' },
+] as const)('where only access makes a namespace: $name → $want', ({ decision, had, want }) => {
+  expect(accessStep({ identity, decision, access: had }, 'access')).toBe(want);
+});
+
 test('whatever is decided, what was done and told is not asked for again', () => {
   const verdicts = ['approved', 'held', 'denied', 'revoked', 'banned', 'leaving', 'predefined'] as const;
   const states = ['provisioned', 'failed', 'deprovisioned'] as const;

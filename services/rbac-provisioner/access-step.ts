@@ -3,6 +3,10 @@ import type { ClusterRecord } from '@rollcall/shared/events';
 /** `provision`: the namespace. `give-access`: also what gives the member rights in it. */
 export type AccessStep = 'provision' | 'give-access' | 'deprovision';
 
+/** Who has a namespace: every cluster that is in, or only those that were given access in it. */
+export const namespaceOwners = ['all', 'access'] as const;
+export type NamespaceOwners = (typeof namespaceOwners)[number];
+
 type Sections = Pick<ClusterRecord, 'identity' | 'decision' | 'access'>;
 
 /**
@@ -65,15 +69,22 @@ export function areTokensStale({ decision, access }: Pick<Sections, 'decision' |
   return decision.access !== 'Namespace' || decision.approvedKey !== access.tokens.key;
 }
 
+/** Nothing of it is in Kubernetes, or only a namespace that outlived what it was made for. */
+function hasNothing({ access }: Pick<Sections, 'access'>): boolean {
+  return access === undefined || access.state === 'deprovisioned';
+}
+
 /**
  * What is still to be done, by the record alone. A request that waits behind an approved one changes nothing: access is
  * the cluster's, and the approver's last word about the cluster counts.
  */
-export function accessStep(record: Sections): AccessStep | undefined {
+export function accessStep(record: Sections, namespaces: NamespaceOwners = 'all'): AccessStep | undefined {
   const { decision, access } = record;
   const wanted = wantedAccess(record);
   if (!decision || !wanted) return undefined;
   const isForThisRequest = access?.requestId === accessRequestId(record);
+  // Who had one keeps it: people may have put something there.
+  if (wanted === 'provision' && namespaces === 'access' && hasNothing(record)) return undefined;
   if (wanted !== 'deprovision') {
     const isThere = isProvisioned(record) && hasAccount(record) === (wanted === 'give-access');
     return isThere && isForThisRequest && !areTokensStale(record) ? undefined : wanted;

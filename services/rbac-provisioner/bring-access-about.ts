@@ -21,6 +21,7 @@ import {
   areTokensStale,
   hasAccount,
   isProvisioned,
+  type NamespaceOwners,
   wantedAccess,
 } from './access-step.ts';
 import { deprovision } from './deprovision.ts';
@@ -32,6 +33,8 @@ export interface World {
   readonly log: Pick<EventLog, 'read' | 'append'>;
   readonly kube: Pick<KubeClient, 'create' | 'get' | 'delete' | 'listPage' | 'raw'>;
   readonly reservedNames: readonly string[];
+  /** Default: all. */
+  readonly namespaces?: NamespaceOwners;
   nowMs(): number;
 }
 
@@ -155,7 +158,9 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
   async function readAgain(before: ClusterRecord, step: AccessStep): Promise<ClusterRecord> {
     if (step === 'deprovision') return before;
     const now = await read();
-    return accessStep(now) === step && last && isFor(last, now, { step, madeAt: before }) ? now : before;
+    return accessStep(now, world.namespaces) === step && last && isFor(last, now, { step, madeAt: before })
+      ? now
+      : before;
   }
 
   const bring = () =>
@@ -165,7 +170,7 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
         async gather() {
           let record = await read();
           let hasActed = await undoElsewhere(record);
-          const step = accessStep(record) ?? untold(record);
+          const step = accessStep(record, world.namespaces) ?? untold(record);
           if (step && !(last && isFor(last, record, { step, madeAt }))) {
             const mayHaveAccount = isHalfDone || doneUntold(step) === 'give-access';
             tried = step;

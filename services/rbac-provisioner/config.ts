@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { durationMs } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
+import { namespaceOwners } from './access-step.ts';
 
 export const configSchema = z.strictObject({
   ...commonConfig,
@@ -16,6 +17,12 @@ export const configSchema = z.strictObject({
     )
     .describe(
       'further namespace names that no cluster may have, comma-separated; default, kube-* and rollcall-* never',
+    ),
+  namespaces: z
+    .enum(namespaceOwners)
+    .default('all')
+    .describe(
+      'access: a namespace only for clusters that were given access in it, for fleets beyond what etcd holds',
     ),
   accessServer: z
     .url({ protocol: /^https$/ })

@@ -29,7 +29,13 @@ export async function start(config: Config): Promise<RunningService> {
     identity,
     async work({ nc, log, logger, metrics }) {
       const kube = countWrites(client, metrics);
-      const world = { log, kube, reservedNames: config.reservedNames, nowMs: Date.now };
+      const world = {
+        log,
+        kube,
+        reservedNames: config.reservedNames,
+        namespaces: config.namespaces,
+        nowMs: Date.now,
+      };
       function tell(drafts: readonly EventDraft[]): void {
         for (const { definition, aggregate, reason } of drafts) {
           const { kind, id } = aggregate;

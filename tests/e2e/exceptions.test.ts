@@ -1,7 +1,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterRecord } from '@rollcall/shared/events';
-import { resources } from '@rollcall/shared/kubernetes';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { labels } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { verifyHub } from '../../cli/verify/verify.ts';
@@ -12,7 +13,10 @@ import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '
 let hub: TestEmbeddedHub;
 beforeAll(async () => {
   hub = await startTestEmbeddedHub({
-    settings: { projector: { projection: 'exceptions', calmFor: '1s' } },
+    settings: {
+      projector: { projection: 'exceptions', calmFor: '1s' },
+      'rbac-provisioner': { namespaces: 'access' },
+    },
   });
   // As `rollcall up` leaves it for people.
   cpSync(hub.up.plane.adminKubeconfigPath, join(hub.up.stateDir, 'kubeconfig'));
@@ -32,6 +36,12 @@ async function member(name: string) {
   return { ...started, record, isOutOfSight };
 }
 
+async function namespacesOfClusters(): Promise<string[]> {
+  const labelSelector = labels.clusterId;
+  const found = await hub.up.admin.list<KubeObject>(resources.namespaces, { labelSelector });
+  return found.map(({ metadata }) => metadata.name ?? '');
+}
+
 test('who is well is never shown, who is lost is, and goes out of sight once it is back', async () => {
   const well = await member('well');
   const lost = await member('lost');
@@ -46,6 +56,8 @@ test('who is well is never shown, who is lost is, and goes out of sight once it 
   const { admin } = hub.up;
   const names = (await admin.list(resources.managedClusters)).map(({ metadata }) => metadata.name);
   expect(names).toEqual(['lost']);
+  // Nor is anything else of them in Kubernetes: they were given no access.
+  expect(await namespacesOfClusters()).toEqual([]);
   await hub.startAgent({ name: 'lost', directory: lost.directory });
   await until('it is out of sight', lost.isOutOfSight);
   expect((await lost.record()).decision).toMatchObject({ verdict: 'approved' });
@@ -84,6 +96,14 @@ test('what a person set stays set, out of sight and in sight again', async () =>
     clusterType: 'Standard',
   });
   expect((await cluster.record()).lastOf.approver).toEqual(lastOf.approver);
+});
+
+test('who is given access has a namespace from then on', async () => {
+  const cluster = await member('trusted');
+  expect(await rollcall('show', 'trusted')).toMatchObject({ code: 0 });
+  await hub.up.admin.mergePatch(resources.managedClusters, 'trusted', { spec: { access: 'Namespace' } });
+  await until('it has its account', async () => (await cluster.record()).access?.serviceAccount);
+  expect(await namespacesOfClusters()).toEqual(['trusted']);
 });
 
 test('who leaves is shown while it leaves, and what nobody has ever heard of is not made', async () => {

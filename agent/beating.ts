@@ -18,6 +18,8 @@ export interface BeatingOptions {
   /** `member`: no beat before the member has answered, and none while it does not. */
   readonly beatsFor: 'agent' | 'member';
   onMemberChange(isThere: boolean): void;
+  /** Told of each beat that went out over a connection. */
+  onBeat?: (() => void) | undefined;
 }
 
 export interface Beating {
@@ -29,7 +31,7 @@ export interface Beating {
 }
 
 export function createBeating(options: BeatingOptions): Beating {
-  const { clusterId, link, memberAnswers, beatsFor, onMemberChange } = options;
+  const { clusterId, link, memberAnswers, beatsFor, onMemberChange, onBeat } = options;
   const subject = `rollcall.beat.${clusterId}`;
   let timer: NodeJS.Timeout | undefined;
   let memberIsThere = beatsFor === 'agent';
@@ -38,8 +40,11 @@ export function createBeating(options: BeatingOptions): Beating {
 
   function send(more: number): void {
     if (beatsFor === 'member' && !memberIsThere && more === 0) return;
+    const to = link();
+    if (!to) return;
     const flags = (memberIsThere ? 0 : beatFlags.memberApiDown) | more;
-    link()?.publish(subject, encodeBeat({ flags, agentTimeMs: Date.now() }));
+    to.publish(subject, encodeBeat({ flags, agentTimeMs: Date.now() }));
+    onBeat?.();
   }
 
   async function probe(): Promise<void> {

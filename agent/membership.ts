@@ -60,6 +60,8 @@ export interface MembershipOptions {
   memberAnswers(): Promise<boolean>;
   /** Whose life the beats tell of; default: the agent's, which says what it finds. */
   readonly beatsFor?: 'agent' | 'member';
+  /** Told of each beat that went out. */
+  onBeat?: (() => void) | undefined;
   /** Shows that the member vouches for a key of ours; undefined where it cannot. Never rejects. */
   memberProof(agentKey: string): Promise<MemberClaim | undefined>;
   /** Whether it shall leave; else it does when the hub says so. */
@@ -131,6 +133,7 @@ export function createMembership(options: MembershipOptions): Membership {
     link: () => (session.link?.role === 'member' && !session.link.isClosed() ? session.link : undefined),
     memberAnswers: options.memberAnswers,
     beatsFor: options.beatsFor ?? 'agent',
+    onBeat: options.onBeat,
     onMemberChange(isThere) {
       const message = isThere
         ? "the member's API server answers again"

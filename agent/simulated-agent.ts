@@ -57,6 +57,7 @@ interface SimulationOptions {
   labels?: Readonly<Record<string, string>>;
   /** Given the phase and the error code. */
   onTrouble: (what: string) => void;
+  onBeat?: () => void;
 }
 
 /** What an agent comes with: a token, or what it had as a member before. */
@@ -101,6 +102,7 @@ export function startSimulatedAgent(
       firstFacts: facts.read(),
       facts,
       memberAnswers: async () => true,
+      onBeat: options.onBeat,
       memberProof: async () => undefined,
       isLeaveWanted,
       uninstall: undefined,

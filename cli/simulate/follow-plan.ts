@@ -18,14 +18,20 @@ const describe: Readonly<Record<Action['verb'], string>> = {
 /** Does what the plan says when its time comes. @returns when clusters could not be heard */
 export async function followPlan(
   { actions }: FleetPlan,
-  fleet: Fleet,
-  options: { beganAtMs: number; endMs: number; view: RunView; signal: AbortSignal },
+  fleet: Pick<Fleet, 'idOf' | 'do'>,
+  options: { beganAtMs: number; endMs: number; view: Pick<RunView, 'say'>; signal: AbortSignal },
 ): Promise<Absence[]> {
   const absences: Absence[] = [];
-  const open = new Map<string, number>();
+  /** By cluster. One that is away again before it was heard is away since the first time. */
+  const open = new Map<string, { readonly fromMs: number }>();
   const running = new Set<Promise<void>>();
   let next = 0;
   let told = '';
+  function heard(clusterId: string, absence: { readonly fromMs: number } | undefined): void {
+    if (absence === undefined || open.get(clusterId) !== absence) return;
+    open.delete(clusterId);
+    absences.push({ clusterId, ...absence, untilMs: Date.now() });
+  }
   const elapsedMs = () => Date.now() - options.beganAtMs;
   while (elapsedMs() < options.endMs && !options.signal.aborted) {
     const due: Action[] = [];
@@ -33,15 +39,15 @@ export async function followPlan(
       due.push(action);
     for (const action of due) {
       const id = fleet.idOf(action.cluster);
-      const since = open.get(id);
-      if (action.verb === 'cut' || action.verb === 'mute') open.set(id, since ?? Date.now());
-      else if (since !== undefined) {
-        absences.push({ clusterId: id, fromMs: since, untilMs: Date.now() });
-        open.delete(id);
-      }
+      const before = open.get(id);
+      if (action.verb === 'cut' || action.verb === 'mute')
+        open.set(id, { fromMs: before?.fromMs ?? Date.now() });
       const work = fleet.do(action).catch((thrown: unknown) => options.view.say('trouble', String(thrown)));
-      running.add(work);
-      void work.finally(() => running.delete(work));
+      if (action.verb === 'back') void work.then(() => heard(id, before));
+      else {
+        running.add(work);
+        void work.finally(() => running.delete(work));
+      }
     }
     const [first] = due;
     const words = first && `clusters ${describe[first.verb]}`;
@@ -52,6 +58,6 @@ export async function followPlan(
     await delay(lookEveryMs);
   }
   await Promise.allSettled(running);
-  for (const [clusterId, fromMs] of open) absences.push({ clusterId, fromMs });
+  for (const [clusterId, absence] of open) absences.push({ clusterId, ...absence });
   return absences;
 }

@@ -2,10 +2,14 @@ import { beatFlags, encodeBeat } from '@rollcall/shared/bus';
 import { BeatRounds } from './beat-rounds.ts';
 import type { Action } from './fleet-plan.ts';
 import type { Random } from './random.ts';
+import type { Absence } from './report.ts';
 import type { SimulatorConnection } from './simulator-bus.ts';
 
 /** How often it is looked who is due; each look is up to one tick of the rounds. */
 const lookEveryMs = 25;
+
+/** Nobody's beats are that far apart, in intervals, unless this process had no time for them. */
+const stalledAfterIntervals = 1.5;
 
 /** Beats of clusters that are made up, over connections that many of them share. */
 export interface MadeUpBeats {
@@ -13,6 +17,8 @@ export interface MadeUpBeats {
   start(clusterId: string, over: SimulatorConnection): void;
   do(verb: Action['verb'], clusterId: string): void;
   sent(): number;
+  /** When clusters that should have beaten did not, because this machine was too busy: no silence that the hub is to blame for. */
+  stalls(): readonly Absence[];
   stop(): void;
 }
 
@@ -21,6 +27,8 @@ interface Member {
   readonly subject: string;
   readonly over: SimulatorConnection;
   beats: boolean;
+  /** Of its last beat, or of when it was to beat again; ms since the epoch. */
+  sentAtMs: number;
 }
 
 export function createMadeUpBeats({
@@ -33,11 +41,17 @@ export function createMadeUpBeats({
   const members: Member[] = [];
   const byId = new Map<string, Member>();
   const rounds = new BeatRounds({ intervalMs, startMs: performance.now() });
+  const stalls: Absence[] = [];
   let sent = 0;
 
-  function send({ subject, over }: Member, flags: number): void {
+  function send(member: Member, flags: number): void {
+    const { id, subject, over, sentAtMs } = member;
     if (over.nc.isClosed() || over.nc.isDraining()) return;
-    over.nc.publish(subject, encodeBeat({ flags, agentTimeMs: Date.now() }));
+    const nowMs = Date.now();
+    over.nc.publish(subject, encodeBeat({ flags, agentTimeMs: nowMs }));
+    if (nowMs - sentAtMs > stalledAfterIntervals * intervalMs)
+      stalls.push({ clusterId: id, fromMs: sentAtMs, untilMs: nowMs });
+    member.sentAtMs = nowMs;
     sent++;
   }
   const timer = setInterval(
@@ -50,7 +64,7 @@ export function createMadeUpBeats({
   );
   return {
     start(id, over) {
-      const member = { id, subject: `rollcall.beat.${id}`, over, beats: true };
+      const member = { id, subject: `rollcall.beat.${id}`, over, beats: true, sentAtMs: Date.now() };
       rounds.add(members.push(member) - 1, random);
       byId.set(id, member);
       send(member, 0);
@@ -60,10 +74,13 @@ export function createMadeUpBeats({
       if (!member) return;
       if (verb === 'goodbye') send(member, beatFlags.goodbye);
       member.beats = verb === 'back';
-      // Agents beat as soon as they are connected.
-      if (verb === 'back') send(member, 0);
+      if (verb !== 'back') return;
+      // What it was silent for until now is the scenario's doing. Agents beat as soon as they are connected.
+      member.sentAtMs = Date.now();
+      send(member, 0);
     },
     sent: () => sent,
+    stalls: () => stalls,
     stop: () => clearInterval(timer),
   };
 }

@@ -8,6 +8,7 @@ import { simulatedLabel } from './made-up-history.ts';
 export interface RealAgents {
   /** Starts joining; who is let in, the hub says. */
   join(clusterId: string): Promise<void>;
+  /** `back` is done when it beats again: agents take their time to connect. */
   do(verb: Action['verb'], clusterId: string): Promise<void>;
   /** What went wrong for them, by phase and error code. */
   readonly troubles: Readonly<Record<string, number>>;
@@ -15,6 +16,16 @@ export interface RealAgents {
   stop(): Promise<void>;
   /** All leave the hub. */
   leave(): Promise<void>;
+}
+
+interface OneAgent {
+  readonly agent: SimulatedAgent;
+  readonly network: FlakyNetwork;
+  isStopped: boolean;
+  /** Whether what it sends gets through. */
+  isOpen: boolean;
+  /** Wait for its next beat that gets through. */
+  readonly awaited: Set<() => void>;
 }
 
 /** Whoever the hub does not answer is given up. */
@@ -25,7 +36,7 @@ export function createRealAgents(options: {
   caPem: string;
   token: string;
 }): RealAgents {
-  const agents = new Map<string, { agent: SimulatedAgent; network: FlakyNetwork; isStopped: boolean }>();
+  const agents = new Map<string, OneAgent>();
   const troubles: Record<string, number> = {};
 
   async function leaveOne(clusterId: string): Promise<void> {
@@ -53,8 +64,14 @@ export function createRealAgents(options: {
         onTrouble(what) {
           troubles[what] = (troubles[what] ?? 0) + 1;
         },
+        onBeat() {
+          const one = agents.get(clusterId);
+          if (!one?.isOpen) return;
+          for (const heard of one.awaited) heard();
+          one.awaited.clear();
+        },
       });
-      agents.set(clusterId, { agent, network, isStopped: false });
+      agents.set(clusterId, { agent, network, isStopped: false, isOpen: true, awaited: new Set() });
     },
     async do(verb, clusterId) {
       const one = agents.get(clusterId);
@@ -62,6 +79,7 @@ export function createRealAgents(options: {
       switch (verb) {
         case 'cut':
         case 'mute':
+          one.isOpen = false;
           one.network.become(verb);
           break;
         case 'goodbye':
@@ -69,9 +87,11 @@ export function createRealAgents(options: {
           await one.agent.stop();
           break;
         case 'back':
+          one.isOpen = true;
           one.network.become('open');
           if (one.isStopped) one.agent.startAgain();
           one.isStopped = false;
+          await new Promise<void>((resolve) => one.awaited.add(resolve));
           break;
         case 'leave':
           await leaveOne(clusterId);

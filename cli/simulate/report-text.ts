@@ -25,6 +25,13 @@ function stormLines({ storms }: SimulationReport): string[] {
   });
 }
 
+function stalledLines({ stalled }: SimulationReport): string[] {
+  if (!stalled) return [];
+  const { clusters, longestMs, toldSilent } = stalled;
+  const text = `${number(clusters)} clusters sent no beat for up to ${number(longestMs / 1000, 1)} s, because this machine was too busy; ${number(toldSilent)} of them were told silent, rightly`;
+  return [line('stalled', text)];
+}
+
 /** What the run shows, in one sentence for somebody who has not seen it before. */
 function meaning({ silenced, wronged, storms, transitions }: SimulationReport): string {
   const dead = transitions['unreachable'] ?? 0;
@@ -62,6 +69,7 @@ export function reportText(report: SimulationReport): string {
     ...detectionLines(report),
     line('events', counts.join(', ')),
     line('wronged', `${number(report.wronged)} clusters told silent although they beat`),
+    ...stalledLines(report),
     ...(apiWrites === undefined ? [] : [line('API writes', `${number(apiWrites)}, by everybody`)]),
     ...processes.map(({ name, cpuShare, residentMiB }, index) =>
       line(

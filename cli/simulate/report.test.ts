@@ -17,6 +17,7 @@ function aRun(more: Partial<RunRecord> = {}): RunRecord {
     troubles: {},
     beats: 500,
     absences: [],
+    stalls: [],
     events: [{ clusterId: 'sim-4', type: 'joined', atMs: 1200 }],
     storms: [],
     usage: {
@@ -60,6 +61,22 @@ test.each([
 ])('told silent $name: wronged', ({ atMs }) => {
   expect(toldSilent(atMs)).toMatchObject({ wronged: 1, detection: {} });
   expect(reportText(toldSilent(atMs))).toContain('1 clusters were told silent although they beat.');
+});
+
+test('who sent nothing because the machine of the run was too busy is not wronged, and said to be stalled', () => {
+  const stalls = [
+    { clusterId: 'sim-1', fromMs: 20_000, untilMs: 31_000 },
+    { clusterId: 'sim-2', fromMs: 20_000, untilMs: 29_000 },
+  ];
+  const report = reportOf(aRun({ stalls, events: [{ clusterId: 'sim-1', type: 'suspect', atMs: 30_000 }] }));
+  expect(report).toMatchObject({
+    wronged: 0,
+    silenced: 0,
+    stalled: { clusters: 2, longestMs: 11_000, toldSilent: 1 },
+  });
+  expect(reportText(report)).toContain(
+    '2 clusters sent no beat for up to 11.0 s, because this machine was too busy; 1 of them were told silent, rightly',
+  );
 });
 
 test('a storm that held everybody says what it was for', () => {

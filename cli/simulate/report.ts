@@ -1,7 +1,7 @@
 import { type Spread, spreadOf } from './quantile.ts';
 import type { HubUsage } from './hub-usage.ts';
 
-/** When a cluster could not be heard, by what the scenario did. Times are ms since the epoch. */
+/** When a cluster could not be heard. Times are ms since the epoch. */
 export interface Absence {
   readonly clusterId: string;
   readonly fromMs: number;
@@ -23,7 +23,10 @@ export interface RunRecord {
   readonly askedAtMs: ReadonlyMap<string, number>;
   readonly troubles: Readonly<Record<string, number>>;
   readonly beats: number;
+  /** What the scenario did. */
   readonly absences: readonly Absence[];
+  /** What nobody wanted: this process had no time to send. */
+  readonly stalls: readonly Absence[];
   readonly events: readonly { readonly clusterId: string; readonly type: string; readonly atMs: number }[];
   readonly storms: readonly {
     readonly change: 'begins' | 'ends';
@@ -56,6 +59,8 @@ export interface SimulationReport {
   >;
   /** Clusters that were told silent although they beat. */
   readonly wronged: number;
+  /** Clusters for which no beat was sent in time by the simulation itself, and how many of them were told silent, rightly. */
+  readonly stalled?: { readonly clusters: number; readonly longestMs: number; readonly toldSilent: number };
   readonly apiWrites?: number;
   readonly processes: readonly {
     readonly name: string;
@@ -75,19 +80,28 @@ function absenceAt(absences: readonly Absence[], atMs: number, slackMs: number):
   return absences.findLast(({ fromMs, untilMs = Infinity }) => fromMs <= atMs && atMs <= untilMs + slackMs);
 }
 
-function detectionOf({ events, absences, intervalMs }: RunRecord) {
+function detectionOf({ events, absences, stalls, intervalMs }: RunRecord) {
   const absencesOf = Map.groupBy(absences, ({ clusterId }) => clusterId);
+  const stallsOf = Map.groupBy(stalls, ({ clusterId }) => clusterId);
   const took = { suspect: [] as number[], unreachable: [] as number[] };
   const wronged = new Set<string>();
+  const toldStalled = new Set<string>();
   for (const { clusterId, type, atMs } of events) {
     if (type !== 'suspect' && type !== 'unreachable') continue;
     const absence = absenceAt(absencesOf.get(clusterId) ?? [], atMs, intervalMs);
     if (absence) took[type].push(atMs - absence.fromMs);
+    else if (absenceAt(stallsOf.get(clusterId) ?? [], atMs, intervalMs)) toldStalled.add(clusterId);
     else wronged.add(clusterId);
   }
+  const longestMs = stalls.reduce(
+    (longest, { fromMs, untilMs = fromMs }) => Math.max(longest, untilMs - fromMs),
+    0,
+  );
+  const stalled = { clusters: stallsOf.size, longestMs, toldSilent: toldStalled.size };
   const entries = Object.entries(took).filter(([, all]) => all.length > 0);
   return {
     wronged: wronged.size,
+    ...(stalls.length > 0 ? { stalled } : {}),
     detection: Object.fromEntries(
       entries.map(([type, all]) => [type, { clusters: all.length, ms: spreadOf(all) }]),
     ),

@@ -73,6 +73,7 @@ async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<Si
       troubles: fleet.agents?.troubles ?? {},
       beats: fleet.beats.sent(),
       absences,
+      stalls: fleet.beats.stalls(),
       ...history,
       usage: { before, after: await readHubUsage(at.stateDir, at.admin) },
       intervalMs: scenario.heartbeat.interval,

@@ -9,7 +9,7 @@ Examples:
   rollcall import --from karmada --from-kubeconfig karmada.kubeconfig --apply     make it
 
 Each becomes a ManagedCluster that is there before its agent comes, with id, labels and set. The other hub is only read, and
-no Secret of it. Nobody is let in: that takes a token that names the cluster.`;
+no Secret of it; sets of Open Cluster Management are made too. Nobody is let in: that takes a token that names the cluster.`;
 
 /** Clusters that another system has. */
 export function addImportCommands(program: Command): void {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { foreignObjectSchema, type ForeignSystem, readForeign } from './foreign-cluster.ts';
+import { readForeignSet } from './foreign-set.ts';
 import { clusternet } from './read-clusternet.ts';
 import { fleet } from './read-fleet.ts';
 import { karmada } from './read-karmada.ts';
@@ -90,6 +91,38 @@ describe('Open Cluster Management', () => {
   ])('$says', ({ spec, says }) => {
     expect(read(ocm, { spec }).notes).toContain(says);
   });
+});
+
+const emptySelector = { type: 'LabelSelector', labelSelector: {} };
+const byLabels = (labelSelector: object) => ({ selectorType: 'LabelSelector', labelSelector });
+
+test.each([
+  { clusterSelector: undefined, want: { type: 'ExclusiveLabel' } },
+  { clusterSelector: { selectorType: 'ExclusiveClusterSetLabel' }, want: { type: 'ExclusiveLabel' } },
+  { clusterSelector: { selectorType: 'LegacyClusterSetLabel' }, want: { type: 'ExclusiveLabel' } },
+  { clusterSelector: { selectorType: 'LabelSelector' }, want: emptySelector },
+  { clusterSelector: byLabels({}), want: emptySelector },
+  {
+    clusterSelector: byLabels({ matchLabels: { 'a.open-cluster-management.io/b': 'c' } }),
+    want: { type: 'LabelSelector' },
+    notes: ['it selects by labels that clusters do not keep here: a.open-cluster-management.io/b'],
+  },
+  {
+    clusterSelector: byLabels({ matchExpressions: [{ key: 'a', operator: 'Gt' }] }),
+    want: 'its labelSelector is none that a set has here',
+  },
+  { clusterSelector: { selectorType: 'Other' }, want: 'there is no selector of its type here' },
+  { clusterSelector: 'odd', want: 'there is no selector of its type here' },
+])('a set of Open Cluster Management with $clusterSelector', ({ clusterSelector, want, notes = [] }) => {
+  const { sets } = ocm;
+  const object = foreignObjectSchema.parse({
+    apiVersion: `${ocm.group}/v1beta2`,
+    kind: 'ManagedClusterSet',
+    metadata: { name: 'emea' },
+    spec: clusterSelector === undefined ? {} : { clusterSelector },
+  });
+  const set = sets && readForeignSet(ocm, sets, object);
+  expect(set).toMatchObject({ source: 'ManagedClusterSet/emea', name: 'emea', notes, selector: want });
 });
 
 describe('Karmada', () => {

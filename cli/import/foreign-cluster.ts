@@ -1,6 +1,7 @@
 import { reservedPrefixes, type ManagedCluster } from '@rollcall/shared/resources';
 import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
 import { z } from 'zod';
+import type { ForeignSetKind } from './foreign-set.ts';
 
 const loose = z.looseObject({}).default({});
 
@@ -49,6 +50,8 @@ export interface ForeignSystem {
   readonly ownDomains: readonly string[];
   /** Fields of the spec that `read` looks at; of every other one a person is told that it stays behind. */
   readonly fields: readonly string[];
+  /** Where it groups clusters by objects of their own, in the same API group. */
+  readonly sets?: ForeignSetKind;
   read(object: ForeignObject): Reading;
 }
 
@@ -75,6 +78,11 @@ function isEmpty(value: unknown): boolean {
 
 const dropped = (what: string, names: readonly string[]) =>
   names.length === 0 ? [] : [`${what} dropped: ${names.join(', ')}`];
+
+/** Those that clusters do not keep here: the system's own, and reserved ones. */
+export function foreignLabelsIn(keys: readonly string[], { ownDomains }: ForeignSystem): string[] {
+  return keys.filter((key) => isUnder(key, [...ownDomains, ...reservedDomains]));
+}
 
 /** Their own labels and reserved ones stay behind; each is named. */
 function takeLabels(given: Readonly<Record<string, string>>, { title, ownDomains }: ForeignSystem) {

@@ -17,11 +17,13 @@ import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { printable } from '../printable.ts';
 import { type ForeignSystem, readForeign } from './foreign-cluster.ts';
+import { readForeignSet } from './foreign-set.ts';
 import {
   type HubNow,
   type ImportPlan,
   planImport,
   type PlannedCluster,
+  type PlannedSet,
   type PredefinedObject,
 } from './import-plan.ts';
 import { clusternet } from './read-clusternet.ts';
@@ -30,7 +32,12 @@ import { type ForeignObjects, foreignObjectsIn, foreignObjectsOn } from './read-
 import { karmada } from './read-karmada.ts';
 import { ocm } from './read-ocm.ts';
 
-const systems = { clusternet, fleet, karmada, ocm } as const satisfies Record<string, ForeignSystem>;
+const systems: Readonly<Record<'clusternet' | 'fleet' | 'karmada' | 'ocm', ForeignSystem>> = {
+  clusternet,
+  fleet,
+  karmada,
+  ocm,
+};
 
 export interface ImportFlags extends HubFlags {
   readonly from: keyof typeof systems;
@@ -99,46 +106,43 @@ function describe({ metadata, spec = {} }: PredefinedObject): string {
   ].join(', ');
 }
 
-/** Makes what is planned, one after the other. @returns how many clusters the hub does not take */
+type Planned = PlannedCluster | PlannedSet;
+
+/** Makes what is planned, one after the other, sets before who is in them. @returns how much the hub does not take */
 async function carryOut(client: KubeClient, plan: ImportPlan, dryRun: boolean): Promise<number> {
   const is = dryRun ? 'would be made' : 'is made';
-  for (const set of plan.sets) {
-    const why = await make(client, set, dryRun);
-    if (why === undefined) printResult(`set "${set.metadata.name}" ${is}`);
-    else say(`set "${set.metadata.name}" is not made: ${why}`);
-  }
   let refused = 0;
-  for (const cluster of plan.clusters) {
-    const { source, name, action, notes } = cluster;
-    const why = await outcomeOf(client, cluster, dryRun);
-    if (why === undefined && action === 'make')
-      printResult(printable(`cluster "${name}" ${is}: ${describe(cluster.object)}`));
-    else if (why === undefined) printResult(printable(`cluster "${name}" is there already`));
-    else {
+  async function carry(planned: Planned, what: string, details: string): Promise<void> {
+    const { source, name, action, notes } = planned;
+    const why = await outcomeOf(client, planned, dryRun);
+    if (why !== undefined) {
       refused++;
       say(printable(`${source} cannot be taken over: ${why}`));
-    }
+    } else
+      printResult(printable(`${what} "${name}" ${action === 'make' ? is + details : 'is there already'}`));
     for (const note of notes) say(printable(`  ${name}: ${note}`));
   }
+  for (const set of plan.sets) await carry(set, 'set', '');
+  for (const cluster of plan.clusters)
+    await carry(cluster, 'cluster', cluster.action === 'make' ? `: ${describe(cluster.object)}` : '');
   return refused;
 }
 
-async function outcomeOf(
-  client: KubeClient,
-  cluster: PlannedCluster,
-  dryRun: boolean,
-): Promise<string | undefined> {
-  if (cluster.action === 'refuse') return cluster.why;
-  return cluster.action === 'make' ? make(client, cluster.object, dryRun) : undefined;
+async function outcomeOf(client: KubeClient, planned: Planned, dryRun: boolean): Promise<string | undefined> {
+  if (planned.action === 'refuse') return planned.why;
+  return planned.action === 'make' ? make(client, planned.object, dryRun) : undefined;
 }
+
+const isRefused = ({ action }: Planned) => action === 'refuse';
 
 /** As a list that kubectl applies. */
 function printManifests({ sets, clusters }: ImportPlan, format: DocumentFormat): void {
-  const made = clusters.flatMap((cluster) => (cluster.action === 'make' ? [cluster.object] : []));
-  printResult(documentText({ apiVersion: 'v1', kind: 'List', items: [...sets, ...made] }, format));
-  for (const cluster of clusters) {
-    if (cluster.action === 'refuse') say(printable(`${cluster.source} cannot be taken over: ${cluster.why}`));
-    for (const note of cluster.notes) say(printable(`  ${cluster.name}: ${note}`));
+  const all: readonly Planned[] = [...sets, ...clusters];
+  const items = all.flatMap((planned) => (planned.action === 'make' ? [planned.object] : []));
+  printResult(documentText({ apiVersion: 'v1', kind: 'List', items }, format));
+  for (const planned of all) {
+    if (planned.action === 'refuse') say(printable(`${planned.source} cannot be taken over: ${planned.why}`));
+    for (const note of planned.notes) say(printable(`  ${planned.name}: ${note}`));
   }
 }
 
@@ -158,22 +162,24 @@ function sayNext(plan: ImportPlan, flags: ImportFlags): void {
 }
 
 /**
- * Reads the cluster objects of another system and makes predefined clusters of them: a dry run unless told otherwise. What is
+ * Reads the cluster objects of another system, and its sets, and makes predefined clusters of them: a dry run unless told otherwise. What is
  * there already stays as it is, so it can be run again.
  * @throws RollcallError USAGE, NOT_FOUND; KubeApiError
  */
 export async function importClusters(flags: ImportFlags): Promise<void> {
   const system = systems[flags.from];
-  const { objects, others } = await readObjects(flags, system);
+  const { objects, sets, others } = await readObjects(flags, system);
   if (others.length > 0) say(printable(`not looked at: ${others.join(', ')}`));
   const client = openHub(flags);
   try {
     sayHub(client);
     const foreign = objects.map((object) => readForeign(system, object));
-    const plan = planImport(foreign, await readHub(client));
+    const { sets: ofSets } = system;
+    const foreignSets = ofSets ? sets.map((set) => readForeignSet(system, ofSets, set)) : [];
+    const plan = planImport(foreign, await readHub(client), foreignSets);
     if (flags.output !== 'text') {
       printManifests(plan, flags.output);
-      if (plan.clusters.some(({ action }) => action === 'refuse')) process.exitCode = exitCodes.failed;
+      if ([...plan.sets, ...plan.clusters].some(isRefused)) process.exitCode = exitCodes.failed;
       return;
     }
     const refused = await carryOut(client, plan, !flags.apply);

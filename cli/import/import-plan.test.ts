@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ForeignCluster } from './foreign-cluster.ts';
+import type { ForeignSet, SetSelector } from './foreign-set.ts';
 import { type HubNow, planImport } from './import-plan.ts';
 
 const aForeign = (parts: Partial<ForeignCluster> = {}): ForeignCluster => ({
@@ -31,7 +32,7 @@ test('a cluster is made with id, labels, set and settings, and its set before it
     [foreign, aForeign({ name: 'b', id: { clientId: 'b' }, clusterSet: 'emea' })],
     noHub,
   );
-  expect(plan.sets.map(({ metadata }) => metadata.name)).toEqual(['emea']);
+  expect(plan.sets).toMatchObject([{ name: 'emea', action: 'make', object: { metadata: { name: 'emea' } } }]);
   expect(plan.clusters[0]).toMatchObject({
     action: 'make',
     notes: ['one'],
@@ -103,6 +104,64 @@ test.each([
 ])('set $clusterSet, where the hub has $sets.length: put into $want', ({ clusterSet, sets, want, notes }) => {
   const plan = planImport([aForeign({ clusterSet })], { ...noHub, sets });
   expect(plan.sets).toEqual([]);
+  const [made] = plan.clusters;
+  if (made?.action !== 'make') throw new Error('it is made');
+  expect(made.object.metadata.labels?.['rollcall.dev/cluster-set']).toBe(want);
+  expect(made.notes).toEqual(notes);
+});
+
+const aForeignSet = (parts: Partial<ForeignSet> = {}): ForeignSet => ({
+  source: 'ManagedClusterSet/emea',
+  name: 'emea',
+  selector: { type: 'ExclusiveLabel' },
+  notes: [],
+  ...parts,
+});
+const byLabels: SetSelector = { type: 'LabelSelector', labelSelector: { matchLabels: { env: 'prod' } } };
+
+test.each([
+  { name: 'a new one is made as it is', set: { selector: byLabels }, want: { action: 'make', notes: [] } },
+  {
+    name: 'one that is there stays',
+    sets: [aSet('emea', 'ExclusiveLabel')],
+    want: { action: 'leave', notes: [] },
+  },
+  {
+    name: 'one that is there with another selector stays, and that is said',
+    set: { selector: byLabels },
+    sets: [aSet('emea', 'ExclusiveLabel')],
+    want: { action: 'leave', notes: ['it has another selector here'] },
+  },
+  {
+    name: 'one with a name that is none here',
+    set: { name: 'a.b' },
+    want: { action: 'refuse', why: '"a.b" cannot be the name of a set here' },
+  },
+  {
+    name: 'one whose selector is none here',
+    set: { selector: 'why' },
+    want: { action: 'refuse', why: 'why' },
+  },
+])('sets: $name', ({ set = {}, sets = [], want }) => {
+  const plan = planImport([], { ...noHub, sets }, [aForeignSet(set)]);
+  expect(plan.sets).toMatchObject([want]);
+});
+
+test.each([
+  {
+    selector: byLabels,
+    want: undefined,
+    notes: ['set "emea" selects clusters by their labels here, so it is put into none'],
+  },
+  {
+    selector: 'why',
+    want: undefined,
+    notes: ['set "emea" cannot be taken over, so it is put into none'],
+  },
+  { selector: { type: 'ExclusiveLabel' } as const, want: 'emea', notes: [] },
+])('a cluster of a set that comes along, $selector: put into $want', ({ selector, want, notes }) => {
+  const plan = planImport([aForeign({ clusterSet: 'emea' })], noHub, [aForeignSet({ selector })]);
+  expect(plan.sets).toHaveLength(1);
   const [made] = plan.clusters;
   if (made?.action !== 'make') throw new Error('it is made');
   expect(made.object.metadata.labels?.['rollcall.dev/cluster-set']).toBe(want);

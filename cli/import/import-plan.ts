@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { clusterIdOf, isReservedClusterName, isSafeId, predefinedId } from '@rollcall/shared/events';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import {
@@ -9,6 +10,7 @@ import {
   type ManagedClusterSet,
 } from '@rollcall/shared/resources';
 import type { ForeignCluster } from './foreign-cluster.ts';
+import type { ForeignSet, SetSelector } from './foreign-set.ts';
 
 /** A ManagedCluster that waits for its agent. */
 export type PredefinedObject = KubeObject<Partial<ManagedCluster['spec']>>;
@@ -21,9 +23,17 @@ export type PlannedCluster = Pick<ForeignCluster, 'source' | 'name' | 'notes'> &
     | { readonly action: 'refuse'; readonly why: string }
   );
 
+/** A set with what is to be done about it. */
+export type PlannedSet = Pick<ForeignSet, 'source' | 'name' | 'notes'> &
+  (
+    | { readonly action: 'make'; readonly object: ManagedClusterSet }
+    | { readonly action: 'leave' }
+    | { readonly action: 'refuse'; readonly why: string }
+  );
+
 export interface ImportPlan {
-  /** Sets that are missing; made before the clusters. */
-  readonly sets: readonly KubeObject[];
+  /** Made before the clusters: those of the other system, and those that only labels of clusters name. */
+  readonly sets: readonly PlannedSet[];
   readonly clusters: readonly PlannedCluster[];
 }
 
@@ -72,9 +82,28 @@ function nameProblem({ name, id }: ForeignCluster): string | undefined {
   return undefined;
 }
 
+function planSet({ selector, ...set }: ForeignSet, sets: HubNow['sets']): PlannedSet {
+  const { name, notes } = set;
+  const there = sets.find(({ metadata }) => metadata.name === name);
+  if (there) {
+    const isSame = isDeepStrictEqual(there.spec.selector, selector);
+    return { ...set, action: 'leave', notes: isSame ? [] : ['it has another selector here'] };
+  }
+  if (!isSafeId(name))
+    return { ...set, notes: [], action: 'refuse', why: `"${name}" cannot be the name of a set here` };
+  if (typeof selector === 'string') return { ...set, notes: [], action: 'refuse', why: selector };
+  return { ...set, notes, action: 'make', object: setObject(name, selector) };
+}
+
 /** The set that it is put into, or why into none. */
-function setFor({ clusterSet }: ForeignCluster, sets: HubNow['sets']): { set?: string; note?: string } {
+function setFor(
+  { clusterSet }: ForeignCluster,
+  sets: HubNow['sets'],
+  planned: readonly PlannedSet[],
+): { set?: string; note?: string } {
   if (clusterSet === undefined) return {};
+  if (planned.some(({ name, action }) => name === clusterSet && action === 'refuse'))
+    return { note: `set "${clusterSet}" cannot be taken over, so it is put into none` };
   if (!isSafeId(clusterSet))
     return { note: `"${clusterSet}" cannot be the name of a set here: it is in none` };
   const known = sets.find(({ metadata }) => metadata.name === clusterSet);
@@ -94,7 +123,13 @@ function objectOf({ name, id, labels, settings }: ForeignCluster, set: string | 
 }
 
 /** What importing would do: nothing that is there is changed, and nothing is taken away from anybody. */
-export function planImport(foreign: readonly ForeignCluster[], hub: HubNow): ImportPlan {
+export function planImport(
+  foreign: readonly ForeignCluster[],
+  hub: HubNow,
+  foreignSets: readonly ForeignSet[] = [],
+): ImportPlan {
+  const planned = foreignSets.map((set) => planSet(set, hub.sets));
+  const known = [...hub.sets, ...planned.flatMap((set) => (set.action === 'make' ? [set.object] : []))];
   const taken = new Taken();
   for (const { metadata, spec } of hub.clusters) taken.take(metadata.name, predefinedId(spec));
   const missing = new Set<string>();
@@ -105,15 +140,18 @@ export function planImport(foreign: readonly ForeignCluster[], hub: HubNow): Imp
     const why = nameProblem(cluster) ?? taken.obstacle(name, id);
     if (why !== undefined) return { source, name, notes: [], action: 'refuse', why };
     taken.take(name, id);
-    const { set, note } = setFor(cluster, hub.sets);
-    if (set !== undefined && !hub.sets.some(({ metadata }) => metadata.name === set)) missing.add(set);
+    const { set, note } = setFor(cluster, known, planned);
+    if (set !== undefined && !known.some(({ metadata }) => metadata.name === set)) missing.add(set);
     const all = note === undefined ? notes : [...notes, note];
     return { source, name, notes: all, action: 'make', object: objectOf(cluster, set) };
   });
-  return { sets: [...missing].map(aSet), clusters };
+  const ofLabels = [...missing].map((name): PlannedSet => {
+    const object = setObject(name, { type: 'ExclusiveLabel' });
+    return { source: `set "${name}"`, name, notes: [], action: 'make', object };
+  });
+  return { sets: [...planned, ...ofLabels], clusters };
 }
 
-function aSet(name: string): KubeObject {
-  const spec = { selector: { type: 'ExclusiveLabel' } };
-  return { apiVersion, kind: managedClusterSet.kind, metadata: { name }, spec };
+function setObject(name: string, selector: SetSelector): ManagedClusterSet {
+  return { apiVersion, kind: managedClusterSet.kind, metadata: { name }, spec: { selector } };
 }

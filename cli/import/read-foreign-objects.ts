@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { RollcallError } from '@rollcall/shared/errors';
-import { KubeApiError, type KubeClient } from '@rollcall/shared/kubernetes';
+import { isNotFound, type KubeClient } from '@rollcall/shared/kubernetes';
 import { parseAllDocuments } from 'yaml';
 import { type ForeignObject, foreignObjectSchema, type ForeignSystem } from './foreign-cluster.ts';
 
 /** Objects of a system, and what was given beside them. */
 export interface ForeignObjects {
   readonly objects: readonly ForeignObject[];
+  readonly sets: readonly ForeignObject[];
   /** `Kind/name` of what was not looked at. */
   readonly others: readonly string[];
 }
 
-function isOfSystem({ group, kind }: ForeignSystem, object: { apiVersion: string; kind: string }): boolean {
+function isOf(kind: string | undefined, { group }: ForeignSystem, object: ForeignObject): boolean {
   return object.kind === kind && object.apiVersion.startsWith(`${group}/`);
 }
 
@@ -48,6 +49,7 @@ function itemsOf(document: unknown): unknown[] {
  */
 export function foreignObjectsIn(paths: readonly string[], system: ForeignSystem): ForeignObjects {
   const objects: ForeignObject[] = [];
+  const sets: ForeignObject[] = [];
   const others: string[] = [];
   for (const path of paths) {
     const items = documentsOf(path)
@@ -56,11 +58,33 @@ export function foreignObjectsIn(paths: readonly string[], system: ForeignSystem
     for (const item of items) {
       const { data } = foreignObjectSchema.safeParse(item);
       if (!data) throw new RollcallError('USAGE', `"${path}" holds something that is no Kubernetes object`);
-      if (isOfSystem(system, data)) objects.push(data);
+      if (isOf(system.kind, system, data)) objects.push(data);
+      else if (isOf(system.sets?.kind, system, data)) sets.push(data);
       else others.push(`${data.kind}/${data.metadata.name}`);
     }
   }
-  return { objects, others };
+  return { objects, sets, others };
+}
+
+async function listObjects(
+  client: KubeClient,
+  { group, namespaced }: ForeignSystem,
+  { version, plural, kind }: Pick<ForeignSystem, 'version' | 'plural' | 'kind'>,
+): Promise<ForeignObject[]> {
+  const found = await client.list({ group, version, plural, kind, namespaced });
+  const apiVersion = `${group}/${version}`;
+  // In a list the items do not say of which kind they are.
+  return found.map((object) => foreignObjectSchema.parse({ ...object, apiVersion, kind }));
+}
+
+/** A hub of an older version may have none. */
+async function listSets(client: KubeClient, system: ForeignSystem): Promise<ForeignObject[]> {
+  try {
+    return system.sets ? await listObjects(client, system, system.sets) : [];
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
 }
 
 /**
@@ -68,15 +92,12 @@ export function foreignObjectsIn(paths: readonly string[], system: ForeignSystem
  * @throws RollcallError NOT_FOUND where there is no such kind; KubeApiError
  */
 export async function foreignObjectsOn(client: KubeClient, system: ForeignSystem): Promise<ForeignObjects> {
-  const { group, version, plural, kind, namespaced, title } = system;
+  const { group, plural, title } = system;
   try {
-    const found = await client.list({ group, version, plural, kind, namespaced });
-    const apiVersion = `${group}/${version}`;
-    // In a list the items do not say of which kind they are.
-    const objects = found.map((object) => foreignObjectSchema.parse({ ...object, apiVersion, kind }));
-    return { objects, others: [] };
+    const objects = await listObjects(client, system, system);
+    return { objects, sets: await listSets(client, system), others: [] };
   } catch (error) {
-    if (!(error instanceof KubeApiError) || error.status !== 404) throw error;
+    if (!isNotFound(error)) throw error;
     const message = `${client.access.server} has no ${plural}.${group}: it is no hub of ${title}`;
     throw new RollcallError('NOT_FOUND', message, { cause: error });
   }

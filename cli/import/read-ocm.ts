@@ -1,3 +1,4 @@
+import { managedClusterSet } from '@rollcall/shared/resources';
 import { z } from 'zod';
 import {
   type ForeignObject,
@@ -6,6 +7,7 @@ import {
   readTaints,
   taintSettings,
 } from './foreign-cluster.ts';
+import type { SetSelector } from './foreign-set.ts';
 
 const setLabel = 'cluster.open-cluster-management.io/clusterset';
 /** There it is the set of everybody in no other one; so it is here, without a label. */
@@ -33,7 +35,23 @@ function claimOf({ status }: ForeignObject, name: string): string | undefined {
   return claims.find((claim) => claim.name === name)?.value;
 }
 
-/** ManagedCluster of Open Cluster Management. */
+const clusterSelectorSchema = z.looseObject({
+  selectorType: z.string().default('ExclusiveClusterSetLabel'),
+  labelSelector: z.unknown().optional(),
+});
+/** The second is what it was called before. */
+const exclusiveTypes = new Set(['ExclusiveClusterSetLabel', 'LegacyClusterSetLabel']);
+
+function readSelector({ spec }: ForeignObject): SetSelector | string {
+  const { data } = clusterSelectorSchema.safeParse(spec['clusterSelector'] ?? {});
+  if (data && exclusiveTypes.has(data.selectorType)) return { type: 'ExclusiveLabel' };
+  if (data?.selectorType !== 'LabelSelector') return 'there is no selector of its type here';
+  const { labelSelector = {} } = data;
+  const ours = managedClusterSet.spec.safeParse({ selector: { type: 'LabelSelector', labelSelector } });
+  return ours.data?.selector ?? 'its labelSelector is none that a set has here';
+}
+
+/** ManagedCluster and ManagedClusterSet of Open Cluster Management. */
 export const ocm: ForeignSystem = {
   title: 'Open Cluster Management',
   group: 'cluster.open-cluster-management.io',
@@ -42,6 +60,7 @@ export const ocm: ForeignSystem = {
   kind: 'ManagedCluster',
   namespaced: false,
   ownDomains: ['open-cluster-management.io'],
+  sets: { version: 'v1beta2', plural: 'managedclustersets', kind: 'ManagedClusterSet', read: readSelector },
   fields: ['hubAcceptsClient', 'leaseDurationSeconds', 'managedClusterClientConfigs', 'taints'],
   read(object) {
     const { metadata, spec } = object;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyManifests, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
+import type { ManagedClusterSet } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import {
@@ -42,6 +43,17 @@ const crdOf = ({ group, version, plural, kind, namespaced }: Resource) => ({
   },
 });
 
+/** The kind of its sets; in the same group as its clusters. */
+const ocmSets: Resource = {
+  ...ocm,
+  version: 'v1beta2',
+  plural: 'managedclustersets',
+  kind: 'ManagedClusterSet',
+};
+const selecting = (labelSelector: object) => ({
+  clusterSelector: { selectorType: 'LabelSelector', labelSelector },
+});
+
 const object = (system: Resource, metadata: KubeObject['metadata'], spec: object) => ({
   apiVersion: `${system.group}/${system.version}`,
   kind: system.kind,
@@ -59,6 +71,8 @@ const objects = [
     { hubAcceptsClient: true, managedClusterClientConfigs: [{ url: 'https://ocm-1.example.org:6443' }] },
   ),
   object(ocm, { name: 'a.b' }, {}),
+  object(ocmSets, { name: 'global' }, selecting({})),
+  object(ocmSets, { name: 'prod' }, selecting({ matchLabels: { env: 'prod' } })),
   object(karmada, { name: 'karmada-1' }, { id: uid(1), syncMode: 'Pull', region: 'eu', provider: 'metal' }),
   object(
     clusternet,
@@ -80,7 +94,7 @@ beforeAll(async () => {
   hub = await startTestEmbeddedHub();
   directory = mkdtempSync(join(tmpdir(), 'rollcall-import-'));
   const { admin } = hub.up;
-  await applyManifests(admin, [ocm, karmada, clusternet, fleet].map(crdOf));
+  await applyManifests(admin, [ocm, ocmSets, karmada, clusternet, fleet].map(crdOf));
   await admin.create(resources.namespaces, {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -108,7 +122,7 @@ const fromHub = () => ['--from-kubeconfig', kubeconfig()];
 test('without --apply nothing is made, and everything that would be is said, and what stays behind', async () => {
   const { code, stdout, stderr } = await rollcall('ocm', ...fromHub());
   expect(stdout).toBe(
-    'set "emea" would be made\ncluster "ocm-1" would be made: client id "ocm-1", labels env=prod, set "emea"\n',
+    'set "global" is there already\nset "prod" would be made\nset "emea" would be made\ncluster "ocm-1" would be made: client id "ocm-1", labels env=prod, set "emea"\n',
   );
   expect(stderr).toContain('ManagedCluster/a.b cannot be taken over: "a.b" cannot be the name of a cluster');
   expect(stderr).toContain('ocm-1: labels with a reserved prefix are dropped: x.k8s.io/y');
@@ -124,7 +138,7 @@ test('without --apply nothing is made, and everything that would be is said, and
 
 test('with --apply it is made, once, and its agent keeps what it had', async () => {
   const { stdout } = await rollcall('ocm', ...fromHub(), '--apply');
-  expect(stdout).toContain('set "emea" is made\ncluster "ocm-1" is made: ');
+  expect(stdout).toContain('set "prod" is made\nset "emea" is made\ncluster "ocm-1" is made: ');
   const made = await until('it is predefined', async () => {
     const found = await hub.cluster('ocm-1');
     return conditionOf(found, 'Accepted')?.reason === 'Predefined' && found;
@@ -132,13 +146,19 @@ test('with --apply it is made, once, and its agent keeps what it had', async () 
   expect(made.metadata.labels).toMatchObject({ env: 'prod', 'rollcall.dev/cluster-set': 'emea' });
   expect(made.spec.clientConfigs).toEqual([{ url: 'https://ocm-1.example.org:6443' }]);
   const again = await rollcall('ocm', ...fromHub(), '--apply');
-  expect(again.stdout).toBe('cluster "ocm-1" is there already\n');
+  expect(again.stdout).toBe(
+    'set "global" is there already\nset "prod" is there already\ncluster "ocm-1" is there already\n',
+  );
 
   const { text } = await hub.createToken({ clusterName: 'ocm-1', clientId: 'ocm-1' });
   await hub.startAgent({ name: 'ocm-1', token: text });
   const ready = await hub.untilReady('ocm-1');
   expect(ready.metadata.labels).toMatchObject({ env: 'prod', 'rollcall.dev/cluster-set': 'emea' });
   expect(ready.spec.clientConfigs).toHaveLength(1);
+  await until('the set that selects it counts it', async () => {
+    const set = await hub.up.admin.get<ManagedClusterSet>(resources.managedClusterSets, { name: 'prod' });
+    return set?.status?.clusters === 1;
+  });
 });
 
 test.each([

@@ -7,6 +7,7 @@ import { outputOption, withBus } from './common-flags.ts';
 const examples = `
 Examples:
   rollcall policy check policies.yaml                  what the hub would say of it, without a hub
+  rollcall policy check policies.yaml --context hub    also whether the sets that it gives are there
   rollcall policy explain edge-1                       each rule, what it read, what it gave, which one decided
   rollcall policy try policies.yaml --since 30d        what would have been decided differently`;
 
@@ -20,6 +21,8 @@ export function addPolicyCommands(program: Command): void {
     .command('check')
     .description('say what is wrong with ApprovalPolicies in files; needs no hub')
     .argument('<files...>', 'YAML, with one or more objects')
+    .option('--kubeconfig <file>', 'also look whether the sets that they give are on this hub')
+    .option('--context <name>', 'the same, on the hub of this context')
     .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (files: string[], flags: CheckFlags) => {
       const { checkPolicies } = await import('../policy/check-policy.ts');

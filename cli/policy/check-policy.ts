@@ -1,6 +1,16 @@
-import { policyProblems, policyWarnings } from '@rollcall/approver/policy';
+import {
+  policyProblems,
+  type PolicyRule,
+  policyWarnings,
+  type PolicyWarning,
+  setProblem,
+  setWarnings,
+} from '@rollcall/approver/policy';
 import { RollcallError } from '@rollcall/shared/errors';
+import { resources } from '@rollcall/shared/kubernetes';
+import type { ManagedClusterSet } from '@rollcall/shared/resources';
 import { type DocumentFormat, documentText } from '../document-text.ts';
+import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { printable, printableLines } from '../printable.ts';
 import { type FilePolicy, type FileProblem, type PolicyFile, readPolicyFile } from './policy-file.ts';
@@ -10,12 +20,15 @@ export interface Finding extends FileProblem {
   readonly severity: 'error' | 'warning';
 }
 
+/** The sets of a hub by name; undefined where none is asked. */
+export type SetsOfHub = ReadonlyMap<string, Pick<ManagedClusterSet, 'spec'>> | undefined;
+
 /** What is wrong with the policies of a file, and what most likely is not meant; in the order of the file. */
-export async function findingsOf(file: PolicyFile): Promise<Finding[]> {
+export async function findingsOf(file: PolicyFile, ofHub?: SetsOfHub): Promise<Finding[]> {
   const findings: Finding[] = file.problems.map((problem) => ({ ...problem, severity: 'error' }));
   const names = new Set<string>();
   for (const policy of file.policies) {
-    findings.push(...(await policyFindings(policy)));
+    findings.push(...(await policyFindings(policy, (rules) => warningsOfSets(rules, file, ofHub))));
     if (names.has(policy.name))
       findings.push({
         severity: 'error',
@@ -27,7 +40,18 @@ export async function findingsOf(file: PolicyFile): Promise<Finding[]> {
   return findings.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }
 
-async function policyFindings({ rules, placeOf }: FilePolicy): Promise<Finding[]> {
+/** Those of the file count too: they are applied with it. */
+function warningsOfSets(rules: readonly PolicyRule[], file: PolicyFile, ofHub: SetsOfHub): PolicyWarning[] {
+  if (!ofHub) return [];
+  return setWarnings(rules, (name) =>
+    setProblem(name, file.sets.find((set) => set.name === name) ?? ofHub.get(name)),
+  );
+}
+
+async function policyFindings(
+  { rules, placeOf }: FilePolicy,
+  ofSets: (rules: readonly PolicyRule[]) => PolicyWarning[],
+): Promise<Finding[]> {
   const at = (rule: string, message: string, place = { line: 1, column: 1 }) => {
     const { note, ...where } = placeOf(rule, place);
     return { ...where, message: `rule "${rule}": ${message}${note}` };
@@ -43,7 +67,7 @@ async function policyFindings({ rules, placeOf }: FilePolicy): Promise<Finding[]
     ...at(rule, message),
     severity: 'error' as const,
   }));
-  const warnings = policyWarnings(rules)
+  const warnings = [...policyWarnings(rules), ...ofSets(rules)]
     // What was seen to be slow is not guessed as well.
     .filter(({ rule, reason }) => reason !== 'SlowPattern' || !tooSlow.has(rule))
     .map(({ rule, reason, message }) => ({
@@ -71,13 +95,16 @@ function sayFinding(path: string, { lines }: PolicyFile, finding: Finding): void
 
 /**
  * Reads a file and says what is wrong with it.
- * @param tell - to whom; without it to the person, on stderr
+ * @param options.tell - to whom; without it to the person, on stderr
  * @returns its policies, none of which has a mistake
  * @throws RollcallError USAGE, POLICY_INVALID
  */
-export async function readGoodPolicies(path: string, tell = sayFinding): Promise<readonly FilePolicy[]> {
+export async function readGoodPolicies(
+  path: string,
+  { tell = sayFinding, ofHub }: { tell?: typeof sayFinding; ofHub?: SetsOfHub } = {},
+): Promise<readonly FilePolicy[]> {
   const file = readPolicyFile(path);
-  const findings = await findingsOf(file);
+  const findings = await findingsOf(file, ofHub);
   for (const finding of findings) tell(path, file, finding);
   const { length } = findings.filter(({ severity }) => severity === 'error');
   if (length > 0)
@@ -91,15 +118,29 @@ export async function readGoodPolicies(path: string, tell = sayFinding): Promise
   return file.policies;
 }
 
-export interface CheckFlags {
+export interface CheckFlags extends Pick<HubFlags, 'kubeconfig' | 'context'> {
   readonly output: 'text' | DocumentFormat;
 }
 
+async function readSets(flags: CheckFlags): Promise<SetsOfHub> {
+  if (flags.kubeconfig === undefined && flags.context === undefined) return undefined;
+  const client = openHub(flags);
+  try {
+    sayHub(client);
+    const sets = await client.list<ManagedClusterSet>(resources.managedClusterSets);
+    return new Map(sets.map((set) => [set.metadata.name, set]));
+  } finally {
+    client.close();
+  }
+}
+
 /**
- * `rollcall policy check`: what the hub would say of these files, without a hub.
- * @throws RollcallError USAGE, POLICY_INVALID
+ * `rollcall policy check`: what the hub would say of these files, without a hub, which only knows which sets there are.
+ * @throws RollcallError USAGE, POLICY_INVALID; KubeApiError
  */
-export async function checkPolicies(paths: readonly string[], { output }: CheckFlags): Promise<void> {
+export async function checkPolicies(paths: readonly string[], flags: CheckFlags): Promise<void> {
+  const { output } = flags;
+  const ofHub = await readSets(flags);
   let first: unknown;
   const checked: { file: string; good: boolean; findings: Finding[] }[] = [];
   for (const path of paths) {
@@ -107,7 +148,8 @@ export async function checkPolicies(paths: readonly string[], { output }: CheckF
     const note: typeof sayFinding = (_path, _file, finding) => findings.push(finding);
     let isGood = false;
     try {
-      const policies = await readGoodPolicies(path, output === 'text' ? sayFinding : note);
+      const tell = output === 'text' ? sayFinding : note;
+      const policies = await readGoodPolicies(path, { tell, ofHub });
       const rules = policies.reduce((count, policy) => count + policy.rules.length, 0);
       if (output === 'text') printResult(`${path}: policies ${policies.length}, rules ${rules}: good`);
       isGood = true;

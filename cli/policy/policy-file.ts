@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { PolicyRule } from '@rollcall/approver/policy';
 import { yamlTooDeep } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
-import { apiVersion, approvalPolicy } from '@rollcall/shared/resources';
+import {
+  apiVersion,
+  approvalPolicy,
+  type ManagedClusterSet,
+  managedClusterSet,
+} from '@rollcall/shared/resources';
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml';
 import { nodeAt, offsetOf, type YamlPath } from '../yaml-place.ts';
 import { type FilePlace, placeInFile } from './place-in-file.ts';
@@ -20,10 +25,16 @@ export interface FilePolicy {
   placeOf(rule: string, place: { line: number; column: number }): FilePlace & { note: string };
 }
 
+/** A set that stands beside the policies. */
+export interface FileSet extends Pick<ManagedClusterSet, 'spec'> {
+  readonly name: string;
+}
+
 export interface PolicyFile {
   readonly lines: readonly string[];
   readonly policies: readonly FilePolicy[];
   readonly problems: readonly FileProblem[];
+  readonly sets: readonly FileSet[];
   /** Kinds of the other objects in the file. */
   readonly others: readonly string[];
 }
@@ -48,6 +59,7 @@ export function parsePolicyFile(text: string): PolicyFile {
   const counter = new LineCounter();
   const problems: FileProblem[] = [];
   const policies: FilePolicy[] = [];
+  const sets: FileSet[] = [];
   const others: string[] = [];
   const at = (offset: number): FilePlace => {
     const { line, col } = counter.linePos(offset);
@@ -55,7 +67,8 @@ export function parsePolicyFile(text: string): PolicyFile {
   };
   const lines = text.split(/\r?\n/);
   const tooDeep = yamlTooDeep(text);
-  if (tooDeep !== undefined) return { lines, policies, problems: [{ ...at(0), message: tooDeep }], others };
+  if (tooDeep !== undefined)
+    return { lines, policies, problems: [{ ...at(0), message: tooDeep }], sets, others };
   const documents = parseAllDocuments(text, { lineCounter: counter, logLevel: 'error' });
   for (const document of Array.isArray(documents) ? documents : []) {
     for (const error of document.errors)
@@ -70,6 +83,11 @@ export function parsePolicyFile(text: string): PolicyFile {
       continue;
     }
     const { kind } = (content ?? {}) as { kind?: unknown };
+    const set = kind === managedClusterSet.kind ? setIn(content as Record<string, unknown>) : undefined;
+    if (set) {
+      sets.push(set);
+      continue;
+    }
     if (kind !== approvalPolicy.kind) {
       if (typeof kind === 'string') others.push(kind);
       else
@@ -96,7 +114,14 @@ export function parsePolicyFile(text: string): PolicyFile {
       },
     });
   }
-  return { lines, policies, problems, others };
+  return { lines, policies, problems, sets, others };
+}
+
+/** @returns undefined for what the API server would not take; that is said when it is applied */
+function setIn({ metadata, spec = {} }: Record<string, unknown>): FileSet | undefined {
+  const name: unknown = (metadata as { name?: unknown } | undefined)?.name;
+  const parsed = managedClusterSet.spec.safeParse(spec);
+  return typeof name === 'string' && parsed.success ? { name, spec: parsed.data } : undefined;
 }
 
 /** Aliases that multiply are the only thing that a document without errors can fail on. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { policyDeclaration, publicationIdOf, tokenRecord } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
@@ -6,11 +7,18 @@ import { tokenIdOf } from '@rollcall/shared/trust';
 import { declaredBy } from './declared-by.ts';
 import type { DeclaredKind } from './declare-objects.ts';
 import { decidePolicy, rulesOf } from './policy-declaration.ts';
-import { policyProblem } from './policy-problem.ts';
-import { policyWarnings } from './policy-warning.ts';
+import { policyProblem, type PolicyRule } from './policy-problem.ts';
+import { policyWarnings, setWarnings } from './policy-warning.ts';
 import { decideSet, readSet } from './set-declaration.ts';
 import { decideToken, objectThatCounts, readToken } from './token-declaration.ts';
 import { isOfFormerLife, type Life } from './token-life.ts';
+
+/** Which sets there are. */
+export interface KnownSets {
+  readonly whenSynced: Promise<void>;
+  /** Why nobody can be put into the set of that name. */
+  problemOf(name: string): string | undefined;
+}
 
 /** ClusterRegistrationTokens: by their public key, or by their object while the hub makes the key. */
 export function declaredTokens(options: {
@@ -18,8 +26,7 @@ export function declaredTokens(options: {
   nowMs(): number;
   /** Of a hub that was restored. */
   life?: Life | undefined;
-  /** Which sets there are. */
-  sets?: { readonly whenSynced: Promise<void>; problemOf(name: string): string | undefined };
+  sets?: KnownSets;
 }): DeclaredKind<ClusterRegistrationToken> {
   return {
     kind: 'token',
@@ -57,32 +64,40 @@ export function declaredTokens(options: {
 }
 
 /** ApprovalPolicies, by name. */
-export function declaredPolicies(logger: Logger): DeclaredKind<ApprovalPolicy> {
+export function declaredPolicies(logger: Logger, sets?: KnownSets): DeclaredKind<ApprovalPolicy> {
+  const ofSets = (rules: readonly PolicyRule[]) => setWarnings(rules, (name) => sets?.problemOf(name));
   return {
     kind: 'policy',
     resource: resources.approvalPolicies,
+    whenKnown: sets?.whenSynced,
     idOf: ({ metadata }) => metadata.name,
     decide(record, [object]) {
       if (!object) return decidePolicy({ record, wanted: undefined });
       const { name, uid, generation = 1 } = object.metadata;
       const before = policyDeclaration(record);
+      const by = declaredBy(object);
       // Status updates come here as well; what was compiled once is not compiled again.
       const isKnown =
         before &&
         !before.withdrawn &&
         before.uid === uid &&
         (before.problem?.generation ?? before.generation) === generation;
-      if (isKnown) return [];
+      if (isKnown) {
+        const { problem, warnings: said = [] } = before;
+        const warnings = [...said.filter(({ reason }) => reason !== 'InvalidSet'), ...ofSets(before.rules)];
+        if (problem || isDeepStrictEqual(warnings, said)) return [];
+        return decidePolicy({ record, wanted: { ...before, problem: undefined, warnings }, by });
+      }
       const rules = rulesOf(object);
       const problem = policyProblem(rules);
-      const warnings = problem ? [] : policyWarnings(rules);
+      const warnings = problem ? [] : [...policyWarnings(rules), ...ofSets(rules)];
       if (problem)
         logger.warn(
           { object: `policy/${name}`, reason: `${problem.line}:${problem.column} ${problem.message}` },
           'policy does not compile',
         );
       const wanted = { name, uid, generation, rules, problem, warnings };
-      return decidePolicy({ record, wanted, by: declaredBy(object) });
+      return decidePolicy({ record, wanted, by });
     },
   };
 }

@@ -135,20 +135,28 @@ async function startDeciding(
   });
   const declaring = { log, client, logger, signal, nowMs };
   const sets = declareObjects(
-    { ...declaring, onChange: (name) => tokens.wakeWhere(({ spec }) => spec.clusterSet === name) },
+    {
+      ...declaring,
+      onChange(name) {
+        tokens.wakeWhere(({ spec }) => spec.clusterSet === name);
+        policies.wakeWhere(({ spec }) => spec.rules.some(({ clusterSet }) => clusterSet === name));
+      },
+    },
     declaredSets,
   );
   const problemOf = (name: string) => setProblem(name, sets.objectsOf(name)[0]);
+  const knownSets = { whenSynced: sets.whenSynced, problemOf };
   const tokens = declareObjects(
     declaring,
     declaredTokens({
       allowEndless: config.allowEndlessTokens,
       nowMs,
       life,
-      sets: { whenSynced: sets.whenSynced, problemOf },
+      sets: knownSets,
     }),
   );
-  const declarations = [tokens, declareObjects(declaring, declaredPolicies(logger)), sets];
+  const policies = declareObjects(declaring, declaredPolicies(logger, knownSets));
+  const declarations = [tokens, policies, sets];
   const evaluator = countEvaluations(createPolicyEvaluator({ deadlineMs }), metrics);
   const fleet = createFleetView(log, (error) =>
     logger.warn({ err: error }, 'an event was left out of the counts of the fleet'),

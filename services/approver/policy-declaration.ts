@@ -17,6 +17,8 @@ import type { PolicyWarning } from './policy-warning.ts';
 
 export type PolicyObject = StoredObject<ApprovalPolicy>;
 
+type Warnings = readonly (PolicyWarning | NonNullable<PolicyDeclaration['warnings']>[number])[];
+
 /** What a person wrote, and its first mistake if there is one. */
 export interface WantedPolicy {
   readonly name: string;
@@ -25,7 +27,7 @@ export interface WantedPolicy {
   readonly rules: PolicyDeclaration['rules'];
   readonly problem: PolicyProblem | undefined;
   /** None where there is a problem. */
-  readonly warnings: readonly PolicyWarning[];
+  readonly warnings: Warnings;
 }
 
 /** The rules of an ApprovalPolicy as the event carries them. */
@@ -35,7 +37,7 @@ export function rulesOf(object: PolicyObject): PolicyDeclaration['rules'] {
   ) as PolicyDeclaration['rules'];
 }
 
-function warned(warnings: PolicyDeclaration['warnings'] | readonly PolicyWarning[]) {
+function warned(warnings: Warnings | undefined) {
   return warnings && warnings.length > 0 ? { warnings: warnings.map((warning) => ({ ...warning })) } : {};
 }
 
@@ -80,7 +82,10 @@ export function decidePolicy(context: {
         }
       : {
           reason: 'PolicyDeclared',
-          message: `policy "${wanted.name}" has ${section.rules.length} rules in force`,
+          message: [
+            `policy "${wanted.name}" has ${section.rules.length} rules in force`,
+            ...wanted.warnings.map(({ message }) => message),
+          ].join('; '),
         };
     return [draft(policyDeclared, record, { by, ...what, section })];
   }

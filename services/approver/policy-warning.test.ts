@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { policyWarnings } from './policy-warning.ts';
+import { policyWarnings, setWarnings } from './policy-warning.ts';
 import { mayBeSlow } from './slow-pattern.ts';
 
 test.each([
@@ -18,6 +18,18 @@ test.each([
 
 test('a rule that holds or denies may go by claims', () => {
   expect(policyWarnings([{ name: 'r', when: 'claimed.nodes > 1', effect: 'Deny' }])).toEqual([]);
+});
+
+test('a rule that gives a set is warned of in the words of the set, one without is not', () => {
+  const rules = ['a', 'b', undefined].map((clusterSet, index) => ({
+    name: `r${index}`,
+    when: 'true',
+    effect: 'Approve' as const,
+    ...(clusterSet === undefined ? {} : { clusterSet }),
+  }));
+  expect(setWarnings(rules, (name) => (name === 'b' ? 'there is no set "b"' : undefined))).toEqual([
+    { rule: 'r1', reason: 'InvalidSet', message: 'there is no set "b"' },
+  ]);
 });
 
 test.each([

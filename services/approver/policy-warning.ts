@@ -9,7 +9,7 @@ const environment = createPolicyEnvironment();
 export interface PolicyWarning {
   readonly rule: string;
   /** CamelCase. */
-  readonly reason: 'ApprovesOnClaims' | 'SlowPattern';
+  readonly reason: 'ApprovesOnClaims' | 'SlowPattern' | 'InvalidSet';
   readonly message: string;
 }
 
@@ -33,5 +33,19 @@ export function policyWarnings(rules: readonly PolicyRule[]): PolicyWarning[] {
         message: `the pattern "${slow.pattern}" of rule "${name}" repeats a part that repeats; on some texts it takes so long that requests are held`,
       });
     return warnings;
+  });
+}
+
+/**
+ * Warnings of rules that give a set which nobody can be put into; whom they let in is put into it all the same, because it may come later.
+ * @param problemOf - why nobody can be put into the set of that name (`setProblem`)
+ */
+export function setWarnings(
+  rules: readonly PolicyRule[],
+  problemOf: (name: string) => string | undefined,
+): PolicyWarning[] {
+  return rules.flatMap(({ name, clusterSet }) => {
+    const message = clusterSet === undefined ? undefined : problemOf(clusterSet);
+    return message === undefined ? [] : [{ rule: name, reason: 'InvalidSet', message }];
   });
 }

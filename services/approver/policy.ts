@@ -14,4 +14,5 @@ export {
   readPolicies,
 } from './policy-verdict.gather.ts';
 export { judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
-export { type PolicyWarning, policyWarnings } from './policy-warning.ts';
+export { type PolicyWarning, policyWarnings, setWarnings } from './policy-warning.ts';
+export { setProblem } from './set-problem.ts';

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join as joinPath } from 'node:path';
 import { clusterRecord } from '@rollcall/shared/events';
 import { createResourceCache, resources } from '@rollcall/shared/kubernetes';
-import type { ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
+import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
@@ -132,6 +134,39 @@ test('a set that is not there, or selects by labels: the same words in command l
     return found.decision?.clusterSet === nowhere && found;
   });
   expect(newest?.message).toContain(`there is no set "${nowhere}"`);
+});
+
+test('a policy that gives a set which is not there: a warning in the same words, until the set is there [OC-6]', async () => {
+  const [name, missing] = [aName('by-set'), aName('absent')];
+  const words = `there is no set "${missing}"; make a ManagedClusterSet of that name, or name another one`;
+  const policy = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata: { name },
+    spec: { rules: [{ name: 'r', when: 'token.valid', effect: 'Approve', clusterSet: missing }] },
+  };
+  const path = joinPath(hub.up.stateDir, `${name}.json`);
+  writeFileSync(path, JSON.stringify(policy));
+  const checked = await rollcall('policy', 'check', path);
+  expect(checked.code, checked.stderr).toBe(0);
+  expect(checked.stderr).toContain(`warning: rule "r": ${words} (InvalidSet)`);
+
+  await hub.up.admin.create(resources.approvalPolicies, policy as never);
+  const untilWarned = (status: string) =>
+    until(`policy ${name} has Warning=${status}`, async () => {
+      const found = await hub.up.admin.get<ApprovalPolicy>(resources.approvalPolicies, { name });
+      const warning = found?.status?.conditions?.find(({ type }) => type === 'Warning');
+      return warning?.status === status && warning;
+    });
+  expect(await untilWarned('True')).toMatchObject({ reason: 'InvalidSet', message: words });
+  const newest = async () => (await hub.log.read({ kind: 'policy', id: name })).newest;
+  expect((await newest())?.message).toBe(`policy "${name}" has 1 rules in force; ${words}`);
+
+  await makeSet(missing);
+  await untilWarned('False');
+  expect((await newest())?.message).toBe(`policy "${name}" has 1 rules in force`);
+  expect((await rollcall('policy', 'check', path)).stderr).not.toContain('warning');
+  await hub.up.admin.delete(resources.approvalPolicies, name);
 });
 
 test('a set with clusters in it cannot be deleted, and says so beforehand; an empty one can [OC-6]', async () => {

@@ -15,6 +15,13 @@ import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
 const minuteMs = 60_000;
 
+/** Not `await using`: what the test starts on it ends with the test, and must end before it. */
+async function startHubOfTest(): Promise<TestHub> {
+  const hub = await startTestHub();
+  onTestFinished(() => hub[Symbol.asyncDispose]());
+  return hub;
+}
+
 function startAgents(hub: TestHub, members: readonly KnownMember[]): SimulatedAgent[] {
   const agents = members.map((known) =>
     startSimulatedAgent({
@@ -56,7 +63,7 @@ async function writtenAfter(hub: TestHub, history: number): Promise<string[]> {
 }
 
 test('a fleet that lost its hub comes back in its own time, and nobody is called dead', async () => {
-  await using hub = await startTestHub();
+  const hub = await startHubOfTest();
   const members = await enrolMembers(hub, { count: 150, endsInMs: 60 * minuteMs });
   const clusterIds = members.map(({ clusterId }) => clusterId);
   const beats = await hearBeats(hub);
@@ -78,7 +85,7 @@ test('a fleet that lost its hub comes back in its own time, and nobody is called
 });
 
 test('members whose credentials ended while the registrar was away come back by their keys, whoever else knocks', async () => {
-  await using hub = await startTestHub();
+  const hub = await startHubOfTest();
   const members = await enrolMembers(hub, { count: 200, endsInMs: -6 * 60 * minuteMs });
   const beats = await hearBeats(hub);
   onTestFinished(() => beats.stop());

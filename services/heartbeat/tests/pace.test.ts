@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startTestHub } from '../../../tests/harness/test-hub.ts';
 import { admitMember, beat, startHeartbeat, surroundingsOf } from './test-member.ts';
 
 test('a fleet past the ceiling is stretched, once, and judged by that', async () => {
-  await using hub = await startTestHub();
+  const hub = await startTestHub();
+  // Not `await using`: what the test starts on it ends with the test, and must end before it.
+  onTestFinished(() => hub[Symbol.asyncDispose]());
   const around = await surroundingsOf(hub);
   const members = await Promise.all(
     ['a', 'b', 'c', 'd'].map((id) =>

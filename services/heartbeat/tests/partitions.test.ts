@@ -4,7 +4,7 @@ import { connectBus } from '@rollcall/shared/bus';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
 import { encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { isInPartition } from '../beat-partition.ts';
 import { admitMember, keepBeating, startHeartbeat, surroundingsOf } from './test-member.ts';
@@ -23,7 +23,9 @@ async function spreadBeats(hub: TestHub, beatPartitions: number): Promise<void> 
 }
 
 test('two parts: each cluster is heard by one of them, which says when it is gone', async () => {
-  await using hub = await startTestHub();
+  const hub = await startTestHub();
+  // Not `await using`: what the test starts on it ends with the test, and must end before it.
+  onTestFinished(() => hub[Symbol.asyncDispose]());
   await spreadBeats(hub, 2);
   const around = await surroundingsOf(hub);
   const parts = await Promise.all(

@@ -17,7 +17,7 @@ export interface HostedMemberParts extends HostedAgents {
   readonly render: RenderAgent;
   /** @throws RollcallError MEMBER_KUBECONFIG_REFUSED */
   readonly accessOf: (kubeconfig: string) => KubeAccess;
-  /** Has the hub hear what became of it; never rejects. */
+  /** Has the hub hear what became of it, however long that takes; never rejects. */
   tell(wish: HostWish, outcome: HostingOutcome): Promise<void>;
 }
 

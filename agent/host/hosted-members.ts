@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog } from '@rollcall/shared/bus';
 import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
+import { toRollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, createEventId } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
+import { fullJitterMs } from '../back-off.ts';
 import { decideHosting, type HostingOutcome } from './hosting-event.ts';
 import { hostMember, type HostedMember, type HostedMemberParts } from './hosted-member.ts';
 import { type HostWish, hostWishOf, isSameWork } from './host-wish.ts';
@@ -19,6 +21,7 @@ export interface HostedMembers {
 /** So that a host with thousands of members does not begin with all of them in the same moment. */
 const startEveryMs = 10;
 const longestStartMs = 30_000;
+const tellAgain = { firstMs: 500, longestMs: 30_000 };
 
 /** Keeps one member hosted for each cluster that asks for it; none knows of the others. */
 export function createHostedMembers(
@@ -37,16 +40,22 @@ export function createHostedMembers(
       outcome,
       nowMs: nowMs(),
     });
-    try {
-      const trace = { correlation: createEventId(nowMs()) };
-      const { drafts } = await decideAndAppend(log, { gather, decide: decideHosting }, trace);
-      const { clusterId } = wish;
-      if (drafts.length > 0) logger.info({ clusterId, reason: outcome.reason }, outcome.message);
-    } catch (error) {
-      logger.warn(
-        { err: error as Error, clusterId: wish.clusterId },
-        'what became of a member could not be told',
-      );
+    const { clusterId } = wish;
+    const { signal } = starting;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        const trace = { correlation: createEventId(nowMs()) };
+        const { drafts } = await decideAndAppend(log, { gather, decide: decideHosting }, trace);
+        if (drafts.length > 0) logger.info({ clusterId, reason: outcome.reason }, outcome.message);
+        return;
+      } catch (thrown) {
+        const err = toRollcallError(thrown);
+        logger.warn({ err, clusterId }, 'what became of a member could not be told');
+        // Nobody asks for it again: without it the condition would stay as it is for good.
+        if (!err.retry) return;
+        const restMs = fullJitterMs(tellAgain, failures, Math.random());
+        await delay(restMs, undefined, { signal }).catch(() => undefined);
+      }
     }
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type AggregateRecord, foldRecord, type StoredEvent } from '@rollcall/shared/events';
+import type { AggregateRecord, StoredEvent } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { watchRecords } from './record-watch.ts';
 
@@ -48,6 +48,13 @@ function aWatch(isKnown: boolean) {
   return { watch, reads, changed, say };
 }
 
+const recordOf = (id: string, ...types: string[]): AggregateRecord => ({
+  aggregate: { kind: 'cluster', id },
+  head: undefined,
+  newest: undefined,
+  lastOf: Object.fromEntries(types.map((type) => [type, { eventId: `${id}-${type}` } as StoredEvent])),
+});
+
 test('of two readings of one cluster the younger one counts, however long the older one takes', async () => {
   const { watch, reads, changed, say } = aWatch(true);
   say('c-1', 'denied');
@@ -55,23 +62,19 @@ test('of two readings of one cluster the younger one counts, however long the ol
   say('c-2', 'approved');
   await settled();
   expect(reads).toHaveLength(2);
-  reads[1]?.resolve(foldRecord({ kind: 'cluster', id: 'c-2' }, []));
+  // Records that tell of what was heard, so that nothing is read again after a while.
+  reads[1]?.resolve(recordOf('c-2', 'approved'));
   await settled();
   expect(changed).toEqual(['c-2']);
-  reads[0]?.resolve(foldRecord({ kind: 'cluster', id: 'c-1' }, []));
+  reads[0]?.resolve(recordOf('c-1', 'denied'));
   await settled();
   expect(changed).toEqual(['c-2', 'c-1']);
   expect(reads).toHaveLength(3);
-  reads[2]?.resolve(foldRecord({ kind: 'cluster', id: 'c-1' }, []));
+  reads[2]?.resolve(recordOf('c-1', 'approved'));
   await watch.stop();
 });
 
-const recordWith = (...types: string[]): AggregateRecord => ({
-  aggregate: { kind: 'cluster', id: 'c-1' },
-  head: undefined,
-  newest: undefined,
-  lastOf: Object.fromEntries(types.map((type) => [type, { eventId: `c-1-${type}` } as StoredEvent])),
-});
+const recordWith = (...types: string[]) => recordOf('c-1', ...types);
 
 describe('an approval of a cluster that is no member yet', () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));

@@ -1,0 +1,139 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from '@nats-io/transport-node';
+import {
+  type BusCredentials,
+  connectBus,
+  connectionOptions,
+  followEvents,
+  jwtProof,
+} from '@rollcall/shared/bus';
+import type { Storm } from '@rollcall/shared/events';
+import { agentsAccountClaims, userClaims } from '@rollcall/shared/rights';
+import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { expect, onTestFinished, test } from 'vitest';
+import { findBinary } from '../../../cli/up/binaries.ts';
+import { type ChildHandle, startChild } from '../../../cli/up/child-process.ts';
+import { loopbackPorts } from '../../../cli/up/control-plane-ports.ts';
+import { credsFile } from '../../../cli/up/hub-state.ts';
+import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import { admitMember, keepBeating, startHeartbeat, surroundingsOf } from './test-member.ts';
+
+interface Leaf {
+  readonly port: number;
+  readonly server: ChildHandle;
+}
+
+const everything = { publish: ['>'], subscribe: ['>'], description: 'a leaf server' };
+
+/** Who may speak for all agents behind a leaf: a key of the account that a hub does not have by itself. */
+async function leafUser(hub: TestHub): Promise<{ user: BusCredentials; agentsJwt: string }> {
+  const { keys } = hub.hub;
+  const { operatorSigners } = JSON.parse(
+    readFileSync(join(hub.stateDir, 'offline', 'keys.json'), 'utf8'),
+  ) as { operatorSigners: string[] };
+  const signer = createNkey('account');
+  const claims = agentsAccountClaims(keys, {}) as { signing_keys: unknown[] };
+  const nats = { ...claims, signing_keys: [...claims.signing_keys, signer.publicKey] };
+  const what = { subject: keys.agents, name: 'AGENTS', nowMs: Date.now() + 1000, nats };
+  const agentsJwt = encodeJwt(what, nkeyFromSeed(operatorSigners[0] ?? ''));
+  const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
+  await sys.request('$SYS.REQ.CLAIMS.UPDATE', agentsJwt);
+  await sys.close();
+  const { publicKey, seed } = createNkey('user');
+  const by = userClaims({ account: 'AGENTS', ...everything }, keys.agents);
+  const jwt = encodeJwt({ subject: publicKey, name: 'leaf', nowMs: Date.now(), nats: by }, signer);
+  return { user: { jwt, seed }, agentsJwt };
+}
+
+/** A NATS server at a place of its own, which carries the agents there, and the notices about them, to the hub over one connection each. */
+async function startLeaf(hub: TestHub): Promise<Leaf> {
+  const { keys, accountJwts, operatorJwt } = hub.hub;
+  const { leafnodes, leaf: port } = await loopbackPorts(join(hub.stateDir, 'leaf-ports.json'), [
+    'leafnodes',
+    'leaf',
+  ]);
+  const { user, agentsJwt } = await leafUser(hub);
+  await hub.natsServer.restartChanged(
+    (config) => `${config}leafnodes: { listen: "127.0.0.1:${leafnodes}" }\n`,
+  );
+  const directory = join(hub.stateDir, 'leaf');
+  mkdirSync(directory, { recursive: true });
+  const remotes = Object.entries({
+    [keys.agents]: user,
+    [keys.sys]: hub.userWith({ account: 'SYS', ...everything }, 'leaf'),
+  }).map(([account, credentials], index) => {
+    const file = join(directory, `${index}.creds`);
+    writeFileSync(file, credsFile(credentials), { mode: 0o600 });
+    return `{ url: "nats-leaf://127.0.0.1:${leafnodes}", account: ${account}, credentials: "${file}" }`;
+  });
+  const jwts = Object.entries({ ...accountJwts, [keys.agents]: agentsJwt });
+  const file = (name: string) => join(hub.stateDir, 'nats', name);
+  const config = join(directory, 'leaf.conf');
+  writeFileSync(
+    config,
+    `server_name: leaf
+listen: "127.0.0.1:${port}"
+operator: "${operatorJwt}"
+system_account: ${keys.sys}
+resolver: MEMORY
+resolver_preload: { ${jwts.map(([account, jwt]) => `${account}: "${jwt}"`).join('\n')} }
+tls: { cert_file: "${file('server.pem')}", key_file: "${file('server-key.pem')}", handshake_first: true }
+leafnodes: { remotes: [ ${remotes.join(', ')} ] }
+`,
+    { mode: 0o600 },
+  );
+  const probe = hub.agentCredentials('member', 'leaf-probe');
+  const server = await startChild({
+    name: 'leaf-server',
+    command: findBinary('nats-server'),
+    args: ['-c', config],
+    stateDir: hub.stateDir,
+    logPath: join(hub.stateDir, 'logs', 'leaf-server.log'),
+    readyWithinMs: 30_000,
+    isReady: async () => {
+      const options = connectionOptions({ ...hub.address, servers: [`127.0.0.1:${port}`] }, 'agent');
+      await (await connect({ ...options, reconnect: false, authenticator: jwtProof(probe) })).close();
+      return true;
+    },
+  });
+  onTestFinished(() => server.stop());
+  return { port, server };
+}
+
+test('agents behind a leaf server are a group of their own: that it is gone is a storm of that group', async () => {
+  const hub = await startTestHub();
+  onTestFinished(() => hub[Symbol.asyncDispose]());
+  const leaf = await startLeaf(hub);
+  const around = await surroundingsOf(hub);
+  // Of the whole fleet it is never one.
+  await startHeartbeat(hub, { stormMinimum: '1', stormShare: '1', stormDeadline: '60s' });
+  const atLeaf = { ...hub.address, servers: [`127.0.0.1:${leaf.port}`] };
+  const places = { leaf: { ...around, hub: { ...hub, address: atLeaf } }, hub: around };
+  const settings = { intervalSeconds: 1, graceSeconds: 3 };
+  const join3 = async (place: keyof typeof places) =>
+    Promise.all(
+      [1, 2, 3].map(async (number) => {
+        const member = await admitMember(places[place], `at-${place}-${number}`, settings);
+        const nc = await member.connect();
+        onTestFinished(() => nc.close());
+        onTestFinished(keepBeating(nc, member.clusterId));
+        await member.event('joined');
+        return member;
+      }),
+    );
+  const [behind, direct] = await Promise.all([join3('leaf'), join3('hub')]);
+  await leaf.server.kill();
+  const ending = new AbortController();
+  const storms = { filter: 'hub.*.storm', fromSequence: 1, signal: ending.signal };
+  for await (const { section } of followEvents(around.ops, around.opsLog, storms)) {
+    expect(section as Storm).toMatchObject({
+      silent: expect.any(Number),
+      known: 3,
+      group: { kind: 'server' },
+    });
+    break;
+  }
+  for (const member of direct) expect(await member.history()).toEqual(['joined']);
+  for (const member of behind) expect(await member.history()).not.toContain('unreachable');
+});

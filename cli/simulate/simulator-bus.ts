@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type BusAddress, connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
+import {
+  type BusAddress,
+  type BusCredentials,
+  connectBus,
+  type EventLog,
+  openEventLog,
+} from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { mostSimulatedClusters, simulatorRole, userClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
@@ -17,7 +23,10 @@ export interface SimulatorConnection {
 
 /** A run that is killed leaves nobody behind who could write for longer. */
 const lifeMs = 6 * 3_600_000;
-const connectingAtOnce = 16;
+/** Handshakes are CPU time of the server: more at once only take longer, each of them. */
+const connectingAtOnce = 4;
+/** On a busy machine not every handshake ends in the time that the server gives it. */
+const mostTries = 5;
 
 /** Ids in the numbers that one connection can have. */
 export function inConnections(clusterIds: readonly string[]): string[][] {
@@ -43,6 +52,16 @@ export async function openSimulatorBus(options: {
   if (!offline) throw new RollcallError('KEYS_OFFLINE', `there is no file "${path}"`);
   const signer = nkeyFromSeed(offline.signers.hub);
 
+  async function connectPatiently(credentials: BusCredentials): Promise<NatsConnection> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await connectBus(address, credentials, 'simulator');
+      } catch (error) {
+        if (tries === mostTries) throw error;
+      }
+    }
+  }
+
   async function open(clusterIds: readonly string[]): Promise<SimulatorConnection> {
     const key = createNkey('user');
     const nowMs = Date.now();
@@ -51,7 +70,7 @@ export async function openSimulatorBus(options: {
       { subject: key.publicKey, name: 'simulator', nowMs, expiresAtMs: nowMs + lifeMs, nats },
       signer,
     );
-    const nc = await connectBus(address, { jwt, seed: key.seed }, 'simulator');
+    const nc = await connectPatiently({ jwt, seed: key.seed });
     const log = await openEventLog(nc, {
       epoch: hub.epoch,
       latestEpoch: hub.epoch,

@@ -248,3 +248,9 @@ test('hearing an answer twice changes nothing but the jitter, and older ones nev
     }),
   );
 });
+
+test('an answer of a kind that only a newer hub has changes nothing', () => {
+  const newer = answered({ kind: 'paused', untilMs: 1 } as unknown as AnswerResult);
+  const asked = nextJoining(aJoining(), { kind: 'asked' }, context);
+  expect(nextJoining(asked, newer, context)).toEqual(asked);
+});

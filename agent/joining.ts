@@ -66,9 +66,13 @@ export function verbFor(joining: Joining, role: AgentRole): 'join' | 'renew' {
   return role === 'returning' && joining.standing === 'admitted' ? 'renew' : 'join';
 }
 
-function isNoStanding({ kind }: AnswerResult): boolean {
-  return kind === 'done' || kind === 'access' || kind === 'rotated';
-}
+/** Whatever else a hub may say one day is none either: the agent may be older. */
+const standings: ReadonlySet<string> = new Set<AnswerResult['kind']>([
+  'waiting',
+  'refused',
+  'admitted',
+  'leave',
+]);
 
 /**
  * Whether the answer is older than one that already counted, or no statement about the cluster's standing. What answers an ask
@@ -77,7 +81,7 @@ function isNoStanding({ kind }: AnswerResult): boolean {
  */
 export function isStale(joining: Joining, { result, atHubMs, isToLast = false }: Heard): boolean {
   const isAskedSince = isToLast && joining.unanswered > 0;
-  return isNoStanding(result) || (atHubMs < joining.answeredAtHubMs && !isAskedSince);
+  return !standings.has(result.kind) || (atHubMs < joining.answeredAtHubMs && !isAskedSince);
 }
 
 /** Takes the state one step on. There is no last state: the agent asks for as long as it runs. */

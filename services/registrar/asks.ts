@@ -274,6 +274,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
       return;
     }
     const { agentKey, ask } = received;
+    if (received.hasUnknownFacts) metrics.count('rollcall_unknown_facts_total');
     const startedMs = performance.now();
     let reply: Reply;
     let hasFailed = false;

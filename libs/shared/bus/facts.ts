@@ -24,43 +24,39 @@ const nodeLabels = z
   )
   .refine((all) => Object.keys(all).length <= mostNodeLabels, `more than ${mostNodeLabels} labels of nodes`);
 
-/** @param object - how unknown fields are taken: refused from an agent, passed over where a newer hub has stored them */
-function factsOf(object: typeof z.strictObject | typeof z.object) {
-  return object({
-    kubernetesVersion: short.optional(),
-    platform: short.optional(),
-    apiServerURL: short.optional(),
-    apiServerCA: z.string().max(16_384).optional(),
-    healthz: z.boolean().optional(),
-    livez: z.boolean().optional(),
-    readyz: z.boolean().optional(),
-    nodes: object({ total: count, ready: count, schedulable: count, sample: short.optional() }).optional(),
-    capacity: resources.optional(),
-    allocatable: resources.optional(),
-    podCIDRs: z.array(z.string().max(64)).max(16).optional(),
-    serviceCIDRs: z.array(z.string().max(64)).max(16).optional(),
-    provider: short.optional(),
-    region: short.optional(),
-    agentVersion: short.optional(),
-    /** How far the agent finds its clock ahead of the hub's, behind where negative; absent where it is near. */
-    clockAheadSeconds: z.int().min(-mostSeconds).max(mostSeconds).optional(),
-    claims: z
-      .array(object({ name: z.string().max(253), value: z.string().max(1024) }))
-      .max(50)
-      .optional(),
-    /** How many claims of the member are not among them: too many, or too long. */
-    claimsLeftOut: count.optional(),
-    /** Labels that most nodes share, by what stands behind the prefix of their keys. */
-    nodeLabels: nodeLabels.optional(),
-  });
-}
-
-/** What an agent reports of its member: a claim that the registrar has checked for shape only. */
-export const factsSchema = factsOf(z.strictObject);
+/**
+ * What an agent reports of its member: a claim that the registrar has checked for shape only. Fields that are not known here are
+ * left out, because an agent or another replica may be of a newer version; so what a version may say only widens by new fields,
+ * never by other values or limits of one that an older hub knows.
+ */
+export const factsSchema = z.object({
+  kubernetesVersion: short.optional(),
+  platform: short.optional(),
+  apiServerURL: short.optional(),
+  apiServerCA: z.string().max(16_384).optional(),
+  healthz: z.boolean().optional(),
+  livez: z.boolean().optional(),
+  readyz: z.boolean().optional(),
+  nodes: z.object({ total: count, ready: count, schedulable: count, sample: short.optional() }).optional(),
+  capacity: resources.optional(),
+  allocatable: resources.optional(),
+  podCIDRs: z.array(z.string().max(64)).max(16).optional(),
+  serviceCIDRs: z.array(z.string().max(64)).max(16).optional(),
+  provider: short.optional(),
+  region: short.optional(),
+  agentVersion: short.optional(),
+  /** How far the agent finds its clock ahead of the hub's, behind where negative; absent where it is near. */
+  clockAheadSeconds: z.int().min(-mostSeconds).max(mostSeconds).optional(),
+  claims: z
+    .array(z.object({ name: z.string().max(253), value: z.string().max(1024) }))
+    .max(50)
+    .optional(),
+  /** How many claims of the member are not among them: too many, or too long. */
+  claimsLeftOut: count.optional(),
+  /** Labels that most nodes share, by what stands behind the prefix of their keys. */
+  nodeLabels: nodeLabels.optional(),
+});
 export type Facts = z.infer<typeof factsSchema>;
-
-/** A replica of an older version reads what a newer one has written. */
-const storedFactsSchema = factsOf(z.object);
 
 const stream = 'FACTS';
 
@@ -91,7 +87,7 @@ export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
         throw asBusError(cause);
       });
       if (!message) return undefined;
-      const facts = storedFactsSchema.safeParse(parseJson(message.string()));
+      const facts = factsSchema.safeParse(parseJson(message.string()));
       if (!facts.success) return undefined;
       return {
         facts: facts.data,

@@ -25,10 +25,10 @@ export const mintedSubjectPrefix = 'rollcall.access.minted.';
 
 const mintReply = z.discriminatedUnion('kind', [
   /** `box` is an AccessBox, sealed to the agent; base64. */
-  z.strictObject({ kind: z.literal('sealed'), by: z.string().max(64), box: z.string().max(40_000) }),
+  z.object({ kind: z.literal('sealed'), by: z.string().max(64), box: z.string().max(40_000) }),
   /** The approver's last decision gives no access. */
-  z.strictObject({ kind: z.literal('none') }),
-  z.strictObject({ kind: z.literal('refused'), code: z.string().max(64), message: z.string().max(1000) }),
+  z.object({ kind: z.literal('none') }),
+  z.object({ kind: z.literal('refused'), code: z.string().max(64), message: z.string().max(1000) }),
 ]);
 /** What the provisioner answers the registrar, which cannot open what it passes on. */
 export type MintReply =

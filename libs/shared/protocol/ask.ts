@@ -41,6 +41,11 @@ const joinBody = z.strictObject({
 });
 export type JoinBody = z.infer<typeof joinBody>;
 
+/**
+ * What decides something is strict: a field that was passed over could have been a condition. Facts are not (`factsSchema`), so
+ * that an agent one version ahead of its hub registers. Whatever else a newer agent has to say, it says once an answer has shown
+ * that its hub knows it, as `formerJwt` is.
+ */
 const bodies = {
   join: joinBody,
   renew: z.strictObject({ clusterId: name, member: memberClaim.optional() }),
@@ -90,6 +95,8 @@ export interface ReceivedAsk {
   readonly agentKey: string;
   readonly ask: Ask;
   readonly envelope: SignedMessage;
+  /** Whether facts were left out because this version does not know them. */
+  readonly hasUnknownFacts: boolean;
 }
 
 /** The sender and the verb of `rollcall.ask.<agent>.<verb>`; the server enforces the sender. */
@@ -147,11 +154,19 @@ function readEnvelope(data: Uint8Array): SignedMessage {
   return envelope.data;
 }
 
+/** @param said - what `ask` was read from, so that it has its shape */
+function hasUnknownFacts(said: unknown, ask: Ask): boolean {
+  if (!('facts' in ask.body)) return false;
+  const { facts } = (said as { body: { facts: object } }).body;
+  return Object.keys(facts).length > Object.keys(ask.body.facts).length;
+}
+
 function readSigned(envelope: SignedMessage, place: { agentKey: string; verb: string }): ReceivedAsk {
   if (!isSignedBy(envelope, place.agentKey)) {
     throw new RollcallError('PROOF_INVALID', 'the message is not signed by the key that sent it');
   }
-  const ask = askSchema.safeParse(parseBoundedJson(envelope.signed));
+  const said = parseBoundedJson(envelope.signed);
+  const ask = askSchema.safeParse(said);
   if (!ask.success) throw shapeError(ask.error);
   if (ask.data.verb !== place.verb) {
     throw new RollcallError(
@@ -159,5 +174,10 @@ function readSigned(envelope: SignedMessage, place: { agentKey: string; verb: st
       `the message asks for "${ask.data.verb}" on the subject of "${place.verb}"`,
     );
   }
-  return { agentKey: place.agentKey, ask: ask.data, envelope };
+  return {
+    agentKey: place.agentKey,
+    ask: ask.data,
+    envelope,
+    hasUnknownFacts: hasUnknownFacts(said, ask.data),
+  };
 }

@@ -9,7 +9,7 @@ export const floodCutPrefix = 'rollcall.flood.cut.';
 
 const measure = { asks: z.int().min(0), seconds: z.number().min(0) };
 
-const heard = z.strictObject({
+const heard = z.object({
   ...measure,
   /** What else let it in: the token and the address, known to the replica that answered its callout. */
   from: z.string().max(400).optional(),
@@ -17,7 +17,7 @@ const heard = z.strictObject({
 /** A registrar has far too many asks of that key. */
 export type FloodHeard = z.infer<typeof heard>;
 
-const cut = z.strictObject({
+const cut = z.object({
   ...measure,
   /** Names in the credentials of the connections that were ended. */
   clusters: z.array(z.string().max(253)).max(16),

@@ -9,7 +9,7 @@ export const heardSubject = 'rollcall.heartbeat.clusters';
 /** So that an answer stays far below what the bus carries in one message. */
 export const mostClustersAtOnce = 500;
 
-const questionSchema = z.strictObject({ ids: z.array(z.string().max(63)).max(mostClustersAtOnce) });
+const questionSchema = z.object({ ids: z.array(z.string().max(63)).max(mostClustersAtOnce) });
 
 const heardSchema = z.looseObject({
   id: z.string().max(63),

@@ -141,8 +141,31 @@ test.each([
   { name: 'an unknown verb', ask: aJoin({ verb: 'format' }), want: 'ASK_INVALID' },
   { name: 'a newer version', ask: aJoin({ v: 2 }), want: 'ASK_INVALID' },
   { name: 'a field too many', ask: aJoin({ admin: true }), want: 'ASK_INVALID' },
+  {
+    name: 'a field too many beside the facts',
+    ask: aJoin({ body: { clusterId: 'id-1', clusterName: 'one', facts: {}, admin: true } }),
+    want: 'ASK_INVALID',
+  },
 ])('$name → $want', ({ ask, want }) => {
   expect(codeOf(() => decodeAsk(subject, bytes(signMessage(ask, [agent]))))).toBe(want);
+});
+
+test.each([
+  { name: 'a field', facts: { platform: 'linux/arm64', weather: 'rain' } },
+  { name: 'a field that nests', facts: { platform: 'linux/arm64', sky: { clouds: [{ size: 1 }] } } },
+])('of facts that have $name of a newer version the others are taken, and it is told', ({ facts }) => {
+  const body = { clusterId: 'id-1', clusterName: 'one', facts };
+  const received = decodeAsk(subject, bytes(signMessage(aJoin({ body }), [agent])));
+  expect(received.ask.body).toHaveProperty('facts', { platform: 'linux/arm64' });
+  expect(received.hasUnknownFacts).toBe(true);
+});
+
+test('facts that are all known are all taken, and nodes and claims lose what is new in them', () => {
+  const nodes = { total: 3, ready: 3, schedulable: 3 };
+  const body = { clusterId: 'id-1', clusterName: 'one', facts: { nodes: { ...nodes, drained: 1 } } };
+  const received = decodeAsk(subject, bytes(signMessage(aJoin({ body }), [agent])));
+  expect(received.ask.body).toHaveProperty('facts', { nodes });
+  expect(received.hasUnknownFacts).toBe(false);
 });
 
 test.each([

@@ -151,6 +151,11 @@ export const metricCatalogue = {
       ],
     },
   },
+  rollcall_unknown_facts_total: {
+    type: 'counter',
+    help: 'Questions of agents with facts that this version does not know and left out: the agent is newer than its hub.',
+    services: ['registrar'],
+  },
   rollcall_ask_duration_seconds: {
     type: 'histogram',
     help: 'From hearing a question of an agent to answering it, by verb.',

@@ -253,6 +253,27 @@ test('facts longer than history keeps of them are no reason to refuse', async ()
   expect((await joinWith(agent, token, aJoin(token, { facts }))).result.kind).toBe('waiting');
 });
 
+test('an agent of a newer version registers, and tells facts; of those the hub keeps what it knows', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  await using agent = await connectWithToken(hub, token);
+  const facts = await openFactStore(await hub.connectAs('registrar'));
+  const newer = { weather: 'rain', kubernetesVersion: 'v1.40.0', sky: { clouds: [1, 2] } };
+  const body = aJoin(token, { facts: newer });
+  expect((await joinWith(agent, token, body)).result.kind).toBe('waiting');
+  expect((await facts.get(body.clusterId))?.facts).toEqual({ kubernetesVersion: 'v1.40.0' });
+
+  const news = agent.nextNews();
+  await decideAs(approverLog, body.clusterId, 'approved');
+  const { result } = await news;
+  if (result.kind !== 'admitted') throw new Error(`told ${result.kind}`);
+  const credentials = { jwt: result.credentials, seed: agent.key.seed };
+  await using member = await connectWithCredentials(hub, agent.key, credentials);
+  const told = { ...newer, kubernetesVersion: 'v1.41.0' };
+  const taken = await member.ask('facts', { clusterId: body.clusterId, facts: told });
+  expect(taken.result.kind).toBe('done');
+  expect((await facts.get(body.clusterId))?.facts).toEqual({ kubernetesVersion: 'v1.41.0' });
+});
+
 test('a verb that the hub does not know is refused in words', async () => {
   const key = createNkey('user');
   const credentials = hub.agentCredentials('member', 'id-1', { seed: key.seed });

@@ -1,6 +1,6 @@
 import { isServerNewEnough, minimumServerVersion } from '@rollcall/shared/service/bus-safety';
 import type { OpenBus } from '../events/open-bus.ts';
-import { judgeHub, type KubernetesSide, readBusSide } from '../status/hub-status.ts';
+import { heldText, judgeHub, type KubernetesSide, readBusSide } from '../status/hub-status.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 import { judgeClock, measureClock } from './judge-clock.ts';
 import { serverTimeMs } from './server-time.ts';
@@ -46,7 +46,7 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
       );
     return ok(check, `${ready} of ${replicas} ready, ${versions.join(', ')}`);
   });
-  const { deadLetters, eventsUsedPercent, projectorLagSeconds, storm, streams } = status;
+  const { deadLetters, eventsUsedPercent, heldEvents, projectorLagSeconds, storm, streams } = status;
   return [
     versionFinding(side.version ?? 'unknown'),
     isAnyReady
@@ -75,10 +75,19 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
       : deadLetters > 0
         ? finding(
             'dead-letters',
-            `${deadLetters} events could not be handled, or are held for a newer version`,
+            `${deadLetters} events could not be handled`,
             '`rollcall dead list -o wide` says which and why.',
           )
         : ok('dead-letters', 'none'),
+    heldEvents === undefined
+      ? skipped('held-events', 'these credentials may not look')
+      : Object.keys(heldEvents).length > 0
+        ? finding(
+            'held-events',
+            `held for a newer version: ${heldText(heldEvents)}`,
+            'Upgrade these services; they take up what is held within a minute. `rollcall dead list -o wide` says what it is.',
+          )
+        : ok('held-events', 'none'),
     eventsUsedPercent === undefined
       ? skipped('events-space', 'the registrar does not say')
       : eventsUsedPercent >= 85

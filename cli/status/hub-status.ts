@@ -1,4 +1,4 @@
-import type { StreamSize } from '@rollcall/shared/bus';
+import { countHeldEvents, type StreamSize } from '@rollcall/shared/bus';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { ShownWishes } from '@rollcall/shared/resources';
@@ -30,12 +30,16 @@ export interface HubStatus {
   readonly fence: 'in place' | 'missing' | undefined;
   readonly streams: Partial<Readonly<Record<StreamName, StreamSize>>>;
   readonly deadLetters: number | undefined;
+  /** Events that wait for a newer version of a service, or for another try, by service. */
+  readonly heldEvents: HeldEvents | undefined;
   /** How full the place of the events is. */
   readonly eventsUsedPercent: number | undefined;
   readonly projectorLagSeconds: number | undefined;
   /** Everything that is not as it should be; empty: exit 0. */
   readonly problems: readonly string[];
 }
+
+type HeldEvents = Readonly<Partial<Record<string, number>>>;
 
 /** From here on the registrar refuses new requests (services/registrar/request-gate.ts). */
 const fullFromPercent = 85;
@@ -95,6 +99,7 @@ function serviceProblems({ name, replicas, ready, versions }: ServiceLine): stri
 export interface BusSide {
   readonly answers: readonly ServiceAnswer[];
   readonly streams: HubStatus['streams'];
+  readonly heldEvents?: HeldEvents | undefined;
   readonly server: string | undefined;
   readonly version: string | undefined;
   readonly error?: string;
@@ -110,8 +115,12 @@ export interface KubernetesSide {
 }
 
 export async function readBusSide({ nc }: OpenBus): Promise<BusSide> {
-  const [answers, streams] = await Promise.all([askServices(nc), streamSizes(nc)]);
-  return { answers, streams, server: nc.getServer(), version: nc.info?.version };
+  const [answers, streams, heldEvents] = await Promise.all([
+    askServices(nc),
+    streamSizes(nc),
+    countHeldEvents(nc),
+  ]);
+  return { answers, streams, heldEvents, server: nc.getServer(), version: nc.info?.version };
 }
 
 export async function readKubernetesSide(client: KubeClient): Promise<KubernetesSide> {
@@ -130,9 +139,16 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
   }
 }
 
+/** `1 of approver, 3 of registrar`; empty where none is held. */
+export const heldText = (held: HeldEvents): string =>
+  Object.entries(held)
+    .map(([service, count]) => `${count} of ${service}`)
+    .toSorted()
+    .join(', ');
+
 /** Judges both sides together. Pure. */
 export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
-  const { answers, streams } = bus;
+  const { answers, streams, heldEvents } = bus;
   const services = bus.error === undefined ? servicesOf(answers) : [];
   const fenceOk = figureOf(answers, 'approver', 'fenceOk');
   const isFenceMissing = (kubernetes.fence ?? []).length > 0 || fenceOk === 0;
@@ -140,7 +156,9 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
   const projectorLagSeconds = figureOf(answers, 'projector', 'lagSeconds');
   const storm = figureOf(answers, 'heartbeat', 'storm');
   const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
-  const deadLetters = streams.DEAD?.messages;
+  const held = Object.values(heldEvents ?? {}).reduce<number>((sum, count = 0) => sum + count, 0);
+  // Both lie in one stream, and were counted one after the other.
+  const deadLetters = streams.DEAD && Math.max(0, streams.DEAD.messages - held);
   const eventsUsedPercent = figureOf(answers, 'registrar', 'eventsUsedPercent');
   const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
   const revokedKeysRoom = figureOf(answers, 'trust-keeper', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
@@ -176,6 +194,9 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
     ...(deadLetters !== undefined && deadLetters > 0
       ? [`${deadLetters} dead letters: \`rollcall dead list\` shows them`]
       : []),
+    ...(heldEvents !== undefined && held > 0
+      ? [`events are held for a newer version (${heldText(heldEvents)}): upgrade the hub (docs/upgrading.md)`]
+      : []),
     ...(eventsUsedPercent !== undefined && eventsUsedPercent >= fullFromPercent
       ? [`the disk for the events is ${eventsUsedPercent} % full: new requests are refused (HUB_FULL)`]
       : []),
@@ -199,6 +220,7 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
     fence: isFenceKnown ? (isFenceMissing ? 'missing' : 'in place') : undefined,
     streams,
     deadLetters,
+    heldEvents,
     eventsUsedPercent,
     projectorLagSeconds,
     problems,

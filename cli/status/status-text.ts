@@ -1,7 +1,7 @@
 import { formatDuration } from '@rollcall/shared/config';
 import { renderTable } from '../get/table.ts';
 import { printable } from '../printable.ts';
-import type { HubStatus } from './hub-status.ts';
+import { heldText, type HubStatus } from './hub-status.ts';
 import { bytesText, streamNames } from './stream-sizes.ts';
 
 const width = 18;
@@ -52,6 +52,7 @@ export function statusText(status: HubStatus): string {
       status.eventsUsedPercent === undefined ? unknown : `${status.eventsUsedPercent} % used`,
     ),
     line('Dead letters', status.deadLetters === undefined ? unknown : String(status.deadLetters)),
+    line('Held events', status.heldEvents === undefined ? unknown : heldText(status.heldEvents) || 'none'),
     line(
       'Projector lag',
       status.projectorLagSeconds === undefined ? unknown : `${status.projectorLagSeconds.toFixed(3)} s`,

@@ -18,6 +18,7 @@ export const pagesInOrder: readonly string[] = [
   'docs/simulate.md',
   'docs/operations.md',
   'docs/install.md',
+  'docs/upgrading.md',
   'docs/without-an-agent.md',
 ];
 
@@ -43,6 +44,11 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall install agent --values edge-1.yaml':
       'needs a second cluster that runs pods; tests/charts/agent-chart.test.ts does the same without',
     'rollcall uninstall agent': 'takes the agent away; tests/charts/agent-chart.test.ts runs it',
+  },
+  'docs/upgrading.md': {
+    'rollcall down': 'needs another version; tests/upgrade/in-place.test.ts runs it',
+    'rollcall install hub --only-keys --advertise hub.example.org:4222 > hub-values.yaml':
+      'needs a cluster that runs pods; tests/charts/hub-chart.test.ts upgrades without',
   },
   'docs/without-an-agent.md': {
     'rollcall join edge-1 --member-kubeconfig edge-1.kubeconfig':

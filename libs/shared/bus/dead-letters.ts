@@ -2,7 +2,9 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
+import { countSubjects } from './count-subjects.ts';
 import { directGet } from './direct-get.ts';
+import { answerWithinMs } from './stream-size.ts';
 
 const letterSchema = z.looseObject({
   service: z.string(),
@@ -52,6 +54,20 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * How many events each service has put aside for a newer version, or for another try.
+ * @returns undefined where these credentials may not look
+ */
+export async function countHeldEvents(
+  nc: NatsConnection,
+): Promise<Readonly<Partial<Record<string, number>>> | undefined> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerWithinMs });
+  const subjects = await countSubjects(jsm, 'DEAD', 'rollcall.held.*.*').catch(() => undefined);
+  if (subjects === undefined) return undefined;
+  const byService = Object.groupBy(Object.keys(subjects), (subject) => subject.split('.')[2] ?? '');
+  return Object.fromEntries(Object.entries(byService).map(([service, held]) => [service, held?.length]));
 }
 
 async function put(nc: NatsConnection, subject: string, body: unknown, ttl: string): Promise<void> {

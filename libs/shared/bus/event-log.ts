@@ -180,11 +180,13 @@ export async function openEventLog(
   return {
     async read(aggregate, { unknownAsGarbage = false } = {}) {
       const events: StoredEvent[] = [];
-      const newerVersions: { error: RollcallError; event: SkippedEvent }[] = [];
+      const newerVersions: { error: RollcallError; event: SkippedEvent & { source: string } }[] = [];
       let garbage: Head | undefined;
       for (const message of await lastOf(aggregate)) {
         const event = decodeOrSkip(message, latestEpoch, (error, skipped) => {
-          if (error.code === 'EVENT_VERSION_UNKNOWN') newerVersions.push({ error, event: skipped });
+          const source = message.header.get('ce-source');
+          if (error.code === 'EVENT_VERSION_UNKNOWN')
+            newerVersions.push({ error, event: { ...skipped, source } });
         });
         if (event) events.push(event);
         else if (!garbage || message.seq > garbage.sequence) garbage = garbageHead(message, options.epoch);

@@ -1,6 +1,12 @@
 export { beatAgentTimeMs, beatFlags, beatFlagsOf, encodeBeat } from './beat.ts';
 export { type BusAddress, type BusCredentials, connectBus, connectionOptions, jwtProof } from './connect.ts';
-export { type DeadLetter, dropDeadLetter, readDeadLetters, retryDeadLetter } from './dead-letters.ts';
+export {
+  countHeldEvents,
+  type DeadLetter,
+  dropDeadLetter,
+  readDeadLetters,
+  retryDeadLetter,
+} from './dead-letters.ts';
 export { type EventLog, openEventLog, type SkippedEvent, type Trace } from './event-log.ts';
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
 export { followEvents } from './follow-events.ts';

@@ -8,7 +8,7 @@ export interface StreamSize {
 }
 
 /** Whoever may not ask is never answered; who may is at once. */
-const answerWithinMs = 3000;
+export const answerWithinMs = 3000;
 
 /** @returns undefined for a stream that is not there, or that these credentials may not look at */
 export async function streamSize(

@@ -2,14 +2,24 @@ import {
   type AggregateId,
   eventCatalogue,
   type EventWriter,
+  eventWriters,
   type StoredEvent,
 } from '@rollcall/shared/events';
 
-type Unreadable = AggregateId & { readonly type: string; readonly sequence: number };
+type Unreadable = AggregateId & {
+  readonly type: string;
+  readonly sequence: number;
+  /** As the event itself says, `/rollcall/<service>`. */
+  readonly source?: string;
+};
 
-/** Nobody knows who writes a type that is not in the catalogue. */
-function writerOf({ kind, type }: Unreadable): EventWriter | undefined {
-  return eventCatalogue.find((definition) => definition.kind === kind && definition.type === type)?.writer;
+/**
+ * Who writes a type that is not in the catalogue, only the event says. It can be believed: the server lets nobody publish a type
+ * that its writer was not given, and that is the hub's newer version.
+ */
+function writerOf({ kind, type, source }: Unreadable): EventWriter | undefined {
+  const definition = eventCatalogue.find((known) => known.kind === kind && known.type === type);
+  return definition?.writer ?? eventWriters.find((writer) => source === `/rollcall/${writer}`);
 }
 
 /** Nobody else's decision hangs on what these say: liveness and cuts are shown, and read by whoever wrote them. */

@@ -117,9 +117,15 @@ export function encodeEvent(event: EventDraft, stamp: Stamp): EncodedEvent {
   };
 }
 
+/** Whether subject and type name the same event, so that only its kind, type or version can be what is not known here. */
+function isOfNewerVersion(subject: string, typeName: string): boolean {
+  const [, kind, type] = /^rollcall\.events\.([a-z-]+)\.[^.]+\.([a-z-]+)$/.exec(subject) ?? [];
+  return kind !== undefined && typeName.startsWith(`dev.rollcall.${kind}.${type}.v`);
+}
+
 /**
  * Reads an event from the stream.
- * @throws RollcallError EVENT_VERSION_UNKNOWN for a type or version of a newer Rollcall (hold it), EVENT_INVALID for garbage
+ * @throws RollcallError EVENT_VERSION_UNKNOWN for a kind, type or version of a newer Rollcall (hold it), EVENT_INVALID for garbage
  */
 export function decodeEvent(message: {
   subject: string;
@@ -130,17 +136,13 @@ export function decodeEvent(message: {
   const { subject, sequence, header, data } = message;
   const place = parseEventSubject(subject);
   const typeName = header('ce-type');
-  if (!place || !typeName)
-    throw new RollcallError('EVENT_INVALID', `message ${sequence} on "${subject}" is no event`);
   const definition = findDefinition(typeName);
-  if (!definition) {
-    const known = typeName.startsWith(`dev.rollcall.${place.kind}.${place.type}.v`);
-    const code = known ? 'EVENT_VERSION_UNKNOWN' : 'EVENT_INVALID';
-    throw new RollcallError(
-      code,
-      `event ${sequence} has the type "${typeName}", which this version does not know`,
-    );
+  if (!definition && isOfNewerVersion(subject, typeName)) {
+    const why = `event ${sequence} has the type "${typeName}", which this version does not know`;
+    throw new RollcallError('EVENT_VERSION_UNKNOWN', why);
   }
+  if (!place || !definition)
+    throw new RollcallError('EVENT_INVALID', `message ${sequence} on "${subject}" is no event`);
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder().decode(data));

@@ -124,6 +124,16 @@ test.each([
     want: 'EVENT_VERSION_UNKNOWN',
   },
   {
+    name: 'a type that only a newer version has',
+    change: { subject: 'rollcall.events.name.one.lent', ...withType('dev.rollcall.name.lent.v1') },
+    want: 'EVENT_VERSION_UNKNOWN',
+  },
+  {
+    name: 'a kind that only a newer version has',
+    change: { subject: 'rollcall.events.site.one.opened', ...withType('dev.rollcall.site.opened.v1') },
+    want: 'EVENT_VERSION_UNKNOWN',
+  },
+  {
     name: 'a type of another subject',
     change: withType('dev.rollcall.name.released.v1'),
     want: 'EVENT_INVALID',

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const entry = join(import.meta.dirname, '..', 'main.ts');
+const ownEntry = join(import.meta.dirname, '..', 'main.ts');
 
 export interface CliResult {
   readonly code: number | null;
@@ -24,12 +24,14 @@ export interface CliOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Default: an empty one, so that no state of anybody is found. */
   readonly directory?: string;
+  /** Whose command line; default: that of this checkout. */
+  readonly entry?: string;
 }
 
 /** Starts the command line as people do, in a process of its own. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
   const empty = options.directory === undefined ? mkdtempSync(join(tmpdir(), 'rollcall-cli-')) : undefined;
-  const child = spawn(process.execPath, [entry, ...args], {
+  const child = spawn(process.execPath, [options.entry ?? ownEntry, ...args], {
     cwd: options.directory ?? empty,
     env: { PATH: process.env['PATH'], HOME: empty ?? options.directory, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -94,7 +94,7 @@ test('each service and nats-server killed in the middle of 20 joins: every clust
       return;
     }
     await services.get(`${victim}-1`)?.kill();
-    services.set(`${victim}-1`, await startServiceProcess(hub.up, victim, 1));
+    services.set(`${victim}-1`, await startServiceProcess(hub.up, victim, { replica: 1 }));
   };
   try {
     for (const victim of victims) {

@@ -8,7 +8,7 @@ import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
 import { serviceSettings } from '../../cli/up/hub-services.ts';
 import type { EmbeddedHub } from '../../cli/up/embedded-hub.ts';
 
-const cliMain = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
+const ownCliMain = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
 export const serviceNames = [
   'registrar',
   'approver',
@@ -27,14 +27,18 @@ function isReady(port: number): Promise<boolean> {
   });
 }
 
-/** A service as production runs it: `rollcall serve NAME` in a process of its own, configured by a file. */
+/**
+ * A service as production runs it: `rollcall serve NAME` in a process of its own, configured by a file.
+ * @param which.cliMain - of another version than this checkout
+ */
 export async function startServiceProcess(
   hub: EmbeddedHub,
   name: ServiceName,
-  replica: number,
+  which: { replica: number; cliMain?: string },
 ): Promise<ChildHandle> {
   const settings = serviceSettings(hub.serviceOptions)[name];
-  return serveInProcess(name, { label: `${name}-${replica}`, stateDir: hub.stateDir, settings });
+  const { replica, cliMain } = which;
+  return serveInProcess(name, { label: `${name}-${replica}`, stateDir: hub.stateDir, settings, cliMain });
 }
 
 export async function serveInProcess(
@@ -44,9 +48,11 @@ export async function serveInProcess(
     stateDir: string;
     settings: Record<string, string>;
     nodeFlags?: readonly string[];
+    /** Whose command line; default: that of this checkout. */
+    cliMain?: string | undefined;
   },
 ): Promise<ChildHandle> {
-  const { label, stateDir, nodeFlags = [] } = options;
+  const { label, stateDir, nodeFlags = [], cliMain = ownCliMain } = options;
   const { health } = await loopbackPorts(join(stateDir, `${label}-ports.json`), ['health']);
   const { logFile: _inProcess, ...settings } = options.settings;
   const file = join(stateDir, `${label}.yaml`);
@@ -69,7 +75,9 @@ export async function startServiceProcesses(
 ): Promise<Map<string, ChildHandle>> {
   const started = new Map<string, ChildHandle>();
   for (let replica = 1; replica <= replicas; replica++) {
-    const children = await Promise.all(serviceNames.map((name) => startServiceProcess(hub, name, replica)));
+    const children = await Promise.all(
+      serviceNames.map((name) => startServiceProcess(hub, name, { replica })),
+    );
     children.forEach((child, index) => started.set(`${serviceNames[index]}-${replica}`, child));
   }
   return started;

@@ -1,6 +1,6 @@
 import { StormGuard, type StormSettings } from './storm-guard.ts';
 
-/** What clusters can have in common: the NATS server that their agents were last connected to, and their set. */
+/** What clusters can have in common: the NATS server that their agents were last connected to, a leaf server too, and their set. */
 export interface StormGroup {
   readonly kind: 'server' | 'set';
   readonly name: string;

@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/bus';
 import type { Storm } from '@rollcall/shared/events';
 import { agentsAccountClaims, userClaims } from '@rollcall/shared/rights';
-import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { createNkey, encodeJwt, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { expect, onTestFinished, test } from 'vitest';
 import { findBinary } from '../../../cli/up/binaries.ts';
 import { type ChildHandle, startChild } from '../../../cli/up/child-process.ts';
@@ -24,14 +24,24 @@ interface Leaf {
   readonly server: ChildHandle;
 }
 
-const everything = { publish: ['>'], subscribe: ['>'], description: 'a leaf server' };
+interface OfflineKeys {
+  readonly operatorSigners: readonly string[];
+  readonly signers: { readonly sys: string };
+}
 
-/** Who may speak for all agents behind a leaf: a key of the account that a hub does not have by itself. */
-async function leafUser(hub: TestHub): Promise<{ user: BusCredentials; agentsJwt: string }> {
+/** No hub makes such a user: it speaks for all agents behind the leaf, and comes over a kind of connection that none of ours may use. */
+function leafUser(account: 'AGENTS' | 'SYS', accountKey: string, signer: Nkey): BusCredentials {
+  const { publicKey, seed } = createNkey('user');
+  const role = { account, publish: ['>'], subscribe: ['>'], description: 'a leaf server' };
+  const nats = { ...userClaims(role, accountKey), allowed_connection_types: ['LEAFNODE'] };
+  return { jwt: encodeJwt({ subject: publicKey, name: 'leaf', nowMs: Date.now(), nats }, signer), seed };
+}
+
+/** @returns users for a leaf server, and the claims of AGENTS with a key that the one there is signed by */
+async function letLeafIn(hub: TestHub) {
   const { keys } = hub.hub;
-  const { operatorSigners } = JSON.parse(
-    readFileSync(join(hub.stateDir, 'offline', 'keys.json'), 'utf8'),
-  ) as { operatorSigners: string[] };
+  const path = join(hub.stateDir, 'offline', 'keys.json');
+  const { operatorSigners, signers } = JSON.parse(readFileSync(path, 'utf8')) as OfflineKeys;
   const signer = createNkey('account');
   const claims = agentsAccountClaims(keys, {}) as { signing_keys: unknown[] };
   const nats = { ...claims, signing_keys: [...claims.signing_keys, signer.publicKey] };
@@ -40,10 +50,11 @@ async function leafUser(hub: TestHub): Promise<{ user: BusCredentials; agentsJwt
   const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
   await sys.request('$SYS.REQ.CLAIMS.UPDATE', agentsJwt);
   await sys.close();
-  const { publicKey, seed } = createNkey('user');
-  const by = userClaims({ account: 'AGENTS', ...everything }, keys.agents);
-  const jwt = encodeJwt({ subject: publicKey, name: 'leaf', nowMs: Date.now(), nats: by }, signer);
-  return { user: { jwt, seed }, agentsJwt };
+  const users = {
+    [keys.agents]: leafUser('AGENTS', keys.agents, signer),
+    [keys.sys]: leafUser('SYS', keys.sys, nkeyFromSeed(signers.sys)),
+  };
+  return { users, agentsJwt };
 }
 
 /** A NATS server at a place of its own, which carries the agents there, and the notices about them, to the hub over one connection each. */
@@ -53,16 +64,13 @@ async function startLeaf(hub: TestHub): Promise<Leaf> {
     'leafnodes',
     'leaf',
   ]);
-  const { user, agentsJwt } = await leafUser(hub);
+  const { users, agentsJwt } = await letLeafIn(hub);
   await hub.natsServer.restartChanged(
     (config) => `${config}leafnodes: { listen: "127.0.0.1:${leafnodes}" }\n`,
   );
   const directory = join(hub.stateDir, 'leaf');
   mkdirSync(directory, { recursive: true });
-  const remotes = Object.entries({
-    [keys.agents]: user,
-    [keys.sys]: hub.userWith({ account: 'SYS', ...everything }, 'leaf'),
-  }).map(([account, credentials], index) => {
+  const remotes = Object.entries(users).map(([account, credentials], index) => {
     const file = join(directory, `${index}.creds`);
     writeFileSync(file, credsFile(credentials), { mode: 0o600 });
     return `{ url: "nats-leaf://127.0.0.1:${leafnodes}", account: ${account}, credentials: "${file}" }`;
@@ -106,15 +114,22 @@ test('agents behind a leaf server are a group of their own: that it is gone is a
   onTestFinished(() => hub[Symbol.asyncDispose]());
   const leaf = await startLeaf(hub);
   const around = await surroundingsOf(hub);
-  // Of the whole fleet it is never one.
-  await startHeartbeat(hub, { stormMinimum: '1', stormShare: '1', stormDeadline: '60s' });
+  const settings = {
+    // Of the whole fleet it is never one.
+    stormShare: '1',
+    stormMinimum: '1',
+    stormDeadline: '60s',
+    // The leaf has no JetStream, and says so when the servers are asked how theirs is set.
+    allowUnsafeBus: 'true',
+  };
+  await startHeartbeat(hub, settings);
   const atLeaf = { ...hub.address, servers: [`127.0.0.1:${leaf.port}`] };
   const places = { leaf: { ...around, hub: { ...hub, address: atLeaf } }, hub: around };
-  const settings = { intervalSeconds: 1, graceSeconds: 3 };
+  const heartbeat = { intervalSeconds: 1, graceSeconds: 3 };
   const join3 = async (place: keyof typeof places) =>
     Promise.all(
       [1, 2, 3].map(async (number) => {
-        const member = await admitMember(places[place], `at-${place}-${number}`, settings);
+        const member = await admitMember(places[place], `at-${place}-${number}`, heartbeat);
         const nc = await member.connect();
         onTestFinished(() => nc.close());
         onTestFinished(keepBeating(nc, member.clusterId));

@@ -30,9 +30,3 @@ export async function refuseOtherKeys(client: KubeClient, hubId: string): Promis
     `hub ${there.hubId} is installed here, and the keys are of hub ${hubId}`,
   );
 }
-
-/** Whether the API server can stamp who decided (Kubernetes 1.36). */
-export async function stampIsServed(client: KubeClient): Promise<boolean> {
-  const path = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies?limit=1';
-  return (await client.raw(path)).status === 200;
-}

@@ -13,13 +13,13 @@ import { stringify } from 'yaml';
 import { addressesOf } from '../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../document-text.ts';
 import { durationFlagMs } from '../duration-flag.ts';
-import type { HubFlags } from '../hub-access.ts';
+import { type HubFlags, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
-import { createSets } from '../up/hub-manifests.ts';
+import { createSets, stampIsServed } from '../up/hub-manifests.ts';
 import { shown } from './deploy-templates.ts';
 import { hubKeys } from './hub-keys.ts';
 import { hubObjects, hubNamespaces } from './hub-objects.ts';
-import { refuseOtherKeys, refuseWithoutKeys, stampIsServed } from './hub-there.ts';
+import { refuseOtherKeys, refuseWithoutKeys } from './hub-there.ts';
 import { hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
 import { findInstalled, refuseHelm } from './installed.ts';
 import { otherOwners } from './short-names.ts';
@@ -42,13 +42,9 @@ export interface InstallHubFlags extends HubFlags {
 const namespace = 'rollcall-system';
 
 /** @throws RollcallError CONFIG_INVALID */
-function valuesOf(
-  flags: InstallHubFlags,
-  { more = {}, rules = [] }: { more?: object; rules?: typeof hubRules } = {},
-): HubValues {
+function valuesOf(flags: InstallHubFlags, rules: typeof hubRules): HubValues {
   const said = flags.image === undefined ? {} : { image: flags.image };
-  const layers = [...(flags.values ?? []).map(readValuesFile), said, more as Record<string, unknown>];
-  return checkValues(layers, hubValuesSchema, rules);
+  return checkValues([...(flags.values ?? []).map(readValuesFile), said], hubValuesSchema, rules);
 }
 
 function printObjects(values: HubValues, format: DocumentFormat): void {
@@ -82,38 +78,39 @@ async function preflight(client: KubeClient, flags: InstallHubFlags): Promise<re
 
 /**
  * Makes the keys, or takes those that are there, and applies their Secrets.
- * @returns the values with what is public of them
+ * @returns what is public of them, for the values
  */
 async function applyKeys(
   client: KubeClient,
   flags: InstallHubFlags,
-  advertised: readonly string[],
-): Promise<HubValues> {
-  const { nats } = valuesOf(flags);
+  { advertised, nats }: { advertised: readonly string[]; nats: HubValues['nats'] },
+): Promise<HubValues['hub']> {
   const hosts = addressesOf(advertised).map(({ host }) => host);
   const { hub, secrets, digest } = hubKeys(flags.keys, { hosts, host: nats.host, port: nats.port });
   await refuseOtherKeys(client, hub.hubId);
   const { hubId: id, caPem: caBundle, caCertHash } = hub;
-  const addresses = advertised.join(',');
-  const about = { id, addresses, caBundle, caCertHash, epoch: String(hub.epoch), keys: digest };
   // The other namespace belongs to the release, where Helm installs.
   const places = hubNamespaces().filter(({ metadata }) => !flags.onlyKeys || metadata.name === namespace);
   await applyManifests(client, [...places, ...secrets]);
   say(
     `[keys] ${secrets.length} Secrets in namespace ${namespace}; the keys that sign stay in "${flags.keys}": keep it, and keep it away from here`,
   );
-  return valuesOf(flags, { more: { hub: about, stamp: await stampIsServed(client) } });
+  const addresses = advertised.join(',');
+  return { id, addresses, caBundle, caCertHash, epoch: String(hub.epoch), keys: digest };
 }
 
-async function apply(client: KubeClient, values: HubValues, flags: InstallHubFlags): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+async function apply(
+  client: KubeClient,
+  values: HubValues,
+  { wait, timeoutMs }: { wait: boolean; timeoutMs: number },
+): Promise<void> {
   const objects = hubObjects(values);
   for (const { kind, name, outcome } of await applyManifests(client, objects)) {
     if (outcome !== 'unchanged') say(`[install] ${kind} ${name}: ${outcome}`);
   }
-  if (flags.wait) await untilAllRun(client, objects, timeoutMs);
+  if (wait) await untilAllRun(client, objects, timeoutMs);
   await createSets(client);
-  printResult(flags.wait ? 'the hub runs' : 'the hub is installed');
+  printResult(wait ? 'the hub runs' : 'the hub is installed');
   say('next: rollcall token create --print-register-command');
 }
 
@@ -124,17 +121,18 @@ async function apply(client: KubeClient, values: HubValues, flags: InstallHubFla
  */
 export async function installHub(flags: InstallHubFlags): Promise<void> {
   if (flags.output !== 'text' && !flags.onlyKeys) {
-    printObjects(valuesOf(flags, { rules: hubRules }), flags.output);
+    printObjects(valuesOf(flags, hubRules), flags.output);
     return;
   }
-  const given = valuesOf(flags);
+  const given = valuesOf(flags, []);
+  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
   const access = loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext });
-  say(`hub: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
   const client = createKubeClient(access, {
     fieldManager: 'rollcall-install',
     userAgent: `rollcall/${rollcallVersion}`,
   });
   try {
+    sayHub(client);
     const advertised = await preflight(client, flags);
     if (flags.dryRun) {
       const objects = [...hubNamespaces(), ...hubObjects(given)];
@@ -142,12 +140,10 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
       printResult('the hub can be installed (dry run)');
       return;
     }
-    const values = await applyKeys(client, flags, advertised);
-    if (flags.onlyKeys) {
-      printResult(stringify({ hub: values.hub, stamp: values.stamp }, { lineWidth: 0 }).trimEnd());
-      return;
-    }
-    await apply(client, values, flags);
+    const hub = await applyKeys(client, flags, { advertised, nats: given.nats });
+    const stamp = await stampIsServed(client);
+    if (flags.onlyKeys) printResult(stringify({ hub, stamp }, { lineWidth: 0 }).trimEnd());
+    else await apply(client, { ...given, hub, stamp }, { wait: flags.wait, timeoutMs });
   } finally {
     client.close();
   }

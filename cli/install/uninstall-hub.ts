@@ -9,7 +9,7 @@ import {
   resources,
 } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import type { HubFlags } from '../hub-access.ts';
+import { type HubFlags, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { shown } from './deploy-templates.ts';
 import { hubNamespaces, hubObjects } from './hub-objects.ts';
@@ -27,6 +27,9 @@ const namespace = 'rollcall-system';
 const stoppedWithinMs = 120_000;
 const lookAgainMs = 500;
 const isKind = ({ kind }: KubeObject) => kind === 'CustomResourceDefinition';
+const { plural, group } = resources.managedClusters;
+const isKindOfClusters = (object: KubeObject) =>
+  isKind(object) && object.metadata.name === `${plural}.${group}`;
 /** What people wrote, and what is theirs: kinds with all of their objects, and the namespace of their tokens. */
 const isPeoples = (object: KubeObject) => isKind(object) || object.kind === 'Namespace';
 const runs = ({ kind }: KubeObject) => kind === 'Deployment' || kind === 'StatefulSet';
@@ -82,13 +85,13 @@ async function letGo(client: KubeClient): Promise<void> {
  */
 export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
   const access = loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext });
-  say(`hub: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
   const client = createKubeClient(access, {
     fieldManager: 'rollcall-install',
     userAgent: `rollcall/${rollcallVersion}`,
   });
   const { dryRun = false, withData = false } = flags;
   try {
+    sayHub(client);
     refuseHelm(await findInstalled(client, { name: 'rollcall-registrar', namespace }), namespace);
     await sayWhatStays(client, withData);
     const all = hubObjects({ ...hubValuesSchema.parse({}), stamp: true });
@@ -101,7 +104,7 @@ export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
       // A service that still runs would make again what goes.
       if (!runs(object) && !isStopped) await untilStopped(client);
       isStopped ||= !runs(object);
-      if (isKind(object) && !dryRun) await letGo(client);
+      if (isKindOfClusters(object) && !dryRun) await letGo(client);
       const resource = await resourceOf(object);
       const where = resource.namespaced ? { namespace: object.metadata.namespace } : {};
       const wasThere = await client.delete(resource, object.metadata.name ?? '', { ...where, dryRun });

@@ -55,7 +55,7 @@ export async function applyHubManifests(
   hub: HubState,
   addresses: readonly string[],
 ): Promise<void> {
-  const stamp = await client.raw('/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies?limit=1');
+  const withStamp = await stampIsServed(client);
   await Promise.all(manifestsIn('crds').map((crd) => applyManifests(client, [crd])));
   // Namespaces, by their names.
   await applyManifests(client, manifestsIn('rbac').slice(0, 2));
@@ -63,11 +63,17 @@ export async function applyHubManifests(
     [
       ...manifestsIn('rbac').slice(2),
       ...manifestsIn('fence'),
-      // Kubernetes stamps who decided from 1.36 on; below, the fence compares (decision 9).
-      ...(stamp.status === 200 ? manifestsIn('fence', 'stamp') : []),
+      // Where nobody stamps, the fence compares (decision 9).
+      ...(withStamp ? manifestsIn('fence', 'stamp') : []),
     ].map((manifest) => applyManifests(client, [manifest])),
   );
   await applyManifests(client, [hubConfigMap(hub, addresses)]);
+}
+
+/** Whether the API server can stamp who decided: Kubernetes does from 1.36 on. */
+export async function stampIsServed(client: KubeClient): Promise<boolean> {
+  const path = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies?limit=1';
+  return (await client.raw(path)).status === 200;
 }
 
 const servedWithinMs = 30_000;

@@ -10,13 +10,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { createRunToken } from '../cli/simulate/run-token.ts';
+import { makeToken } from '../cli/token/make-token.ts';
+import { inParallel } from '../cli/simulate/in-parallel.ts';
 import { cpuMs, residentBytes } from '../cli/simulate/process-usage.ts';
 import { agentProgram } from './agent-program.ts';
 import { nowMs } from './clock.ts';
 import type { HubReport } from './hub-process.ts';
 import { type BenchAgent, startBenchAgent } from './start-agent.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
+import { mebibytes } from './table-row.ts';
 
 const count = Number(process.argv[2] ?? 5000);
 const seconds = Number(process.argv[3] ?? 30);
@@ -72,14 +74,6 @@ function aNode(index: number): KubeObject {
   } as KubeObject;
 }
 
-async function inParallel(total: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < total; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-}
-
 /** What every node's kubelet says again, spread over five minutes. */
 async function reportForAWhile(member: KubeClient): Promise<void> {
   const endMs = nowMs() + seconds * 1000;
@@ -118,8 +112,6 @@ async function untilShown(admin: KubeClient, name: string, nodes: Record<string,
   );
 }
 
-const mib = (bytes: number | undefined) => `${((bytes ?? Number.NaN) / 2 ** 20).toFixed(1)} MiB`;
-
 /** VmHWM: the most that it ever had in memory. */
 function peakBytes(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
@@ -127,14 +119,14 @@ function peakBytes(pid: number): number {
 
 function tell(what: string, { pid }: BenchAgent): void {
   process.stdout.write(
-    `${what}: resident ${mib(residentBytes(pid))}, at most ${mib(peakBytes(pid))}, CPU ${cpuMs(pid)} ms since its start\n`,
+    `${what}: resident ${mebibytes(residentBytes(pid) ?? Number.NaN)}, at most ${mebibytes(peakBytes(pid))}, CPU ${cpuMs(pid)} ms since its start\n`,
   );
 }
 
 async function startAgent(hub: HubReport, admin: KubeClient, cluster: string): Promise<BenchAgent> {
   const { member } = hub;
   if (!member) throw new RollcallError('UNEXPECTED', 'the member has no API server');
-  const token = await createRunToken(admin, { hubId: hub.hubId, name: cluster, uses: 1 });
+  const token = await makeToken(admin, { hubId: hub.hubId, name: cluster, uses: 1 });
   return startBenchAgent([agentProgram('compiled')], join(hub.baseDir, 'agents', cluster), {
     hub: hub.addresses,
     trust: { pins: [hub.caCertHash] },
@@ -158,7 +150,7 @@ const member = openBenchClient(report.member ?? report.admin);
   tell('no nodes', agent);
 }
 say(`making ${count} nodes of ${JSON.stringify(aNode(0)).length} bytes`);
-await inParallel(count, (index) => member.create(resources.nodes, aNode(index)));
+await inParallel([...Array(count).keys()], atOnce, (index) => member.create(resources.nodes, aNode(index)));
 {
   const startedAtMs = nowMs();
   await using agent = await startAgent(report, admin, 'with-nodes');
@@ -175,7 +167,7 @@ await inParallel(count, (index) => member.create(resources.nodes, aNode(index)))
   tell(`kubelets report (${share.toFixed(2)} % of a core)`, agent);
   const changed = Math.min(count, 200);
   say(`${changed} nodes are cordoned`);
-  await inParallel(changed, (index) =>
+  await inParallel([...Array(changed).keys()], atOnce, (index) =>
     member.mergePatch(resources.nodes, nameOf(index), { spec: { unschedulable: true } }),
   );
   const changedAtMs = nowMs();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { readAuditWrites } from './audit-writes.ts';
-import { createRunToken } from '../cli/simulate/run-token.ts';
+import { makeToken } from '../cli/token/make-token.ts';
 import { nowMs } from './clock.ts';
 import { type ClusterWatch, watchClusters } from './cluster-watch.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
@@ -52,7 +52,7 @@ export async function measureBurst(count: number, say: (message: string) => void
   const watch = await watchClusters(admin);
   const agents: SimulatedAgent[] = [];
   const troubles: Record<string, number> = {};
-  const token = await createRunToken(admin, {
+  const token = await makeToken(admin, {
     hubId: report.hubId,
     name: 'burst',
     uses: count + warmUpAgents,

@@ -2,7 +2,7 @@ import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { serviceRoles } from '@rollcall/shared/rights';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
-import { createRunToken } from '../cli/simulate/run-token.ts';
+import { makeToken } from '../cli/token/make-token.ts';
 import { nowMs } from './clock.ts';
 import { type ClusterWatch, watchClusters } from './cluster-watch.ts';
 import type { HubSettings } from './hub-process.ts';
@@ -61,7 +61,7 @@ async function startCandidate(kind: (typeof kinds)[number]): Promise<Candidate> 
   const admin: KubeClient = openBenchClient(report.admin);
   const watch: ClusterWatch = await watchClusters(admin);
   const uses = 1 + rounds * (singlesInRound + atOnceInRound);
-  const token = await createRunToken(admin, { hubId: report.hubId, name: 'durability', uses });
+  const token = await makeToken(admin, { hubId: report.hubId, name: 'durability', uses });
   const agents: SimulatedAgent[] = [];
   return {
     kind,

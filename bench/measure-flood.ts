@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createRunToken } from '../cli/simulate/run-token.ts';
+import { makeToken } from '../cli/token/make-token.ts';
 import { nowMs } from './clock.ts';
 import { watchClusters } from './cluster-watch.ts';
 import { type FloodKind, floodKinds, type FloodSettings } from './flood-settings.ts';
@@ -73,7 +73,7 @@ export async function measureFlood(
   const { report } = hub;
   const admin = openBenchClient(report.admin);
   const watch = await watchClusters(admin);
-  const newToken = (name: string, uses: number) => createRunToken(admin, { hubId: report.hubId, name, uses });
+  const newToken = (name: string, uses: number) => makeToken(admin, { hubId: report.hubId, name, uses });
   const good = await newToken('others', 1000);
   let count = 0;
 

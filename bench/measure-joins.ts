@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
-import { createRunToken } from '../cli/simulate/run-token.ts';
+import { makeToken } from '../cli/token/make-token.ts';
 import type { ClusterWatch } from './cluster-watch.ts';
 import type { HubReport } from './hub-process.ts';
 import { cpuMs, residentBytes } from '../cli/simulate/process-usage.ts';
@@ -57,7 +57,7 @@ export async function measureJoins(
 
 async function measureJoin(parts: JoinParts, cluster: string): Promise<Join> {
   const { hub, admin, watch, agents } = parts;
-  const token = await createRunToken(admin, { hubId: hub.hubId, name: cluster, uses: 1 });
+  const token = await makeToken(admin, { hubId: hub.hubId, name: cluster, uses: 1 });
   const agent = startBenchAgent(parts.program, join(hub.baseDir, 'agents', cluster), {
     hub: hub.addresses,
     trust: { pins: [hub.caCertHash] },

@@ -6,7 +6,7 @@ import type { Liveness, StoredEvent } from '@rollcall/shared/events';
 import { type KubeAccess } from '@rollcall/shared/kubernetes';
 import { connectAsOps } from '../cli/up/ops-connection.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
-import { createRunToken } from '../cli/simulate/run-token.ts';
+import { makeToken } from '../cli/token/make-token.ts';
 import { agentProgram } from './agent-program.ts';
 import { nowMs } from './clock.ts';
 import { watchClusters } from './cluster-watch.ts';
@@ -134,7 +134,7 @@ export async function measureLiveness(
     const killed = names('killed', counts.kills);
     const silent = names('silent', counts.silences);
     const all = [...killed, ...silent];
-    const token = await createRunToken(admin, { hubId: report.hubId, name: 'liveness', uses: all.length });
+    const token = await makeToken(admin, { hubId: report.hubId, name: 'liveness', uses: all.length });
     say(`${all.length} agents join`);
     await inFlight(all.length, {
       atOnce: startsAtOnce,

@@ -6,7 +6,7 @@ import {
   resources,
   watchResource,
 } from '@rollcall/shared/kubernetes';
-import { createRunToken } from '../cli/simulate/run-token.ts';
+import { makeToken } from '../cli/token/make-token.ts';
 import { nowMs } from './clock.ts';
 import { watchClusters } from './cluster-watch.ts';
 import { inTime } from './in-time.ts';
@@ -72,7 +72,7 @@ export async function measureUnregister(
   const watch = await watchClusters(admin);
   const clusters = await watchGone(admin, resources.managedClusters);
   const namespaces = await watchGone(admin, resources.namespaces);
-  const token = await createRunToken(admin, {
+  const token = await makeToken(admin, {
     hubId: report.hubId,
     name: 'leavers',
     uses: count + warmUps,

@@ -9,7 +9,7 @@ import { makeUp, takeAway } from './made-up-clusters.ts';
 import type { MadeUpCluster } from './made-up-history.ts';
 import { createRandom } from './random.ts';
 import { createRealAgents, type RealAgents } from './real-agents.ts';
-import { createRunToken, tokenNamespace } from './run-token.ts';
+import { makeToken, tokenNamespace } from '../token/make-token.ts';
 import { isReal, type SimulationSettings } from './simulation-settings.ts';
 import { openSimulatorBus } from './simulator-bus.ts';
 
@@ -44,7 +44,7 @@ export async function openFleet(
   const token =
     settings.real === 0
       ? undefined
-      : await createRunToken(at.admin, {
+      : await makeToken(at.admin, {
           hubId: at.hub.hubId,
           name: tokenName,
           uses: settings.real,

@@ -8,19 +8,25 @@ type TokenObject = KubeObject<
   { conditions?: readonly { type: string; status: string }[] }
 >;
 
-const takenWithinMs = 10_000;
 export const tokenNamespace = 'rollcall-join';
 
 /**
- * Makes a token, as a person does before clusters join, and waits until the hub has taken it.
+ * Makes a token that is good for an hour, as a person does before clusters join, and waits until the hub has taken it.
  * @param what.terms - further terms of the token
+ * @param what.takenWithinMs - default: 10 s
  * @throws RollcallError DEADLINE_EXCEEDED
  */
-export async function createRunToken(
+export async function makeToken(
   client: KubeClient,
-  what: { hubId: string; name: string; uses: number; terms?: Readonly<Record<string, unknown>> },
+  what: {
+    hubId: string;
+    name: string;
+    uses: number;
+    terms?: Readonly<Record<string, unknown>>;
+    takenWithinMs?: number;
+  },
 ): Promise<string> {
-  const { hubId, name, uses, terms } = what;
+  const { hubId, name, uses, terms, takenWithinMs = 10_000 } = what;
   const token = createRegistrationToken(hubId);
   const resource = resources.clusterRegistrationTokens;
   const namespace = tokenNamespace;

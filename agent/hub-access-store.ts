@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
-import { isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { writePrivateFile } from './private-file.ts';
+import { putSecret } from './put-secret.ts';
 
 /** Where the kubeconfig for the hub is put, for those who use it; the agent itself does not. */
 export interface HubAccessStore {
@@ -26,10 +26,6 @@ export function directoryHubAccess(directory: string): HubAccessStore {
   };
 }
 
-type Secret = KubeObject & { data?: Record<string, string>; type?: string };
-
-const encoded = (text: string) => Buffer.from(text).toString('base64');
-
 /** The Secret `rollcall-hub-kubeconfig` (surfaces): keys `kubeconfig` and `namespace`. Others of it are left alone. */
 export function secretHubAccess(
   client: Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>,
@@ -37,17 +33,8 @@ export function secretHubAccess(
 ): HubAccessStore {
   return {
     place: `the Secret ${namespace}/${name}`,
-    async write(access) {
-      const data = { kubeconfig: encoded(access.kubeconfig), namespace: encoded(access.namespace) };
-      try {
-        await client.mergePatch<Secret>(resources.secrets, name, { data }, { namespace });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        const metadata = { name, namespace };
-        const secret: Secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data };
-        await client.create<Secret>(resources.secrets, secret);
-      }
-    },
+    write: ({ kubeconfig, namespace: ofCluster }) =>
+      putSecret(client, { namespace, name }, { kubeconfig, namespace: ofCluster }),
     remove: async () => void (await client.delete(resources.secrets, name, { namespace })),
   };
 }

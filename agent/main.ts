@@ -195,7 +195,6 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
       facts,
       memberProof,
       memberAnswers: async () => (await member.get('/readyz', 5000)).status < 500,
-      beatsFor: options.mode === 'Push' ? 'member' : 'agent',
       isLeaveWanted: options.leave ?? false,
       uninstall: options.uninstall,
       access: options.hubAccess && {

@@ -58,8 +58,6 @@ export interface MembershipOptions {
   readonly firstFacts: Promise<Facts>;
   readonly facts: MemberFacts;
   memberAnswers(): Promise<boolean>;
-  /** Whose life the beats tell of; default: the agent's, which says what it finds. */
-  readonly beatsFor?: 'agent' | 'member';
   /** Told of each beat that went out. */
   onBeat?: (() => void) | undefined;
   /** Shows that the member vouches for a key of ours; undefined where it cannot. Never rejects. */
@@ -132,7 +130,8 @@ export function createMembership(options: MembershipOptions): Membership {
     clusterId,
     link: () => (session.link?.role === 'member' && !session.link.isClosed() ? session.link : undefined),
     memberAnswers: options.memberAnswers,
-    beatsFor: options.beatsFor ?? 'agent',
+    // An agent that is not in its member says nothing of it while it does not reach it.
+    beatsFor: request.mode === 'Push' ? 'member' : 'agent',
     onBeat: options.onBeat,
     onMemberChange(isThere) {
       const message = isThere

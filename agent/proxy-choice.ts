@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { HubAddress } from './hub-address.ts';
+import { type HubAddress, hostAndPort } from './hub-address.ts';
 
 /** An HTTP proxy that passes connections on (CONNECT). It is trusted with nothing: what goes through it is TLS with the hub. */
 export interface Proxy {
@@ -53,7 +53,7 @@ function decoded(part: string): string {
 
 /** For people: without what it asks for. */
 export function proxyName({ host, port, isTls }: Pick<Proxy, 'host' | 'port' | 'isTls'>): string {
-  return `${isTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${isTls ? 'https' : 'http'}://${hostAndPort({ host, port })}`;
 }
 
 /**

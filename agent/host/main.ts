@@ -10,23 +10,16 @@ import { createHostedMembers } from './hosted-members.ts';
 import type { RenderAgent } from './install-agent.ts';
 import { createMemberAccess } from './member-access.ts';
 import type { Secret } from './member-secret.ts';
-import { createAddressJudge, type Endpoint } from './refused-address.ts';
+import { createAddressJudge, type Endpoint, endpointOf } from './refused-address.ts';
 
 export { configSchema, type HostConfig } from './config.ts';
 export type { RenderAgent } from './install-agent.ts';
 
-function endpointOf(hostAndPort: string, defaultPort: number): Endpoint {
-  const url = new URL(`https://${hostAndPort}`);
-  const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  return { host, port: url.port === '' ? defaultPort : Number(url.port) };
-}
-
 /** Where the hub itself is: no member can be there. */
 function hubEndpoints(access: KubeAccess, busServers: readonly string[]): Endpoint[] {
-  const { host } = new URL(access.server);
   return [
-    endpointOf(host, 443),
-    ...busServers.map((server) => endpointOf(server.replace(/^\w+:\/\//, ''), 4222)),
+    endpointOf(new URL(access.server), 443),
+    ...busServers.map((server) => endpointOf(new URL(server.replace(/^(\w+:\/\/)?/, 'https://')), 4222)),
   ];
 }
 

@@ -3,7 +3,7 @@ import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createAnswerBudget } from './answer-budget.ts';
 import { createCautiousLookup } from './cautious-lookup.ts';
 import { readMemberKubeconfig } from './member-kubeconfig.ts';
-import type { AddressJudge } from './refused-address.ts';
+import { type AddressJudge, endpointOf } from './refused-address.ts';
 
 /** A page of 100 nodes is some 2 MB. */
 const maxAnswerBytes = 4_194_304;
@@ -15,11 +15,11 @@ export function createMemberAccess(judge: AddressJudge): (kubeconfig: string) =>
   const lookupFor: (port: number) => LookupFunction = createCautiousLookup(judge);
   return (kubeconfig) => {
     const access = readMemberKubeconfig(kubeconfig, judge);
-    const { port } = new URL(access.server);
+    const { port } = endpointOf(new URL(access.server), 443);
     return {
       ...access,
       caution: {
-        lookup: lookupFor(port === '' ? 443 : Number(port)),
+        lookup: lookupFor(port),
         maxAnswerBytes,
         spend: createAnswerBudget({ ...budget, nowMs: () => performance.now() }),
       },

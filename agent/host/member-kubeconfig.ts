@@ -4,7 +4,7 @@ import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { type KubeconfigFile, readKubeconfigShape } from '@rollcall/shared/kubernetes/kubeconfig-shape';
-import type { AddressJudge } from './refused-address.ts';
+import { type AddressJudge, endpointOf } from './refused-address.ts';
 
 /** Far more than one cluster with its certificates needs. */
 const maxChars = 262_144;
@@ -93,22 +93,13 @@ function checkPems(access: Pick<KubeAccess, 'caPem' | 'certPem' | 'keyPem'>): vo
 /** A name in a certificate or in DNS; anything else has no business in one. */
 const hostName = /^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?$/;
 
-/** The host of an address without the brackets of IPv6 and the dot at the end of a whole name. */
-function hostOf(url: URL): string {
-  return url.hostname
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
-    .toLowerCase();
-}
-
 /** @throws RollcallError MEMBER_KUBECONFIG_REFUSED; names are judged again, by address, when they are connected to */
 function checkServer(server: string, judge: AddressJudge): void {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url?.protocol !== 'https:') throw refused('names a server that is no https address');
   const isPlain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (!isPlain) throw refused('names a server with more than host, port and path');
-  const host = hostOf(url);
-  const port = url.port === '' ? 443 : Number(url.port);
+  const { host, port } = endpointOf(url, 443);
   const { hub, allowLoopback } = judge.rules;
   if (isIP(host) !== 0) {
     const hubByAddress = hub.filter((endpoint) => isIP(endpoint.host) !== 0);

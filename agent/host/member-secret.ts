@@ -1,5 +1,4 @@
-import { parse } from 'yaml';
-import { yamlTooDeep } from '@rollcall/shared/config/bounded-yaml';
+import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import { resources } from '@rollcall/shared/kubernetes/resources';
@@ -34,9 +33,8 @@ interface Published {
 function publishedIn(secret: Secret | undefined): Published {
   const isOurs = secret?.metadata.labels?.[labels.createdBy] === 'rbac-provisioner';
   const values = isOurs ? textIn(secret, 'values') : undefined;
-  if (values === undefined || values.length > 65_536 || yamlTooDeep(values) !== undefined) return {};
   try {
-    return (parse(values, { logLevel: 'error' }) as Published | null) ?? {};
+    return (values === undefined ? undefined : (parseBoundedYaml(values) as Published | null)) ?? {};
   } catch {
     return {};
   }

@@ -16,6 +16,15 @@ export interface Endpoint {
   readonly port: number;
 }
 
+/** The host of an address without the brackets of IPv6 and the dot at the end of a whole name. */
+export function endpointOf(url: URL, defaultPort: number): Endpoint {
+  const host = url.hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
+  return { host, port: url.port === '' ? defaultPort : Number(url.port) };
+}
+
 const loopback = ['127.0.0.0/8', '::1/128'];
 /** What stands for this very host, for whoever is on the same link, or for many at once. */
 const never = [

@@ -1,21 +1,16 @@
 import { createHash } from 'node:crypto';
-import {
-  type KubeAccess,
-  type KubeClient,
-  type KubeObject,
-  type TokenSource,
-} from '@rollcall/shared/kubernetes';
+import type { KubeAccess, KubeClient, TokenSource } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
-import { isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
 import { resources } from '@rollcall/shared/kubernetes/resources';
+import { putSecret } from '../put-secret.ts';
+import type { Secret } from './member-secret.ts';
 
-type Secret = KubeObject & { data?: Record<string, string>; type?: string };
 interface TokenRequest {
   readonly status?: { readonly token?: string };
 }
 
 /** A token of a ServiceAccount, as far as it says so itself: nobody verifies it here, the member does. */
-export interface AccountToken {
+interface AccountToken {
   readonly namespace: string;
   readonly name: string;
   readonly issuedAtMs: number;
@@ -23,7 +18,7 @@ export interface AccountToken {
 }
 
 /** @returns undefined for what is no token of a ServiceAccount, or has no end */
-export function accountTokenOf(token: string): AccountToken | undefined {
+function accountTokenOf(token: string): AccountToken | undefined {
   try {
     const payload: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
     const { sub, iat, exp } = (payload ?? {}) as Partial<Record<string, unknown>>;
@@ -37,23 +32,21 @@ export function accountTokenOf(token: string): AccountToken | undefined {
 }
 
 /** After a third of its life: a host that was away for days still finds it good. */
-export function renewAtMs({ issuedAtMs, endsAtMs }: Pick<AccountToken, 'issuedAtMs' | 'endsAtMs'>): number {
+function renewAtMs({ issuedAtMs, endsAtMs }: Pick<AccountToken, 'issuedAtMs' | 'endsAtMs'>): number {
   return issuedAtMs + (endsAtMs - issuedAtMs) / 3;
 }
 
 /** Where the latest token of a member is kept, apart from the Secret that people write. */
-export interface TokenStore {
+interface TokenStore {
   load(): Promise<string | undefined>;
   save(token: string): Promise<void>;
-  remove(): Promise<void>;
 }
 
-const encoded = (text: string) => Buffer.from(text).toString('base64');
 const decoded = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString('utf8');
 
 /** @param options.first - the token in the kubeconfig: one that was kept counts as long as that is the same */
 export function secretTokenStore(
-  client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'delete'>,
+  client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>,
   { namespace, name, first }: { namespace: string; name: string; first: string },
 ): TokenStore {
   const of = createHash('sha256').update(first).digest('hex');
@@ -64,23 +57,7 @@ export function secretTokenStore(
         ? decoded(data['token']) || undefined
         : undefined;
     },
-    async save(token) {
-      const data = { token: encoded(token), of: encoded(of) };
-      try {
-        await client.mergePatch<Secret>(resources.secrets, name, { data }, { namespace });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        const metadata = { name, namespace };
-        await client.create<Secret>(resources.secrets, {
-          apiVersion: 'v1',
-          kind: 'Secret',
-          metadata,
-          type: 'Opaque',
-          data,
-        });
-      }
-    },
-    remove: async () => void (await client.delete(resources.secrets, name, { namespace })),
+    save: (token) => putSecret(client, { namespace, name }, { token, of }),
   };
 }
 

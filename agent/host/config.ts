@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { yesOrNo } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { blockList } from './refused-address.ts';
@@ -22,8 +23,7 @@ const list = (text: string) =>
 export const configSchema = z.strictObject({
   ...commonConfig,
   ...kubernetesConfig,
-  allowLoopbackMembers: z
-    .union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')])
+  allowLoopbackMembers: yesOrNo
     .default(false)
     .describe('whether members may be on this very host: for development only (true or false)'),
   refusedRanges: z

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { durationMs } from '@rollcall/shared/config';
+import { durationMs, yesOrNo } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
-
-const yesOrNo = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
 
 export const configSchema = z.strictObject({
   ...commonConfig,

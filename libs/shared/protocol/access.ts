@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '@rollcall/shared/errors';
+import { readMessage } from './read-message.ts';
 
 /**
  * What a sealed answer to verb `access` holds; nobody but the agent can open it. It names the ask that it answers, so that an
@@ -41,9 +42,5 @@ export function encodeMintReply(reply: MintReply): string {
 
 /** @returns undefined for what is none; codes are compared by the reader, because a newer provisioner may have others */
 export function decodeMintReply(text: string): z.infer<typeof mintReply> | undefined {
-  try {
-    return mintReply.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return readMessage(mintReply, text);
 }

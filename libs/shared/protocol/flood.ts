@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readMessage } from './read-message.ts';
 
 /**
  * What registrars and trust-keepers tell each other about agents that flood. Core messages, never stored: a flood that goes on is
@@ -25,14 +26,6 @@ const cut = z.object({
 /** A trust-keeper has ended the connections of that key. */
 export type FloodCut = z.infer<typeof cut>;
 
-function decode<Message>(schema: z.ZodType<Message>, text: string): Message | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
-
 /** @returns undefined for what is none, as is decodeFloodCut */
-export const decodeFloodHeard = (text: string): FloodHeard | undefined => decode(heard, text);
-export const decodeFloodCut = (text: string): FloodCut | undefined => decode(cut, text);
+export const decodeFloodHeard = (text: string): FloodHeard | undefined => readMessage(heard, text);
+export const decodeFloodCut = (text: string): FloodCut | undefined => readMessage(cut, text);

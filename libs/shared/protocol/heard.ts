@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readMessage } from './read-message.ts';
 
 /**
  * What people ask the heartbeat service: endpoint `clusters` of its micro service. It says what it hears now, which stands nowhere
@@ -27,16 +28,8 @@ const answerSchema = z.looseObject({
 });
 export type HeardAnswer = z.infer<typeof answerSchema>;
 
-function parsed<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
-
 /** @returns undefined when it is no such question */
 export const decodeHeardQuestion = (text: string): { ids: string[] } | undefined =>
-  parsed(questionSchema, text);
+  readMessage(questionSchema, text);
 /** @returns undefined when it is no such answer */
-export const decodeHeardAnswer = (text: string): HeardAnswer | undefined => parsed(answerSchema, text);
+export const decodeHeardAnswer = (text: string): HeardAnswer | undefined => readMessage(answerSchema, text);

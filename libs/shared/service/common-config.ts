@@ -1,6 +1,5 @@
 import { z } from 'zod';
-
-const yesOrNo = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
+import { yesOrNo } from '@rollcall/shared/config';
 
 /** Settings that every service has. Each service's `config.ts` adds its own to these. */
 export const commonConfig = {

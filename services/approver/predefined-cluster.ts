@@ -14,7 +14,7 @@ import {
 } from '@rollcall/shared/events';
 import { annotations, labels, leaveFinalizer } from '@rollcall/shared/resources';
 import type { Heartbeat } from './cluster-section.ts';
-import { type ClusterObject, ownLabels } from './cluster-wish.ts';
+import { type ClusterObject, ownLabels, setOfObject } from './cluster-wish.ts';
 import { declaredBy } from './declared-by.ts';
 
 export interface PredefinedContext {
@@ -43,7 +43,7 @@ export function isBeforeRequest({ identity }: ClusterRecord): boolean {
 function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Decision {
   const { metadata, spec } = object;
   const { actedOn, wishes, leavingUid, revokedKeys = [] } = record.decision ?? {};
-  const clusterSet = metadata.labels?.[labels.clusterSet];
+  const clusterSet = setOfObject(object);
   const kubeconfigOf = (secret: string) => {
     const before = isPredefinedUnclaimed(record.decision) ? record.decision.predefined.kubeconfig : undefined;
     return before?.secret === secret ? before : { secret, sinceMs: nowMs };

@@ -12,7 +12,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { annotations, labels } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
-import { wantedAccess } from './access-step.ts';
+import { isProvisioned, wantedAccess } from './access-step.ts';
 
 /** Up to three writes each: what etcd lost comes back in minutes, and the API server has room for others meanwhile. */
 const remadePerSecond = 20;
@@ -62,8 +62,8 @@ export function keepNamespaces({ log, kube, logger, remake }: Parts): {
 
   async function isMissing(id: string): Promise<boolean> {
     const record = clusterRecord(await log.read({ kind: 'cluster', id }));
-    const { access, decision } = record;
-    if (access?.state !== 'provisioned' || access.namespace !== decision?.namespace) return false;
+    const { access } = record;
+    if (!access || !isProvisioned(record)) return false;
     return (wantedAccess(record) ?? 'deprovision') !== 'deprovision' && !present.has(access.namespace);
   }
 

@@ -89,12 +89,7 @@ export function decideTrust(
     ...(answerChanged ? ['AnswerKeyChanged'] : []),
     ...(isOneCaLeft ? ['CaChanged'] : []),
   ];
-  const announced =
-    come.length > 0
-      ? 'KeysAnnounced'
-      : casChanged || !addressesChanged
-        ? 'CaAnnounced'
-        : 'AddressesAnnounced';
+  const announced = come.length > 0 ? 'KeysAnnounced' : casChanged ? 'CaAnnounced' : 'AddressesAnnounced';
   const [reason = announced] = reasons;
   const { answerKey = told?.answerKey } = seen;
   return [

@@ -2,6 +2,7 @@ import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { parseRegistrationToken } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
+  bindRole,
   serviceUser,
   startTestControlPlane,
   type TestControlPlane,
@@ -161,14 +162,7 @@ test('a person approves by name and is told what the hub made of it', async () =
 
 test('a person without the right is refused by the API server, and told which right it takes', async () => {
   await aHeldRequest('id-of-edge-3', 'edge-3');
-  const binding = {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'viewer' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'rollcall-viewer' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'victor' }],
-  } as KubeObject;
-  await plane.admin.create(resources.clusterRoleBindings, binding);
+  await bindRole(plane.admin, 'victor', 'rollcall-viewer');
   const kubeconfig = plane.kubeconfigFor('victor');
   const { code, stdout, stderr } = await runCli(['approve', 'edge-3', '--kubeconfig', kubeconfig]);
   expect(stderr).toContain('forbidden');

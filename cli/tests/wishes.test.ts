@@ -2,6 +2,7 @@ import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/ku
 import { confirmations } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
+  bindRole,
   serviceUser,
   startTestControlPlane,
   type TestControlPlane,
@@ -22,13 +23,7 @@ beforeAll(async () => {
   admin = plane.plane.adminKubeconfigPath;
   victor = plane.kubeconfigFor('victor');
   // He may write clusters, and has none of the fence's rights but accept.
-  await plane.admin.create(resources.clusterRoleBindings, {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'victor' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'rollcall-approver' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'victor' }],
-  } as KubeObject);
+  await bindRole(plane.admin, 'victor', 'rollcall-approver');
 });
 afterAll(async () => {
   projector?.close();

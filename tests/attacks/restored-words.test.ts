@@ -7,11 +7,11 @@ import {
   identitySchema,
   requested,
 } from '@rollcall/shared/events';
-import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { createNkey, keyFingerprint } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ApproverWorld, startWorld } from '../../services/approver/tests/approver-world.ts';
-import { serviceUser } from '../harness/control-plane.ts';
+import { bindRole, serviceUser } from '../harness/control-plane.ts';
 import { decideAs } from '../harness/events.ts';
 import { beginSecondLife } from './second-life.ts';
 
@@ -127,15 +127,7 @@ async function lookedAtAgain(): Promise<void> {
 
 beforeAll(async () => {
   world = await startWorld();
-  await applyManifests(world.plane.admin, [
-    JSON.stringify({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'anna' },
-      roleRef: { kind: 'ClusterRole', name: 'rollcall-admin', apiGroup: 'rbac.authorization.k8s.io' },
-      subjects: [{ kind: 'User', name: anna, apiGroup: 'rbac.authorization.k8s.io' }],
-    }),
-  ]);
+  await bindRole(world.plane.admin, anna, 'rollcall-admin');
   annas = world.plane.clientFor(anna);
   projector = world.plane.clientFor(serviceUser('projector'));
   for (const name of ['revoked', 'again', 'unknown', 'waiting', 'barrier'])

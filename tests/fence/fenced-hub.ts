@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { startControlPlane } from '../../cli/up/control-plane.ts';
 import { applyManifests, createKubeClient, KubeApiError, resources } from '@rollcall/shared/kubernetes';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
+import { bindRole } from '../harness/control-plane.ts';
 
 const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
 
@@ -72,25 +73,16 @@ async function manifestsIn(folder: string): Promise<string[]> {
 }
 
 async function grant(admin: KubeClient, userName: string, role: string | readonly Rule[]): Promise<void> {
-  const apiVersion = 'rbac.authorization.k8s.io/v1';
-  const roleName = typeof role === 'string' ? role : `test-${userName}`;
-  const made: KubeObject[] = [];
-  if (typeof role !== 'string') {
-    made.push({
-      apiVersion,
-      kind: 'ClusterRole',
-      metadata: { name: roleName },
-      rules: role,
-    } as KubeObject);
-  }
-  made.push({
-    apiVersion,
-    kind: 'ClusterRoleBinding',
-    metadata: { name: `${userName}-${roleName}` },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: roleName },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: userName }],
-  } as KubeObject);
-  await applyManifests(admin, made);
+  if (typeof role === 'string') return bindRole(admin, userName, role);
+  const name = `test-${userName}`;
+  const made = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name },
+    rules: role,
+  };
+  await applyManifests(admin, [made as KubeObject]);
+  await bindRole(admin, userName, name);
 }
 
 /** The dry run of a decision by the probe: the fence is up when the answer names our policy. Nothing is kept. */

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
+  apiVersionOf,
   applyManifests,
   createKubeClient,
   type KubeClient,
   kubeconfigYaml,
+  type KubeObject,
   type Resource,
   resources,
 } from '@rollcall/shared/kubernetes';
@@ -26,6 +28,20 @@ export interface TestControlPlane extends AsyncDisposable {
 /** The user of a hub service, as RBAC and the fence know it. */
 export function serviceUser(name: string): string {
   return `system:serviceaccount:rollcall-system:rollcall-${name}`;
+}
+
+/** Gives a user a ClusterRole, everywhere. */
+export async function bindRole(admin: KubeClient, user: string, role: string): Promise<void> {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const { clusterRoleBindings: resource } = resources;
+  const binding = {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { name: `${user}-${role}` },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+    subjects: [{ apiGroup, kind: 'User', name: user }],
+  };
+  await applyManifests(admin, [binding as KubeObject]);
 }
 
 const mostStarts = 3;

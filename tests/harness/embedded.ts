@@ -25,6 +25,7 @@ import { createRegistrationToken, type RegistrationToken, tokenIdOf } from '@rol
 import { findBinary } from '../../cli/up/binaries.ts';
 import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../../cli/up/embedded-hub.ts';
 import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { bindRole } from './control-plane.ts';
 
 /** How long a test waits for what should come at once; only a failure ever takes that long. */
 const givenUpAfterMs = 60_000;
@@ -182,13 +183,5 @@ export async function startTestEmbeddedHub(
 
 /** What a person may do by RBAC, beside or without the fence's virtual verbs. */
 export async function grant(hub: TestEmbeddedHub, user: string, roles: readonly string[]): Promise<void> {
-  for (const role of roles) {
-    await hub.up.admin.create(resources.clusterRoleBindings, {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: `${user}-${role}` },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-      subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
-    } as never);
-  }
+  for (const role of roles) await bindRole(hub.up.admin, user, role);
 }

@@ -2,7 +2,12 @@ import { applyManifests, type KubeClient, type KubeObject } from '@rollcall/shar
 import { serviceRoles } from '@rollcall/shared/rights';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agentAccount, agentManifest } from '../harness/agent-manifest.ts';
-import { serviceUser, startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
+import {
+  bindRole,
+  serviceUser,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../harness/control-plane.ts';
 import { apiSurface, reviews, type RulesReview, type Target, verbs } from './api-surface.ts';
 
 /**
@@ -233,22 +238,7 @@ describe('none of our services may, in any namespace', () => {
 test('a right more in RBAC is found: the list is not the committed one any more', async () => {
   const before = inText(await rightsOf('heartbeat'));
   expect(before).toBe('nothing\n');
-  await plane.admin.create(
-    {
-      group: 'rbac.authorization.k8s.io',
-      version: 'v1',
-      plural: 'clusterrolebindings',
-      kind: 'ClusterRoleBinding',
-      namespaced: false,
-    },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'one-too-many' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'rollcall-member' },
-      subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: serviceUser('heartbeat') }],
-    } as KubeObject,
-  );
+  await bindRole(plane.admin, serviceUser('heartbeat'), 'rollcall-member');
   await expect
     .poll(async () => inText(await rightsOf('heartbeat')), { timeout: 30_000 })
     .toContain('  get secrets\n');

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nameRecord } from '@rollcall/shared/events';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { whyFenceIsMissing } from '../fence-probe.ts';
 import type { RunningService } from '@rollcall/shared/service';
+import { bindRole } from '../../../tests/harness/control-plane.ts';
+import { whyFenceIsMissing } from '../fence-probe.ts';
 import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';
 
 const person = 'anna@example.com';
@@ -14,14 +15,7 @@ let replicas: RunningService[];
 
 beforeAll(async () => {
   world = await startWorld();
-  const subject = { kind: 'User', name: person, apiGroup: 'rbac.authorization.k8s.io' };
-  const roleRef = { kind: 'ClusterRole', name: 'rollcall-approver', apiGroup: 'rbac.authorization.k8s.io' };
-  const binding = {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'anna' },
-  };
-  await applyManifests(world.plane.admin, [JSON.stringify({ ...binding, roleRef, subjects: [subject] })]);
+  await bindRole(world.plane.admin, person, 'rollcall-approver');
   anna = world.plane.clientFor(person);
   // Two replicas, as in production: whatever both see is decided once.
   replicas = await Promise.all([world.startApprover(), world.startApprover()]);

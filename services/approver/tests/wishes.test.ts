@@ -5,7 +5,7 @@ import { applyManifests, type KubeClient, type KubeObject, resources } from '@ro
 import { confirmations } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { serviceUser } from '../../../tests/harness/control-plane.ts';
+import { bindRole, serviceUser } from '../../../tests/harness/control-plane.ts';
 import { type ApproverWorld, startWorld } from './approver-world.ts';
 
 const person = 'anna@example.com';
@@ -16,15 +16,7 @@ let tokenId: string;
 
 beforeAll(async () => {
   world = await startWorld();
-  await applyManifests(world.plane.admin, [
-    JSON.stringify({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'anna' },
-      roleRef: { kind: 'ClusterRole', name: 'rollcall-admin', apiGroup: 'rbac.authorization.k8s.io' },
-      subjects: [{ kind: 'User', name: person, apiGroup: 'rbac.authorization.k8s.io' }],
-    }),
-  ]);
+  await bindRole(world.plane.admin, person, 'rollcall-admin');
   anna = world.plane.clientFor(person);
   // Two replicas: what both see is decided once, and both count together.
   await Promise.all([world.startApprover(), world.startApprover()]);

@@ -68,6 +68,13 @@ test('one that is marked to be left alone stays away; so does that of a cluster 
   expect(await namespaceOf('out')).toBeUndefined();
 });
 
+test('a cluster whose namespace is gone leaves all the same [X-8]', async () => {
+  await world.say('leaving', 'left-alone');
+  const { access } = await world.told('left-alone', 'deprovisioned');
+  expect(access?.verdict).toBe('leaving');
+  expect(await namespaceOf('left-alone')).toBeUndefined();
+});
+
 test('what went while no provisioner ran is made again at its start', async () => {
   await provisioned('unseen');
   await provisioner[Symbol.asyncDispose]();

@@ -1,4 +1,5 @@
-import { afterAll, expect, test } from 'vitest';
+import type { Worker } from 'node:worker_threads';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createPolicyEvaluator } from './policy-evaluator.ts';
 import { policyInput } from './policy-input.ts';
 import { policyProblem } from './policy-problem.ts';
@@ -230,6 +231,14 @@ test('many requests at once get the answers that each gets by itself, in their o
   for (const one of inputs) each.push(await evaluator.evaluate({ policies: asked, input: one }));
   expect(each.map((one) => one.kind === 'evaluated' && one.answer.matches.length)).toEqual([1, 0, 1, 0]);
   expect(await evaluator.evaluateAll({ policies: asked, inputs })).toEqual(each);
+});
+
+test('a worker that comes to its end over something else costs the request nothing: chaos, seed 3208', async () => {
+  process.once('worker', (worker: Worker) => worker.once('message', () => void worker.terminate()));
+  const afflicted = createPolicyEvaluator({ deadlineMs: 100 });
+  onTestFinished(() => afflicted.close());
+  const result = await afflicted.evaluate({ policies: policies('token.valid'), input: input() });
+  expect(result).toMatchObject({ kind: 'evaluated', answer: { matches: [{ policy: 'p', rule: 'r' }] } });
 });
 
 test('a request that takes too long takes nothing from those that are asked with it', async () => {

@@ -107,14 +107,14 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): BulkPoli
     await immediate(undefined, { signal });
   }
 
-  /** @returns undefined when not all of it is answered in time */
+  /** @returns `overdue` when not all of it is answered in time, `ended` when the worker came to its end over it */
   async function ask({
     policies,
     inputs,
   }: {
     policies: readonly WorkerPolicy[];
     inputs: readonly string[];
-  }): Promise<Evaluation[] | undefined> {
+  }): Promise<Evaluation[] | 'overdue' | 'ended'> {
     const warm = (current ??= startWorker());
     const { worker, ready } = warm;
     try {
@@ -123,11 +123,11 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): BulkPoli
       await replaceWorker();
       throw error;
     }
-    const { promise, resolve } = Promise.withResolvers<Evaluation[] | undefined>();
+    const { promise, resolve } = Promise.withResolvers<Evaluation[] | 'overdue' | 'ended'>();
     const onMessage = (answers: readonly WireAnswer[]) =>
       resolve(answers.map((answer) => ({ kind: 'evaluated', answer: named(policies, answer) })));
-    // Out of memory is a bomb like an endless expression: the same answer.
-    const onEnd = () => resolve(undefined);
+    const onEnd = () => resolve('ended');
+    const onOverdue = () => resolve('overdue');
     worker.once('message', onMessage).once('error', onEnd).once('exit', onEnd);
     const versions = versionsOf(policies);
     const isKnown = warm.versions === versions;
@@ -136,17 +136,20 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): BulkPoli
     const answered = new AbortController();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage(wire);
-    untilOverdue(worker, answered.signal).then(onEnd, onEnd);
+    untilOverdue(worker, answered.signal).then(onOverdue, onEnd);
     const evaluations = await promise;
     answered.abort();
     worker.off('message', onMessage).off('error', onEnd).off('exit', onEnd);
-    if (!evaluations) await replaceWorker();
+    if (typeof evaluations === 'string') await replaceWorker();
     return evaluations;
   }
 
   async function askOne({ policies, input }: WorkerQuestion): Promise<Evaluation> {
-    const answers = await ask({ policies, inputs: [input] });
-    return answers?.[0] ?? { kind: 'timeout' };
+    const question = { policies, inputs: [input] };
+    const first = await ask(question);
+    // It may have ended over something else. Out of memory is a bomb like an endless expression: the second time the same answer.
+    const answers = first === 'ended' && !closed ? await ask(question) : first;
+    return (typeof answers === 'string' ? undefined : answers[0]) ?? { kind: 'timeout' };
   }
 
   /** One at a time, so that the deadline of a request does not run while another one is evaluated. */
@@ -162,7 +165,7 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): BulkPoli
       inTurn(async () => {
         // All within the time of one: then each was within its own. Otherwise each is asked by itself.
         const together = inputs.length > 1 ? await ask({ policies, inputs }) : undefined;
-        if (together) return together;
+        if (typeof together === 'object') return together;
         const evaluations: Evaluation[] = [];
         for (const input of inputs) evaluations.push(await askOne({ policies, input }));
         return evaluations;

@@ -1,10 +1,12 @@
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { isForbidden, isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
 import { apiVersionOf, resources } from '@rollcall/shared/kubernetes/resources';
-import type { Uninstall } from './leaving.ts';
+import type { Uninstall } from './removal.ts';
 
 /** Everything that deploy/agent installs in a member has this name, or lies in the namespace of this name. */
 const name = 'rollcall-agent';
+/** What goes last, for people to read. */
+export const installedInMember = `in the member: ClusterRoleBinding, ClusterRole and Namespace ${name}`;
 const secrets = ['rollcall-hub-kubeconfig', 'rollcall-bootstrap'] as const;
 
 type Client = Pick<KubeClient, 'get' | 'mergePatch' | 'delete'>;
@@ -44,6 +46,7 @@ async function removeOwnRights(client: Client): Promise<void> {
  */
 export function uninstallFromMember(client: Client): Uninstall {
   return {
+    what: installedInMember,
     async beforeGoodbye() {
       for (const secret of secrets) await client.delete(resources.secrets, secret, { namespace: name });
     },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { decodeAgentState, encodeAgentState, type KeyStore } from './key-store.ts';
 import { hubKubeconfigFile } from './hub-access-store.ts';
-import type { Uninstall } from './leaving.ts';
+import type { Uninstall } from './removal.ts';
 import { forgetRotationWish } from './rotation-wish.ts';
 import { writePrivateFile } from './private-file.ts';
 
@@ -28,6 +28,7 @@ export function directoryKeyStore(directory: string): KeyStore {
 /** An agent in the foreground leaves nothing but its keys; the next one makes new ones. */
 export function forgetDirectory(directory: string): Uninstall {
   return {
+    what: `"${directory}"`,
     beforeGoodbye: () => rm(join(directory, hubKubeconfigFile), { force: true }),
     async afterGoodbye() {
       for (const name of [fileName, hubKubeconfigFile]) await rm(join(directory, name), { force: true });

@@ -1,16 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { toRollcallError } from '@rollcall/shared/errors';
 import type { AnswerResult } from '@rollcall/shared/protocol/answer';
 import type { Logger } from '@rollcall/shared/service';
 import type { OnPhase } from './phase.ts';
-
-/** Takes away what installed this agent. Each step may be done twice: a crash in between is followed by another try. */
-export interface Uninstall {
-  /** All that the agent can do without; the hub is told afterwards. */
-  beforeGoodbye(): Promise<void>;
-  /** The rest, its keys and its own rights among it: after that there is no agent. */
-  afterGoodbye(): Promise<void>;
-}
+import { remove, type Uninstall } from './removal.ts';
 
 export interface LeavingOptions {
   readonly clusterId: string;
@@ -19,6 +11,7 @@ export interface LeavingOptions {
   readonly uninstall: Uninstall | undefined;
   readonly onPhase: OnPhase;
   readonly logger: Logger;
+  readonly signal: AbortSignal;
   /** Something is to be asked now. */
   wake(): void;
 }
@@ -39,23 +32,14 @@ export interface Leaving {
 const goodbyeMs = 15_000;
 
 export function createLeaving(options: LeavingOptions): Leaving {
-  const { clusterId, onPhase, logger, uninstall } = options;
+  const { clusterId, onPhase, uninstall } = options;
   const over = Promise.withResolvers<void>();
   let state: 'staying' | 'cleaning' | 'cleaned' = 'staying';
-
-  /** What stays is told and no reason to stay oneself: the hub lets nobody in any more. */
-  async function cleanUp(): Promise<void> {
-    try {
-      await uninstall?.beforeGoodbye();
-    } catch (thrown) {
-      logger.error({ err: toRollcallError(thrown) }, 'not everything could be removed from the member');
-    }
-  }
 
   async function leave(message: string, isAwaited: boolean): Promise<void> {
     state = 'cleaning';
     onPhase({ phase: 'leave', message, detail: { clusterId } });
-    await cleanUp();
+    if (uninstall) await remove(uninstall, 'beforeGoodbye', options);
     state = 'cleaned';
     if (!isAwaited) return over.resolve();
     options.wake();

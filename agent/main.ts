@@ -10,7 +10,6 @@ import { parseHubAddress } from './hub-address.ts';
 import type { HubNetwork } from './hub-network.ts';
 import { findHubCa, type HubTrust } from './hub-trust.ts';
 import { type AgentState, checkStateFits, type KeyStore } from './key-store.ts';
-import type { Uninstall } from './leaving.ts';
 import { createLogLines } from './log-lines.ts';
 import { openMemberApi, type MemberApi } from './member-api.ts';
 import { type FactSettings, followMember } from './member-facts.ts';
@@ -18,6 +17,7 @@ import { createMemberProof } from './member-proof.ts';
 import { type Admission, createMembership, type Membership, type Patience } from './membership.ts';
 import { createKeyRing, newAgentState } from './own-keys.ts';
 import type { OnPhase } from './phase.ts';
+import { remove, type Uninstall } from './removal.ts';
 import type { RotationWish } from './rotation-wish.ts';
 import { createStateKeeper, type StateKeeper } from './state-keeper.ts';
 
@@ -32,7 +32,7 @@ export { proxyFor, tryAddress } from './secure-connection.ts';
 export type { AgentState, KeyStore } from './key-store.ts';
 export { directoryKeyStore, forgetDirectory } from './key-store-directory.ts';
 export { uninstallFromMember } from './installed-objects.ts';
-export type { Uninstall } from './leaving.ts';
+export type { Uninstall } from './removal.ts';
 export { showConditions } from './shown-conditions.ts';
 export { secretKeyStore } from './key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';
@@ -217,11 +217,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   async function goAway(over: Membership): Promise<void> {
     await over.leave();
     await withinMs(keeper?.kept() ?? Promise.resolve(), lastWriteMs);
-    try {
-      await options.uninstall?.afterGoodbye();
-    } catch (error) {
-      logger.error({ err: toRollcallError(error) }, 'not everything could be removed from the member');
-    }
+    if (options.uninstall) await remove(options.uninstall, 'afterGoodbye', { logger, signal });
     onPhase({ phase: 'leave', message: 'the cluster has left the hub; the agent ends', detail: {} });
     left.resolve();
   }

@@ -15,11 +15,12 @@ import { createHubAccess, type HubAccessOptions } from './hub-access.ts';
 import type { HubAddress } from './hub-address.ts';
 import type { HubLink } from './hub-connection.ts';
 import type { HubNetwork } from './hub-network.ts';
-import { createLeaving, type Uninstall } from './leaving.ts';
+import { createLeaving } from './leaving.ts';
 import type { MemberFacts } from './member-facts.ts';
 import type { KeyRing } from './own-keys.ts';
 import type { OnPhase } from './phase.ts';
 import { errorAsRefusal, refusedConnection } from './refusal.ts';
+import type { Uninstall } from './removal.ts';
 import { createRest } from './rest-time.ts';
 import { boundedReturn } from './return-time.ts';
 import { createRotation } from './rotation.ts';
@@ -119,6 +120,7 @@ export function createMembership(options: MembershipOptions): Membership {
     uninstall: options.uninstall,
     onPhase,
     logger,
+    signal,
     wake: () => asking.now(),
   });
   void leaving.isOver.then(() => {

@@ -4,10 +4,10 @@ import { resources } from '@rollcall/shared/kubernetes/resources';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Logger } from '@rollcall/shared/service';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { uninstallFromMember } from '../installed-objects.ts';
+import { installedInMember, uninstallFromMember } from '../installed-objects.ts';
 import { secretKeyStore } from '../key-store-secret.ts';
-import type { Uninstall } from '../leaving.ts';
 import { runAgent, type RunningAgent } from '../main.ts';
+import type { Uninstall } from '../removal.ts';
 import { failureWords } from './failure-words.ts';
 import type { HostWish } from './host-wish.ts';
 import type { MemberSecret } from './member-secret.ts';
@@ -48,19 +48,29 @@ function inOurWords(logger: Logger): Logger {
   };
 }
 
-/** What the host made on the hub goes in any case; in the member only what `rollcall join` made there. */
-function uninstallHosted(
+/** Tells what becomes of a member: nothing that it says itself. */
+export function loggerOf(host: HostedAgents, { clusterId }: Pick<HostWish, 'clusterId'>): Logger {
+  return inOurWords(host.logger.child({ clusterId }));
+}
+
+/**
+ * For the agent of a member whose cluster has left. What the host made on the hub goes in any case; in the member only what
+ * `rollcall join` made there.
+ */
+export function uninstallHosted(
   { client, namespace }: HostedAgents,
   { clusterId, access, isMadeByJoin }: { clusterId: string; access: KubeAccess; isMadeByJoin: boolean },
 ): Uninstall {
+  const secrets = [keysSecret(clusterId), tokenSecret(clusterId)];
+  const onHub = `on the hub: Secrets ${secrets.join(', ')} in namespace ${namespace}`;
   return {
+    what: isMadeByJoin ? `${installedInMember}; ${onHub}` : onHub,
     beforeGoodbye: async () => undefined,
     async afterGoodbye() {
       try {
         if (isMadeByJoin) await removeFromMember(access);
       } finally {
-        for (const name of [keysSecret(clusterId), tokenSecret(clusterId)])
-          await client.delete(resources.secrets, name, { namespace });
+        for (const name of secrets) await client.delete(resources.secrets, name, { namespace });
       }
     },
   };
@@ -88,7 +98,7 @@ export async function startHostedAgent(
   const { wish, secret, access } = member;
   const { clusterId, clusterName, clientId, clusterType } = wish;
   const store = secretKeyStore(host.client, { namespace: host.namespace, name: keysSecret(clusterId) });
-  const logger = host.logger.child({ clusterId });
+  const logger = loggerOf(host, wish);
   const known = await store.load();
   if (known === undefined && secret.token === undefined)
     throw new RollcallError('TOKEN_INVALID', `there is no token, and no key in ${store.place}`);
@@ -104,8 +114,7 @@ export async function startHostedAgent(
     clusterType,
     mode: 'Push',
     version: rollcallVersion,
-    uninstall: uninstallHosted(host, { clusterId, access, isMadeByJoin: secret.isMadeByJoin }),
-    logger: inOurWords(logger),
+    logger,
     onPhase: ({ phase, detail }) =>
       logger.debug({ state: phase, ...(detail.code === undefined ? {} : { code: detail.code }) }, 'agent'),
   });

@@ -3,10 +3,18 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { fullJitterMs } from '../back-off.ts';
+import { remove } from '../removal.ts';
 import { failureWords } from './failure-words.ts';
 import type { HostWish } from './host-wish.ts';
 import type { HostingOutcome } from './hosting-event.ts';
-import { type HostedAgents, memberClientOptions, startHostedAgent, tokenSecret } from './hosted-agent.ts';
+import {
+  type HostedAgents,
+  loggerOf,
+  memberClientOptions,
+  startHostedAgent,
+  tokenSecret,
+  uninstallHosted,
+} from './hosted-agent.ts';
 import { installAgent, type RenderAgent } from './install-agent.ts';
 import { type MemberSecret, readMemberSecret } from './member-secret.ts';
 import { secretTokenStore, withRenewedToken } from './renewed-token.ts';
@@ -28,7 +36,15 @@ export interface HostedMember {
   update(wish: HostWish): void;
   /** A Secret is another now: what waits, or uses the former one, looks again at once. */
   wake(): void;
+  /** Its cluster has left: it ends, and takes along what was made for it. Resolves then. */
+  end(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** A member that was reached, and how. */
+interface Reached {
+  readonly secret: MemberSecret;
+  readonly access: KubeAccess;
 }
 
 /** A member that is away for good costs a look in five minutes. */
@@ -38,14 +54,19 @@ const heardWithinMs = 600_000;
 
 export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMember {
   const stopping = new AbortController();
+  const ending = new AbortController();
   let wish = first;
   let changed = new AbortController();
+  /** Kept: the Secret may go with the cluster, before what was made in the member. */
+  let reached: Reached | undefined;
   const logger = parts.logger.child({ clusterId: first.clusterId });
+  const isOver = () => stopping.signal.aborted || ending.signal.aborted;
+  /** Something changed, or the end. */
+  const news = () => AbortSignal.any([stopping.signal, ending.signal, changed.signal]);
 
   /** Until something changes, the time is over, or the end. */
   async function rest(restMs: number): Promise<void> {
-    const signal = AbortSignal.any([stopping.signal, changed.signal]);
-    await delay(restMs, undefined, { signal }).catch(() => undefined);
+    await delay(restMs, undefined, { signal: news() }).catch(() => undefined);
   }
 
   async function openAccess({ kubeconfig }: MemberSecret): Promise<KubeAccess> {
@@ -62,7 +83,7 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
     });
   }
 
-  async function look(): Promise<{ secret: MemberSecret; access: KubeAccess }> {
+  async function look(): Promise<Reached> {
     const secret = await readMemberSecret(parts.client, { ...wish, namespace: parts.namespace });
     const access = await openAccess(secret);
     const member = createKubeClient(access, memberClientOptions);
@@ -76,14 +97,15 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
 
   /** @returns whether the cluster has left */
   async function push(): Promise<boolean> {
-    const agent = await startHostedAgent(parts, { wish, ...(await look()) });
+    reached = await look();
+    const agent = await startHostedAgent(parts, { wish, ...reached });
     try {
       await parts.tell(wish, {
         state: 'probed',
         reason: 'Probed',
         message: 'the agent host reaches the member, and is its agent',
       });
-      const signal = AbortSignal.any([stopping.signal, changed.signal]);
+      const signal = news();
       const ended = Promise.withResolvers<false>();
       const end = () => ended.resolve(false);
       signal.addEventListener('abort', end, { once: true });
@@ -110,20 +132,20 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
       });
       return true;
     }
-    if (stopping.signal.aborted || changed.signal.aborted) return false;
+    if (isOver() || changed.signal.aborted) return false;
     throw new RollcallError('DEADLINE_EXCEEDED', 'the agent was not heard');
   }
 
-  async function live(): Promise<void> {
+  async function host(): Promise<void> {
     let failures = 0;
-    while (!stopping.signal.aborted) {
+    while (!isOver()) {
       changed = new AbortController();
       try {
-        const isOver = await (wish.mode === 'Push' ? push() : pull());
-        if (isOver) return;
+        const isDone = await (wish.mode === 'Push' ? push() : pull());
+        if (isDone) return;
         failures = 0;
       } catch (thrown) {
-        if (stopping.signal.aborted) return;
+        if (isOver()) return;
         failures++;
         const words = failureWords(thrown);
         const restMs = fullJitterMs(backOff, failures, Math.random());
@@ -132,6 +154,17 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
         await rest(restMs);
       }
     }
+  }
+
+  async function live(): Promise<void> {
+    await host();
+    if (stopping.signal.aborted || wish.mode === 'Pull' || !reached) return;
+    const { access, secret } = reached;
+    const of = { clusterId: wish.clusterId, access, isMadeByJoin: secret.isMadeByJoin };
+    await remove(uninstallHosted(parts, of), 'afterGoodbye', {
+      logger: loggerOf(parts, wish),
+      signal: stopping.signal,
+    });
   }
 
   const running = live().catch((error: unknown) => {
@@ -148,6 +181,10 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
       if (hasCome && wish.mode === 'Pull') changed.abort();
     },
     wake: () => changed.abort(),
+    async end() {
+      ending.abort();
+      await running;
+    },
     async stop() {
       stopping.abort();
       await running;

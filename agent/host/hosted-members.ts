@@ -59,6 +59,12 @@ export function createHostedMembers(
     }
   }
 
+  /** Not waited for: taking away what was made in a member takes minutes where that is away, and its cluster may come back. */
+  async function endAside(clusterId: string, member: HostedMember): Promise<void> {
+    await member.end();
+    if (members.get(clusterId) === member) members.delete(clusterId);
+  }
+
   async function follow(clusterId: string): Promise<void> {
     const wish = hostWishOf(clusterRecord(await log.read({ kind: 'cluster', id: clusterId })));
     const before = members.get(clusterId);
@@ -66,11 +72,14 @@ export function createHostedMembers(
       before.update(wish);
       return;
     }
+    if (!wish) {
+      if (before) void endAside(clusterId, before);
+      return;
+    }
     if (before) {
       members.delete(clusterId);
       await before.stop();
     }
-    if (!wish) return;
     underWay++;
     const atMost = Math.min(underWay * startEveryMs, longestStartMs);
     await delay(Math.random() * atMost, undefined, { signal: starting.signal }).catch(() => undefined);

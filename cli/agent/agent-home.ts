@@ -75,6 +75,7 @@ function forgetHosted(client: KubeClient, names: { before: readonly string[]; af
   const { namespace } = client.access;
   const remove = (name: string) => client.delete(resources.secrets, name, { namespace });
   return {
+    what: `Secrets ${[...names.before, names.after].join(', ')} in namespace ${namespace}`,
     async beforeGoodbye() {
       for (const name of names.before) await remove(name);
     },

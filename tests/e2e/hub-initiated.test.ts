@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { clusterRecord } from '@rollcall/shared/events';
 import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { createCa, issueCertificate } from '@rollcall/shared/trust';
@@ -88,6 +90,25 @@ describe('rollcall join --mode Push', () => {
     expect(await secretsOnHub()).toEqual([]);
   });
 
+  test.each([
+    {
+      what: 'a context that is not in the kubeconfig',
+      flags: ['--member-context', 'nowhere'],
+      says: 'KUBE_CONTEXT_UNKNOWN',
+    },
+    {
+      what: 'a label with a reserved prefix',
+      flags: ['--labels', 'rollcall.dev/cluster-id=x'],
+      says: 'labels under rollcall.dev/ are set by the hub',
+    },
+  ])('$what is refused before anything is made', async ({ flags, says }) => {
+    const { code, stderr } = await cli('join', name, '--member-kubeconfig', memberKubeconfig, ...flags);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(says);
+    expect(await member.admin.get(resources.namespaces, { name: 'rollcall-agent' })).toBeUndefined();
+    expect(await secretsOnHub()).toEqual([]);
+  });
+
   test('the hub probes the member with an account of its own there [KA-1]', async () => {
     const { code, stderr, stdout } = await cli('join', name, '--member-kubeconfig', memberKubeconfig);
     expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: `cluster "${name}" is Ready\n` });
@@ -114,9 +135,12 @@ describe('rollcall join --mode Push', () => {
     await hub.untilReady(name);
   });
 
-  test('unregistering removes what join made in the member and on the hub [KA-2]', async () => {
+  test('unregistering removes what join made in the member and on the hub, also in one that is away just then [KA-2]', async () => {
+    await member.plane.kill('kube-apiserver');
     const { code, stderr } = await cli('unregister', name);
     expect(code, stderr).toBe(0);
+    expect(await hub.cluster(name)).toBeUndefined();
+    await member.plane.restart('kube-apiserver');
     await until('the account in the member is gone', async () => {
       const role = await member.admin.get(resources.clusterRoles, { name: 'rollcall-agent' });
       const binding = await member.admin.get(resources.clusterRoleBindings, { name: 'rollcall-agent' });
@@ -126,7 +150,6 @@ describe('rollcall join --mode Push', () => {
       return isRoleOwned && binding === undefined && left?.metadata.deletionTimestamp !== undefined;
     });
     await until('the hub keeps nothing of it', async () => (await secretsOnHub()).length === 0);
-    expect(await hub.cluster(name)).toBeUndefined();
   });
 });
 
@@ -139,8 +162,47 @@ clusters: [{ name: a, cluster: { server: 'https://127.0.0.1:${port}' } }]
 users: [{ name: a, user: { token: secret-of-the-member } }]
 `;
 
+  /** What is wrong is said once, and shown everywhere. */
+  async function expectSameWords(name: string, { message = '' }: { message?: string } = {}): Promise<void> {
+    const { lastOf } = clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
+    expect(lastOf['agent-host']?.message).toBe(message);
+    const described = await cli('describe', 'cluster', name);
+    expect(described.stdout, described.stderr).toContain(message);
+  }
+
+  test('a server that nobody is at', async () => {
+    await declare('nobody-there', { kubeconfig: loopback(1) });
+    const cluster = await untilHosted('nobody-there', 'MemberUnreachable');
+    const hosted = conditionOf(cluster, 'Hosted');
+    expect(hosted?.message).toBe('the API server of the member refuses the connection');
+    await expectSameWords('nobody-there', hosted);
+  });
+
+  test('a server that answers without end', async () => {
+    await using endless = await startFalseMember((_request, response) => {
+      const goOn = () => {
+        while (response.write('x'.repeat(65_536)));
+      };
+      response.on('drain', goOn);
+      goOn();
+    });
+    await declare('endless', { kubeconfig: endless.kubeconfig });
+    const cluster = await untilHosted('endless', 'AnswerTooLarge');
+    await expectSameWords('endless', conditionOf(cluster, 'Hosted'));
+  });
+
   test.each([
     ['without a kubeconfig', 'no-value', undefined],
+    [
+      'whose context is not in it',
+      'no-context',
+      loopback(1).replace('current-context: a', 'current-context: b'),
+    ],
+    [
+      'with a path to a file',
+      'with-path',
+      loopback(1).replace('token: secret-of-the-member', 'tokenFile: /etc/passwd'),
+    ],
     [
       'with an exec plugin',
       'with-exec',
@@ -152,6 +214,7 @@ users: [{ name: a, user: { token: secret-of-the-member } }]
     const cluster = await untilHosted(name, 'KubeconfigRefused');
     expect(conditionOf(cluster, 'Hosted')).toMatchObject({ status: 'False' });
     expect(JSON.stringify(cluster)).not.toContain('secret-of-the-member');
+    await expectSameWords(name, conditionOf(cluster, 'Hosted'));
   });
 
   test('a kubeconfig that leads to the hub itself', async () => {
@@ -170,16 +233,8 @@ users: [{ name: a, user: { token: secret-of-the-member } }]
   });
 });
 
-/**
- * Each of its answers is a lie from then on: too deep to be written again, too long to be passed on, or of another kind than it
- * should be.
- * @param options.honestVersions - how often it says its version before
- * @param options.about - what it lies about
- */
-async function startLiar(options: {
-  honestVersions: number;
-  about: RegExp;
-}): Promise<{ kubeconfig: string; hasLied: Promise<void>; close(): void }> {
+/** What answers where an API server should be. */
+async function startFalseMember(answer: RequestListener): Promise<AsyncDisposable & { kubeconfig: string }> {
   const nowMs = Date.now();
   const ca = createCa({ commonName: 'liar', validForDays: 2, nowMs });
   const { certificatePem: cert, privateKeyPem: key } = issueCertificate({
@@ -191,6 +246,34 @@ async function startLiar(options: {
     validForMs: 3_600_000,
     nowMs,
   });
+  const server = createHttpsServer({ cert, key }, answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const names = { clusterName: 'liar', contextName: 'liar', userName: 'liar', namespace: 'default' };
+  return {
+    kubeconfig: kubeconfigYaml({
+      server: `https://127.0.0.1:${port}`,
+      caPem: ca.certificatePem,
+      token: 'liar',
+      ...names,
+    }),
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/**
+ * Each of its answers is a lie from then on: too deep to be written again, too long to be passed on, or of another kind than it
+ * should be.
+ * @param options.honestVersions - how often it says its version before
+ * @param options.about - what it lies about
+ */
+async function startLiar(options: {
+  honestVersions: number;
+  about: RegExp;
+}): Promise<AsyncDisposable & { kubeconfig: string; hasLied: Promise<void> }> {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const long = 'x'.repeat(200_000);
   const node = `{"metadata":{"name":${deep},"labels":${deep}},"spec":{"podCIDRs":${deep},"providerID":7},"status":{"conditions":[null],"capacity":{"cpu":${deep}}}}`;
@@ -212,30 +295,13 @@ async function startLiar(options: {
   ];
   const hasLied = Promise.withResolvers<void>();
   let versions = 0;
-  const server = createHttpsServer({ cert, key }, (request, response) => {
-    const { url = '' } = request;
+  const liar = await startFalseMember(({ url = '' }, response) => {
     if (url.startsWith('/version')) versions++;
     const isLying = versions > options.honestVersions && options.about.test(url);
     response.end((isLying ? lies : honest).find(([path]) => path.test(url))?.[1] ?? (isLying ? deep : '{}'));
     if (isLying) response.once('finish', hasLied.resolve);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const names = { clusterName: 'liar', contextName: 'liar', userName: 'liar', namespace: 'default' };
-  return {
-    kubeconfig: kubeconfigYaml({
-      server: `https://127.0.0.1:${port}`,
-      caPem: ca.certificatePem,
-      token: 'liar',
-      ...names,
-    }),
-    hasLied: hasLied.promise,
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return { ...liar, hasLied: hasLied.promise };
 }
 
 test.each([
@@ -244,7 +310,7 @@ test.each([
   { name: 'turncoat', what: 'about everything once it is let in', honestVersions: 2, about: /./ },
   { name: 'boaster', what: 'about its version once it is let in', honestVersions: 2, about: /^\/version/ },
 ])('a member that lies $what takes nothing from another', async ({ name, honestVersions, about }) => {
-  const liar = await startLiar({ honestVersions, about });
+  await using liar = await startLiar({ honestVersions, about });
   await declare(name, { kubeconfig: liar.kubeconfig });
   await untilHosted(name, 'Probed');
   if (honestVersions > 0) await hub.untilReady(name);
@@ -253,7 +319,6 @@ test.each([
   await hub.untilReady(`beside-a-${name}`);
   // What fits is a claim like any other.
   expect(JSON.stringify(await hub.cluster(name))).not.toContain('x'.repeat(257));
-  liar.close();
 });
 
 describe('many members', () => {

@@ -246,7 +246,7 @@ test(
     const name = aName('hangs');
     const hanging = new Promise<void>(() => undefined);
     await inForeground(name, {
-      uninstall: { beforeGoodbye: () => hanging, afterGoodbye: () => Promise.resolve() },
+      uninstall: { what: 'nothing', beforeGoodbye: () => hanging, afterGoodbye: () => Promise.resolve() },
     });
     await hub.untilReady(name);
     await using waiting = startCli(['unregister', name, ...hubFlags()]);

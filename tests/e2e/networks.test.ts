@@ -1,5 +1,4 @@
 import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   directoryHubAccess,
@@ -61,6 +60,8 @@ afterAll(async () => {
   await Promise.all(Object.values(proxies ?? {}).map((proxy) => proxy[Symbol.asyncDispose]()));
 });
 
+/** Goes with the hub. */
+const aDirectory = () => mkdtempSync(join(hub.up.stateDir, 'agent-'));
 const rollcall = (...args: string[]) => runCli([...args, '--kubeconfig', hub.up.plane.adminKubeconfigPath]);
 const record = async (name: string) => clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
 
@@ -120,7 +121,7 @@ describe.each(ways)('a whole life $name', ({ id, way }) => {
     { timeout: 240_000 },
     async () => {
       const { hub: address, network, proxy } = way();
-      const directory = mkdtempSync(join(tmpdir(), 'rollcall-networks-'));
+      const directory = aDirectory();
       const store = directoryKeyStore(directory);
       const phases: PhaseEvent[] = [];
       const said = (phase: string, from = 0, fits: (event: PhaseEvent) => boolean = () => true) =>
@@ -216,7 +217,7 @@ test.each(ways.filter(({ id }) => id.endsWith('proxy')))(
       trust: { pins: [hub.up.hub.caCertHash] },
       token: (await hub.createToken({ clusterName: name })).text,
       member: hub.up.plane.access,
-      store: directoryKeyStore(mkdtempSync(join(tmpdir(), 'rollcall-networks-'))),
+      store: directoryKeyStore(aDirectory()),
       clusterName: name,
       clientId: name,
       version: rollcallVersion,
@@ -245,7 +246,7 @@ test(
     await using former = await openFlakyNetwork(nats());
     await using next = await openFlakyNetwork(nats());
     const addressOf = ({ port }: { port: number }) => `localhost:${port}`;
-    const store = directoryKeyStore(mkdtempSync(join(tmpdir(), 'rollcall-networks-')));
+    const store = directoryKeyStore(aDirectory());
     const phases: PhaseEvent[] = [];
     const token = (await hub.createToken()).text;
     const run = () =>

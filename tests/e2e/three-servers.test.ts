@@ -18,7 +18,7 @@ let hub: TestEmbeddedHub;
 let ops: NatsConnection;
 let nodes: readonly NatsNode[];
 beforeAll(async () => {
-  hub = await startTestEmbeddedHub({ servers: 3 });
+  hub = await startTestEmbeddedHub({ servers: 3, websocket: 'localhost:0' });
   nodes = hub.up.natsCluster?.nodes ?? [];
   ops = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
 });
@@ -72,7 +72,40 @@ test('every stream and consumer is kept by all three', async () => {
     const { config } = await jsm.streams.info(name);
     expect({ name, replicas: config.num_replicas }).toEqual({ name, replicas: 3 });
   }
-  expect(hub.up.addresses).toHaveLength(3);
+});
+
+const overWebSocket = () => hub.up.addresses.filter((address) => address.startsWith('wss://'));
+
+test('agents reach each of them either way', async () => {
+  expect(overWebSocket()).toHaveLength(3);
+  const names = await Promise.all(
+    hub.up.addresses.map(async (address, index) => {
+      const name = `either-way-${index}`;
+      await hub.startAgent({ name, token: (await hub.createToken()).text, more: { hub: [address] } });
+      await hub.untilReady(name);
+      return name;
+    }),
+  );
+  expect(names).toHaveLength(6);
+  await expectEachStepOnce(names);
+});
+
+test('a member over WebSocket goes on by another server, whichever is killed', async () => {
+  const name = 'over-websocket';
+  const { text: token } = await hub.createToken();
+  const { phases } = await hub.startAgent({ name, token, more: { hub: overWebSocket() } });
+  await hub.untilReady(name);
+  const connected = () =>
+    phases.filter(({ phase, message }) => phase === 'connect' && message.includes('member')).length;
+  const before = connected();
+  for (const node of nodes) {
+    await node.server().kill();
+    await node.start();
+    await untilCurrent();
+  }
+  await until('it is connected again', async () => connected() > before);
+  await hub.untilReady(name);
+  await expectEachStepOnce([name]);
 });
 
 test('the leader is killed in the middle of joins, twice: all are Ready, no step is lost or doubled', async () => {

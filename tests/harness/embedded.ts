@@ -77,7 +77,7 @@ export interface TestAgentOptions {
   readonly rotationWish?: RotationWish;
   readonly hubAccess?: HubAccessStore;
   /** Whatever else an agent can be told. */
-  readonly more?: Partial<Pick<AgentOptions, 'labels' | 'clusterType' | 'patience' | 'facts'>>;
+  readonly more?: Partial<Pick<AgentOptions, 'hub' | 'labels' | 'clusterType' | 'patience' | 'facts'>>;
 }
 
 export interface TestAgent {

@@ -195,7 +195,7 @@ async function approveAndWait(handled: ReturnType<typeof sightings<string>>): Pr
 
 test('a version that knows what was held handles it, and the note goes', async () => {
   await approve('one');
-  const held = await openHeldEvents(await hub.connectAs('registrar'), 'registrar');
+  const held = openHeldEvents(await hub.connectAs('registrar'), 'registrar');
   const jsm = await jetstreamManager(await hub.connectAsOperator());
   // As if an older version had put the event aside and acknowledged it.
   await jsm.consumers.delete('EVENTS', 'registrar');

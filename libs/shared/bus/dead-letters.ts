@@ -3,7 +3,7 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
 import { countSubjects } from './count-subjects.ts';
-import { directGet } from './direct-get.ts';
+import { directGet, storedAtMs, textOf } from './direct-get.ts';
 import { answerWithinMs } from './stream-size.ts';
 
 const letterSchema = z.looseObject({
@@ -32,16 +32,15 @@ const batch = 256;
  * @throws RollcallError BUS_UNREACHABLE, also where these credentials may not read them
  */
 export async function readDeadLetters(nc: NatsConnection): Promise<DeadLetter[]> {
-  const { direct } = await jetstreamManager(nc, { checkAPI: false });
   const letters: DeadLetter[] = [];
   for (let next = 1; ;) {
-    const messages = await directGet(direct, 'DEAD', { seq: next, batch, next_by_subj: 'rollcall.>' });
+    const messages = await directGet(nc, 'DEAD', { seq: next, batch, next_by_subj: 'rollcall.>' });
     for (const message of messages) {
-      next = message.seq + 1;
-      const parsed = letterSchema.safeParse(parseJson(message.string()));
+      next = message.sequence + 1;
+      const parsed = letterSchema.safeParse(parseJson(textOf(message)));
       if (parsed.success) {
         const isHeld = message.subject.startsWith('rollcall.held.');
-        letters.push({ ...parsed.data, id: message.seq, atMs: message.time.getTime(), isHeld });
+        letters.push({ ...parsed.data, id: message.sequence, atMs: storedAtMs(message), isHeld });
       }
     }
     if (messages.length < batch) return letters;

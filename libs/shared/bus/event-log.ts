@@ -1,4 +1,4 @@
-import { jetstream, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -18,8 +18,7 @@ import {
 } from '@rollcall/shared/events';
 import { asBusError } from './bus-error.ts';
 import { countSubjects } from './count-subjects.ts';
-import { directGet } from './direct-get.ts';
-import type { RawMessage } from './last-messages.ts';
+import { directGet, type RawMessage } from './direct-get.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
 import { seenOver } from './seen-sequences.ts';
@@ -77,12 +76,7 @@ const behindForMs = 3000;
 const readAgainAfterMs = 20;
 
 /** @param latestEpoch - see openEventLog */
-function decodeStored(message: StoredMsg, latestEpoch: number): StoredEvent {
-  const { subject, seq: sequence, header, data } = message;
-  return decodeRaw({ subject, sequence, header: (name) => header.get(name), data }, latestEpoch);
-}
-
-function decodeRaw(message: RawMessage, latestEpoch: number): StoredEvent {
+function decodeStored(message: RawMessage, latestEpoch: number): StoredEvent {
   const event = decodeEvent(message);
   if (event.epoch > latestEpoch) {
     const why = `event ${event.sequence} claims epoch ${event.epoch}; this hub is in epoch ${latestEpoch}`;
@@ -93,7 +87,7 @@ function decodeRaw(message: RawMessage, latestEpoch: number): StoredEvent {
 
 /** Decodes what can be; the rest is given to `onSkip`. */
 function decodeOrSkip(
-  message: StoredMsg,
+  message: RawMessage,
   latestEpoch: number,
   onSkip: OnSkip | undefined,
 ): StoredEvent | undefined {
@@ -103,16 +97,14 @@ function decodeOrSkip(
     if (!(error instanceof RollcallError)) throw error;
     const place = parseEventSubject(message.subject);
     // A subject of no kind that there is belongs to no aggregate, and so to nobody.
-    if (place) onSkip?.(error, { ...place, sequence: message.seq });
+    if (place) onSkip?.(error, { ...place, sequence: message.sequence });
     return undefined;
   }
 }
 
 /** Where garbage stands: whatever comes next must be appended after it, or the aggregate could never go on. */
-function garbageHead(message: StoredMsg, epoch: number): Head {
-  const { subject, seq: sequence, data } = message;
-  const eventId = message.header.get('ce-id');
-  return { epoch, sequence, digest: digestOf(subject, eventId, data) };
+function garbageHead({ subject, sequence, header, data }: RawMessage, epoch: number): Head {
+  return { epoch, sequence, digest: digestOf(subject, header('ce-id'), data) };
 }
 
 function toHeaders(event: EncodedEvent): MsgHdrs {
@@ -135,16 +127,15 @@ export async function openEventLog(
   const { latestEpoch = Number.MAX_SAFE_INTEGER } = options;
   const js = jetstream(nc);
   const jsm = await jetstreamManager(nc, { checkAPI: false });
-  const { direct } = jsm;
   const nowMs = options.nowMs ?? Date.now;
   const seen = seenOver(nc);
 
-  async function lastOf(aggregate: AggregateId): Promise<StoredMsg[]> {
+  async function lastOf(aggregate: AggregateId): Promise<RawMessage[]> {
     const { subject } = aggregateSubjects(aggregate);
     const least = seen.of(aggregate);
     for (const deadlineMs = performance.now() + behindForMs; ; await delay(readAgainAfterMs)) {
-      const messages = await directGet(direct, stream, { multi_last: [subject], batch: 1000 });
-      if (least === 0 || messages.some(({ seq }) => seq >= least)) return messages;
+      const messages = await directGet(nc, stream, { multi_last: [subject], batch: 1000 });
+      if (least === 0 || messages.some(({ sequence }) => sequence >= least)) return messages;
       if (performance.now() > deadlineMs)
         throw new RollcallError(
           'BUS_UNREACHABLE',
@@ -184,12 +175,13 @@ export async function openEventLog(
       let garbage: Head | undefined;
       for (const message of await lastOf(aggregate)) {
         const event = decodeOrSkip(message, latestEpoch, (error, skipped) => {
-          const source = message.header.get('ce-source');
+          const source = message.header('ce-source');
           if (error.code === 'EVENT_VERSION_UNKNOWN')
             newerVersions.push({ error, event: { ...skipped, source } });
         });
         if (event) events.push(event);
-        else if (!garbage || message.seq > garbage.sequence) garbage = garbageHead(message, options.epoch);
+        else if (!garbage || message.sequence > garbage.sequence)
+          garbage = garbageHead(message, options.epoch);
       }
       const last = newerVersions.find(
         ({ event }) => !isOvertaken(event, events) && !isNoConcernOf(options.source, event),
@@ -198,7 +190,7 @@ export async function openEventLog(
       return foldRecord(aggregate, events, garbage);
     },
     async readAll(filter, { onSkip } = {}) {
-      const messages = await lastOfAll(jsm, stream, `rollcall.events.${filter}`);
+      const messages = await lastOfAll({ nc, jsm }, stream, `rollcall.events.${filter}`);
       return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
     },
     async aggregates() {
@@ -210,19 +202,19 @@ export async function openEventLog(
       return [...known.values()];
     },
     lastWords(query, take) {
-      const decode = (message: RawMessage) => decodeRaw(message, latestEpoch);
+      const decode = (message: RawMessage) => decodeStored(message, latestEpoch);
       return readLastWords({ nc, jsm, stream, latestEpoch }, { ...query, decode }, take);
     },
     async *scan({ filter = '>', fromSequence = 1, onSkip }) {
       let next = fromSequence;
       for (;;) {
-        const messages = await directGet(direct, stream, {
+        const messages = await directGet(nc, stream, {
           seq: next,
           batch: scanBatch,
           next_by_subj: `rollcall.events.${filter}`,
         });
         for (const message of messages) {
-          next = message.seq + 1;
+          next = message.sequence + 1;
           const event = decodeOrSkip(message, latestEpoch, onSkip);
           if (event) yield event;
         }

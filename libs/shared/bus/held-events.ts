@@ -1,7 +1,7 @@
-import { jetstream, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import { jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { asBusError } from './bus-error.ts';
-import { directGet } from './direct-get.ts';
+import { directGet, type RawMessage, textOf } from './direct-get.ts';
 
 /** Where an event stands that was put aside, and why. */
 export interface HeldNote {
@@ -31,7 +31,7 @@ export interface HeldEvents {
   /** Notes after that one of DEAD, oldest first, at most 256. */
   after(id: number): Promise<HeldEvent[]>;
   /** The event itself, as the stream has it. */
-  eventAt(sequence: number): Promise<StoredMsg | undefined>;
+  eventAt(sequence: number): Promise<RawMessage | undefined>;
   /**
    * It cannot be handled, and no retry helps: the note becomes a dead letter.
    * @throws RollcallError BUS_UNREACHABLE; the note is still there then
@@ -45,9 +45,8 @@ const batch = 256;
 /** The body of a note that is done. */
 const handled = '{}';
 
-export async function openHeldEvents(nc: NatsConnection, service: string): Promise<HeldEvents> {
+export function openHeldEvents(nc: NatsConnection, service: string): HeldEvents {
   const js = jetstream(nc);
-  const { direct } = await jetstreamManager(nc, { checkAPI: false });
   const subjectOf = (sequence: number) => `rollcall.held.${service}.${sequence}`;
 
   async function publish(subject: string, body: unknown, meta: Readonly<Record<string, string>> = {}) {
@@ -65,14 +64,14 @@ export async function openHeldEvents(nc: NatsConnection, service: string): Promi
     put: (note) => publish(subjectOf(note.sequence), note, { 'Nats-TTL': 'never' }),
     async after(id) {
       const query = { seq: id + 1, batch, next_by_subj: subjectOf(0).replace(/0$/, '*') };
-      const notes = await directGet(direct, 'DEAD', query);
+      const notes = await directGet(nc, 'DEAD', query);
       // What was just handled stands there for a second more: taken up again, it would stand there for ever.
-      const open = notes.filter((note) => note.string() !== handled);
-      return open.map(({ subject, seq }) => ({ sequence: Number(subject.split('.')[3]), id: seq }));
+      const open = notes.filter((note) => textOf(note) !== handled);
+      return open.map(({ subject, sequence }) => ({ sequence: Number(subject.split('.')[3]), id: sequence }));
     },
     async eventAt(sequence) {
-      const [found] = await directGet(direct, 'EVENTS', { seq: sequence, batch: 1 });
-      return found?.seq === sequence ? found : undefined;
+      const [found] = await directGet(nc, 'EVENTS', { seq: sequence, batch: 1 });
+      return found?.sequence === sequence ? found : undefined;
     },
     async bury(letter) {
       // First the letter: a crash in between leaves both, and nothing is lost.

@@ -10,8 +10,9 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 import { countSubjects } from './count-subjects.ts';
+import { type RawMessage, textOf } from './direct-get.ts';
 import type { OnSkip } from './event-log.ts';
-import { type RawMessage, readLastMessages } from './last-messages.ts';
+import { readLastMessages } from './last-messages.ts';
 
 /** The last event of one type of an aggregate, as it stands in the stream: no schema has seen its section. */
 export interface LastWord extends AggregateId {
@@ -68,41 +69,47 @@ export async function readLastWords(
 ): Promise<void> {
   const { nc, jsm, stream, latestEpoch } = bus;
   const { kind, chosen = (_id, counts) => counts.keys(), decode, onSkip } = query;
-  const definitions = new Map(
+  const known = new Map(
     eventCatalogue
       .filter((definition) => definition.kind === kind && query.writers.includes(definition.writer))
-      .map((definition) => [definition.type, definition]),
+      .map((definition) => [
+        definition.type,
+        { writer: definition.writer, typeName: eventTypeName(definition) },
+      ]),
   );
-  const counts = await countTypes(jsm, { stream, kind, types: [...definitions.keys()] });
+  const counts = await countTypes(jsm, { stream, kind, types: [...known.keys()] });
   const subjects = [...counts].flatMap(([id, ofId]) =>
     [...chosen(id, ofId)].map((type) => `rollcall.events.${kind}.${id}.${type}`),
   );
 
-  function read(message: RawMessage): LastWord | undefined {
-    const place = parseEventSubject(message.subject);
-    const definition = place && definitions.get(place.type);
-    if (!place || !definition) return undefined;
+  function read(
+    message: RawMessage,
+    place: NonNullable<ReturnType<typeof parseEventSubject>>,
+  ): LastWord | undefined {
+    const definition = known.get(place.type);
+    if (!definition) return undefined;
+    const { writer, typeName } = definition;
     // Whatever is out of the ordinary is for the decoder to say.
-    if (message.header('ce-type') !== eventTypeName(definition)) decode(message);
-    const { epoch, section } = JSON.parse(Buffer.from(message.data).toString()) as {
+    if (message.header('ce-type') !== typeName) decode(message);
+    const { epoch, section } = JSON.parse(textOf(message)) as {
       epoch?: unknown;
       section?: unknown;
     };
     if (typeof epoch !== 'number' || epoch > latestEpoch) decode(message);
-    const { writer } = definition;
     return { ...place, writer, sequence: message.sequence, section, decode: () => decode(message) };
   }
   function readOrSkip(message: RawMessage): void {
     const place = parseEventSubject(message.subject);
+    if (!place) return;
     try {
-      const word = read(message);
+      const word = read(message, place);
       if (word) take(word);
     } catch (thrown) {
       const error =
         thrown instanceof RollcallError
           ? thrown
           : new RollcallError('EVENT_INVALID', `event ${message.sequence} cannot be read`, { cause: thrown });
-      if (place) onSkip?.(error, { ...place, sequence: message.sequence });
+      onSkip?.(error, { ...place, sequence: message.sequence });
     }
   }
   await readLastMessages(nc, { stream, subjects }, readOrSkip);

@@ -2,7 +2,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
 import { asBusError } from './bus-error.ts';
-import { directGet } from './direct-get.ts';
+import { directGet, storedAtMs } from './direct-get.ts';
 
 export type StreamName = 'EVENTS' | 'FACTS' | 'DEAD';
 
@@ -37,15 +37,15 @@ export async function* readStream(
   name: StreamName,
   throughSequence: number,
 ): AsyncIterable<StreamMessage> {
-  const { direct } = await jetstreamManager(nc, { checkAPI: false });
   for (let next = 1; next <= throughSequence;) {
-    const messages = await directGet(direct, name, { seq: next, batch: readBatch });
+    const messages = await directGet(nc, name, { seq: next, batch: readBatch });
     if (messages.length === 0) return;
-    for (const { seq: sequence, subject, time, header, data } of messages) {
+    for (const message of messages) {
+      const { sequence, subject, data } = message;
       if (sequence > throughSequence) return;
       next = sequence + 1;
-      const all = Object.fromEntries([...header.keys()].map((key) => [key, header.get(key)]));
-      yield { sequence, subject, timeMs: time.getTime(), headers: all, data };
+      const all = Object.fromEntries(message.headerNames().map((key) => [key, message.header(key)]));
+      yield { sequence, subject, timeMs: storedAtMs(message), headers: all, data };
     }
   }
 }

@@ -64,7 +64,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   const { service, logger } = options;
   const js = jetstream(nc);
   const consumer = await js.consumers.get(stream, service);
-  const held = await openHeldEvents(nc, service);
+  const held = openHeldEvents(nc, service);
   const queue = createKeyedQueue();
   const seen = seenOver(nc);
   const running = new Set<Promise<void>>();

@@ -30,9 +30,8 @@ export function handleHeld(
   async function takeUp(sequence: number): Promise<boolean> {
     const message = await held.eventAt(sequence);
     if (!message) return true;
-    const { subject, header, data } = message;
     try {
-      const event = decodeEvent({ subject, sequence, header: (name) => header.get(name), data });
+      const event = decodeEvent(message);
       // Whoever says when it wants to be called again is: with the next look.
       if ((await handle(event)) !== undefined) return false;
     } catch (thrown) {
@@ -40,7 +39,8 @@ export function handleHeld(
       if (error.code === 'EVENT_VERSION_UNKNOWN') return true;
       if (isHopeless(error)) {
         const { code, message: why } = error;
-        const body = message.string().slice(0, longestBody);
+        const body = new TextDecoder().decode(message.data).slice(0, longestBody);
+        const { subject } = message;
         await held.bury({ service, subject, sequence, code, message: why, deliveries: 1, body });
         logger.error({ err: error, seq: sequence }, 'held event moved to the dead letters');
         return true;

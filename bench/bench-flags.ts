@@ -58,7 +58,7 @@ joins: clusters that join one after the other, each with an agent process of its
   --warm-up N          joins before them that are not measured (3)
   --steady-seconds N   how long the writes of a hub at rest are counted (60)
   --from-source        agents run from the repository's TypeScript, not from what \`npm run build\` makes
-  --agent-node-flags='--lite-mode …'   for the Node that runs the agents
+  --agent-node-flags='…'   for the Node that runs the agents (as the agent's Deployment has them)
   --trace              also the timeline of the join in the middle
 burst: agents that come at once, from one process
   --agents N           how many (300)
@@ -156,7 +156,8 @@ function parseKnown(args: readonly string[]) {
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },
-        'agent-node-flags': { type: 'string', default: '' },
+        // As in deploy/agent/deployment.yaml.
+        'agent-node-flags': { type: 'string', default: '--max-semi-space-size=1' },
         trace: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         save: { type: 'boolean', default: false },

@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { EventLog } from '@rollcall/shared/bus';
+import type { EventLog, FactStore } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   admitted,
@@ -83,13 +83,21 @@ export function leavingAgainInMs({ record, nowMs }: AdmissionContext): number | 
 export function createAdmission(
   nc: NatsConnection,
   log: EventLog,
-  { settings, metrics }: { settings: AnswerSettings; metrics: Metrics },
+  { settings, metrics, facts }: { settings: AnswerSettings; metrics: Metrics; facts: FactStore },
 ) {
   function observeAdmission({ identity, decision }: ClusterRecord, nowMs: number): void {
     if (!identity || !decision) return;
     const by = decision.by.policy === undefined ? 'person' : 'policy';
     const seconds = Math.max(0, nowMs - identity.request.requestedAtMs) / 1000;
     metrics.observe('rollcall_admission_duration_seconds', seconds, { by });
+  }
+
+  /** Facts first, then the record: those of a cluster that has come back meanwhile are newer, and stay. */
+  async function forgetFacts(clusterId: string): Promise<void> {
+    const last = await facts.get(clusterId);
+    if (!last) return;
+    const { identity } = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
+    if (identity?.state === 'left') await facts.forget(clusterId, last.sequence);
   }
 
   return async function admit(event: StoredEvent): Promise<{ againInMs: number } | void> {
@@ -113,7 +121,10 @@ export function createAdmission(
     const { record, nowMs } = context;
     const { identity } = record;
     if (drafts.some(({ definition }) => definition === admitted)) observeAdmission(record, nowMs);
-    if (!identity || drafts.some(({ definition }) => definition === left)) return;
+    const hasLeft = drafts.some(({ definition }) => definition === left);
+    // Also where it had left before: the one who wrote that may not have come to it.
+    if (hasLeft || identity?.state === 'left') await forgetFacts(event.id);
+    if (!identity || hasLeft) return;
     const leavingKey = leavingKeyOf(record);
     const agentKey = leavingKey ?? identity.request.key;
     const result = standingResult(

@@ -94,7 +94,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         service: 'registrar',
         logger,
         metrics,
-        handle: createAdmission(nc, log, { settings, metrics }),
+        handle: createAdmission(nc, log, { settings, metrics, facts }),
       });
       const callout = await connectBus(busAddress(config), identity.callout, 'callout');
       // However this process ends its first connection, this one does not outlive it.

@@ -1,3 +1,4 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import {
   type EventLog,
@@ -8,6 +9,7 @@ import {
 } from '@rollcall/shared/bus';
 import { draft, type StoredEvent, tokenDeclared, tokenWithdrawn } from '@rollcall/shared/events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../harness/embedded.ts';
 import { aDeclaration } from '../harness/events.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
@@ -209,6 +211,23 @@ test('facts that a newer hub has stored are read without what is new in them', a
   const facts = await openFactStore(registrar);
   const found = await facts.get('newer');
   expect(found?.facts).toEqual({ platform: 'aws', nodes: { total: 3, ready: 3, schedulable: 3 } });
+});
+
+test('facts are forgotten, and newer ones are not', async () => {
+  const facts = await openFactStore(await hub.connectAs('registrar'));
+  await facts.put('leaver', { platform: 'old' }, 1);
+  const old = (await facts.get('leaver'))?.sequence ?? 0;
+  await facts.put('leaver', { platform: 'new' }, 1);
+  await facts.forget('leaver', old);
+  const newest = await facts.get('leaver');
+  expect(newest?.facts).toEqual({ platform: 'new' });
+  await facts.forget('leaver', newest?.sequence ?? 0);
+  expect(await facts.get('leaver')).toBeUndefined();
+  const jsm = await jetstreamManager(await hub.connectAs('setup'));
+  await until('nothing stands there any more', async () => {
+    const { state } = await jsm.streams.info('FACTS', { subjects_filter: 'rollcall.facts.leaver' });
+    return state.subjects === undefined || Object.keys(state.subjects).length === 0;
+  });
 });
 
 test('while the server is away every call says so, and afterwards every call works again', async () => {

@@ -13,12 +13,14 @@ import {
   secretKeyStore,
   uninstallFromMember,
 } from '@rollcall/agent';
+import { openFactStore } from '@rollcall/shared/bus';
 import { clusterRecord, type StoredEvent } from '@rollcall/shared/events';
 import { applyManifests, createKubeClient, type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { renderManifest } from '../../cli/register/manifest.ts';
 import { runCli, startCli } from '../../cli/tests/run-cli.ts';
+import { connectAsOps } from '../../cli/up/ops-connection.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { everythingIn } from '../harness/everything.ts';
@@ -167,6 +169,11 @@ test('unregister: nothing is left on either side [KA-6, X-8]', { timeout: 120_00
     }
     expect(types.at(-1) === 'left' || types.at(-1) === 'cut').toBe(true);
     expect((await recordOf(await memberId())).decision?.by).toEqual({ person: 'rollcall-admin' });
+    const ops = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
+    const facts = await openFactStore(ops);
+    const id = await memberId();
+    await until('its facts are forgotten', async () => (await facts.get(id)) === undefined);
+    await ops.close();
     // The token was the test's own.
     for (const { metadata } of await hub.up.admin.list(resources.clusterRegistrationTokens))
       await hub.up.admin.delete(resources.clusterRegistrationTokens, metadata.name, {

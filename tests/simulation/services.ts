@@ -105,7 +105,9 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
   replica.listen((what) => {
     if (what.kind === 'ask') take?.(null, what);
   });
-  replica.consumer = createConsumer({ handle: createAdmission(nc, log, { settings: settings(), metrics }) });
+  replica.consumer = createConsumer({
+    handle: createAdmission(nc, log, { settings: settings(), metrics, facts }),
+  });
 }
 
 function startApprover(world: World, replica: Replica, log: EventLog): void {

@@ -108,6 +108,9 @@ export class FactState {
   get(clusterId: string) {
     return this.#facts.get(clusterId);
   }
+  forget(clusterId: string, sequence: number): void {
+    if (this.#facts.get(clusterId)?.sequence === sequence) this.#facts.delete(clusterId);
+  }
 }
 
 export function openSimulatedFacts(world: World, replica: Replica): FactStore {
@@ -117,5 +120,6 @@ export function openSimulatedFacts(world: World, replica: Replica): FactStore {
       world.factsChanged(clusterId);
     },
     get: (clusterId) => look(world, replica, () => world.facts.get(clusterId)),
+    forget: (clusterId, sequence) => write(world, replica, () => world.facts.forget(clusterId, sequence)),
   };
 }

@@ -1,6 +1,7 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, type JetStreamPublishOptions } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
+import { RollcallError } from '@rollcall/shared/errors';
 import { isSafeId } from '@rollcall/shared/events';
 import { isLabelValue } from '@rollcall/shared/resources/label-syntax';
 import { isNodeLabelName, mostNodeLabels } from '@rollcall/shared/resources/node-labels';
@@ -65,21 +66,38 @@ export interface FactStore {
   /** @throws RollcallError BUS_UNREACHABLE */
   put(clusterId: string, facts: Facts, epoch: number): Promise<void>;
   get(clusterId: string): Promise<{ facts: Facts; sequence: number; epoch: number } | undefined>;
+  /**
+   * Forgets those of a cluster that has left; newer ones stay.
+   * @param sequence - of what is to be forgotten
+   * @throws RollcallError BUS_UNREACHABLE
+   */
+  forget(clusterId: string, sequence: number): Promise<void>;
 }
 
 export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
   const js = jetstream(nc);
   const { direct } = await jetstreamManager(nc, { checkAPI: false });
+  async function publish(clusterId: string, body: string, options: Partial<JetStreamPublishOptions>) {
+    if (!isSafeId(clusterId)) throw new TypeError('unsafe cluster id');
+    await js.publish(`rollcall.facts.${clusterId}`, body, options).catch((cause: unknown) => {
+      throw asBusError(cause);
+    });
+  }
   return {
     async put(clusterId, facts, epoch) {
-      if (!isSafeId(clusterId)) throw new TypeError('unsafe cluster id');
       const meta = headers();
       meta.set('rollcall-epoch', String(epoch));
-      try {
-        await js.publish(`rollcall.facts.${clusterId}`, JSON.stringify(facts), { headers: meta });
-      } catch (cause) {
-        throw asBusError(cause);
-      }
+      await publish(clusterId, JSON.stringify(facts), { headers: meta });
+    },
+    async forget(clusterId, sequence) {
+      const meta = headers();
+      // A service may delete nothing; it may put a message that ends by itself in the place of its own.
+      meta.set('Nats-TTL', '1s');
+      const expect = { lastSubjectSequence: sequence };
+      await publish(clusterId, '', { headers: meta, expect }).catch((error: unknown) => {
+        const isNewer = error instanceof RollcallError && error.code === 'APPEND_CONFLICT';
+        if (!isNewer) throw error;
+      });
     },
     async get(clusterId) {
       const query = { last_by_subj: `rollcall.facts.${clusterId}` };

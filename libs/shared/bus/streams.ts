@@ -11,7 +11,7 @@ import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
 
 const secondNs = 1_000_000_000;
 
-/** EVENTS is never trimmed, FACTS keeps the newest of each cluster, DEAD keeps what could not be handled. */
+/** EVENTS is never trimmed, FACTS keeps the newest of each cluster until it has left, DEAD keeps what could not be handled. */
 const streams = [
   {
     name: 'EVENTS',
@@ -27,6 +27,8 @@ const streams = [
     name: 'FACTS',
     subjects: ['rollcall.facts.*'],
     allow_direct: true,
+    // Of a cluster that has left they are forgotten, by a message that ends.
+    allow_msg_ttl: true,
     max_msgs_per_subject: 1,
     max_msg_size: 131_072,
   },

@@ -1,4 +1,5 @@
 import { headers } from '@nats-io/transport-node';
+import type { LastWord } from '@rollcall/shared/bus';
 import { type Liveness, ready } from '@rollcall/shared/events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideAs } from '../harness/events.ts';
@@ -139,6 +140,28 @@ describe('on the subjects that are its own', () => {
     await writeOwn({ type: 'dev.rollcall.cluster.ready.v9', body: bodyOf(await aLiveness()) });
     const { decidedAtMs } = await decideAs(stage.approverLog, stage.victim.clusterId, 'approved');
     expect((await stage.victimRecord()).decision?.decidedAtMs).toBe(decidedAtMs);
+  });
+
+  test('an event that says in a header where it stands does not stand there, whoever reads it', async () => {
+    const { clusterId } = stage.victim;
+    const { decision } = await stage.victimRecord();
+    const written = await writeOwn({
+      type: 'dev.rollcall.cluster.approved.v1',
+      headers: {
+        'Nats-Subject': `rollcall.events.cluster.${clusterId}.approved`,
+        'Nats-Sequence': '1000000',
+      },
+      body: bodyOf({ ...decision, clusterName: 'stolen' }),
+    });
+    const after = await stage.victimRecord();
+    expect(after.decision?.clusterName).toBe('victim');
+    expect(after.head?.sequence).toBe(written.seq);
+    const approvals: LastWord['section'][] = [];
+    const query = { kind: 'cluster', writers: ['approver', 'heartbeat'] } as const;
+    await stage.approverLog.lastWords(query, ({ id, type, section }) => {
+      if (id === clusterId && type === 'approved') approvals.push(section);
+    });
+    expect(approvals).toEqual([expect.objectContaining({ clusterName: 'victim' })]);
   });
 
   test('an event with a foreign digest changes no other section, and the next one stands on what is there', async () => {

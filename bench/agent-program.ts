@@ -55,6 +55,8 @@ function compile(): void {
     },
   );
   mkdirSync(join(compiled, 'node_modules', '@rollcall'), { recursive: true });
+  // What the CLI installs stands beside it, as in the packages.
+  symlinkSync(join(repository, 'deploy'), join(compiled, 'deploy'));
   for (const folder of folders.filter((one) => existsSync(join(repository, one, 'package.json')))) {
     const manifest = readFileSync(join(repository, folder, 'package.json'), 'utf8');
     const { name } = JSON.parse(manifest) as { name: string };

@@ -95,7 +95,13 @@ export function writeKindOf(write: AuditWrite): WriteKind {
   return clusterResources.has(plural) ? 'cluster' : 'other';
 }
 
-/** Whether it is about this cluster: the bench gives a cluster's id, name and namespace the same text. */
-export function isOfCluster(write: AuditWrite, cluster: string): boolean {
-  return write.name === cluster || write.namespace === cluster;
+/**
+ * Whether it is about this cluster: the bench gives a cluster's id, name and namespace the same text, and the agent host keeps the keys
+ * of its members under names with their ids.
+ */
+export function isOfCluster({ name, namespace }: AuditWrite, cluster: string): boolean {
+  return (
+    [cluster, `rollcall-agent-${cluster}`, `rollcall-agent-token-${cluster}`].includes(name) ||
+    namespace === cluster
+  );
 }

@@ -30,6 +30,16 @@ export interface BenchFlags {
   readonly floodRounds: number;
   /** Clusters that leave. */
   readonly leavers: number;
+  /** Clusters that leave all at once. */
+  readonly leavingAtOnce: number;
+  /** Clusters that the hub reaches by itself, one after the other, of each mode. */
+  readonly hosted: number;
+  /** Members of one agent host. */
+  readonly probes: number;
+  /** Of one member. */
+  readonly nodes: number;
+  /** How long their kubelets report. */
+  readonly nodeSeconds: number;
   /** How long beats are taken, all turns together. */
   readonly beatSeconds: number;
   /** Clusters that a heartbeat service finds when it starts. */
@@ -60,6 +70,7 @@ joins: clusters that join one after the other, each with an agent process of its
   --from-source        agents run from the repository's TypeScript, not from what \`npm run build\` makes
   --agent-node-flags='…'   for the Node that runs the agents (as the agent's Deployment has them)
   --trace              also the timeline of the join in the middle
+everything: the same (a fifth as many) with nodes, claims, properties, labels of nodes and a set; for what is written
 burst: agents that come at once, from one process
   --agents N           how many (300)
 policies
@@ -78,6 +89,14 @@ flood: joins of others while one attacks
   --flood-rounds N     of five joins at rest, five meanwhile and five beside a burner, for each kind (4)
 unregister: clusters that leave, one after the other
   --leavers N          how many (30)
+leaving: clusters that leave all at once, and what is there of them afterwards
+  --leaving-at-once N  how many (1000)
+hosted: clusters that the hub reaches by itself
+  --hosted N           joins one after the other, in mode Push and in mode Pull (20)
+  --probes N           members that one agent host is the agent of (1000)
+nodes: what a member of many nodes costs its agent
+  --nodes N            how many (5000)
+  --node-seconds N     how long their kubelets report, and nothing changes (30)
 restore: a hub from its backup, on an empty machine
   --clusters N         of how many clusters (10000)
 beats: of 10,000, 100,000 and 1,000,000 clusters, taken by a heartbeat service each, in turns
@@ -118,6 +137,11 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     floods: values.floods,
     floodRounds: wholeNumber('--flood-rounds', values['flood-rounds'], 1),
     leavers: wholeNumber('--leavers', values.leavers, 1),
+    leavingAtOnce: wholeNumber('--leaving-at-once', values['leaving-at-once'], 1),
+    hosted: wholeNumber('--hosted', values.hosted, 1),
+    probes: wholeNumber('--probes', values.probes, 1),
+    nodes: wholeNumber('--nodes', values.nodes, 1),
+    nodeSeconds: wholeNumber('--node-seconds', values['node-seconds'], 1),
     beatSeconds: wholeNumber('--seconds', values.seconds, 1),
     fleet: wholeNumber('--fleet', values.fleet, 1),
     kills: wholeNumber('--kills', values.kills, 1),
@@ -147,6 +171,11 @@ function parseKnown(args: readonly string[]) {
         floods: { type: 'string', default: '' },
         'flood-rounds': { type: 'string', default: '4' },
         leavers: { type: 'string', default: '30' },
+        'leaving-at-once': { type: 'string', default: '1000' },
+        hosted: { type: 'string', default: '20' },
+        probes: { type: 'string', default: '1000' },
+        nodes: { type: 'string', default: '5000' },
+        'node-seconds': { type: 'string', default: '30' },
         seconds: { type: 'string', default: '60' },
         fleet: { type: 'string', default: '100000' },
         kills: { type: 'string', default: '50' },

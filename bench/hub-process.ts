@@ -2,8 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import type { ChildHandle } from '../cli/up/child-process.ts';
 import { startControlPlane } from '../cli/up/control-plane.ts';
-import { type EmbeddedHubOptions, startEmbeddedHub } from '../cli/up/embedded-hub.ts';
+import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../cli/up/embedded-hub.ts';
+import { serviceSettings } from '../cli/up/hub-services.ts';
+import { serveInProcess } from '../tests/harness/service-process.ts';
 
 /** What kind of hub the bench wants; the argument of this process, as JSON. */
 export interface HubSettings {
@@ -13,6 +16,8 @@ export interface HubSettings {
   /** NATS servers; 1 by default. */
   readonly servers?: EmbeddedHubOptions['servers'];
   readonly withoutSync?: boolean;
+  /** A compiled `rollcall` that runs the agent host in a process of its own; by default it runs with the other services. */
+  readonly agentHostProgram?: string;
   /** Where a service shall differ from its defaults. */
   readonly settings?: EmbeddedHubOptions['settings'];
 }
@@ -33,11 +38,19 @@ export interface HubReport {
   readonly pids: Readonly<Record<string, number>>;
 }
 
+/** There is one of it at a time, so the one in this process ends first. */
+async function hostApart(hub: EmbeddedHub, program: string): Promise<ChildHandle> {
+  const name = 'agent-host';
+  await hub.services.find((service) => service.name === name)?.stop();
+  const settings = serviceSettings(hub.serviceOptions)[name];
+  return serveInProcess(name, { label: name, stateDir: hub.stateDir, settings, cliMain: program });
+}
+
 /**
  * The hub as `rollcall up` runs it: NATS, etcd, kube-apiserver and kube-controller-manager as children and the seven services in
  * this process, which does nothing else meanwhile. Members, where wanted, share a second API server on the hub's etcd.
  */
-async function main({ audit, withMember, ...hubOptions }: HubSettings): Promise<void> {
+async function main({ audit, withMember, agentHostProgram, ...hubOptions }: HubSettings): Promise<void> {
   const baseDir = mkdtempSync(join(tmpdir(), 'rollcall-bench-'));
   const stateDir = join(baseDir, 'hub');
   // A Ctrl-C in the terminal goes to every process; the order of the end is the parent's.
@@ -54,6 +67,8 @@ async function main({ audit, withMember, ...hubOptions }: HubSettings): Promise<
           clusterName: 'bench-member',
         })
       : undefined;
+    await using agentHost =
+      agentHostProgram === undefined ? undefined : await hostApart(hub, agentHostProgram);
     const planePids = plane.pids();
     const memberPid = memberPlane?.pids()['kube-apiserver'];
     const report: HubReport = {
@@ -74,6 +89,7 @@ async function main({ audit, withMember, ...hubOptions }: HubSettings): Promise<
         etcd: planePids.etcd ?? 0,
         'kube-controller-manager': planePids['kube-controller-manager'] ?? 0,
         ...(memberPid === undefined ? {} : { 'member kube-apiserver': memberPid }),
+        ...(agentHost === undefined ? {} : { 'agent-host': agentHost.pid }),
       },
     };
     // The only message there is: the services end, what they stand on goes on.

@@ -9,9 +9,12 @@ import { measureCallout } from './measure-callout.ts';
 import { measureCliStart } from './measure-cli-start.ts';
 import { measureDurability } from './measure-durability.ts';
 import { measureFlood } from './measure-flood.ts';
+import { measureHosted } from './measure-hosted.ts';
+import { measureLeaving } from './measure-leaving.ts';
 import { measureLiveness } from './measure-liveness.ts';
 import { measureHerd } from './measure-herd.ts';
 import { measureLapsed } from './measure-lapsed.ts';
+import { measureNodes } from './measure-nodes.ts';
 import { measurePolicies } from './measure-policies.ts';
 import { measureRestart } from './measure-restart.ts';
 import { measureRestore } from './measure-restore.ts';
@@ -33,6 +36,10 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
     if (timeline !== '') process.stderr.write(`\n${timeline}\n\n`);
     return { joins: result };
   },
+  async everything(flags) {
+    const { result } = await runJoins(flags, say, { withEverything: true });
+    return { everything: result };
+  },
   burst: async ({ agents }) => ({ burst: await measureBurst(agents, say) }),
   policies: async ({ requests }) => ({ policies: await measurePolicies(requests, say) }),
   cli: async () => ({ cli: await measureCliStart(say) }),
@@ -43,6 +50,13 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   flood: async (flags) => ({ flood: await measureFlood(flags, say) }),
   restore: async ({ clusters }) => ({ restore: await measureRestore(clusters, say) }),
   unregister: async ({ leavers }) => ({ unregister: await measureUnregister(leavers, say) }),
+  leaving: async ({ leavingAtOnce }) => ({ leaving: await measureLeaving(leavingAtOnce, say) }),
+  hosted: async ({ hosted, probes }) => ({
+    hosted: await measureHosted({ joins: hosted, members: probes }, say),
+  }),
+  nodes: async ({ nodes, nodeSeconds }) => ({
+    nodes: await measureNodes({ count: nodes, seconds: nodeSeconds }, say),
+  }),
   beats: async ({ beatSeconds }) => ({ beats: await measureBeats(beatSeconds, say) }),
   liveness: async (flags) => ({ liveness: await measureLiveness(flags, say) }),
   durability: async () => ({ durability: await measureDurability(say) }),

@@ -31,6 +31,8 @@ export interface JoinParts {
   readonly watch: ClusterWatch;
   /** What Node runs as an agent, flags first. */
   readonly program: readonly string[];
+  /** Of each token, beside its one use. */
+  readonly tokenTerms?: Readonly<Record<string, unknown>>;
   /** Agents go on running; whoever ends the bench ends them. */
   readonly agents: BenchAgent[];
 }
@@ -56,8 +58,8 @@ export async function measureJoins(
 }
 
 async function measureJoin(parts: JoinParts, cluster: string): Promise<Join> {
-  const { hub, admin, watch, agents } = parts;
-  const token = await makeToken(admin, { hubId: hub.hubId, name: cluster, uses: 1 });
+  const { hub, admin, watch, agents, tokenTerms: terms = {} } = parts;
+  const token = await makeToken(admin, { hubId: hub.hubId, name: cluster, uses: 1, terms });
   const agent = startBenchAgent(parts.program, join(hub.baseDir, 'agents', cluster), {
     hub: hub.addresses,
     trust: { pins: [hub.caCertHash] },

@@ -8,9 +8,12 @@ import type { CalloutResult } from './measure-callout.ts';
 import type { CliStartResult } from './measure-cli-start.ts';
 import type { DurabilityResult } from './measure-durability.ts';
 import type { FloodResult } from './measure-flood.ts';
+import type { HostedResult } from './measure-hosted.ts';
+import type { LeavingResult } from './measure-leaving.ts';
 import type { LivenessResult } from './measure-liveness.ts';
 import type { HerdResult } from './measure-herd.ts';
 import type { LapsedResult } from './measure-lapsed.ts';
+import type { NodesResult } from './measure-nodes.ts';
 import type { PolicyResult } from './measure-policies.ts';
 import type { RestartResult } from './measure-restart.ts';
 import type { RestoreResult } from './measure-restore.ts';
@@ -22,6 +25,7 @@ import type { RenewalSpread } from './renewal-spread.ts';
 /** What can be run by itself (`--only`), in the order in which it is run and shown. */
 export const partNames = [
   'joins',
+  'everything',
   'burst',
   'policies',
   'cli',
@@ -31,6 +35,9 @@ export const partNames = [
   'renewal',
   'flood',
   'unregister',
+  'leaving',
+  'hosted',
+  'nodes',
   'restore',
   'beats',
   'restart',
@@ -44,6 +51,7 @@ export type PartName = (typeof partNames)[number];
 /** What a run found, by part. */
 export interface PartResults {
   readonly joins?: JoinsResult;
+  readonly everything?: JoinsResult;
   readonly burst?: BurstResult;
   readonly policies?: PolicyResult;
   readonly cli?: CliStartResult;
@@ -53,6 +61,9 @@ export interface PartResults {
   readonly renewal?: readonly RenewalSpread[];
   readonly flood?: readonly FloodResult[];
   readonly unregister?: UnregisterResult;
+  readonly leaving?: LeavingResult;
+  readonly hosted?: HostedResult;
+  readonly nodes?: NodesResult;
   readonly restore?: RestoreResult;
   readonly beats?: BeatsResult;
   readonly restart?: RestartResult;

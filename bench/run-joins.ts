@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
+import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
 import { connectAsOps } from '../cli/up/ops-connection.ts';
 import { agentProgram } from './agent-program.ts';
 import { readAuditWrites } from './audit-writes.ts';
 import type { BenchFlags } from './bench-flags.ts';
 import { nowMs } from './clock.ts';
 import { watchClusters } from './cluster-watch.ts';
+import { prepareEverything } from './everything.ts';
 import type { HubReport } from './hub-process.ts';
 import { joinTimeline, middleJoin } from './join-timeline.ts';
 import { type JoinsResult, joinsResultOf } from './joins-result.ts';
@@ -32,11 +34,13 @@ function tellJoin(say: Say, { cluster, startedAtMs, connectedAtMs, readyAtMs }: 
 
 /**
  * Clusters that join one after the other, each with an agent process of its own, and the hub at rest after them.
+ * @param options.withEverything - members say all that an agent tells of its member, and tokens give a set; fewer joins, for what is written
  * @returns also the timeline of the join in the middle, where it was asked for
  */
 export async function runJoins(
   flags: BenchFlags,
   say: Say,
+  { withEverything = false } = {},
 ): Promise<{ result: JoinsResult; timeline: string }> {
   const program = [...flags.agentNodeFlags, agentProgram(flags.agentForm)];
   say('starting a hub, and an API server for the members');
@@ -48,12 +52,14 @@ export async function runJoins(
   const watch = await watchClusters(admin);
   const agents: BenchAgent[] = [];
   try {
-    const parts = { hub: report, member, admin, watch, agents, program };
+    const tokenTerms = withEverything ? await prepare(admin, member) : {};
+    const count = withEverything ? Math.ceil(flags.joins / 5) : flags.joins;
+    const parts = { hub: report, member, admin, watch, agents, program, tokenTerms };
     await measureJoins(parts, { count: flags.warmUpJoins, prefix: 'warm-up' });
     const fromMs = nowMs();
     const endJoins = openUsageWindow(report.pids);
     const onJoin = (join: Join) => tellJoin(say, join);
-    const joins = await measureJoins(parts, { count: flags.joins, prefix: 'bench', onJoin });
+    const joins = await measureJoins(parts, { count, prefix: 'bench', onJoin });
     const joinUsage = endJoins();
     say(`${agents.length} clusters beat; counting writes for ${flags.steadySeconds} s, once all is settled`);
     const steady = await measureSteady({
@@ -79,6 +85,15 @@ export async function runJoins(
     await watch.stop();
     admin.close();
     await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+  }
+}
+
+async function prepare(admin: KubeClient, member: KubeAccess): Promise<Readonly<Record<string, unknown>>> {
+  const client = openBenchClient(member);
+  try {
+    return await prepareEverything(admin, client);
+  } finally {
+    client.close();
   }
 }
 

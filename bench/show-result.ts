@@ -7,6 +7,7 @@ import type { CliStartResult } from './measure-cli-start.ts';
 import type { PolicyResult } from './measure-policies.ts';
 import type { SimulationResult } from './measure-simulation.ts';
 import type { BenchResult } from './result.ts';
+import { everythingRows, hostedRows, leavingRows, nodesRows, reachNotes } from './reach-rows.ts';
 import { atLeast, atMost, mebibytes, ms, percent, type Row, seconds } from './table-row.ts';
 import { trustRows } from './trust-rows.ts';
 
@@ -159,11 +160,15 @@ function rowsOf(result: BenchResult): Row[] {
   const { joins, burst, policies, cli, simulation } = result;
   return [
     ...(joins ? joinRows(joins) : []),
+    ...(result.everything ? everythingRows(result.everything) : []),
     ...(burst ? burstRows(burst) : []),
     ...(policies ? policyRows(policies) : []),
     ...(cli ? cliRows(cli) : []),
     ...(simulation ? simulationRows(simulation) : []),
     ...trustRows(result),
+    ...(result.leaving ? leavingRows(result.leaving) : []),
+    ...(result.hosted ? hostedRows(result.hosted) : []),
+    ...(result.nodes ? nodesRows(result.nodes) : []),
     ...(result.beats ? beatRows(result.beats) : []),
     ...(result.restart ? restartRows(result.restart) : []),
     ...(result.liveness ? livenessRows(result.liveness) : []),
@@ -197,7 +202,7 @@ export function showResult(result: BenchResult): string {
   ]);
   return `${tableOf([['', 'ROLLCALL', 'TARGET', ...others], ...rows])}
 
-${joins ? joinNotes(joins) : ''}${burst ? burstNotes(burst) : ''}${machine.cores} cores, ${machine.cpu}; Node ${machine.node}; load ${machine.loadBefore.toFixed(1)} before, ${machine.loadAfter.toFixed(1)} after
+${joins ? joinNotes(joins) : ''}${burst ? burstNotes(burst) : ''}${reachNotes(result)}${machine.cores} cores, ${machine.cpu}; Node ${machine.node}; load ${machine.loadBefore.toFixed(1)} before, ${machine.loadAfter.toFixed(1)} after
 Rollcall ${result.version}, commit ${result.commit}, ${result.date}
 `;
 }

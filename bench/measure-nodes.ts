@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import type { ManagedCluster } from '@rollcall/shared/resources';
+import { cpuMs, residentBytes } from '../cli/simulate/process-usage.ts';
+import { makeToken } from '../cli/token/make-token.ts';
+import { agentProgram } from './agent-program.ts';
+import { nowMs } from './clock.ts';
+import type { HubReport } from './hub-process.ts';
+import { inFlight } from './in-flight.ts';
+import { madeUpNode, nodeName } from './made-up-node.ts';
+import { type BenchAgent, startBenchAgent } from './start-agent.ts';
+import { openBenchClient, startBenchHub } from './start-hub.ts';
+
+interface Footprint {
+  readonly residentBytes: number;
+  /** The most that it ever had. */
+  readonly peakBytes: number;
+}
+
+/** What a member of many nodes costs its agent: the same one for a member without nodes, then for one of so many. */
+export interface NodesResult {
+  readonly nodes: number;
+  readonly nodeBytes: number;
+  readonly without: Footprint;
+  /** A quarter of a minute after all were listed. */
+  readonly listed: Footprint;
+  /** While every kubelet reports each five minutes and nothing changes. */
+  readonly reporting: Footprint & { readonly cpuPercent: number; readonly seconds: number };
+  /** After some were cordoned. */
+  readonly changed: Footprint & { readonly nodes: number };
+  readonly startToShownMs: number;
+  readonly lastChangeToShownMs: number;
+}
+
+const kubeletIntervalMs = 300_000;
+const shownWithinMs = 120_000;
+const settlingMs = 15_000;
+const mostChanged = 200;
+const atOnce = 16;
+
+function footprint({ pid }: BenchAgent): Footprint {
+  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return { residentBytes: residentBytes(pid) ?? Number.NaN, peakBytes: Number(peak) * 1024 };
+}
+
+/** What every node's kubelet says again, spread over five minutes. */
+async function reportForAWhile(member: KubeClient, count: number, seconds: number): Promise<void> {
+  const endMs = nowMs() + seconds * 1000;
+  const pauseMs = kubeletIntervalMs / count;
+  for (let index = 0; nowMs() < endMs; index = (index + 1) % count) {
+    const lastHeartbeatTime = new Date().toISOString();
+    const conditions = [
+      { type: 'Ready', status: 'True', reason: 'KubeletIsFine', message: '', lastHeartbeatTime },
+    ];
+    const patch = { status: { conditions } };
+    await Promise.all([
+      member.mergePatch(resources.nodes, nodeName(index), patch, { subresource: 'status' }),
+      delay(pauseMs),
+    ]);
+  }
+}
+
+async function untilShown(
+  admin: KubeClient,
+  name: string,
+  wanted: Partial<Record<'total' | 'ready' | 'schedulable', number>>,
+): Promise<number> {
+  for (const endMs = nowMs() + shownWithinMs; nowMs() < endMs; await delay(100)) {
+    const found = await admin.get<ManagedCluster>(resources.managedClusters, { name });
+    const shown = Object.entries(found?.status?.nodes ?? {});
+    const isShown = Object.entries(wanted).every(([field, number]) =>
+      shown.some(([key, value]) => key === field && value === number),
+    );
+    if (isShown) return nowMs();
+  }
+  throw new RollcallError(
+    'DEADLINE_EXCEEDED',
+    `"${name}" is not shown with ${JSON.stringify(wanted)} in time`,
+  );
+}
+
+async function startAgent(hub: HubReport, admin: KubeClient, cluster: string): Promise<BenchAgent> {
+  const { member } = hub;
+  if (!member) throw new RollcallError('UNEXPECTED', 'the member has no API server');
+  const token = await makeToken(admin, { hubId: hub.hubId, name: cluster, uses: 1 });
+  return startBenchAgent([agentProgram('compiled')], join(hub.baseDir, 'agents', cluster), {
+    hub: hub.addresses,
+    trust: { pins: [hub.caCertHash] },
+    token,
+    member,
+    clientId: cluster,
+    clusterName: cluster,
+  });
+}
+
+/** @param options.seconds - how long kubelets report */
+export async function measureNodes(
+  { count, seconds }: { count: number; seconds: number },
+  say: (message: string) => void,
+): Promise<NodesResult> {
+  say('starting a hub, and an API server for the member');
+  await using hub = await startBenchHub({ audit: 'none', withMember: true });
+  const { report } = hub;
+  const admin = openBenchClient(report.admin);
+  const member = openBenchClient(report.member ?? report.admin);
+
+  async function withoutNodes(): Promise<Footprint> {
+    await using agent = await startAgent(report, admin, 'without-nodes');
+    await untilShown(admin, 'without-nodes', { total: 0 });
+    await delay(settlingMs);
+    return footprint(agent);
+  }
+
+  async function withNodes() {
+    const cluster = 'with-nodes';
+    const startedAtMs = nowMs();
+    await using agent = await startAgent(report, admin, cluster);
+    const shownAtMs = await untilShown(admin, cluster, { total: count, ready: count });
+    await delay(settlingMs);
+    const listed = footprint(agent);
+    say(`kubelets report for ${seconds} s, and nothing changes`);
+    const before = cpuMs(agent.pid) ?? 0;
+    await reportForAWhile(member, count, seconds);
+    const cpuPercent = ((cpuMs(agent.pid) ?? 0) - before) / (seconds * 10);
+    const reporting = { ...footprint(agent), cpuPercent, seconds };
+    const changed = Math.min(count, mostChanged);
+    say(`${changed} nodes are cordoned`);
+    await inFlight(changed, {
+      atOnce,
+      work: async (index) =>
+        void (await member.mergePatch(resources.nodes, nodeName(index), { spec: { unschedulable: true } })),
+    });
+    const changedAtMs = nowMs();
+    const lastShownAtMs = await untilShown(admin, cluster, { schedulable: count - changed });
+    return {
+      listed,
+      reporting,
+      changed: { ...footprint(agent), nodes: changed },
+      startToShownMs: shownAtMs - startedAtMs,
+      lastChangeToShownMs: lastShownAtMs - changedAtMs,
+    };
+  }
+
+  try {
+    const without = await withoutNodes();
+    const nodeBytes = JSON.stringify(madeUpNode(0)).length;
+    say(`making ${count} nodes of ${nodeBytes} bytes`);
+    await inFlight(count, {
+      atOnce,
+      work: async (index) => void (await member.create(resources.nodes, madeUpNode(index))),
+    });
+    return { nodes: count, nodeBytes, without, ...(await withNodes()) };
+  } finally {
+    admin.close();
+    member.close();
+  }
+}

@@ -56,6 +56,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   NAME_TAKEN: 'refused',
   PREDEFINED_CLAIM: 'refused',
   NAMESPACE_TAKEN: 'refused',
+  HUB_IN_PODS: 'refused',
   INSTALLED_BY_HELM: 'refused',
   HUB_KEYS_OTHER: 'refused',
   REQUEST_OPEN: 'refused',

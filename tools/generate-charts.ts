@@ -17,12 +17,14 @@ interface Chart {
   readonly kubeVersion: string;
   /** Names in the manifests and rights of the agent itself depend on it. */
   readonly namespace: string;
+  /** A Deployment of it, and the ServiceAccount of that. */
+  readonly main: string;
   readonly schema: z.ZodObject;
   readonly rules: readonly ValuesRule[];
   /** Namespace of the release, which Helm makes in its own way. */
   readonly without: string;
-  /** Folders of deploy/ with manifests that are the same for everybody, and the value that they depend on. */
-  readonly fixed: readonly { readonly folder: readonly string[]; readonly onlyWith?: string }[];
+  /** Folders of deploy/ with manifests that are the same for everybody, and the values that all have to be set for them. */
+  readonly fixed: readonly { readonly folder: readonly string[]; readonly onlyWith: readonly string[] }[];
 }
 
 const charts: readonly Chart[] = [
@@ -31,6 +33,7 @@ const charts: readonly Chart[] = [
     description: 'The agent of Rollcall: registers this cluster with a hub and keeps it registered.',
     kubeVersion: '>=1.28.0-0',
     namespace: 'rollcall-agent',
+    main: 'rollcall-agent',
     schema: agentValuesSchema,
     rules: agentRules,
     without: '00-namespace.yaml',
@@ -42,14 +45,15 @@ const charts: readonly Chart[] = [
       'The hub of Rollcall: NATS, the services, their kinds and rights, and the fence around them.',
     kubeVersion: '>=1.30.0-0',
     namespace: 'rollcall-system',
+    main: 'rollcall-registrar',
     schema: hubValuesSchema,
     rules: hubRules,
     without: '00-namespaces.yaml',
     fixed: [
-      { folder: ['crds'] },
-      { folder: ['rbac'] },
-      { folder: ['fence'] },
-      { folder: ['fence', 'stamp'], onlyWith: 'stamp' },
+      { folder: ['crds'], onlyWith: ['parts.kubernetes'] },
+      { folder: ['rbac'], onlyWith: ['parts.kubernetes'] },
+      { folder: ['fence'], onlyWith: ['parts.kubernetes'] },
+      { folder: ['fence', 'stamp'], onlyWith: ['parts.kubernetes', 'stamp'] },
     ],
   },
 ];
@@ -103,7 +107,8 @@ function helmText(parts: readonly TemplatePart[], locals: readonly string[] = []
           return `${part.indent}{{- range ${value(part.path, locals)} }}\n${part.indent}- {{ . | toJson }}\n${part.indent}{{- end }}\n`;
         default: {
           const what = value(part.path, locals);
-          const condition = part.is === undefined ? what : `(eq ${what} ${JSON.stringify(part.is)})`;
+          const words = part.is?.map((word) => JSON.stringify(word)).join(' ');
+          const condition = words === undefined ? what : `(eq (toString ${what}) ${words})`;
           const body = helmText(part.body, locals);
           return `{{- if ${part.isNegated ? 'not ' : ''}${condition} }}\n${body}{{- end }}\n`;
         }
@@ -126,14 +131,29 @@ function fixedFiles({ fixed, without }: Chart): (readonly [string, string])[] {
     const files = textsIn(folder).filter(([file]) => file !== without);
     return files.map(([file, manifest]) => {
       const text = helmText([{ kind: 'text', text: manifest }]);
-      const asked = onlyWith === undefined ? text : `{{- if ${value(onlyWith)} }}\n${text}{{- end }}\n`;
-      return [`${folder.join('-')}-${file}`, header + asked] as const;
+      const asked = onlyWith.map((path) => value(path)).join(' ');
+      return [`${folder.join('-')}-${file}`, `${header}{{- if and ${asked} }}\n${text}{{- end }}\n`] as const;
     });
   });
 }
 
+/** Helm itself would name the first of many objects that are not its own, and no way out. */
+function ownershipText({ name, namespace, main }: Chart): string {
+  const place = `${JSON.stringify(namespace)} ${JSON.stringify(main)}`;
+  const byCommand = `what is here was installed without Helm; \`rollcall uninstall ${name}\` removes it`;
+  const byRelease = 'release %q of Helm is installed here; upgrade it by that name, or uninstall it first';
+  return [
+    `{{- range $there := list (lookup "apps/v1" "Deployment" ${place}) (lookup "v1" "ServiceAccount" ${place}) }}`,
+    '{{- $release := dig "metadata" "annotations" "meta.helm.sh/release-name" "" $there }}',
+    `{{- if and $there (not $release) }}\n{{- fail ${JSON.stringify(byCommand)} }}`,
+    `{{- else if and $there (ne $release $.Release.Name) }}\n{{- fail (printf ${JSON.stringify(byRelease)} $release) }}`,
+    '{{- end }}\n{{- end }}\n',
+  ].join('\n');
+}
+
 /** What a schema cannot say in words that help; the same words as `rollcall install` has. */
-function rulesText({ namespace, rules }: Chart): string {
+function rulesText(chart: Chart): string {
+  const { namespace, rules } = chart;
   const where = `install it with --namespace ${namespace} --create-namespace`;
   const failures = rules.map(
     ({ oneOf, message }) =>
@@ -143,6 +163,7 @@ function rulesText({ namespace, rules }: Chart): string {
     header,
     `{{- if ne .Release.Namespace "${namespace}" }}\n{{- fail "${where}" }}\n{{- end }}\n`,
     ...failures,
+    ownershipText(chart),
   ].join('');
 }
 

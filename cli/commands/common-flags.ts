@@ -8,7 +8,17 @@ export function withHub(command: Command): Command {
     .addOption(new Option('--karmada-context <name>').hideHelp());
 }
 
-/** The same, and flags of every command that reads the bus. */
+/** The same, for a hub whose pods may run in another cluster. */
+export function withHubPlaces(command: Command): Command {
+  return withHub(command)
+    .option(
+      '--workloads-kubeconfig <file>',
+      'kubeconfig of the cluster that runs the pods of the hub, where that is another one',
+    )
+    .option('--workloads-context <name>', 'context of that cluster in it');
+}
+
+/** Flags of every command that reads the bus, beside those of the hub. */
 export function withBus(command: Command): Command {
   return withHub(command)
     .option('--creds <file>', 'bus credentials (default: .rollcall/ops.creds, else Secret rollcall-ops)')
@@ -27,6 +37,18 @@ export function withMember(command: Command): Command {
     .option('--member-context <name>', 'context of the member in it')
     .addOption(new Option('--cluster-kubeconfig <file>').hideHelp())
     .addOption(new Option('--cluster-context <name>').hideHelp());
+}
+
+/** Flags of every command about an agent that is there, which may be one outside of its member. */
+export function withHosted(command: Command): Command {
+  return command
+    .option(
+      '--hosted <name>',
+      'an agent that runs outside of its member: its name there (`agent run --hosted`)',
+    )
+    .option('--host-kubeconfig <file>', 'kubeconfig of the cluster that it runs in (default: as kubectl)')
+    .option('--host-context <name>', 'context of that cluster in it')
+    .option('--host-namespace <name>', 'namespace that it runs in (default: that of the context)');
 }
 
 /** Flags of every command that reaches the hub as an agent does. */

@@ -4,7 +4,7 @@ import type { InstallAllInOneFlags } from '../install/install-all-in-one.ts';
 import type { InstallHubFlags } from '../install/install-hub.ts';
 import type { UninstallAgentFlags } from '../install/uninstall-agent.ts';
 import type { UninstallHubFlags } from '../install/uninstall-hub.ts';
-import { collect, outputOption, withHub, withMember, withNetwork } from './common-flags.ts';
+import { collect, outputOption, withHub, withHubPlaces, withMember, withNetwork } from './common-flags.ts';
 
 const installAgentExamples = `
 Examples:
@@ -25,10 +25,18 @@ The directory with the keys is needed again for every change. It holds the keys 
 /** Installing and removing, hubs and agents. */
 export function addInstallCommands(program: Command): void {
   const install = program.command('install').description('install a hub, or the agent in a member cluster');
-  withHub(install.command('hub'))
+  withHubPlaces(install.command('hub'))
     .description('install a hub in a cluster, or change how it is installed')
     .option('-f, --values <file>', 'values of the chart (YAML); repeatable, the later one wins', collect)
-    .option('--advertise <host:port>', 'address that agents use; repeatable', collect)
+    .option(
+      '--advertise <host:port>',
+      'address that agents use, wss://HOST:PORT for WebSocket; repeatable. Agents are told of changed ones',
+      collect,
+    )
+    .option(
+      '--servers <number>',
+      'NATS servers: 1 or 3, which can lose one; set at the first time (default: 1)',
+    )
     .option('--keys <directory>', 'where the keys of the hub are kept', '.rollcall-hub')
     .option('--only-keys', 'make the keys and their Secrets, print the values that the chart needs, and stop')
     .option('--image <name>', 'image of the services')
@@ -83,7 +91,7 @@ export function addInstallCommands(program: Command): void {
   const uninstall = program
     .command('uninstall')
     .description('remove a hub, or the agent from a member cluster');
-  withHub(uninstall.command('hub'))
+  withHubPlaces(uninstall.command('hub'))
     .description('remove a hub from a cluster; what it knows stays unless told otherwise')
     .option(
       '--with-data',

@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { stateDirectory } from '../state-directory.ts';
 import { down, up } from '../up/main.ts';
-import { type ServerCount, serverCounts } from '../up/nats-servers-of.ts';
+import { serverCountFlag } from '../up/nats-servers-of.ts';
 
 export interface UpFlags {
   readonly advertise?: string[];
@@ -18,18 +18,12 @@ function portOf(text: string): number {
   throw new RollcallError('USAGE', `--port "${text}" is no port number`);
 }
 
-function serversOf(text: string): ServerCount {
-  const count = serverCounts.find((one) => String(one) === text);
-  if (count !== undefined) return count;
-  throw new RollcallError('USAGE', `--servers "${text}": a hub has ${serverCounts.join(' or ')}`);
-}
-
 /** @throws RollcallError USAGE for a port that is none, and what `up` throws */
 export async function runUp(flags: UpFlags): Promise<void> {
   process.exitCode = await up({
     stateDir: stateDirectory(),
     ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
-    ...(flags.servers === undefined ? {} : { servers: serversOf(flags.servers) }),
+    ...(flags.servers === undefined ? {} : { servers: serverCountFlag(flags.servers) }),
     ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
     websocket: flags.websocket,
     withAgent: flags.agent,

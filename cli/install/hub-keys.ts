@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { type HubState, openHubState } from '../up/hub-state.ts';
 import { natsServerConfig } from '../up/nats-config.ts';
+import { serverCountOf } from '../up/nats-servers-of.ts';
 import { renewHubState } from '../up/renew-hub-state.ts';
 import {
   advertisedNow,
@@ -11,28 +11,20 @@ import {
   renewServerCertificate,
   writeServerCertificate,
 } from '../up/server-certificate.ts';
+import { type FilesSecret, filesSecret } from './files-secret.ts';
+import type { HubValues } from './hub-values.ts';
 
-type Secret = KubeObject & { readonly data: Readonly<Record<string, string>> };
-
-/** Names that services in the cluster reach the server by. */
+/** Names that services in the cluster reach the servers by. */
 const innerNames = ['rollcall-nats', 'rollcall-nats.rollcall-system', 'rollcall-nats.rollcall-system.svc'];
+/** Names that servers reach each other by (deploy/hub/nats.yaml). */
+const peerNames = [0, 1, 2].map((pod) => `rollcall-nats-${pod}.rollcall-nats-peers.rollcall-system.svc`);
 /** Where deploy/hub/nats.yaml mounts what the server reads and keeps. */
 const mounted = { files: '/var/run/rollcall/nats', data: '/var/lib/rollcall' } as const;
 
-function secret(name: string, files: Readonly<Record<string, string>>): Secret {
-  const encoded = Object.entries(files).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
-  const labels = { 'app.kubernetes.io/part-of': 'rollcall' };
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name, namespace: 'rollcall-system', labels },
-    data: Object.fromEntries(encoded) as Record<string, string>,
-  };
-}
-
 /** A certificate that stands is kept until the last third of its life: another one starts the server again. */
 function keepCertificate(hub: HubState, stateDir: string, hosts: readonly string[]): void {
-  const advertised = [...innerNames, ...hosts];
+  const peers = serverCountOf(stateDir) === 1 ? [] : peerNames;
+  const advertised = [...innerNames, ...peers, ...hosts];
   const { certificateFile } = certificateFiles(stateDir);
   const known = existsSync(certificateFile) ? advertisedNow(stateDir) : [];
   if (advertised.every((name) => known.includes(name)))
@@ -40,50 +32,73 @@ function keepCertificate(hub: HubState, stateDir: string, hosts: readonly string
   writeServerCertificate(hub, { stateDir, advertised, nowMs: Date.now() });
 }
 
+/** Who each service is. */
+export function identitySecrets(stateDir: string, caPem: string): FilesSecret[] {
+  const directory = join(stateDir, 'identities');
+  return readdirSync(directory).map((file) => {
+    const files = { 'identity.json': readFileSync(join(directory, file), 'utf8'), 'ca.pem': caPem };
+    return filesSecret(`rollcall-identity-${file.replace('.json', '')}`, files);
+  });
+}
+
+/** For people who may read the bus. */
+export const opsSecret = (stateDir: string): FilesSecret =>
+  filesSecret('rollcall-ops', { creds: readFileSync(join(stateDir, 'ops.creds'), 'utf8') });
+
 export interface HubKeysInstalled {
   readonly hub: HubState;
-  /** Everything secret that runs: one Secret for each who needs it. The keys that only sign stay in the directory. */
-  readonly secrets: readonly Secret[];
+  /** For pods, one for each who needs it. The keys that only sign stay in the directory. */
+  readonly secrets: readonly FilesSecret[];
+  readonly opsSecret: FilesSecret;
   /** Changes with what the NATS server reads when it starts. */
   readonly digest: string;
 }
 
 /**
- * The keys of a hub: those of the directory, or new ones.
- * @param options.hosts - names and addresses by which agents reach the server
+ * The keys of a hub: those of the directory, or new ones. How many servers it has is said before (`setServerCount`).
+ * @param options.hosts - names and addresses by which agents reach the servers
+ * @param options.withWebSocket - whether they listen for that as well
  * @throws RollcallError STATE_INVALID, STATE_VERSION, KEYS_OFFLINE
  */
 export function hubKeys(
   stateDir: string,
-  options: { hosts: readonly string[]; host: string; port: number },
+  {
+    hosts,
+    nats,
+    withWebSocket,
+  }: { hosts: readonly string[]; nats: HubValues['nats']; withWebSocket: boolean },
 ): HubKeysInstalled {
   const nowMs = Date.now();
-  renewHubState(openHubState(stateDir, nowMs), stateDir, nowMs);
+  renewHubState(openHubState(stateDir, nowMs), stateDir, nowMs, { withWebSocket });
   const hub = openHubState(stateDir, nowMs);
-  keepCertificate(hub, stateDir, options.hosts);
+  keepCertificate(hub, stateDir, hosts);
   const read = (...path: string[]) => readFileSync(join(stateDir, ...path), 'utf8');
+  const cluster = {
+    // As the pod is called.
+    serverName: '$POD_NAME',
+    routePort: nats.routePort,
+    routes: peerNames.map((name) => `${name}:${nats.routePort}`),
+    caFile: `${mounted.files}/ca.pem`,
+    isToldToClients: false,
+  };
   const server = {
     'nats.conf': natsServerConfig(hub, {
-      host: options.host,
-      port: options.port,
+      host: nats.host,
+      port: nats.port,
+      websocketPort: withWebSocket ? nats.websocketPort : undefined,
       directory: mounted.data,
       certificateFile: `${mounted.files}/server.pem`,
       keyFile: `${mounted.files}/server-key.pem`,
+      ...(serverCountOf(stateDir) === 1 ? {} : { cluster }),
     }),
     'server.pem': read('nats', 'server.pem'),
     'server-key.pem': read('nats', 'server-key.pem'),
+    'ca.pem': read('nats', 'ca.pem'),
   };
-  const identities = readdirSync(join(stateDir, 'identities')).map((file) => {
-    const files = { 'identity.json': read('identities', file), 'ca.pem': hub.caPem };
-    return secret(`rollcall-identity-${file.replace('.json', '')}`, files);
-  });
   return {
     hub,
-    secrets: [
-      secret('rollcall-nats', server),
-      secret('rollcall-ops', { creds: read('ops.creds') }),
-      ...identities,
-    ],
+    secrets: [filesSecret('rollcall-nats', server), ...identitySecrets(stateDir, hub.caPem)],
+    opsSecret: opsSecret(stateDir),
     digest: createHash('sha256').update(JSON.stringify(server)).digest('hex'),
   };
 }

@@ -6,16 +6,19 @@ import type { HubValues } from './hub-values.ts';
 const isNamespace = ({ kind }: KubeObject) => kind === 'Namespace';
 const inFolder = (...path: string[]) => manifestsIn(...path).flatMap(objectsIn);
 
-/** Where the hub runs, and where tokens are kept. Helm makes the first of them itself. */
-export const hubNamespaces = (): KubeObject[] => inFolder('rbac').filter(isNamespace);
+/** Where the hub runs, and beside its kinds where tokens are kept. Helm makes the first of them itself. */
+export function hubNamespaces({ kubernetes }: Pick<HubValues['parts'], 'kubernetes'>): KubeObject[] {
+  const all = inFolder('rbac').filter(isNamespace);
+  return all.filter(({ metadata }) => kubernetes || metadata.name === 'rollcall-system');
+}
 
 /** Everything else, in the order in which it has to come: kinds, rights, the fence, and only then who could decide. */
 export function hubObjects(values: HubValues): KubeObject[] {
-  return [
+  const shown = [
     ...inFolder('crds'),
     ...inFolder('rbac').filter((object) => !isNamespace(object)),
     ...inFolder('fence'),
     ...(values.stamp ? inFolder('fence', 'stamp') : []),
-    ...objectsIn(renderFolder('hub', values)),
   ];
+  return [...(values.parts.kubernetes ? shown : []), ...objectsIn(renderFolder('hub', values))];
 }

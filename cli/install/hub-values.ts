@@ -28,9 +28,17 @@ export const hubValuesSchema = z.strictObject({
       caCertHash: z.string().default(''),
       epoch: z.string().default('1'),
       keys: z.string().default(''),
+      servers: z.literal([1, 3]).default(1),
+      websocket: z.boolean().default(false),
     })
     .prefault({})
     .describe('What is public of the hub, as `rollcall install hub --only-keys` prints it.'),
+  parts: z
+    .strictObject({ kubernetes: z.boolean().default(true), workloads: z.boolean().default(true) })
+    .prefault({})
+    .describe(
+      'Which parts of the hub this cluster has: kubernetes, what people see (kinds, rights, fence); workloads, what runs (NATS, services). Where they are apart, services reach the other cluster by the kubeconfigs in Secrets rollcall-kubeconfig-NAME.',
+    ),
   stamp: z.boolean().default(false).describe('Kubernetes 1.36 or newer: the API server stamps who decided.'),
   image: z.string().min(1).default(`rollcall:${rollcallVersion}`).describe('Image of the services.'),
   imagePullPolicy: z
@@ -47,6 +55,8 @@ export const hubValuesSchema = z.strictObject({
       address: z.string().min(1).default('rollcall-nats.rollcall-system.svc:4222'),
       host: z.string().default('0.0.0.0'),
       port: z.int().min(1).max(65_535).default(4222),
+      routePort: z.int().min(1).max(65_535).default(6222),
+      websocketPort: z.int().min(1).max(65_535).default(8443),
       storage: z.string().default('10Gi'),
       storageClassName: z.string().default(''),
       resources: anything.default({
@@ -57,7 +67,9 @@ export const hubValuesSchema = z.strictObject({
       serviceAnnotations: z.record(z.string(), z.string()).default({}),
     })
     .prefault({})
-    .describe('The NATS server: how services reach it, what it keeps, how agents get to it.'),
+    .describe(
+      'The NATS servers: how services reach them, what they keep, how agents get to them. host: where they listen, `$POD_IP` for nothing but the address of the pod.',
+    ),
   services: z
     .strictObject({
       'agent-host': service('128Mi', 1),

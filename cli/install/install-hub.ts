@@ -1,25 +1,23 @@
 import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import {
-  applyManifests,
-  createKubeClient,
-  type KubeClient,
-  type KubeObject,
-  loadKubeAccess,
-  resources,
-} from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
 import { addressesOf } from '../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../document-text.ts';
 import { durationFlagMs } from '../duration-flag.ts';
-import { type HubFlags, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
+import { openHubFiles } from '../trust/hub-files.ts';
+import { noteAddresses } from '../trust/tell-addresses.ts';
+import { whoRotates } from '../trust/who-rotates.ts';
 import { createSets, stampIsServed } from '../up/hub-manifests.ts';
+import { serverCountFlag, serverCountOf, setServerCount } from '../up/nats-servers-of.ts';
 import { shown } from './deploy-templates.ts';
 import { hubKeys } from './hub-keys.ts';
+import { hasServiceTokens, hubKubeconfigs } from './hub-kubeconfigs.ts';
 import { hubObjects, hubNamespaces } from './hub-objects.ts';
-import { refuseOtherKeys, refuseWithoutKeys } from './hub-there.ts';
+import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
+import { refuseOtherKeys } from './hub-there.ts';
 import { hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
 import { findInstalled, refuseHelm } from './installed.ts';
 import { otherOwners } from './short-names.ts';
@@ -27,9 +25,10 @@ import { untilAvailable } from './until-available.ts';
 import { checkValues, readValuesFile } from './values.ts';
 import { statefulSets } from './workloads.ts';
 
-export interface InstallHubFlags extends HubFlags {
+export interface InstallHubFlags extends HubPlacesFlags {
   readonly values?: readonly string[];
   readonly advertise?: readonly string[];
+  readonly servers?: string;
   readonly keys: string;
   readonly onlyKeys?: boolean;
   readonly image?: string;
@@ -48,31 +47,35 @@ function valuesOf(flags: InstallHubFlags, rules: typeof hubRules): HubValues {
 }
 
 function printObjects(values: HubValues, format: DocumentFormat): void {
-  const objects = [...hubNamespaces(), ...hubObjects(values)];
+  const objects = [...hubNamespaces(values.parts), ...hubObjects(values)];
   const list = { apiVersion: 'v1', kind: 'List', items: objects };
   const documents = () => objects.map((object) => documentText(object, 'yaml')).join('\n---\n');
   printResult(format === 'yaml' ? documents() : documentText(list, 'json'));
 }
 
+/** Where agents reach the hub. */
+interface Addresses {
+  /** As it is installed now; none where there is no hub yet. */
+  readonly known: readonly string[];
+  /** As they are given, else as they are known. */
+  readonly advertised: readonly string[];
+}
+
 /**
  * Looks before anything is done, and says what it sees.
- * @returns the addresses for agents: as they are given, else as they are known
  * @throws RollcallError INSTALLED_BY_HELM, NAMESPACE_TERMINATING, HUB_KEYS_OTHER, USAGE
  */
-async function preflight(client: KubeClient, flags: InstallHubFlags): Promise<readonly string[]> {
-  const installed = await findInstalled(client, { name: 'rollcall-registrar', namespace });
+async function preflight({ hub: client, workloads }: HubPlaces, flags: InstallHubFlags): Promise<Addresses> {
+  const installed = await findInstalled(workloads, { name: 'rollcall-registrar', namespace });
   if (!flags.onlyKeys) refuseHelm(installed, namespace);
   if (installed.version !== undefined) {
     say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
   }
   for (const line of await otherOwners(client)) say(`[preflight] short names: ${line}`);
-  const known = await refuseWithoutKeys(client, flags.keys);
+  const known = await refuseOtherKeys(client, flags.keys);
   const advertised =
     flags.advertise === undefined ? known : addressesOf(flags.advertise).map(formatHubAddress);
-  if (addressesOf(advertised).some(({ isWebSocket }) => isWebSocket)) {
-    throw new RollcallError('USAGE', 'a hub in a cluster does not listen for WebSocket yet: HOST:PORT');
-  }
-  if (advertised.length > 0) return advertised;
+  if (advertised.length > 0) return { known, advertised };
   throw new RollcallError('USAGE', 'give --advertise HOST:PORT: the address that agents use');
 }
 
@@ -81,35 +84,67 @@ async function preflight(client: KubeClient, flags: InstallHubFlags): Promise<re
  * @returns what is public of them, for the values
  */
 async function applyKeys(
-  client: KubeClient,
+  places: HubPlaces,
   flags: InstallHubFlags,
-  { advertised, nats }: { advertised: readonly string[]; nats: HubValues['nats'] },
+  { known, advertised, nats }: Addresses & { nats: HubValues['nats'] },
 ): Promise<HubValues['hub']> {
-  const hosts = addressesOf(advertised).map(({ host }) => host);
-  const { hub, secrets, digest } = hubKeys(flags.keys, { hosts, host: nats.host, port: nats.port });
-  await refuseOtherKeys(client, hub.hubId);
+  const addresses = addressesOf(advertised);
+  const hosts = addresses.map(({ host }) => host);
+  const websocket = addresses.some(({ isWebSocket }) => isWebSocket);
+  if (known.length > 0 && known.toSorted().join() !== advertised.toSorted().join()) {
+    noteAddresses(openHubFiles(flags.keys), advertised, await whoRotates(flags.keys, places.hub));
+    say(`[keys] agents are told where the hub is: ${advertised.join(', ')}`);
+  }
+  setServerCount(flags.keys, flags.servers === undefined ? undefined : serverCountFlag(flags.servers));
+  const { hub, secrets, opsSecret, digest } = hubKeys(flags.keys, { hosts, nats, withWebSocket: websocket });
   const { hubId: id, caPem: caBundle, caCertHash } = hub;
-  // The other namespace belongs to the release, where Helm installs.
-  const places = hubNamespaces().filter(({ metadata }) => !flags.onlyKeys || metadata.name === namespace);
-  await applyManifests(client, [...places, ...secrets]);
+  // The namespace of tokens belongs to the release, where Helm installs.
+  await applyManifests(places.hub, [...hubNamespaces({ kubernetes: !flags.onlyKeys }), opsSecret]);
+  await applyManifests(places.workloads, [...hubNamespaces({ kubernetes: false }), ...secrets]);
   say(
-    `[keys] ${secrets.length} Secrets in namespace ${namespace}; the keys that sign stay in "${flags.keys}": keep it, and keep it away from here`,
+    `[keys] ${secrets.length + 1} Secrets in namespace ${namespace}; the keys that sign stay in "${flags.keys}": keep it, and keep it away from here`,
   );
-  const addresses = advertised.join(',');
-  return { id, addresses, caBundle, caCertHash, epoch: String(hub.epoch), keys: digest };
+  return {
+    id,
+    addresses: advertised.join(','),
+    caBundle,
+    caCertHash,
+    epoch: String(hub.epoch),
+    keys: digest,
+    servers: serverCountOf(flags.keys),
+    websocket,
+  };
+}
+
+/** For services that do not run where the hub's API server is. */
+async function applyKubeconfigs(places: HubPlaces, timeoutMs: number): Promise<void> {
+  const secrets = await hubKubeconfigs(places.hub, timeoutMs);
+  await applyManifests(places.workloads, secrets);
+  say(`[keys] ${secrets.length} kubeconfigs of the hub in namespace ${namespace} of its pods`);
+}
+
+/** The tokens are those of accounts that belong to a release. */
+async function applyKubeconfigsOfRelease(places: HubPlaces, timeoutMs: number): Promise<void> {
+  if (await hasServiceTokens(places.hub)) return applyKubeconfigs(places, timeoutMs);
+  say(
+    '[keys] no kubeconfigs yet: install the chart on the hub (--set parts.workloads=false), then run this again',
+  );
 }
 
 async function apply(
-  client: KubeClient,
+  places: HubPlaces,
   values: HubValues,
   { wait, timeoutMs }: { wait: boolean; timeoutMs: number },
 ): Promise<void> {
-  const objects = hubObjects(values);
-  for (const { kind, name, outcome } of await applyManifests(client, objects)) {
-    if (outcome !== 'unchanged') say(`[install] ${kind} ${name}: ${outcome}`);
+  for (const { client, parts } of places.each) {
+    const objects = hubObjects({ ...values, parts });
+    if (!parts.kubernetes) await applyKubeconfigs(places, timeoutMs);
+    for (const { kind, name, outcome } of await applyManifests(client, objects)) {
+      if (outcome !== 'unchanged') say(`[install] ${kind} ${name}: ${outcome}`);
+    }
+    if (wait) await untilAllRun(client, objects, timeoutMs);
   }
-  if (wait) await untilAllRun(client, objects, timeoutMs);
-  await createSets(client);
+  await createSets(places.hub);
   printResult(wait ? 'the hub runs' : 'the hub is installed');
   say('next: rollcall token create --print-register-command');
 }
@@ -126,26 +161,26 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
   }
   const given = valuesOf(flags, []);
   const timeoutMs = durationFlagMs('--timeout', flags.timeout);
-  const access = loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext });
-  const client = createKubeClient(access, {
-    fieldManager: 'rollcall-install',
-    userAgent: `rollcall/${rollcallVersion}`,
-  });
+  const places = openHubPlaces(flags);
   try {
-    sayHub(client);
-    const advertised = await preflight(client, flags);
+    const addresses = await preflight(places, flags);
     if (flags.dryRun) {
-      const objects = [...hubNamespaces(), ...hubObjects(given)];
-      for (const object of objects) say(`[install] would be applied: ${shown(object)}`);
+      for (const { parts } of places.each)
+        for (const object of [...hubNamespaces(parts), ...hubObjects({ ...given, parts })])
+          say(`[install] would be applied: ${shown(object)}`);
       printResult('the hub can be installed (dry run)');
       return;
     }
-    const hub = await applyKeys(client, flags, { advertised, nats: given.nats });
-    const stamp = await stampIsServed(client);
-    if (flags.onlyKeys) printResult(stringify({ hub, stamp }, { lineWidth: 0 }).trimEnd());
-    else await apply(client, { ...given, hub, stamp }, { wait: flags.wait, timeoutMs });
+    const hub = await applyKeys(places, flags, { ...addresses, nats: given.nats });
+    const stamp = await stampIsServed(places.hub);
+    if (!flags.onlyKeys) {
+      await apply(places, { ...given, hub, stamp }, { wait: flags.wait, timeoutMs });
+      return;
+    }
+    if (places.areApart) await applyKubeconfigsOfRelease(places, timeoutMs);
+    printResult(stringify({ hub, stamp }, { lineWidth: 0 }).trimEnd());
   } finally {
-    client.close();
+    places.close();
   }
 }
 

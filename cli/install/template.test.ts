@@ -48,6 +48,12 @@ test.each([
     want: { a: 1, b: 2 },
   },
   {
+    name: 'what has one of several values',
+    template: 'a: 1\n#if x is y or 3\nb: 2\n#end\n#if not x is y or z\nc: 3\n#end',
+    values: { x: 3 },
+    want: { a: 1, b: 2, c: 3 },
+  },
+  {
     name: 'a text with values in it',
     template: 'a: ${x-<y>.<z.w> | text}',
     values: { y: 1, z: { w: '"' } },

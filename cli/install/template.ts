@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
  *   key: ${rollcall-<name> | text}   a text with values in it
  *   - ${...env}                      each item of a list
  *   #if path, #if not path, #end     lines that are there only where the value is set (or not)
- *   #if path is word, #end           … or is just that
+ *   #if path is word or word, #end   … or is just that, or one of those
  *   #each path as key, item … #end   lines for each entry of a mapping, in the order of its keys
  */
 
@@ -39,13 +39,13 @@ export type TemplatePart =
       readonly kind: 'if';
       readonly path: string;
       readonly isNegated: boolean;
-      readonly is: string | undefined;
+      readonly is: readonly string[] | undefined;
       readonly body: readonly TemplatePart[];
     };
 
 const markerPattern = /^([^#\n]*?)\$\{([^}]*)\}/;
 const eachPattern = /^( *)- \$\{\.\.\.([\w.]+)\}$/;
-const conditionPattern = /^\s*#if (not )?([\w.]+)(?: is ([\w-]+))?$/;
+const conditionPattern = /^\s*#if (not )?([\w.]+)(?: is ([\w-]+(?: or [\w-]+)*))?$/;
 const loopPattern = /^\s*#each ([\w.]+) as (\w+), (\w+)$/;
 const endPattern = /^\s*#end$/;
 
@@ -96,7 +96,7 @@ export function parseTemplate(text: string): readonly TemplatePart[] {
         kind: 'if',
         path: condition[2] ?? '',
         isNegated: condition[1] !== undefined,
-        is: condition[3],
+        is: condition[3]?.split(' or '),
         body,
       });
       open.push(body);
@@ -168,7 +168,7 @@ export function fillIn(parts: readonly TemplatePart[], values: Values): string {
             .join('');
         default: {
           const value = valueAt(values, part.path);
-          const holds = part.is === undefined ? isSet(value) : value === part.is;
+          const holds = part.is === undefined ? isSet(value) : part.is.includes(String(value));
           return holds === part.isNegated ? '' : fillIn(part.body, values);
         }
       }

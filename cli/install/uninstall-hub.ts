@@ -1,23 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
-  createKubeClient,
   createResourceFinder,
   type KubeClient,
   type KubeObject,
-  loadKubeAccess,
   resources,
 } from '@rollcall/shared/kubernetes';
-import { rollcallVersion } from '@rollcall/shared/service/version';
-import { type HubFlags, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { shown } from './deploy-templates.ts';
 import { hubNamespaces, hubObjects } from './hub-objects.ts';
+import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { hubValuesSchema } from './hub-values.ts';
 import { findInstalled, refuseHelm } from './installed.ts';
 import { pods } from './workloads.ts';
 
-export interface UninstallHubFlags extends HubFlags {
+export interface UninstallHubFlags extends HubPlacesFlags {
   readonly withData?: boolean;
   readonly dryRun?: boolean;
 }
@@ -79,42 +76,51 @@ async function letGo(client: KubeClient): Promise<void> {
   }
 }
 
+/** @returns how many objects went */
+async function remove(
+  client: KubeClient,
+  all: readonly KubeObject[],
+  { withData, dryRun }: { withData: boolean; dryRun: boolean },
+): Promise<number> {
+  const goes = inOrder(all.filter((object) => !isPeoples(object)));
+  const data = withData ? all.filter(isPeoples) : [];
+  const resourceOf = createResourceFinder(client, undefined);
+  let removed = 0;
+  let isStopped = dryRun;
+  for (const object of [...goes, ...data]) {
+    // A service that still runs would make again what goes.
+    if (!runs(object) && !isStopped) await untilStopped(client);
+    isStopped ||= !runs(object);
+    if (isKindOfClusters(object) && !dryRun) await letGo(client);
+    const resource = await resourceOf(object);
+    const where = resource.namespaced ? { namespace: object.metadata.namespace } : {};
+    const wasThere = await client.delete(resource, object.metadata.name ?? '', { ...where, dryRun });
+    if (!wasThere) continue;
+    removed++;
+    say(`[uninstall] ${shown(object)} ${dryRun ? 'would be deleted' : 'deleted'}`);
+  }
+  return removed;
+}
+
 /**
  * Removes what runs of a hub, and its rights. What it knows stays unless told otherwise.
  * @throws RollcallError INSTALLED_BY_HELM, NAMESPACE_TERMINATING; what the API server refuses
  */
 export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
-  const access = loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext });
-  const client = createKubeClient(access, {
-    fieldManager: 'rollcall-install',
-    userAgent: `rollcall/${rollcallVersion}`,
-  });
   const { dryRun = false, withData = false } = flags;
+  const places = openHubPlaces(flags);
   try {
-    sayHub(client);
-    refuseHelm(await findInstalled(client, { name: 'rollcall-registrar', namespace }), namespace);
-    await sayWhatStays(client, withData);
-    const all = hubObjects({ ...hubValuesSchema.parse({}), stamp: true });
-    const goes = inOrder(all.filter((object) => !isPeoples(object)));
-    const data = withData ? [...all.filter(isKind), ...hubNamespaces()] : [];
-    const resourceOf = createResourceFinder(client, undefined);
+    refuseHelm(await findInstalled(places.workloads, { name: 'rollcall-registrar', namespace }), namespace);
+    await sayWhatStays(places.hub, withData);
     let removed = 0;
-    let isStopped = dryRun;
-    for (const object of [...goes, ...data]) {
-      // A service that still runs would make again what goes.
-      if (!runs(object) && !isStopped) await untilStopped(client);
-      isStopped ||= !runs(object);
-      if (isKindOfClusters(object) && !dryRun) await letGo(client);
-      const resource = await resourceOf(object);
-      const where = resource.namespaced ? { namespace: object.metadata.namespace } : {};
-      const wasThere = await client.delete(resource, object.metadata.name ?? '', { ...where, dryRun });
-      if (!wasThere) continue;
-      removed++;
-      say(`[uninstall] ${shown(object)} ${dryRun ? 'would be deleted' : 'deleted'}`);
+    // What runs goes before what it was allowed elsewhere.
+    for (const { client, parts } of places.each.toReversed()) {
+      const objects = hubObjects({ ...hubValuesSchema.parse({}), stamp: true, parts });
+      removed += await remove(client, [...objects, ...hubNamespaces(parts)], { withData, dryRun });
     }
     const done = dryRun ? 'the hub can be removed (dry run)' : 'the hub is removed';
     printResult(removed === 0 ? 'there is no hub to remove' : done);
   } finally {
-    client.close();
+    places.close();
   }
 }

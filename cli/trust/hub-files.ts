@@ -60,7 +60,14 @@ export interface HubFiles {
     name: Name,
     how: (document: Documents[Name]) => Documents[Name],
   ): Documents[Name];
+  /** Has what was changed come to where services read it. */
+  publish(): Promise<void>;
+  /** They have all read it by then. */
+  readonly readWithinMs: number;
 }
+
+/** Services look at their files every 2 s. */
+const filesReadWithinMs = 5000;
 
 const paths: Record<keyof Documents, readonly string[]> = {
   hub: ['hub.json'],
@@ -90,5 +97,8 @@ export function openHubFiles(stateDir: string): HubFiles {
       writePrivate(join(stateDir, ...paths[name]), JSON.stringify(changed, undefined, 2));
       return changed;
     },
+    // These are the files that services read.
+    publish: () => Promise.resolve(),
+    readWithinMs: filesReadWithinMs,
   };
 }

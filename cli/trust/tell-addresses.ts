@@ -2,17 +2,32 @@ import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { addressesOf } from '../agent/joining-flags.ts';
 import { printResult, say } from '../output.ts';
+import { runsInPods } from '../install/hub-in-pods.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { advertisedNow, reloadNatsServer, writeServerCertificate } from '../up/server-certificate.ts';
-import { openHubFiles } from './hub-files.ts';
+import { type HubFiles, type KeeperIdentity, openHubFiles } from './hub-files.ts';
 import { publishHubInfo } from './publish-hub-info.ts';
 import { whoRotates } from './who-rotates.ts';
+
+/** Has the registrar say them in its answers, and the trust-keeper tell that in an event. */
+export function noteAddresses(
+  files: HubFiles,
+  told: readonly string[],
+  rotatedBy: NonNullable<KeeperIdentity['rotatedBy']>,
+): void {
+  files.change('trust-keeper', (identity) => ({
+    ...identity,
+    knownBy: { ...identity.knownBy, addresses: told },
+    rotatedBy,
+  }));
+  files.change('registrar', (identity) => ({ ...identity, hubAddresses: told }));
+}
 
 /**
  * Tells agents where the hub is to be reached, ahead of a move: in the answers that they hear. The server's certificate names the new
  * addresses from now on, and register commands and Helm values carry them.
  * @param texts - all of them; none: says which ones are told now
- * @throws RollcallError USAGE, HUB_MISSING
+ * @throws RollcallError USAGE, HUB_MISSING, HUB_IN_PODS
  */
 export async function tellAddresses(
   texts: readonly string[],
@@ -24,6 +39,11 @@ export async function tellAddresses(
   if (texts.length === 0) {
     printResult(before.length === 0 ? 'agents are told no addresses' : before.join('\n'));
     return;
+  }
+  if (runsInPods(files)) {
+    const message =
+      'this hub runs in a cluster: give all of its addresses to `rollcall install hub --advertise`';
+    throw new RollcallError('HUB_IN_PODS', message);
   }
   const addresses = addressesOf(texts);
   const told = addresses.map(formatHubAddress);
@@ -40,12 +60,7 @@ export async function tellAddresses(
   const hosts = new Set([...advertisedNow(stateDir), ...addresses.map(({ host }) => host)]);
   writeServerCertificate(files.read('hub'), { stateDir, advertised: [...hosts], nowMs: Date.now() });
   reloadNatsServer(stateDir);
-  files.change('trust-keeper', (identity) => ({
-    ...identity,
-    knownBy: { ...identity.knownBy, addresses: told },
-    rotatedBy,
-  }));
-  files.change('registrar', (identity) => ({ ...identity, hubAddresses: told }));
+  noteAddresses(files, told, rotatedBy);
   await publishHubInfo(stateDir, files.read('hub'), told);
   printResult('agents hear of it in the answers to come: within an hour, when they renew at the latest');
 }

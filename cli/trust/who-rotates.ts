@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { userName } from '../decide/user-name.ts';
 import type { KeeperIdentity } from './hub-files.ts';
 
@@ -27,9 +27,14 @@ async function nameOnHub(stateDir: string): Promise<string | undefined> {
 /**
  * Who takes the step, for the events: as the hub's API server knows this person, and the account and machine it runs on. Whoever
  * can write the keys could write another name; it is history for people, and nothing is decided by it (ADR 15).
+ * @param onHub - the client of a person who acts on the hub anyway
  */
-export async function whoRotates(stateDir: string): Promise<NonNullable<KeeperIdentity['rotatedBy']>> {
+export async function whoRotates(
+  stateDir: string,
+  onHub?: KubeClient,
+): Promise<NonNullable<KeeperIdentity['rotatedBy']>> {
   // Keys are rotated while the hub does not run, too.
-  const person = await nameOnHub(stateDir).catch(() => undefined);
+  const asked = onHub ? userName(onHub) : nameOnHub(stateDir);
+  const person = await asked.catch(() => undefined);
   return { person: person ?? `local:${account()}`, from: `${account()}@${hostname()}` };
 }

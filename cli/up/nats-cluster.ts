@@ -81,6 +81,7 @@ export async function startNatsCluster(options: {
           routePort: portOf(routeNames[index] ?? ''),
           routes: routeNames.map((route) => `127.0.0.1:${portOf(route)}`),
           caFile,
+          isToldToClients: true,
         };
         server = await launchNatsServer(options.hub(), {
           stateDir,

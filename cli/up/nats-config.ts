@@ -1,6 +1,7 @@
 import type { HubState } from './hub-state.ts';
 
 export interface NatsServerSettings {
+  /** An address, or the name of a variable that has it: `$POD_IP`. */
   readonly host: string;
   readonly port: number;
   readonly directory: string;
@@ -16,6 +17,8 @@ export interface NatsServerSettings {
     readonly routes: readonly string[];
     /** What a server must show to be let in as one. */
     readonly caFile: string;
+    /** Whether clients are told where the others are; not where only a load balancer can be reached. */
+    readonly isToldToClients: boolean;
   };
   /** For a server that is only filled, and written out at the end by whoever fills it; and for measuring. */
   readonly withoutSync?: boolean | undefined;
@@ -33,11 +36,14 @@ export interface NatsServerSettings {
  */
 export function natsServerConfig(hub: HubState, settings: NatsServerSettings): string {
   const preload = Object.entries(hub.accountJwts).map(([account, jwt]) => `  ${account}: "${jwt}"`);
-  const { cluster } = settings;
+  const { cluster, host } = settings;
+  const listen = (port: number) => `host: ${host.startsWith('$') ? host : `"${host}"`}, port: ${port}`;
   const certificate = `cert_file: "${settings.certificateFile}", key_file: "${settings.keyFile}"`;
   const clusterBlock = cluster
     ? `cluster: {
-  name: hub, listen: "${settings.host}:${cluster.routePort}"
+  name: hub
+  ${listen(cluster.routePort)}
+  no_advertise: ${!cluster.isToldToClients}
   routes: [${cluster.routes.map((route) => `"tls://${route}"`).join(', ')}]
   tls: { ${certificate}, ca_file: "${cluster.caFile}", verify: true, timeout: 5 }
 }
@@ -47,13 +53,13 @@ export function natsServerConfig(hub: HubState, settings: NatsServerSettings): s
     settings.websocketPort === undefined
       ? ''
       : `websocket: {
-  listen: "${settings.host}:${settings.websocketPort}"
+  ${listen(settings.websocketPort)}
   tls: { ${certificate} }
   compression: false, same_origin: true, handshake_timeout: "5s"
 }
 `;
   return `# Written by rollcall at every start; changes here are lost.
-listen: "${settings.host}:${settings.port}"
+${listen(settings.port)}
 server_name: ${cluster?.serverName ?? 'hub'}
 operator: "${hub.operatorJwt}"
 system_account: ${hub.keys.sys}

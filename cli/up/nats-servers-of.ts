@@ -4,8 +4,18 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { readState, writePrivate } from './private-files.ts';
 
 /** One server, or as many as can lose one without stopping. */
-export const serverCounts = [1, 3] as const;
+const serverCounts = [1, 3] as const;
 export type ServerCount = (typeof serverCounts)[number];
+
+/**
+ * As `--servers` says it.
+ * @throws RollcallError USAGE
+ */
+export function serverCountFlag(text: string): ServerCount {
+  const count = serverCounts.find((one) => String(one) === text);
+  if (count !== undefined) return count;
+  throw new RollcallError('USAGE', `--servers "${text}": a hub has ${serverCounts.join(' or ')}`);
+}
 
 const fileOf = (stateDir: string) => join(stateDir, 'nats', 'servers.json');
 
@@ -15,11 +25,11 @@ export function serverCountOf(stateDir: string): ServerCount {
 }
 
 /**
- * Sets it, before the first start only: streams of one server are not those of three.
+ * Sets it, before there is a certificate for its servers only: streams of one server are not those of three.
  * @throws RollcallError USAGE where the hub has another number
  */
 export function setServerCount(stateDir: string, wanted: ServerCount | undefined): void {
-  const isFirst = !existsSync(join(stateDir, 'nats', 'nats.conf'));
+  const isFirst = !existsSync(join(stateDir, 'nats', 'server.pem'));
   if (isFirst && wanted !== undefined) writePrivate(fileOf(stateDir), JSON.stringify({ servers: wanted }));
   const count = serverCountOf(stateDir);
   if (wanted !== undefined && wanted !== count)

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
+import { podAddress } from './pod-process.ts';
 
 export const hubServices = [
   'agent-host',
@@ -13,16 +14,32 @@ export const hubServices = [
   'trust-keeper',
 ] as const;
 
+export interface OneMachine {
+  /** Of each server, with commas between them. */
+  readonly address: string;
+  /** Where WebSocket is, once it is on. */
+  readonly websocketAddress: string;
+  readonly valuesFile: string;
+}
+
 /** Values of a hub whose pods all run on this machine, for nobody else: no names, and ports of their own. */
-export async function oneMachine(folder: string): Promise<{ address: string; valuesFile: string }> {
-  const ports = await loopbackPorts(join(folder, 'ports.json'), ['nats', ...hubServices]);
-  const address = `127.0.0.1:${ports.nats}`;
+export async function oneMachine(folder: string, servers: 1 | 3 = 1): Promise<OneMachine> {
+  const names = ['nats', 'routes', 'websocket', ...hubServices] as const;
+  const ports = await loopbackPorts(join(folder, 'ports.json'), names);
+  const address = Array.from({ length: servers }, (_, pod) => `${podAddress(pod)}:${ports.nats}`).join(',');
   const valuesFile = join(folder, 'values.yaml');
   const values = {
-    nats: { address, host: '127.0.0.1', port: ports.nats, serviceType: 'ClusterIP' },
+    nats: {
+      address,
+      host: '$POD_IP',
+      port: ports.nats,
+      routePort: ports.routes,
+      websocketPort: ports.websocket,
+      serviceType: 'ClusterIP',
+    },
     healthAddress: '127.0.0.1',
     services: Object.fromEntries(hubServices.map((name) => [name, { healthPort: ports[name] }])),
   };
   writeFileSync(valuesFile, stringify(values));
-  return { address, valuesFile };
+  return { address, websocketAddress: `wss://127.0.0.1:${ports.websocket}`, valuesFile };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 
@@ -18,6 +18,7 @@ export interface Volume extends Source {
 }
 export interface PodIdentity {
   readonly name: string;
+  readonly ip: string;
   readonly namespace: string;
   readonly uid: string;
   readonly serviceAccountName: string;
@@ -84,14 +85,16 @@ export async function writeVolume(
   for (const source of volume.projected?.sources ?? [volume]) {
     for (const [path, content] of Object.entries(await filesOf(client, pod, source))) {
       mkdirSync(dirname(join(place, path)), { recursive: true });
-      writeFileSync(join(place, path), placed(content.toString('utf8')), { mode: 0o600 });
+      // Whole or not at all: it may be read meanwhile.
+      writeFileSync(join(place, `${path}.next`), placed(content.toString('utf8')), { mode: 0o600 });
+      renameSync(join(place, `${path}.next`), join(place, path));
     }
   }
 }
 
 type TokenSecret = KubeObject & { type?: string; data?: object };
 
-/** What the controller manager of a whole cluster makes: root CAs, and tokens that Secrets ask for. */
+/** What the controller manager of a whole cluster makes: root CAs, default accounts, and tokens that Secrets ask for. */
 export async function asControllerManager(client: KubeClient, namespace: string): Promise<void> {
   const caPem = client.access.caPem ?? '';
   const where = { namespace };
@@ -99,6 +102,9 @@ export async function asControllerManager(client: KubeClient, namespace: string)
   const rootCa = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'ca.crt': caPem } };
   if (!(await client.get(resources.configMaps, metadata)))
     await client.create(resources.configMaps, rootCa, where);
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
+  if (!(await client.get(resources.serviceAccounts, account.metadata)))
+    await client.create<KubeObject>(resources.serviceAccounts, account, where);
   const asking = await client.list<TokenSecret>(resources.secrets, {
     ...where,
     fieldSelector: 'type=kubernetes.io/service-account-token',

@@ -15,7 +15,10 @@ export interface Container {
   readonly env?: readonly {
     readonly name: string;
     readonly value?: string;
-    readonly valueFrom?: { readonly secretKeyRef?: { name: string; key: string } };
+    readonly valueFrom?: {
+      readonly secretKeyRef?: { name: string; key: string };
+      readonly fieldRef?: { fieldPath: string };
+    };
   }[];
   readonly volumeMounts?: readonly { name: string; mountPath: string }[];
   readonly ports?: readonly { name: string; containerPort: number }[];
@@ -38,6 +41,15 @@ function programOf({ command, args = [] }: Container): readonly string[] {
 }
 const serviceAccountMount = '/var/run/secrets/kubernetes.io/serviceaccount';
 const endsWithinMs = 15_000;
+const fieldsOfPods: Readonly<Record<string, 'name' | 'ip'>> = {
+  'metadata.name': 'name',
+  'status.podIP': 'ip',
+};
+
+/** Pods of one workload each have an address of this machine. */
+export const podAddress = (index: number): string => `127.0.0.${index + 1}`;
+/** The names of pods of a StatefulSet. */
+const podName = /\b[a-z-]+-(\d)\.[a-z-]+\.[a-z-]+\.svc\b/g;
 
 /** A container as a process. */
 export interface PodProcess {
@@ -45,24 +57,26 @@ export interface PodProcess {
   exitCode(): number | undefined;
   readonly ended: Promise<unknown>;
   isReady(): Promise<boolean>;
+  /** Writes its Secrets again, as they are now. */
+  refresh(): Promise<void>;
   log(): string;
   stop(): Promise<void>;
 }
 
-function answers(container: Container): Promise<boolean> {
+function answers(container: Container, ip: string): Promise<boolean> {
   const { httpGet, tcpSocket } = container.readinessProbe ?? {};
   const name = httpGet?.port ?? tcpSocket?.port;
   if (name === undefined) return Promise.resolve(true);
   const port = container.ports?.find((one) => one.name === name)?.containerPort ?? 0;
   const { promise, resolve } = Promise.withResolvers<boolean>();
   if (httpGet) {
-    const request = get({ host: '127.0.0.1', port, path: httpGet.path }, (response) => {
+    const request = get({ host: ip, port, path: httpGet.path }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });
     request.on('error', () => resolve(false));
   } else {
-    const socket = connect(port, '127.0.0.1', () => {
+    const socket = connect(port, ip, () => {
       socket.destroy();
       resolve(true);
     });
@@ -73,8 +87,8 @@ function answers(container: Container): Promise<boolean> {
 
 /**
  * Starts a container of a pod as a process with what the pod declares, and nothing of ours. Nothing can be mounted without being
- * root, so paths below a mount become paths below the pod's directory wherever the pod says them, and the name of the API server
- * becomes its address; the product is told of the one mount that it knows by heart, that of the ServiceAccount.
+ * root, so paths below a mount become paths below the pod's directory wherever the pod says them, and the names of the API server
+ * and of pods become addresses; the product is told of the one mount that it knows by heart, that of the ServiceAccount.
  */
 export async function startContainer(
   client: KubeClient,
@@ -95,7 +109,9 @@ export async function startContainer(
   // The longer first: one mount may begin as another does.
   const longest = replaced.toSorted(([one = ''], [other = '']) => other.length - one.length);
   const placed = (text: string) =>
-    longest.reduce((moved, [from = '', to = '']) => moved.replaceAll(from, to), text);
+    longest
+      .reduce((moved, [from = '', to = '']) => moved.replaceAll(from, to), text)
+      .replaceAll(podName, (_name, index) => podAddress(Number(index)));
   for (const { volume, place } of mounts) await writeVolume(client, pod, { volume, place, placed });
 
   const environment: Record<string, string> = {
@@ -108,7 +124,8 @@ export async function startContainer(
     const reference = valueFrom?.secretKeyRef;
     const where = { name: reference?.name ?? '', namespace: pod.namespace };
     const data = reference && (await readData(client, 'secret', where));
-    environment[name] = data ? String(data[reference.key]) : placed(value);
+    const field = fieldsOfPods[valueFrom?.fieldRef?.fieldPath ?? ''];
+    environment[name] = data ? String(data[reference.key]) : field ? pod[field] : placed(value);
   }
 
   const logPath = join(directory, `${container.name}.log`);
@@ -126,7 +143,11 @@ export async function startContainer(
   return {
     ended,
     exitCode: () => exitCode,
-    isReady: async () => exitCode === undefined && (await answers(container)),
+    isReady: async () => exitCode === undefined && (await answers(container, pod.ip)),
+    async refresh() {
+      const secrets = mounts.filter(({ volume }) => volume.secret !== undefined);
+      for (const { volume, place } of secrets) await writeVolume(client, pod, { volume, place, placed });
+    },
     log: () => readFileSync(logPath, 'utf8'),
     async stop() {
       child.kill('SIGTERM');

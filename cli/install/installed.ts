@@ -5,29 +5,51 @@ import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/ku
 export interface Installed {
   /** Of the Deployment; undefined where there is none. */
   readonly version: string | undefined;
-  /** Release of Helm that it belongs to. */
-  readonly release: string | undefined;
+  /** Release of Helm that it belongs to, and how that stands (`deployed`, `uninstalling`, …). */
+  readonly release: { readonly name: string; readonly status: string } | undefined;
+}
+
+type Reader = Pick<KubeClient, 'get' | 'list'>;
+const versionOf = ({ metadata }: KubeObject) => Number(metadata.labels?.['version'] ?? 0);
+
+/** As Helm keeps it; a release that Helm does not know any more has no claim on what is left of it. */
+async function releaseOf(
+  client: Reader,
+  namespace: string,
+  objects: readonly (KubeObject | undefined)[],
+): Promise<Installed['release']> {
+  const annotated = objects.map((one) => one?.metadata.annotations?.['meta.helm.sh/release-name']);
+  const name = annotated.find((one) => one !== undefined);
+  if (name === undefined) return undefined;
+  const where = { namespace, labelSelector: `owner=helm,name=${name}` };
+  const kept = await Promise.all([
+    client.list<KubeObject>(resources.secrets, where),
+    client.list<KubeObject>(resources.configMaps, where),
+  ]);
+  const newest = kept.flat().toSorted((one, other) => versionOf(other) - versionOf(one))[0];
+  return newest && { name, status: newest.metadata.labels?.['status'] ?? 'unknown' };
 }
 
 /**
  * Looks at what is installed in a namespace.
+ * @param where.name - of a Deployment and its ServiceAccount; of a release that is half removed, one of them may be left
  * @throws RollcallError NAMESPACE_TERMINATING while what was there is still being removed
  */
 export async function findInstalled(
-  client: Pick<KubeClient, 'get'>,
+  client: Reader,
   { name, namespace }: { name: string; namespace: string },
 ): Promise<Installed> {
-  const [found, place] = await Promise.all([
+  const [found, account, place] = await Promise.all([
     client.get<KubeObject>(resources.deployments, { name, namespace }),
+    client.get<KubeObject>(resources.serviceAccounts, { name, namespace }),
     client.get(resources.namespaces, { name: namespace }),
   ]);
   if (place?.metadata.deletionTimestamp !== undefined) {
     throw new RollcallError('NAMESPACE_TERMINATING', `namespace ${namespace} is still being deleted`);
   }
-  const { labels = {}, annotations = {} } = found?.metadata ?? {};
   return {
-    version: labels['app.kubernetes.io/version'],
-    release: annotations['meta.helm.sh/release-name'],
+    version: found?.metadata.labels?.['app.kubernetes.io/version'],
+    release: await releaseOf(client, namespace, [found, account]),
   };
 }
 
@@ -37,8 +59,10 @@ export async function findInstalled(
  */
 export function refuseHelm({ release }: Installed, namespace: string): void {
   if (release === undefined) return;
+  const { name, status } = release;
+  const stands = status === 'deployed' ? '' : `, which is ${status}`;
   throw new RollcallError(
     'INSTALLED_BY_HELM',
-    `what is in namespace ${namespace} belongs to release "${release}" of Helm`,
+    `what is in namespace ${namespace} belongs to release "${name}" of Helm${stands}`,
   );
 }

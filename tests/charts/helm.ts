@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { stringify } from 'yaml';
 import { objectsIn } from '../../cli/install/deploy-templates.ts';
@@ -41,7 +41,10 @@ export async function helm(args: readonly string[], kubeconfig = '/dev/null'): P
   return ended.promise.finally(() => rmSync(home, { recursive: true, force: true }));
 }
 
-/** Runs Helm on one of our charts with these values (YAML, or what is made into it). */
+/**
+ * Runs Helm on one of our charts with these values (YAML, or what is made into it).
+ * @param chart - its name, or the path of another one
+ */
 export async function helmWithChart(
   verb: readonly string[],
   chart: string,
@@ -51,7 +54,7 @@ export async function helmWithChart(
   const file = join(folder, 'values.yaml');
   const { values, namespace, kubeconfig } = options;
   writeFileSync(file, typeof values === 'string' ? values : stringify(values), { mode: 0o600 });
-  const args = [...verb, join(charts, chart), '--namespace', namespace, '--values', file];
+  const args = [...verb, resolve(charts, chart), '--namespace', namespace, '--values', file];
   return helm(args, kubeconfig).finally(() => rmSync(folder, { recursive: true, force: true }));
 }
 

@@ -84,21 +84,12 @@ function forgetHosted(client: KubeClient, names: { before: readonly string[]; af
 }
 
 /**
- * In another cluster than the member: in the namespace of the pod that the agent runs in, under names of its own, so that many can
- * live there.
+ * In another cluster than the member, in the namespace of the client: under names of its own, so that many can live there.
  * @throws RollcallError USAGE
  */
-function hostedHome(name: string): AgentHome {
+export function hostedHome(client: KubeClient, name: string): AgentHome {
   if (!isSafeId(name)) throw new RollcallError('USAGE', `--hosted "${name.slice(0, 80)}" is no valid name`);
-  const access = inClusterAccess();
-  if (!access) {
-    throw new RollcallError(
-      'USAGE',
-      '--hosted is for a pod, whose Secrets it keeps its keys in; elsewhere give --state-dir',
-    );
-  }
-  const client = createKubeClient(access, { fieldManager: 'rollcall-agent', userAgent: 'rollcall-agent' });
-  const { namespace } = access;
+  const { namespace } = client.access;
   const keys = `rollcall-agent-${name}`;
   const bootstrap = `rollcall-bootstrap-${name}`;
   const hubKubeconfig = `rollcall-hub-kubeconfig-${name}`;
@@ -111,6 +102,19 @@ function hostedHome(name: string): AgentHome {
     bootstrap: { client, namespace, name: bootstrap },
     close: () => client.close(),
   };
+}
+
+/** @throws RollcallError USAGE */
+function hostedPodHome(name: string): AgentHome {
+  const access = inClusterAccess();
+  if (access) {
+    const who = { fieldManager: 'rollcall-agent', userAgent: 'rollcall-agent' };
+    return hostedHome(createKubeClient(access, who), name);
+  }
+  throw new RollcallError(
+    'USAGE',
+    '--hosted is for a pod, whose Secrets it keeps its keys in; elsewhere give --state-dir',
+  );
 }
 
 /**
@@ -130,7 +134,7 @@ export function openHome(
         : 'give either --hosted or --state-dir: one of them has the keys',
     );
   }
-  if (hosted !== undefined) return hostedHome(hosted);
+  if (hosted !== undefined) return hostedPodHome(hosted);
   if (stateDir !== undefined) return directoryHome(stateDir, isPod ? bootstrapOfPod(member) : undefined);
   if (isPod) return podHome(member);
   throw new RollcallError(

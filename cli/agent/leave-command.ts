@@ -19,14 +19,15 @@ import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { finalError } from '../register/foreground-agent.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
+import type { AgentHome } from './agent-home.ts';
+import { type HostedAgentFlags, openHostedAgent } from './hosted-agent.ts';
 import { type NetworkFlags, networkOf } from './network-flags.ts';
 import { addressesOf, type TrustFlags, trustOf } from './joining-flags.ts';
 import { createPhaseLine } from './phase-line.ts';
 import { readBootstrap } from './run-agent-command.ts';
 
-export interface AgentLeaveFlags extends MemberFlags, TrustFlags, NetworkFlags {
+export interface AgentLeaveFlags extends MemberFlags, HostedAgentFlags, TrustFlags, NetworkFlags {
   readonly hub?: readonly string[];
-  readonly stateDir?: string;
   readonly timeout: string;
   readonly dryRun?: boolean;
 }
@@ -41,21 +42,32 @@ interface Installed {
   readonly uninstall: Uninstall;
 }
 
-async function findInstalled(client: KubeClient, flags: AgentLeaveFlags): Promise<Installed> {
-  const { stateDir } = flags;
-  const kept =
-    stateDir === undefined
-      ? secretKeyStore(client, { namespace: agentNamespace })
-      : directoryKeyStore(stateDir);
+type Home = Pick<AgentHome, 'store' | 'bootstrap' | 'uninstall'>;
+
+/** Where the agent has its keys, and what goes with it: in its member, or in a directory. */
+function homeOf(client: KubeClient, stateDir: string | undefined): Home {
+  const namespace = agentNamespace;
+  if (stateDir !== undefined) {
+    const store = directoryKeyStore(stateDir);
+    return { store, bootstrap: undefined, uninstall: forgetDirectory(stateDir) };
+  }
+  return {
+    store: secretKeyStore(client, { namespace }),
+    bootstrap: { client, namespace, name: 'rollcall-bootstrap' },
+    uninstall: uninstallFromMember(client),
+  };
+}
+
+async function findInstalled(
+  { store: kept, bootstrap: place, uninstall }: Home,
+  flags: AgentLeaveFlags,
+): Promise<Installed> {
   const state = await kept.load();
   if (!state) throw new RollcallError('NOT_FOUND', `there is no agent: ${kept.place} has no keys`);
-  const bootstrap =
-    stateDir === undefined
-      ? await readBootstrap({ client, namespace: agentNamespace, name: 'rollcall-bootstrap' })
-      : undefined;
-  const hub = flags.hub ?? (bootstrap?.hub === undefined ? undefined : [bootstrap.hub]);
+  const bootstrap = await readBootstrap(place);
+  const hub = flags.hub ?? (bootstrap.hub === undefined ? undefined : [bootstrap.hub]);
   const ownCa = state.hubCaPem === undefined ? undefined : { caPem: state.hubCaPem };
-  const trust = trustOf(flags) ?? bootstrap?.trust ?? ownCa;
+  const trust = trustOf(flags) ?? bootstrap.trust ?? ownCa;
   if (!hub || !trust)
     throw new RollcallError(
       'USAGE',
@@ -67,8 +79,8 @@ async function findInstalled(client: KubeClient, flags: AgentLeaveFlags): Promis
     store: { ...kept, load: () => Promise.resolve(state), save: () => Promise.resolve() },
     hub,
     trust,
-    network: networkOf(flags, bootstrap?.network),
-    uninstall: stateDir === undefined ? uninstallFromMember(client) : forgetDirectory(stateDir),
+    network: networkOf(flags, bootstrap.network),
+    uninstall,
   };
 }
 
@@ -113,21 +125,25 @@ async function leaveWith(installed: Installed, member: KubeAccess, timeoutMs: nu
  */
 export async function leaveAsAgent(flags: AgentLeaveFlags): Promise<void> {
   const timeoutMs = durationFlagMs('--timeout', flags.timeout);
-  const member = await memberAccess(flags);
+  const hosted = openHostedAgent(flags);
+  // The agent's own cluster will do for one whose member is elsewhere: nothing is asked of it.
+  const member = hosted ? hosted.access : await memberAccess(flags);
   const client = createKubeClient(member, {
     fieldManager: 'rollcall-cli',
     userAgent: `rollcall/${rollcallVersion}`,
   });
   try {
-    const installed = await findInstalled(client, flags);
+    const installed = await findInstalled(hosted ?? homeOf(client, flags.stateDir), flags);
     const { state, hub, store } = installed;
     const name = state.member?.clusterName ?? state.clusterId;
     say(`hub: ${hub.join(', ')}`);
-    say(
-      flags.stateDir === undefined
-        ? `member: ${member.server} (context "${member.contextName}", user "${member.userName}"); the agent in namespace ${agentNamespace} is removed`
-        : `keys: ${store.place} are forgotten`,
-    );
+    if (hosted) say(`${hosted.place} are forgotten; its pod ends, and its Deployment is yours to remove`);
+    else if (flags.stateDir !== undefined) say(`keys: ${store.place} are forgotten`);
+    else {
+      say(
+        `member: ${member.server} (context "${member.contextName}", user "${member.userName}"); the agent in namespace ${agentNamespace} is removed`,
+      );
+    }
     if (flags.dryRun) {
       say(`cluster "${name}" would leave (dry run; nothing was changed)`);
       return;
@@ -136,5 +152,6 @@ export async function leaveAsAgent(flags: AgentLeaveFlags): Promise<void> {
     printResult(`cluster "${name}" has left the hub`);
   } finally {
     client.close();
+    hosted?.close();
   }
 }

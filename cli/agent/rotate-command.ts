@@ -10,16 +10,16 @@ import {
   secretRotationWish,
 } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
+import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { durationFlagMs } from '../duration-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
+import { type HostedAgentFlags, openHostedAgent } from './hosted-agent.ts';
 
-export interface AgentRotateFlags extends MemberFlags {
-  readonly stateDir?: string;
+export interface AgentRotateFlags extends MemberFlags, HostedAgentFlags {
   readonly timeout: string;
   readonly dryRun?: boolean;
 }
@@ -27,17 +27,39 @@ export interface AgentRotateFlags extends MemberFlags {
 interface Installed {
   readonly store: KeyStore;
   readonly wish: RotationWish;
+  /** For people. */
+  readonly place: string;
+  close(): void;
 }
 
 const lookAgainMs = 250;
 
-function findInstalled(client: KubeClient | undefined, stateDir: string | undefined): Installed {
-  if (stateDir !== undefined || client === undefined) {
-    const directory = stateDir ?? '';
-    return { store: directoryKeyStore(directory), wish: directoryRotationWish(directory) };
+/**
+ * Where the keys of the agent are, and a wish is heard.
+ * @throws RollcallError USAGE; KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
+ */
+async function findInstalled(flags: AgentRotateFlags): Promise<Installed> {
+  const hosted = openHostedAgent(flags);
+  if (hosted) {
+    const { store, rotationWish: wish, place, close } = hosted;
+    return { store, wish, place, close };
   }
+  const { stateDir } = flags;
+  if (stateDir !== undefined) {
+    const store = directoryKeyStore(stateDir);
+    const wish = directoryRotationWish(stateDir);
+    return { store, wish, place: `keys: ${store.place}`, close: () => undefined };
+  }
+  const member = await memberAccess(flags);
+  const options = { fieldManager: 'rollcall-cli', userAgent: `rollcall/${rollcallVersion}` };
+  const client = createKubeClient(member, options);
   const namespace = agentNamespace;
-  return { store: secretKeyStore(client, { namespace }), wish: secretRotationWish(client, { namespace }) };
+  return {
+    store: secretKeyStore(client, { namespace }),
+    wish: secretRotationWish(client, { namespace }),
+    place: `member: ${member.server} (context "${member.contextName}", user "${member.userName}")`,
+    close: () => client.close(),
+  };
 }
 
 async function stateOf({ store }: Installed): Promise<AgentState> {
@@ -71,18 +93,11 @@ async function untilRotated(installed: Installed, id: string, timeoutMs: number)
  */
 export async function rotateAgentKey(flags: AgentRotateFlags): Promise<void> {
   const timeoutMs = durationFlagMs('--timeout', flags.timeout);
-  const member = flags.stateDir === undefined ? await memberAccess(flags) : undefined;
-  const options = { fieldManager: 'rollcall-cli', userAgent: `rollcall/${rollcallVersion}` };
-  const client = member && createKubeClient(member, options);
+  const installed = await findInstalled(flags);
   try {
-    const installed = findInstalled(client, flags.stateDir);
     const before = await stateOf(installed);
     const name = before.member?.clusterName ?? before.clusterId;
-    say(
-      member === undefined
-        ? `keys: ${installed.store.place}`
-        : `member: ${member.server} (context "${member.contextName}", user "${member.userName}")`,
-    );
+    say(installed.place);
     if (flags.dryRun) {
       say(`the agent of cluster "${name}" would take a new key (dry run; nothing was changed)`);
       return;
@@ -94,6 +109,6 @@ export async function rotateAgentKey(flags: AgentRotateFlags): Promise<void> {
       `the agent of cluster "${name}" has a new key: ${fingerprintOf(before)} → ${fingerprintOf(after)}`,
     );
   } finally {
-    client?.close();
+    installed.close();
   }
 }

@@ -5,7 +5,7 @@ import type { AgentRunFlags } from '../agent/run-agent-command.ts';
 import type { JoinFlags } from '../join/join.ts';
 import type { RegisterFlags } from '../register/register.ts';
 import type { UnregisterFlags } from '../unregister/unregister.ts';
-import { collect, withHub, withMember, withNetwork } from './common-flags.ts';
+import { collect, withHosted, withHub, withMember, withNetwork } from './common-flags.ts';
 
 const registerExamples = `
 Examples:
@@ -145,7 +145,7 @@ export function addMemberCommands(program: Command): void {
       await runAgentCommand(flags);
     });
 
-  withNetwork(withMember(agent.command('leave')))
+  withHosted(withNetwork(withMember(agent.command('leave'))))
     .description(
       'have this cluster leave its hub, and remove the agent; the hub is told with the keys of the agent',
     )
@@ -167,7 +167,7 @@ export function addMemberCommands(program: Command): void {
       await leaveAsAgent(flags);
     });
 
-  withMember(agent.command('rotate'))
+  withHosted(withMember(agent.command('rotate')))
     .description(
       'have the agent that runs here take a new key; the cluster stays connected, and the former key is out afterwards',
     )

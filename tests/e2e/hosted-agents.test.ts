@@ -124,6 +124,26 @@ test('agents of two members run in one management cluster, and what leaves takes
   await hub.untilReady('hosted-two');
 });
 
+test('a person has a hosted agent take a new key, and leave, from elsewhere [RO-4]', async () => {
+  const name = 'hosted-two';
+  const which = ['--hosted', name, '--host-namespace', namespace];
+  const where = [...which, '--host-kubeconfig', management.plane.adminKubeconfigPath];
+  const keyOf = async () => (await hub.cluster(name))?.status?.keyFingerprint;
+  const before = await keyOf();
+  const rotated = await runCli(['agent', 'rotate', ...where]);
+  expect(rotated.code, rotated.stderr).toBe(0);
+  await until('the hub shows the new key', async () => (await keyOf()) !== before);
+  const left = await runCli(['agent', 'leave', ...where]);
+  expect(left.code, left.stderr).toBe(0);
+  expect(left.stdout).toBe(`cluster "${name}" has left the hub\n`);
+  await until('its Secrets are gone', async () => (await secretNames()).length === 0);
+  expect((await running.at(-1)?.result)?.code).toBe(0);
+  const again = await runCli(['agent', 'leave', ...where]);
+  expect(again.stderr).toContain(
+    `there is no agent: the Secret ${namespace}/rollcall-agent-${name} has no keys`,
+  );
+});
+
 test('a hosted agent says what it needs', async () => {
   const cases = [
     [['--hosted', 'x'], environment, 'give --member-kubeconfig with --hosted'],

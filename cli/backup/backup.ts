@@ -16,7 +16,7 @@ import { readHubInfo } from '@rollcall/shared/hub';
 import { rollcallVersion } from '@rollcall/shared/service';
 import type { BusFlags } from '../events/bus-access.ts';
 import { printResult, say } from '../output.ts';
-import { openHubFiles } from '../trust/hub-files.ts';
+import { openHubAnywhere } from '../install/hub-in-pods.ts';
 import { type HubToRead, kubernetesIn, openHubToRead, ownStateDirectory } from '../verify/hub-to-read.ts';
 import { askPassphrase } from './ask-passphrase.ts';
 import {
@@ -112,14 +112,16 @@ export interface HubToBackUp extends HubToRead {
 
 /** The hub of a state directory, whose keys are there. */
 async function openOwnHub(stateDir: string, flags: BackupFlags): Promise<HubToBackUp> {
-  const files = openHubFiles(stateDir);
-  const { hubId, epoch, ...hub } = files.read('hub');
+  const opened = await openHubAnywhere(stateDir, flags);
+  const { address, read } = opened.files;
+  const { hubId, epoch, ...hub } = read('hub');
   const sealer = await sealerOf(flags);
   const user = temporaryUser(stateDir, { hubId, epoch, ...hub }, 'backup');
-  const nc = await connectBus(files.address, user, 'backup');
-  const client = kubernetesIn(stateDir);
+  const nc = await connectBus(address, user, 'backup');
+  const client = opened.client ?? kubernetesIn(stateDir);
   async function close(): Promise<void> {
-    client.close();
+    if (!opened.client) client.close();
+    opened.close();
     await nc.close();
   }
   return { hubId, epoch, keys: { stateDir, sealer }, nc, client, close };

@@ -30,6 +30,7 @@ import { type HubState, openHubState } from '../up/hub-state.ts';
 import { startNatsServer } from '../up/nats-server.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
 import { renewHubState } from '../up/renew-hub-state.ts';
+import { natsPorts } from '../up/nats-servers-of.ts';
 import { keepRestoredObjects } from '../up/restored-objects.ts';
 import { lockState } from '../up/state-lock.ts';
 import { askPassphrase } from './ask-passphrase.ts';
@@ -93,12 +94,18 @@ async function openerOf(header: BackupHeader, flags: RestoreFlags, stateDir: str
   return { kind: 'key', seed: readFileSync(flags.keyFile, 'utf8').trim() };
 }
 
-/** @throws RollcallError STATE_NOT_EMPTY */
+/** @throws RollcallError STATE_NOT_EMPTY, HUB_IN_PODS */
 function checkRoom(stateDir: string, keepKubernetes: boolean): void {
   const found = existsSync(stateDir) ? readdirSync(stateDir) : [];
   const inTheWay = found.filter(
     (name) => name !== 'up.lock' && name !== restoringDirectory && !isMovedAside(name),
   );
+  if (keepKubernetes && found.includes('hub.json') && natsPorts(stateDir).length === 0) {
+    throw new RollcallError(
+      'HUB_IN_PODS',
+      `"${stateDir}" has the keys of a hub whose history is in a cluster`,
+    );
+  }
   // What an interrupted restore left is no hub: it is put aside.
   if (keepKubernetes || inTheWay.length === 0 || isHalfRestored(stateDir)) return;
   throw new RollcallError(

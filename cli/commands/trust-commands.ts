@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { RotateFlags } from '../trust/rotate.ts';
 import type { TrustStatusFlags } from '../trust/trust-status.ts';
-import { outputOption } from './common-flags.ts';
+import { outputOption, withHubPlaces } from './common-flags.ts';
 
 const rotateExamples = `
 Examples:
@@ -12,13 +12,20 @@ Examples:
   rollcall trust rotate answer-key                 at once; agents and tokens follow the link that the old key signs
   rollcall trust rotate operator-keys              the other listed key signs; the list changes at the next start
 
-Runs where the keys are: in the directory of \`rollcall up\`. docs/security/rotate.md says what each key is for.`;
+Runs where the keys are: in the directory of \`rollcall up\`, or with --keys that of \`rollcall install hub\`. docs/security/rotate.md says what each key is for.`;
+
+/** Flags of commands for a hub whose keys are here, wherever it runs. */
+function withKeys(command: Command): Command {
+  return withHubPlaces(command).option(
+    '--keys <directory>',
+    'of a hub in a cluster, the keys that `install hub` keeps (default: of `rollcall up`)',
+  );
+}
 
 /** What people do with the keys of a hub. */
 export function addTrustCommands(program: Command): void {
   const trust = program.command('trust').description('the keys of a hub, on the machine that holds them');
-  trust
-    .command('status')
+  withKeys(trust.command('status'))
     .description('show every key, what it is good for and until when, and what is rolling over')
     .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (flags: TrustStatusFlags) => {
@@ -36,8 +43,7 @@ export function addTrustCommands(program: Command): void {
       const { tellAddresses } = await import('../trust/tell-addresses.ts');
       await tellAddresses(addresses, flags);
     });
-  trust
-    .command('rotate')
+  withKeys(trust.command('rotate'))
     .description('take the next step in replacing a key, without cutting anybody off')
     .argument('<key>', 'signing-keys, service-keys, ca, answer-key or operator-keys')
     .option('--dry-run', 'say what would happen, and change nothing')

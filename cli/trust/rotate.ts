@@ -4,7 +4,9 @@ import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/hub-state.ts';
-import { type HubFiles, openHubFiles } from './hub-files.ts';
+import { type OpenedHub, openHubAnywhere } from '../install/hub-in-pods.ts';
+import type { HubPlacesFlags } from '../install/hub-places.ts';
+import type { HubFiles } from './hub-files.ts';
 import { publishHubInfo } from './publish-hub-info.ts';
 import { rotateAnswerKey } from './rotate-answer-key.ts';
 import { announceCa, switchCa } from './rotate-ca.ts';
@@ -14,17 +16,13 @@ import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotat
 import { type RotationStep, rotationStep } from './rotation-step.ts';
 import { whoRotates } from './who-rotates.ts';
 
-export interface RotateFlags {
+export interface RotateFlags extends HubPlacesFlags {
+  /** Of an installed hub, its directory. */
+  readonly keys?: string;
   readonly dryRun?: boolean;
   /** Also what is not due yet: in an emergency, when it is worse to wait. */
   readonly now?: boolean;
 }
-
-/**
- * The registrar looks at its file every 2 s. Whoever is cut off before it has would be refused on the way back, and rest for
- * minutes.
- */
-const registrarReadsWithinMs = 5000;
 
 const newHub =
   'if it has leaked, set up a new hub from a backup (docs/security/rotate.md, "What cannot be replaced")';
@@ -33,6 +31,9 @@ const cannotRotate: Readonly<Record<string, string>> = {
   'account-keys': `every credential of an agent names its account by that key, so that a new one would cut off all of them at once; ${newHub}`,
   'callout-keys': `the server takes one user and one sealing key for its callouts, and reads both from account AUTH alone; ${newHub}`,
 };
+
+/** What services read again while they run; the others are read by servers and services when they start. */
+const inPods: ReadonlySet<RotatedKey> = new Set(['signing-keys', 'service-keys', 'answer-key']);
 
 function keyNamed(text: string): RotatedKey {
   const key = rotatedKeys.find((name) => name === text);
@@ -50,7 +51,9 @@ async function rotateSigningKeys(files: HubFiles, { kind }: RotationStep, isNow:
     if (!isNow) {
       return 'the next generation signs; run the same command again in a day to drop the former one';
     }
-    await delay(registrarReadsWithinMs);
+    // A registrar that is cut off before it has its keys would be refused on the way back, and rest for minutes.
+    await files.publish();
+    await delay(files.readWithinMs);
   }
   await dropSigningKeys(files);
   return 'the former generation is dropped; credentials that it signed are void';
@@ -94,13 +97,7 @@ async function take(
   }
 }
 
-/**
- * Takes the next step of one key's rotation, on the machine that holds the hub's keys.
- * @throws RollcallError ROTATION_NOT_DUE while it would cut somebody off, and what the step itself throws
- */
-export async function rotate(name: string, flags: RotateFlags, stateDir = stateDirectory()): Promise<void> {
-  const key = keyNamed(name);
-  const files = openHubFiles(stateDir);
+async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: OpenedHub): Promise<void> {
   const step = rotationStep(key, files.read('hub').rotations?.[key]);
   const isNow = flags.now ?? false;
   const dueAt = new Date(step.dueAtMs).toISOString();
@@ -114,7 +111,31 @@ export async function rotate(name: string, flags: RotateFlags, stateDir = stateD
   if (!isDue && !isNow) {
     throw new RollcallError('ROTATION_NOT_DUE', `the next step of "${key}" is due at ${dueAt}`);
   }
-  const rotatedBy = await whoRotates(stateDir);
+  const rotatedBy = await whoRotates(files.stateDir, client);
   files.change('trust-keeper', (identity) => ({ ...identity, rotatedBy }));
-  printResult(await withProgress(`rotating ${key}`, take(files, key, { step, isNow })));
+  const result = await withProgress(`rotating ${key}`, take(files, key, { step, isNow }));
+  await files.publish();
+  printResult(result);
+}
+
+/**
+ * Takes the next step of one key's rotation, on the machine that holds the hub's keys.
+ * @throws RollcallError ROTATION_NOT_DUE while it would cut somebody off, HUB_IN_PODS, and what the step itself throws
+ */
+export async function rotate(
+  name: string,
+  flags: RotateFlags,
+  stateDir = flags.keys ?? stateDirectory(),
+): Promise<void> {
+  const key = keyNamed(name);
+  const hub = await openHubAnywhere(stateDir, flags);
+  try {
+    if (hub.client && !inPods.has(key)) {
+      const why = 'it is read when servers and services start, and these run in a cluster';
+      throw new RollcallError('HUB_IN_PODS', `"${key}" of this hub cannot be rotated yet: ${why}; ${newHub}`);
+    }
+    await takeStep(key, flags, hub);
+  } finally {
+    hub.close();
+  }
 }

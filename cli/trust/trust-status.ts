@@ -10,10 +10,14 @@ import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/hub-state.ts';
 import { readState } from '../up/private-files.ts';
 import { type AgentConnections, agentConnections, connectedBy } from './agent-connections.ts';
-import { type HubFiles, openHubFiles } from './hub-files.ts';
+import { openHubAnywhere } from '../install/hub-in-pods.ts';
+import type { HubPlacesFlags } from '../install/hub-places.ts';
+import type { HubFiles } from './hub-files.ts';
 import { rotationStep } from './rotation-step.ts';
 
-export interface TrustStatusFlags {
+export interface TrustStatusFlags extends HubPlacesFlags {
+  /** Of an installed hub, its directory. */
+  readonly keys?: string;
   readonly output: 'text' | DocumentFormat;
 }
 
@@ -159,7 +163,8 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
   };
 }
 
-export async function showTrustStatus(flags: TrustStatusFlags, stateDir = stateDirectory()): Promise<void> {
-  const status = await trustStatus(openHubFiles(stateDir));
+export async function showTrustStatus(flags: TrustStatusFlags): Promise<void> {
+  const hub = await openHubAnywhere(flags.keys ?? stateDirectory(), flags);
+  const status = await trustStatus(hub.files).finally(() => hub.close());
   printResult(documentText(status, flags.output === 'json' ? 'json' : 'yaml'));
 }

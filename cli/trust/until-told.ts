@@ -5,7 +5,7 @@ import type { HubTrust } from '@rollcall/shared/events';
 import { connectAsOps } from '../up/ops-connection.ts';
 import type { HubFiles } from './hub-files.ts';
 
-const withinMs = 60_000;
+const toldWithinMs = 60_000;
 const everyMs = 200;
 
 /**
@@ -18,6 +18,8 @@ export async function untilTold(
   isSo: (trust: HubTrust) => boolean,
 ): Promise<void> {
   const { epoch } = files.read('hub');
+  const withinMs = files.readWithinMs + toldWithinMs;
+  await files.publish();
   const nc = await connectAsOps(files.stateDir, files.address);
   try {
     const log = await openEventLog(nc, { epoch, source: '/rollcall/cli' });

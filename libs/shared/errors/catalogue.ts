@@ -298,7 +298,7 @@ export const errorCatalogue = {
   },
   HUB_IN_PODS: {
     retry: false,
-    hint: 'docs/install.md, "Keys and backups", says what can be done for a hub in a cluster, and how.',
+    hint: 'What can be done for a hub in a cluster, and how, stands in docs/install.md, "Keys and backups".',
   },
   INSTALLED_BY_HELM: {
     retry: false,

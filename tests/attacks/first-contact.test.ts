@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tokenRecord } from '@rollcall/shared/events';
 import { kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
@@ -73,18 +73,29 @@ test('a hub that is not the one in the token is not believed, whatever it answer
 test.each([
   { name: 'an hour slow', offMs: -3_600_000, want: /(3595|3600) s behind the hub's$/ },
   { name: 'ten years fast', offMs: 315_576_000_000, want: /(315575995|315576000) s ahead of the hub's$/ },
-])('an agent whose clock is $name gets in, and is told, as is the hub', async ({ name, offMs, want }) => {
-  const clientId = name.replaceAll(' ', '-');
-  const { text } = await hub.createToken();
-  const shim = `const now=Date.now;Date.now=()=>now()+(${offMs});`;
-  const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shim)}` };
-  await using agent = register(clientId, text, pin(), { environment });
-  expect(await agent.line(/CLOCK_SKEW/)).toContain('the time of the hub');
-  await agent.line(/is Ready/);
-  await hub.untilReady(clientId);
-  const clock = await until('the hub shows its clock', async () => {
-    const condition = conditionOf(await hub.cluster(clientId), 'ClockSynced');
-    return condition?.status === 'False' && condition;
-  });
-  expect(clock).toMatchObject({ reason: 'ClockOff', message: expect.stringMatching(want) });
-});
+])(
+  'an agent whose clock is $name gets in, and is told, as is the hub; set right, it is that again [OC-4]',
+  async ({ name, offMs, want }) => {
+    const clientId = name.replaceAll(' ', '-');
+    const { text } = await hub.createToken();
+    const shim = `const now=Date.now;Date.now=()=>now()+(${offMs});`;
+    const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shim)}` };
+    const directory = mkdtempSync(join(hub.up.stateDir, 'agent-'));
+    await using agent = register(clientId, text, pin(), { environment, directory });
+    expect(await agent.line(/CLOCK_SKEW/)).toContain('the time of the hub');
+    await agent.line(/is Ready/);
+    await hub.untilReady(clientId);
+    const clock = await until('the hub shows its clock', async () => {
+      const condition = conditionOf(await hub.cluster(clientId), 'ClockSynced');
+      return condition?.status === 'False' && condition;
+    });
+    expect(clock).toMatchObject({ reason: 'ClockOff', message: expect.stringMatching(want) });
+    agent.child.kill('SIGTERM');
+    await agent.result;
+    await using right = register(clientId, text, pin(), { directory });
+    await right.line(/is Ready/);
+    await until('the hub shows that its clock is right', async () => {
+      return conditionOf(await hub.cluster(clientId), 'ClockSynced')?.status === 'True';
+    });
+  },
+);

@@ -39,7 +39,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall install hub --advertise hub.example.org:4222 --workloads-context management --only-keys > hub-values.yaml':
       'needs two clusters, one that runs pods; tests/charts/hosted-hub.test.ts does the same without',
     'rollcall install hub --servers 3 --advertise hub.example.org:4222 --advertise wss://hub.example.org':
-      'needs a cluster that runs pods',
+      'needs a cluster that runs pods; tests/charts/three-servers.test.ts does the same without',
     'rollcall trust status --keys .rollcall-hub':
       'needs a cluster that runs pods; tests/charts/hub-chart.test.ts does the same without',
     'rollcall install all-in-one --advertise hub.example.org:4222':

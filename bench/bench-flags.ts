@@ -52,6 +52,13 @@ export interface BenchFlags {
   readonly herd: number;
   /** Agents whose credentials ended while the registrar was away. */
   readonly lapsed: number;
+  /** Clusters beside which plain requests are sent. */
+  readonly registered: number;
+  /** Clusters that only beat. */
+  readonly atRest: number;
+  readonly restSeconds: number;
+  /** Clusters that Kubernetes shows when a projector starts. */
+  readonly pictures: number;
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
@@ -107,6 +114,14 @@ liveness: agents that die
   --kills N            how many are killed (50)
   --silences N         how many fall silent (20)
 durability: the same joins with one server and three, each with sync_interval: always and without
+replicas: the same joins with one and two processes of each service
+requests: plain requests to an API server without clusters, and with many
+  --registered N       how many (20000)
+rest: what is written to Kubernetes of a fleet that only beats
+  --at-rest N          of how many clusters (10000)
+  --rest-seconds N     for how long (600)
+projector: one that starts on a hub all of whose clusters are shown
+  --pictures N         how many (100000)
 herd: agents that lose their hub all at once, and come back
   --herd N             how many (4000)
 lapsed: agents whose credentials have ended, when the registrar is back
@@ -148,6 +163,10 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     silences: wholeNumber('--silences', values.silences, 1),
     herd: wholeNumber('--herd', values.herd, 1),
     lapsed: wholeNumber('--lapsed', values.lapsed, 1),
+    registered: wholeNumber('--registered', values.registered, 1),
+    atRest: wholeNumber('--at-rest', values['at-rest'], 1),
+    restSeconds: wholeNumber('--rest-seconds', values['rest-seconds'], 1),
+    pictures: wholeNumber('--pictures', values.pictures, 2),
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -182,6 +201,10 @@ function parseKnown(args: readonly string[]) {
         silences: { type: 'string', default: '20' },
         herd: { type: 'string', default: '4000' },
         lapsed: { type: 'string', default: '2000' },
+        registered: { type: 'string', default: '20000' },
+        'at-rest': { type: 'string', default: '10000' },
+        'rest-seconds': { type: 'string', default: '600' },
+        pictures: { type: 'string', default: '100000' },
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },

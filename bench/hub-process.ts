@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import type { ChildHandle } from '../cli/up/child-process.ts';
 import { startControlPlane } from '../cli/up/control-plane.ts';
+import type { EtcdEndpoint } from '../cli/up/control-plane-flags.ts';
 import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../cli/up/embedded-hub.ts';
 import { serviceSettings } from '../cli/up/hub-services.ts';
-import { serveInProcess } from '../tests/harness/service-process.ts';
+import { serveInProcess, startServiceProcesses, stopAll } from '../tests/harness/service-process.ts';
 
 /** What kind of hub the bench wants; the argument of this process, as JSON. */
 export interface HubSettings {
@@ -20,6 +21,10 @@ export interface HubSettings {
   readonly agentHostProgram?: string;
   /** Where a service shall differ from its defaults. */
   readonly settings?: EmbeddedHubOptions['settings'];
+  /** Processes of each service; default: all services in this process. */
+  readonly replicas?: number;
+  /** Also somebody with no right but those that the bench gives. */
+  readonly person?: string;
 }
 
 /** What the bench has to know of the hub that this process runs. */
@@ -32,6 +37,8 @@ export interface HubReport {
   readonly caPem: string;
   readonly caCertHash: string;
   readonly admin: KubeAccess;
+  readonly person: KubeAccess | undefined;
+  readonly etcd: EtcdEndpoint;
   readonly auditLogPath: string;
   readonly member: KubeAccess | undefined;
   /** By the names that the report shows. */
@@ -50,14 +57,28 @@ async function hostApart(hub: EmbeddedHub, program: string): Promise<ChildHandle
  * The hub as `rollcall up` runs it: NATS, etcd, kube-apiserver and kube-controller-manager as children and the seven services in
  * this process, which does nothing else meanwhile. Members, where wanted, share a second API server on the hub's etcd.
  */
-async function main({ audit, withMember, agentHostProgram, ...hubOptions }: HubSettings): Promise<void> {
+async function main({
+  audit,
+  withMember,
+  agentHostProgram,
+  replicas,
+  person,
+  ...hubOptions
+}: HubSettings): Promise<void> {
   const baseDir = mkdtempSync(join(tmpdir(), 'rollcall-bench-'));
   const stateDir = join(baseDir, 'hub');
   // A Ctrl-C in the terminal goes to every process; the order of the end is the parent's.
   process.on('SIGINT', () => undefined);
   const parentIsGone = new Promise((resolve) => process.once('disconnect', resolve));
   try {
-    await using hub = await startEmbeddedHub({ stateDir, port: 0, auditPolicy: audit, ...hubOptions });
+    const withServices = replicas === undefined;
+    const embedded = { stateDir, port: 0, auditPolicy: audit, withServices, ...hubOptions };
+    await using hub = await startEmbeddedHub(embedded);
+    await using stack = new AsyncDisposableStack();
+    if (replicas !== undefined) {
+      const services = await startServiceProcesses(hub, replicas);
+      stack.defer(() => stopAll(services.values()));
+    }
     const { plane } = hub;
     await using memberPlane = withMember
       ? await startControlPlane({
@@ -80,6 +101,8 @@ async function main({ audit, withMember, agentHostProgram, ...hubOptions }: HubS
       caPem: hub.hub.caPem,
       caCertHash: hub.hub.caCertHash,
       admin: plane.access,
+      person: person === undefined ? undefined : plane.userAccess(person),
+      etcd: plane.etcdEndpoint,
       auditLogPath: plane.auditLogPath ?? '',
       member: memberPlane?.access,
       pids: {

@@ -8,6 +8,7 @@ import { measureBurst } from './measure-burst.ts';
 import { measureCallout } from './measure-callout.ts';
 import { measureCliStart } from './measure-cli-start.ts';
 import { measureDurability } from './measure-durability.ts';
+import { measureFleetAtRest } from './measure-fleet-at-rest.ts';
 import { measureFlood } from './measure-flood.ts';
 import { measureHosted } from './measure-hosted.ts';
 import { measureLeaving } from './measure-leaving.ts';
@@ -16,6 +17,9 @@ import { measureHerd } from './measure-herd.ts';
 import { measureLapsed } from './measure-lapsed.ts';
 import { measureNodes } from './measure-nodes.ts';
 import { measurePolicies } from './measure-policies.ts';
+import { measureProjector } from './measure-projector.ts';
+import { measureReplicas } from './measure-replicas.ts';
+import { measureRequests } from './measure-requests.ts';
 import { measureRestart } from './measure-restart.ts';
 import { measureRestore } from './measure-restore.ts';
 import { measureRevocation } from './measure-revocation.ts';
@@ -60,6 +64,12 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   beats: async ({ beatSeconds }) => ({ beats: await measureBeats(beatSeconds, say) }),
   liveness: async (flags) => ({ liveness: await measureLiveness(flags, say) }),
   durability: async () => ({ durability: await measureDurability(say) }),
+  replicas: async () => ({ replicas: await measureReplicas(say) }),
+  requests: async ({ registered }) => ({ requests: await measureRequests(registered, say) }),
+  rest: async ({ atRest: clusters, restSeconds: seconds }) => ({
+    rest: await measureFleetAtRest({ clusters, seconds }, say),
+  }),
+  projector: async ({ pictures }) => ({ projector: await measureProjector(pictures, say) }),
   restart: async ({ fleet }) => ({ restart: await measureRestart(fleet, say) }),
   herd: async ({ herd }) => ({ herd: await measureHerd(herd, say) }),
   lapsed: async ({ lapsed }) => ({ lapsed: await measureLapsed(lapsed, say) }),

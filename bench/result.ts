@@ -15,10 +15,14 @@ import type { HerdResult } from './measure-herd.ts';
 import type { LapsedResult } from './measure-lapsed.ts';
 import type { NodesResult } from './measure-nodes.ts';
 import type { PolicyResult } from './measure-policies.ts';
+import type { ProjectorResult } from './measure-projector.ts';
+import type { ReplicasResult } from './measure-replicas.ts';
+import type { RequestsResult } from './measure-requests.ts';
 import type { RestartResult } from './measure-restart.ts';
 import type { RestoreResult } from './measure-restore.ts';
 import type { RevocationResult } from './measure-revocation.ts';
 import type { SimulationResult } from './measure-simulation.ts';
+import type { Steady } from './measure-steady.ts';
 import type { UnregisterResult } from './measure-unregister.ts';
 import type { RenewalSpread } from './renewal-spread.ts';
 
@@ -43,6 +47,10 @@ export const partNames = [
   'restart',
   'liveness',
   'durability',
+  'replicas',
+  'requests',
+  'rest',
+  'projector',
   'herd',
   'lapsed',
 ] as const;
@@ -69,6 +77,10 @@ export interface PartResults {
   readonly restart?: RestartResult;
   readonly liveness?: LivenessResult;
   readonly durability?: readonly DurabilityResult[];
+  readonly replicas?: readonly ReplicasResult[];
+  readonly requests?: RequestsResult;
+  readonly rest?: Steady;
+  readonly projector?: ProjectorResult;
   readonly herd?: HerdResult;
   readonly lapsed?: LapsedResult;
 }

@@ -1,5 +1,6 @@
 import type { JoinsResult } from './joins-result.ts';
 import { beatRows, restartRows } from './beat-rows.ts';
+import { projectorRows, replicaRows, requestRows, restRows } from './fleet-rows.ts';
 import { durabilityRows, livenessRows } from './liveness-rows.ts';
 import { herdRows, lapsedRows } from './herd-rows.ts';
 import type { BurstResult } from './measure-burst.ts';
@@ -173,6 +174,10 @@ function rowsOf(result: BenchResult): Row[] {
     ...(result.restart ? restartRows(result.restart) : []),
     ...(result.liveness ? livenessRows(result.liveness) : []),
     ...durabilityRows(result.durability ?? []),
+    ...replicaRows(result.replicas ?? []),
+    ...(result.requests ? requestRows(result.requests) : []),
+    ...(result.rest ? restRows(result.rest) : []),
+    ...(result.projector ? projectorRows(result.projector) : []),
     ...(result.herd ? herdRows(result.herd) : []),
     ...(result.lapsed ? lapsedRows(result.lapsed) : []),
   ];

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { refillStream } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { clusterRecord, draft, type EncodedEvent, suspect } from '@rollcall/shared/events';
+import { type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
+import { createNkey } from '@rollcall/shared/trust';
+import { residentBytes } from '../cli/simulate/process-usage.ts';
+import { historyWriter, lifeOf } from '../tests/harness/cluster-history.ts';
+import { serviceUser, startTestControlPlane, type TestControlPlane } from '../tests/harness/control-plane.ts';
+import { serveInProcess } from '../tests/harness/service-process.ts';
+import { startTestHub, type TestHub } from '../tests/harness/test-hub.ts';
+import { nowMs } from './clock.ts';
+import { watchClusters } from './cluster-watch.ts';
+import { storeObjects, type ToStore } from './store-objects.ts';
+
+/** A projector that starts on a hub with many clusters, all of which Kubernetes shows as they are but one. */
+export interface ProjectorResult {
+  readonly clusters: number;
+  /** From the start of its process until a transition that it finds is shown. */
+  readonly transitionMs: number;
+  /** Until it has compared everything. */
+  readonly comparedMs: number;
+  /** But for the transition: all are equal. */
+  readonly writes: number;
+  readonly residentBytes: number;
+}
+
+type Written = EncodedEvent & { readonly sequence: number; readonly digest: string };
+interface Observed {
+  readonly epoch: number;
+  readonly sequence: number;
+  readonly digest: string;
+}
+
+const shownKinds = [resources.managedClusters, resources.clusterRegistrationRequests] as const;
+/** Their names in these kinds; `lifeOf` gives each cluster both. */
+const nameIn = (resource: Resource, index: number) =>
+  resource === resources.managedClusters ? `edge-${index}` : `cluster-${index}`;
+/** Clusters differ by their number, and by whether it is odd. */
+const samples = [0, 1];
+const comparedWithinMs = 600_000;
+const lookEveryMs = 200;
+
+function* historyOf(clusters: number, key: string, atMs: number): Generator<Written[]> {
+  const encode = historyWriter(atMs);
+  for (let index = 0; index < clusters; index++) yield [...lifeOf(index, key, atMs)].map(encode);
+}
+
+async function* messagesOf(history: Iterable<readonly Written[]>) {
+  for (const events of history)
+    for (const { sequence, subject, headers, body } of events)
+      yield { sequence, subject, headers, data: body };
+}
+
+interface Serving extends AsyncDisposable {
+  readonly pid: number;
+}
+
+function serveProjector(hub: TestHub, plane: TestControlPlane): Promise<Serving> {
+  const kubeconfig = plane.kubeconfigFor(serviceUser('projector'));
+  const settings = { ...hub.serviceSettings('projector'), kubeconfig, logLevel: 'info' };
+  return serveInProcess('projector', { label: 'projector-1', stateDir: hub.stateDir, settings });
+}
+
+interface Stats {
+  readonly dirty: number;
+  readonly kubernetesWrites: number;
+}
+
+/** undefined while nobody answers. */
+async function statsOf(ops: NatsConnection): Promise<Stats | undefined> {
+  const answer = await ops.request('$SRV.STATS.projector', '', { timeout: 1000 }).catch(() => undefined);
+  return answer?.json<{ data: Stats }>().data;
+}
+
+async function untilCompared(ops: NatsConnection): Promise<Stats> {
+  for (const untilMs = nowMs() + comparedWithinMs; nowMs() < untilMs; await delay(lookEveryMs)) {
+    const stats = await statsOf(ops);
+    if (stats?.dirty === 0) return stats;
+  }
+  throw new RollcallError('DEADLINE_EXCEEDED', 'the projector has not compared everything');
+}
+
+/** What a projector has made of the first clusters, as the API server has it. */
+async function projectSamples(plane: TestControlPlane, history: Iterable<Written[]>): Promise<ToStore[][]> {
+  await using hub = await startTestHub();
+  await refillStream(await hub.connectAsOperator(), messagesOf(history), { sameSequences: true });
+  await using stack = new AsyncDisposableStack();
+  stack.use(await serveProjector(hub, plane));
+  await untilCompared(await hub.connectAs('ops'));
+  return Promise.all(
+    samples.map((index) =>
+      Promise.all(
+        shownKinds.map(async (resource) => {
+          const object = await plane.admin.get<KubeObject>(resource, { name: nameIn(resource, index) });
+          if (!object) throw new RollcallError('UNEXPECTED', `the projector made no ${resource.kind}`);
+          const { resourceVersion: _version, ...metadata } = object.metadata;
+          return { resource, object: { ...object, metadata } };
+        }),
+      ),
+    ),
+  );
+}
+
+/** The objects of all clusters as a projector would have made them: those of the samples, with each one's names and witnesses. */
+function* picturesOf(
+  made: readonly (readonly ToStore[])[],
+  sampleEvents: readonly (readonly Written[])[],
+  history: Iterable<readonly Written[]>,
+): Generator<ToStore> {
+  let index = 0;
+  for (const events of history) {
+    const sample = index % samples.length;
+    const named = (text: string) =>
+      text
+        .replaceAll(`cluster-${sample}`, `cluster-${index}`)
+        .replaceAll(`edge-${sample}`, `edge-${index}`)
+        .replaceAll(`request-${sample}`, `request-${index}`);
+    for (const { resource, object } of made[sample] ?? []) {
+      const copy = JSON.parse(named(JSON.stringify(object))) as KubeObject & {
+        status: { observed: Observed };
+      };
+      const { observed } = copy.status;
+      const at = (sampleEvents[sample] ?? []).findIndex(({ digest }) => digest === observed.digest);
+      const { sequence = 0, digest = '' } = events[at] ?? {};
+      copy.status.observed = { ...observed, sequence, digest };
+      yield { resource, object: { ...copy, metadata: { ...copy.metadata, uid: randomUUID() } } };
+    }
+    index++;
+  }
+}
+
+/** The last of them falls silent while no projector runs. @returns its name */
+async function loseOne(hub: TestHub, clusters: number): Promise<string> {
+  const index = clusters - 1;
+  const log = await hub.openLog('heartbeat');
+  const record = clusterRecord(await log.read({ kind: 'cluster', id: `cluster-${index}` }));
+  if (!record.liveness) throw new RollcallError('UNEXPECTED', `there is no cluster ${index}`);
+  const section = { ...record.liveness, state: 'suspect', cause: 'NoBeats', sinceMs: Date.now() } as const;
+  const what = { reason: 'NoBeats', message: 'made up by the bench', section };
+  await log.append([draft(suspect, record, what)], { correlation: 'bench' });
+  return `edge-${index}`;
+}
+
+export async function measureProjector(
+  clusters: number,
+  say: (message: string) => void,
+): Promise<ProjectorResult> {
+  const atMs = Date.now() - 60_000;
+  const { publicKey } = createNkey('user');
+  await using plane = await startTestControlPlane();
+  say('what a projector makes of a cluster');
+  const sampleEvents = [...historyOf(samples.length, publicKey, atMs)];
+  const made = await projectSamples(plane, sampleEvents);
+  await using hub = await startTestHub();
+  say(`${clusters} clusters, their history and their objects`);
+  const history = [...historyOf(clusters, publicKey, atMs)];
+  await refillStream(await hub.connectAsOperator(), messagesOf(history), { sameSequences: true });
+  await storeObjects(plane.plane.etcdEndpoint, picturesOf(made, sampleEvents, history));
+  history.length = 0;
+  const lost = await loseOne(hub, clusters);
+  const watch = await watchClusters(plane.admin);
+  const ops = await hub.connectAs('ops');
+  say('the projector starts');
+  const fromMs = nowMs();
+  const shown = watch.whenNext(lost, ['Unknown']);
+  const projector = await serveProjector(hub, plane);
+  try {
+    const transitionMs = (await shown) - fromMs;
+    const { kubernetesWrites } = await untilCompared(ops);
+    return {
+      clusters,
+      transitionMs,
+      comparedMs: nowMs() - fromMs,
+      // Its ManagedCluster's status.
+      writes: kubernetesWrites - 1,
+      residentBytes: residentBytes(projector.pid) ?? Number.NaN,
+    };
+  } finally {
+    await projector[Symbol.asyncDispose]();
+    await watch.stop();
+  }
+}

@@ -69,7 +69,7 @@ export function addTokenCommands(program: Command): void {
   withHub(token.command('delete'))
     .alias('rm')
     .description('take tokens back: nobody can ask to join with them any more')
-    .argument('<names...>', 'as `rollcall token list` shows them')
+    .argument('<names...>', 'as `rollcall token list` shows them, or the tokens themselves')
     .option('-n, --namespace <name>', 'where they are kept', 'rollcall-join')
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'ask the hub whether you may, and delete nothing')

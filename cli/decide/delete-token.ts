@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
+import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { exitCodes } from '../exit-code.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
@@ -13,10 +14,13 @@ export interface DeleteTokenFlags extends HubFlags {
   readonly dryRun?: boolean;
 }
 
-type Token = StoredObject<ClusterRegistrationToken & { metadata: object }>;
+type TokenObject = ClusterRegistrationToken & { metadata: object };
+type Token = StoredObject<TokenObject>;
+
+const resource = resources.clusterRegistrationTokens;
 
 /** What is lost with the token, and what is not. */
-export function whatItMeans(token: Pick<ClusterRegistrationToken, 'spec' | 'status'>): string {
+function whatItMeans(token: Pick<ClusterRegistrationToken, 'spec' | 'status'>): string {
   const { uses = 1 } = token.spec ?? {};
   const used = token.status?.used ?? 0;
   return `nobody can ask to join with it any more (used ${used} of ${uses}); clusters that asked with it stay as they are, members and waiting ones alike`;
@@ -35,32 +39,36 @@ async function confirmed(question: string): Promise<boolean> {
   }
 }
 
-async function readToken(client: KubeClient, name: string, namespace: string): Promise<Token> {
-  const resource = resources.clusterRegistrationTokens;
-  const token = await client.get<ClusterRegistrationToken & { metadata: object }>(resource, {
-    name,
-    namespace,
-  });
+/** By its name, or by itself: then it is found by its public key, and is neither sent nor repeated. */
+async function readToken(client: KubeClient, given: string, namespace: string): Promise<Token> {
+  const own = given.startsWith('rc1.') ? parseRegistrationToken(given) : undefined;
+  const token = own
+    ? (await client.list<TokenObject>(resource, { namespace })).find(
+        ({ spec }) => spec?.publicKey === own.key.publicKey,
+      )
+    : await client.get<TokenObject>(resource, { name: given, namespace });
   if (token) return token;
-  throw new RollcallError('NOT_FOUND', `namespace "${namespace}" has no token "${name}"`);
+  const which = own ? 'that is this one' : `"${given}"`;
+  throw new RollcallError('NOT_FOUND', `namespace "${namespace}" has no token ${which}`);
 }
 
 /**
  * Takes registration tokens back, after saying what that means.
- * @throws RollcallError NOT_FOUND, before any of them is deleted; USAGE; KubeApiError
+ * @param given - names, or tokens themselves
+ * @throws RollcallError NOT_FOUND, TOKEN_INVALID, before any of them is deleted; USAGE; KubeApiError
  */
-export async function deleteTokens(names: readonly string[], flags: DeleteTokenFlags): Promise<void> {
+export async function deleteTokens(given: readonly string[], flags: DeleteTokenFlags): Promise<void> {
   const client = openHub(flags);
   const { namespace, dryRun = false } = flags;
   try {
     sayHub(client);
-    const reading = Promise.all(names.map((name) => readToken(client, name, namespace)));
+    const reading = Promise.all(given.map((one) => readToken(client, one, namespace)));
     const tokens = await withProgress('reading the tokens', reading);
     for (const token of tokens) say(`token ${namespace}/${token.metadata.name}: ${whatItMeans(token)}`);
     if (
       !flags.yes &&
       !dryRun &&
-      !(await confirmed(`Delete ${names.length === 1 ? 'it' : `these ${names.length}`}?`))
+      !(await confirmed(`Delete ${tokens.length === 1 ? 'it' : `these ${tokens.length}`}?`))
     ) {
       say('nothing was deleted');
       process.exitCode = exitCodes.failed;
@@ -68,7 +76,7 @@ export async function deleteTokens(names: readonly string[], flags: DeleteTokenF
     }
     for (const { metadata } of tokens) {
       // Of the very object that was shown: another one may have got its name meanwhile.
-      await client.delete(resources.clusterRegistrationTokens, metadata.name, {
+      await client.delete(resource, metadata.name, {
         namespace,
         dryRun,
         preconditions: { uid: metadata.uid },

@@ -182,6 +182,20 @@ test('a token is deleted only by who says so, and only together [KA-4]', async (
   );
 });
 
+test('whoever has a token and not its name takes it back by itself; it is repeated nowhere [KA-4]', async () => {
+  const { text } = await hub.createToken();
+  const { code, stdout, stderr } = await run('token', 'delete', text, '--yes');
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^token rollcall-join\/test-\d+ is deleted\n$/),
+  });
+  const again = await run('token', 'delete', text, '--yes');
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('NOT_FOUND') });
+  const torn = await run('token', 'delete', text.slice(0, -1), '--yes');
+  expect(torn).toMatchObject({ code: 3, stderr: expect.stringContaining('TOKEN_INVALID') });
+  expect([stderr, again.stderr, torn.stderr].join()).not.toContain(text.slice(21, -1));
+});
+
 test('the audit says who was let in by what, and filters that match nothing say so', async () => {
   const { stdout } = await run('audit', '--token', 'test-0');
   expect(stdout).toMatch(/^TIME +WHAT +ABOUT +BY +REASON/);

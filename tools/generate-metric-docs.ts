@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { serviceRoles } from '@rollcall/shared/rights';
 import { metricCatalogue, type MetricDefinition } from '@rollcall/shared/service';
 import type { Generated } from './generated-file.ts';
 
@@ -9,7 +10,6 @@ const begin = '<!-- made by `npm run generate` from libs/shared/service/metric-c
 const end = '<!-- end -->\n';
 /** Longer lists are those of the event catalogue, the error catalogue and the like. */
 const valuesShown = 8;
-const allServices = 6;
 
 function labelText([label, values]: [string, readonly string[]]): string {
   const some = values.slice(0, values.length > valuesShown ? 2 : valuesShown).map((value) => `\`${value}\``);
@@ -19,7 +19,7 @@ function labelText([label, values]: [string, readonly string[]]): string {
 
 function row([name, { type, help, labels = {}, services }]: [string, MetricDefinition]): string {
   const shown = type === 'info' ? `${name}_info` : name;
-  const who = services.length === allServices ? 'all' : services.join(', ');
+  const who = services.length === Object.keys(serviceRoles).length ? 'all' : services.join(', ');
   const cells = [`\`${shown}\``, type, Object.entries(labels).map(labelText).join('; '), who, help];
   return `| ${cells.join(' | ')} |`;
 }

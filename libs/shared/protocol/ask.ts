@@ -59,6 +59,8 @@ const bodies = {
 } as const;
 
 export type Verb = keyof typeof bodies;
+/** What an agent can ask for; the last word of the subject. */
+export const verbs = Object.keys(bodies) as Verb[];
 
 const common = {
   v: z.literal(1),

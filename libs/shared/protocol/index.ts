@@ -23,6 +23,7 @@ export {
   type MemberClaim,
   type ReceivedAsk,
   type Verb,
+  verbs,
 } from './ask.ts';
 export {
   decodeHeardAnswer,

@@ -2,6 +2,7 @@ import { errorCatalogue } from '@rollcall/shared/errors';
 import { eventCatalogue } from '@rollcall/shared/events';
 import { fencePolicyNames } from '@rollcall/shared/fence/policy-names';
 import { resources } from '@rollcall/shared/kubernetes/resources';
+import { verbs } from '@rollcall/shared/protocol';
 import { agentRoles, type ServiceName } from '@rollcall/shared/rights';
 import { rollcallVersion } from './version.ts';
 
@@ -136,9 +137,10 @@ export const metricCatalogue = {
     help: 'Questions of agents, by verb and answer; `malformed` and `busy` were refused unread, `ignored` not even answered.',
     services: ['registrar'],
     labels: {
-      verb: ['join', 'renew', 'facts', 'access', 'leave'],
+      verb: verbs,
       outcome: [
         'admitted',
+        'rotated',
         'waiting',
         'refused',
         'access',
@@ -160,7 +162,7 @@ export const metricCatalogue = {
     type: 'histogram',
     help: 'From hearing a question of an agent to answering it, by verb.',
     services: ['registrar'],
-    labels: { verb: ['join', 'renew', 'facts', 'access', 'leave'] },
+    labels: { verb: verbs },
     buckets: shortSeconds,
   },
   rollcall_requests_total: {

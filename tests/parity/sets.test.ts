@@ -92,6 +92,11 @@ test('a token puts a cluster into its set, a person moves it, and the events say
     reason: 'SetChanged',
     message: `a person put the cluster into set "${second}", out of set "${first}"`,
   });
+  // A change that is made before the last one is shown is taken for an old picture.
+  await until('the move is shown', async () => {
+    const { sequence = 0 } = (await hub.cluster(name))?.status?.observed ?? {};
+    return newest !== undefined && sequence >= newest.sequence;
+  });
   await moveTo(name, null);
   await until('it is in none', async () => (await decisionOf(name)).decision?.clusterSet === undefined);
   // What comes after shows that the label stays away.

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { documents, readDocument, repository } from './markdown.ts';
 
 /** Variables look like codes. */
-const variables = /^(?:ROLLCALL|NATS|NO|HTTPS?|OTEL)_/;
+const variables = /^(?:ROLLCALL|NATS|NODE|NO|HTTPS?|OTEL)_/;
 
 /** Pages for people who run Rollcall; the reasoning of developers may name codes that are gone. */
 const pages = documents().filter(

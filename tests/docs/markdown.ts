@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const repository = join(import.meta.dirname, '..', '..');
@@ -18,13 +18,11 @@ export function shellBlocks(markdown: string): ShellBlock[] {
   return [...blocks].map(({ groups }) => ({ script: groups?.['script'] ?? '', notRun: groups?.['reason'] }));
 }
 
-const notOurs = /(?:^|\/)(?:node_modules|dist|\.rollcall[^/]*)\//;
+const notOurs = ['**/node_modules', '**/dist', '**/.rollcall*'];
 
-/** Every document that people write or read, by its path in the repository; what npm installed is not ours. */
+/** Every document that people write or read, by its path in the repository; not what npm installed, nor what a test builds meanwhile. */
 export function documents(): string[] {
-  return readdirSync(repository, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.md') && !notOurs.test(path))
-    .toSorted();
+  return globSync('**/*.md', { cwd: repository, exclude: notOurs }).toSorted();
 }
 
 export function readDocument(path: string): string {

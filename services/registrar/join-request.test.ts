@@ -284,6 +284,17 @@ test('a cluster that has left needs a new use, also with its old key', () => {
   ]);
 });
 
+test('a late ask of a life that ended begins no new one, also where another key was refused since', () => {
+  const log = withToken({ uses: 9 });
+  join(log);
+  approve(log);
+  leave(log);
+  join(log, { id: 'ask-2', agentKey: keyB, facts: { kubernetesVersion: 'v1.20.0' } });
+  expect(log.cluster('id-1').identity?.state).toBe('refused');
+  expect(judgeOn(log, anAsk())).toEqual({ drafts: [] });
+  expect(types(judgeOn(log, anAsk({ id: 'ask-3' })).drafts)).toContain('requested');
+});
+
 test('an approved key that another one overtook before it was admitted is no stranger', () => {
   const log = withToken();
   declare(log, { publicKey: tokens[1] });

@@ -96,9 +96,11 @@ export function refuseShape(body: JoinBody): Refusal | undefined {
 
 /** The same key asks about the same request again: nothing new happens, and the answer is the one it would have had. */
 function isRepetition({ identity, decision }: ClusterRecord, ask: JoinAsk): boolean {
-  if (!identity || identity.state === 'refused') return false;
-  // An ask that was late on its way must not begin a new life: no decision could tell it from the old one.
+  if (!identity) return false;
+  // An ask that was late on its way must not begin a new life: no decision could tell it from the old one. A refusal may stand
+  // there since; what was decided before it was decided about the life that ended.
   if (identity.state === 'left') return identity.request.id === ask.id;
+  if (identity.state === 'refused') return decision?.requestId === ask.id;
   // Another key may have asked between the approval and the admission.
   return [identity.request.key, identity.admittedKey, decision?.approvedKey].includes(ask.agentKey);
 }

@@ -52,7 +52,7 @@ function aStage(options: { isServed?: () => boolean } = {}) {
           const { keep, onEvent, onSynced } = watch.options;
           const say = (kind: 'added' | 'changed', object: StoredObject) =>
             onEvent({ kind, object: keep?.(object) ?? object });
-          return { ...watch, say, synced: () => onSynced?.() };
+          return { ...watch, say, synced: () => onSynced?.('1') };
         }
         await wake.promise;
       }

@@ -23,14 +23,15 @@ async function listOnce<T extends KubeObject>(
   const { signal, pageSize, keep = (object) => object as StoredObject<T> } = options;
   try {
     let continueToken: string | undefined;
+    let version = '';
     let count = 0;
     do {
       const page = await client.listPage(resource, { limit: pageSize, continueToken, signal });
       for (const object of page.items) options.onEvent({ kind: 'added', object: keep(object) });
-      continueToken = page.continueToken;
+      ({ continueToken, resourceVersion: version } = page);
       count += page.items.length;
     } while (continueToken !== undefined && count < mostListed);
-    if (continueToken === undefined) options.onSynced?.();
+    if (continueToken === undefined) options.onSynced?.(version);
   } catch (error) {
     options.onError?.(error);
   }

@@ -19,6 +19,7 @@ function anObject(resourceVersion: string, more: Partial<Held['metadata']> = {})
 }
 
 let say: (event: WatchEvent<KubeObject>) => void;
+let list: (resourceVersion: string) => void;
 let view: KindView<KubeObject>;
 
 beforeEach(() => {
@@ -33,6 +34,7 @@ beforeEach(() => {
       listeners.push(listener);
       return () => undefined;
     },
+    onListed: (listener) => void (list = listener),
   };
   say = (event) => {
     if (event.kind === 'deleted') objects.delete('one');
@@ -71,4 +73,15 @@ test('what a write did not find is not there any more, whatever was written befo
   expect(view.get('one')).toBeDefined();
   view.missed(anObject('6'));
   expect(view.get('one')).toBeUndefined();
+});
+
+test('what was removed before the watch had brought it is gone with the next list that is newer, and told', () => {
+  const told: string[] = [];
+  view.onForeignChange(({ kind, object }) => told.push(`${kind} ${object.metadata.uid}`));
+  view.took(anObject('6'));
+  list('5');
+  expect(view.get('one')).toBeDefined();
+  list('7');
+  expect(view.get('one')).toBeUndefined();
+  expect(told).toEqual(['deleted uid-1']);
 });

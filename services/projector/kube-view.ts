@@ -78,14 +78,22 @@ export function createKindView<T extends KubeObject>(
     }
     if (!isEcho) for (const listener of listeners) listener(event);
   });
+  // What we made and somebody removed before the watch had brought it is missed by nobody else: the cache never had it.
+  cache.onListed((listVersion) => {
+    for (const [key, { object }] of own) {
+      const { uid, resourceVersion } = object.metadata;
+      if (cache.get(key) !== undefined || !isAtLeast(listVersion, resourceVersion)) continue;
+      own.delete(key);
+      noteGone(uid);
+      for (const listener of listeners) listener({ kind: 'deleted', object, seenBy: 'relist' });
+    }
+  });
   return {
     resource,
     cache,
     get(key) {
       const mine = own.get(key);
-      if (mine && performance.now() - mine.atMs < ownWriteLastsMs) return mine.object;
-      own.delete(key);
-      return cache.get(key);
+      return mine && performance.now() - mine.atMs < ownWriteLastsMs ? mine.object : cache.get(key);
     },
     list: () => cache.list(),
     took: (object) => {

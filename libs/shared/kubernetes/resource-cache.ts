@@ -12,6 +12,8 @@ export interface ResourceCache<T extends KubeObject> {
   whenSynced: Promise<void>;
   /** Called after the cache has taken the change. @returns how to stop listening */
   onChange(listener: (event: WatchEvent<T>) => void): () => void;
+  /** Called after every complete list, when the cache has taken it, with its version. */
+  onListed(listener: (resourceVersion: string) => void): void;
   /** Resolves once the signal was aborted and the connection is closed. */
   whenEnded: Promise<void>;
 }
@@ -26,6 +28,7 @@ export function createResourceCache<T extends KubeObject>(
 ): ResourceCache<T> {
   const objects = new Map<string, StoredObject<T>>();
   const listeners = new Set<(event: WatchEvent<T>) => void>();
+  const listedListeners = new Set<(resourceVersion: string) => void>();
   const synced = Promise.withResolvers<void>();
   // Who does not wait for it must not be ended by an unhandled rejection.
   synced.promise.catch(() => undefined);
@@ -38,9 +41,10 @@ export function createResourceCache<T extends KubeObject>(
       else objects.set(key, event.object);
       for (const listener of listeners) listener(event);
     },
-    onSynced: () => {
+    onSynced: (resourceVersion) => {
+      for (const listener of listedListeners) listener(resourceVersion);
       synced.resolve();
-      options.onSynced?.();
+      options.onSynced?.(resourceVersion);
     },
   }).finally(() => synced.reject(options.signal.reason));
 
@@ -52,6 +56,7 @@ export function createResourceCache<T extends KubeObject>(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    onListed: (listener) => void listedListeners.add(listener),
     whenEnded,
   };
 }

@@ -31,8 +31,8 @@ export interface WatchOptions<T extends KubeObject> {
   isFinal?: (error: unknown) => boolean;
   /** Called in the server's order. What it throws goes to `onError`, and the event comes again after a list. */
   onEvent: (event: WatchEvent<T>) => void;
-  /** After every complete list: the first one, and those after a gap. */
-  onSynced?: () => void;
+  /** After every complete list, the first one and those after a gap. Is told its version. */
+  onSynced?: (resourceVersion: string) => void;
   /** What went wrong, before the next attempt. */
   onError?: (error: unknown) => void;
 }
@@ -79,7 +79,7 @@ export async function watchResource<T extends KubeObject>(
       listVersion = page.resourceVersion;
     } while (continueToken !== undefined);
     for (const key of missing) forget(key, 'relist');
-    options.onSynced?.();
+    options.onSynced?.(listVersion);
     return listVersion;
   }
 

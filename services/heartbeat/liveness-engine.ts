@@ -290,6 +290,12 @@ export class LivenessEngine {
     this.#look(slot, nowMs);
   }
 
+  /** It was told, and a sibling has heard a beat since. */
+  forgetGoodbye(clusterId: string): void {
+    const slot = this.#find(clusterId);
+    if (slot >= 0) this.#table.set(slot, marks.saidGoodbye, false);
+  }
+
   /** The wish could not be written; it is judged again at `atMs`. */
   retry(clusterId: string, atMs: number): void {
     const slot = this.#find(clusterId);

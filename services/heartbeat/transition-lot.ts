@@ -12,6 +12,8 @@ export interface LotParts {
   readonly log: Pick<EventLog, 'read' | 'append'>;
   readonly clock: HubClock;
   readonly flap: FlapSettings;
+  /** Is told from which record a wish is being decided: of one whose answer was lost nothing else tells. */
+  decidedFrom?(wish: TransitionWish, record: ClusterRecord): void;
 }
 
 /** What became of a wish. */
@@ -81,6 +83,7 @@ export async function writeLot(lot: readonly TransitionWish[], parts: LotParts):
       async gather() {
         const records = await Promise.all(lot.map(({ clusterId }) => readCluster(log, clusterId)));
         const read = lot.map((wish, at) => ({ wish, record: records[at] as ClusterRecord }));
+        for (const { wish, record } of read) parts.decidedFrom?.(wish, record);
         traces ??= await Promise.all(read.map(({ wish, record }) => traceOf(wish, record, { nowMs, done })));
         const traceAt = traces;
         return read.map((one, at) => ({ ...one, finding: findingOf(one.wish), trace: traceAt[at] }));

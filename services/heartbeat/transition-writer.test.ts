@@ -37,7 +37,7 @@ function aReplica(lose: (append: number) => boolean) {
     },
     append: async ([event]: readonly EventDraft[]) => {
       written.push(event?.definition.type ?? '');
-      lastOf['heartbeat'] = { section: event?.section };
+      lastOf['heartbeat'] = { section: event?.section, sequence: written.length };
       if (lose(written.length)) throw new RollcallError('BUS_UNREACHABLE', 'stored, and the answer was lost');
     },
   } as unknown as EventLog;
@@ -95,6 +95,36 @@ test('who lost the race to a sibling whose clock is behind takes no beat from be
   hear();
   await vi.advanceTimersByTimeAsync(0);
   expect(written).toEqual(['joined', 'ready']);
+});
+
+test('a goodbye that was stored unheard, and answered by a sibling, is not told again: seed 5008679', async () => {
+  const { written, lastOf, engine, hear } = aReplica((append) => append === 2);
+  hear();
+  await vi.advanceTimersByTimeAsync(0);
+  hear(beatFlags.goodbye);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(written).toEqual(['joined', 'stopped']);
+  const section = { state: 'ready', key: 'UA', cause: 'Alive', joinedAtMs: 2000, sinceMs: startMs - 20_000 };
+  lastOf['heartbeat'] = { section: { ...section, lastBeatAtMs: startMs - 20_000 }, sequence: 3 };
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(written).toEqual(['joined', 'stopped']);
+  expect(engine.stateOf(clusterId)).toBe('ready');
+  hear(beatFlags.goodbye);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(written).toEqual(['joined', 'stopped', 'stopped']);
+});
+
+test('a goodbye that was not stored is told again', async () => {
+  const { written, lastOf, engine, hear } = aReplica((append) => append === 2);
+  hear();
+  await vi.advanceTimersByTimeAsync(0);
+  const before = lastOf['heartbeat'];
+  hear(beatFlags.goodbye);
+  await vi.advanceTimersByTimeAsync(0);
+  if (before) lastOf['heartbeat'] = before;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(written).toEqual(['joined', 'stopped', 'stopped']);
+  expect(engine.stateOf(clusterId)).toBe('stopped');
 });
 
 test('what the record does not allow is not asked for without end', async () => {

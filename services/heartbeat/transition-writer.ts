@@ -63,6 +63,8 @@ function changedAtMs(wish: TransitionWish, known: KnownCluster): number {
   return known.state === wish.state ? wish.decidedAtMs : Infinity;
 }
 
+const newestOf = ({ lastOf }: ClusterRecord) => lastOf.heartbeat?.sequence;
+
 /** Takes wishes to the stream: checks own ears and siblings where it matters, then writes what changes the record. */
 export function createTransitionWriter(options: WriterOptions): TransitionWriter {
   const { engine, log, siblings, clock, logger } = options;
@@ -71,6 +73,12 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   let next = 0;
   const doubtful: TransitionWish[] = [];
   const running = new Set<Promise<void>>();
+  /** Where our own event stood before the wish, of wishes that are being written. */
+  const basis = new WeakMap<TransitionWish, number | undefined>();
+  const lotParts = {
+    ...options,
+    decidedFrom: (wish: TransitionWish, record: ClusterRecord) => void basis.set(wish, newestOf(record)),
+  };
   let collecting: NodeJS.Timeout | undefined;
   let writing = 0;
   let draining = false;
@@ -91,7 +99,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   }
 
   async function writeTogether(lot: readonly TransitionWish[]): Promise<void> {
-    for (const outcome of await writeLot(lot, options)) settle(outcome);
+    for (const outcome of await writeLot(lot, lotParts)) settle(outcome);
   }
 
   function write(lot: readonly TransitionWish[]): Promise<void> {
@@ -112,6 +120,12 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     else engine.settle(clusterId, { state: known.state, sinceMs: changedAtMs(wish, known) }, nowMs);
   }
 
+  /** Whether a goodbye was told, by us or a sibling, and another beat since: told again, it would stop the cluster twice. */
+  function isGoodbyeOver(wish: TransitionWish, record: ClusterRecord): boolean {
+    const isNews = basis.has(wish) && newestOf(record) !== basis.get(wish);
+    return isNews && wish.state === 'stopped' && livenessStateOf(membershipOf(record)?.liveness) === 'ready';
+  }
+
   /**
    * What failed may be stored all the same: only the record knows what state the cluster is in now. Judged from the old one, a
    * goodbye that came meanwhile would say nothing new, and the cluster would be shown as ready for ever.
@@ -120,7 +134,9 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     const look = async () => {
       if (draining) return;
       try {
-        settleBy(wish, await readCluster(log, wish.clusterId));
+        const record = await readCluster(log, wish.clusterId);
+        if (isGoodbyeOver(wish, record)) engine.forgetGoodbye(wish.clusterId);
+        settleBy(wish, record);
       } catch {
         settleLater(wish);
       }

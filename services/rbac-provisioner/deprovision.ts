@@ -7,9 +7,9 @@ import {
   type KubeObject,
   resources,
 } from '@rollcall/shared/kubernetes';
-import { allArrived } from './all-arrived.ts';
-import { isMembers, type Member, memberName } from './member-objects.ts';
+import { isMembers, isOfAnother, type Member } from './member-objects.ts';
 import { whatIsIn } from './namespace-contents.ts';
+import { removeAccount } from './remove-account.ts';
 
 type Kube = Pick<KubeClient, 'create' | 'get' | 'delete' | 'listPage' | 'raw'>;
 
@@ -27,10 +27,9 @@ async function takeAway(
   const found = await kube.get<KubeObject>(resources.namespaces, { name: namespace });
   // Gone, or never ours: then there is nothing of ours in it.
   if (!found || !isMembers(found, member)) return {};
-  await allArrived([
-    kube.delete(resources.roleBindings, memberName, { namespace }),
-    kube.delete(resources.serviceAccounts, memberName, { namespace }),
-  ]);
+  // In its own namespace they are the member's without our label too. But the namespace may go meanwhile, and the next cluster
+  // may take its name.
+  await removeAccount(kube, member, (account) => !isOfAnother(account, member));
   if (found.metadata.deletionTimestamp || namespacePolicy === 'Keep') return {};
   const stays = namespacePolicy === 'DeleteWhenEmpty' ? await whatIsIn(kube, namespace) : undefined;
   if (stays !== undefined) return { stays };

@@ -1,13 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Decision } from '@rollcall/shared/events';
-import {
-  isConflict,
-  KubeApiError,
-  type KubeClient,
-  type KubeObject,
-  resources,
-} from '@rollcall/shared/kubernetes';
-import { isMembers, isOfAnother, type Member } from './member-objects.ts';
+import { isConflict, KubeApiError, type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import type { Member } from './member-objects.ts';
 import { whatIsIn } from './namespace-contents.ts';
 import { removeAccount } from './remove-account.ts';
 
@@ -24,13 +18,8 @@ async function takeAway(
   namespacePolicy: Decision['namespacePolicy'],
 ): Promise<Deprovisioned> {
   const { namespace } = member;
-  const found = await kube.get<KubeObject>(resources.namespaces, { name: namespace });
-  // Gone, or never ours: then there is nothing of ours in it.
-  if (!found || !isMembers(found, member)) return {};
-  // In its own namespace they are the member's without our label too. But the namespace may go meanwhile, and the next cluster
-  // may take its name.
-  await removeAccount(kube, member, (account) => !isOfAnother(account, member));
-  if (found.metadata.deletionTimestamp || namespacePolicy === 'Keep') return {};
+  const found = await removeAccount(kube, member);
+  if (!found || found.metadata.deletionTimestamp || namespacePolicy === 'Keep') return {};
   const stays = namespacePolicy === 'DeleteWhenEmpty' ? await whatIsIn(kube, namespace) : undefined;
   if (stays !== undefined) return { stays };
   try {
@@ -44,8 +33,8 @@ async function takeAway(
 }
 
 /**
- * Takes the member's rights away, and its namespace as `namespacePolicy` says. Only what carries our label for this very
- * cluster is touched. Done means: RoleBinding and ServiceAccount are gone and the API server has accepted the deletion of the
+ * Takes the member's rights away, and its namespace as `namespacePolicy` says. A namespace without our label for this very
+ * cluster is not touched. Done means: RoleBinding and ServiceAccount are gone and the API server has accepted the deletion of the
  * namespace; Kubernetes may take minutes to empty it, and nothing in it gives anybody a right meanwhile.
  * @returns with `DeleteWhenEmpty`, why the namespace was not deleted
  * @throws RollcallError ACCESS_NOT_REMOVED when the API server refuses: rights that stay must never end as a dead letter

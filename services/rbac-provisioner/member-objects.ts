@@ -73,9 +73,3 @@ export function isMembers(object: KubeObject | undefined, member: Member): boole
   const found = object?.metadata.labels ?? {};
   return found[labels.clusterId] === member.clusterId && found[labels.createdBy] === 'rbac-provisioner';
 }
-
-/** Whether the object says that it belongs to another cluster. */
-export function isOfAnother(object: KubeObject, member: Member): boolean {
-  const clusterId = object.metadata.labels?.[labels.clusterId];
-  return clusterId !== undefined && clusterId !== member.clusterId;
-}

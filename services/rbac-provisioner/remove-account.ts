@@ -6,21 +6,16 @@ import {
   type KubeObject,
   type Resource,
   resources,
+  type StoredObject,
 } from '@rollcall/shared/kubernetes';
 import { allArrived } from './all-arrived.ts';
 import { isMembers, type Member, memberName } from './member-objects.ts';
 
-type IsMembers = (found: KubeObject, member: Member) => boolean;
+type Kube = Pick<KubeClient, 'get' | 'delete'>;
 
-async function removeOurs(
-  kube: Pick<KubeClient, 'get' | 'delete'>,
-  resource: Resource,
-  { member, isTheirs }: { member: Member; isTheirs: IsMembers },
-): Promise<void> {
-  const { namespace } = member;
-  const found = await kube.get<KubeObject>(resource, { name: memberName, namespace });
-  if (!found || !isTheirs(found, member)) return;
-  const { uid } = found.metadata;
+async function remove(kube: Kube, resource: Resource, found: StoredObject | undefined): Promise<void> {
+  if (!found) return;
+  const { namespace, uid } = found.metadata;
   try {
     await kube.delete(resource, memberName, { namespace, preconditions: { uid } });
   } catch (error) {
@@ -29,24 +24,34 @@ async function removeOurs(
   }
 }
 
+async function removeIn(kube: Kube, member: Member): Promise<StoredObject | undefined> {
+  const { namespace } = member;
+  const where = { name: memberName, namespace };
+  // Before the namespace: what was there first, and still is when it is deleted, lay in the namespace that is looked at in between,
+  // and not in the one of the next cluster of that name. Its labels are not asked, because who may write it could keep its rights so.
+  const [binding, account] = await Promise.all([
+    kube.get<KubeObject>(resources.roleBindings, where),
+    kube.get<KubeObject>(resources.serviceAccounts, where),
+  ]);
+  const found = await kube.get<KubeObject>(resources.namespaces, { name: namespace });
+  if (!found || !isMembers(found, member)) return undefined;
+  await allArrived([
+    remove(kube, resources.roleBindings, binding),
+    remove(kube, resources.serviceAccounts, account),
+  ]);
+  return found;
+}
+
 /**
  * Takes away what gives a member rights in its namespace, and with it every access token: a token names the UID of its
  * ServiceAccount, so it ends with that object, whatever is made under the same name afterwards. An API server that has just seen
  * the token takes it for up to 10 s more.
- * @param isTheirs - what is the member's; default: what we made for it
+ * @returns the namespace; undefined where it is gone, or was not made for this member: then there is nothing of it there
  * @throws RollcallError ACCESS_NOT_REMOVED when the API server refuses: rights that stay must never end as a dead letter
  */
-export async function removeAccount(
-  kube: Pick<KubeClient, 'get' | 'delete'>,
-  member: Member,
-  isTheirs: IsMembers = isMembers,
-): Promise<void> {
-  const whose = { member, isTheirs };
+export async function removeAccount(kube: Kube, member: Member): Promise<StoredObject | undefined> {
   try {
-    await allArrived([
-      removeOurs(kube, resources.roleBindings, whose),
-      removeOurs(kube, resources.serviceAccounts, whose),
-    ]);
+    return await removeIn(kube, member);
   } catch (error) {
     if (!(error instanceof KubeApiError) || error.retry) throw error;
     throw new RollcallError('ACCESS_NOT_REMOVED', error.message, { cause: error });

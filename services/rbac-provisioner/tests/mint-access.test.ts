@@ -223,6 +223,30 @@ test('withdrawn: the token dies with its ServiceAccount, no right stays, and the
   expect(await mint(askOf(agent))).toEqual({ kind: 'none' });
 });
 
+test.each([
+  { name: 'withdrawn', word: 'approved', more: { access: 'None' }, told: 'provisioned' },
+  { name: 'left', word: 'leaving', more: { namespacePolicy: 'Keep' }, told: 'deprovisioned' },
+] as const)(
+  '$name: who takes our labels off its account keeps no right',
+  async ({ name, word, more, told }) => {
+    const agent = await aMember(name);
+    const box = opened(agent, await mint(askOf(agent)));
+    const account = { name: 'rollcall-member', namespace: name };
+    for (const [resource, clusterId] of [
+      [resources.serviceAccounts, null],
+      [resources.roleBindings, 'another'],
+    ] as const) {
+      const patch = { metadata: { labels: { 'rollcall.dev/cluster-id': clusterId } } };
+      await world.plane.admin.mergePatch(resource, account.name, patch, account);
+    }
+    await world.say(word, name, { approvedKey: agent.key.publicKey, ...more });
+    await world.told(name, told);
+    for (const resource of [resources.serviceAccounts, resources.roleBindings])
+      expect(await world.plane.admin.get(resource, account)).toBeUndefined();
+    expect(await statusWith(box, '/api')).toBe(401);
+  },
+);
+
 test('another key is let in: what the former one was given ends', async () => {
   const former = await aMember('delta');
   const box = opened(former, await mint(askOf(former)));

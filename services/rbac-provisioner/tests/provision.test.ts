@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyManifests, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { RoleBinding } from '../member-objects.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
 
@@ -131,24 +131,6 @@ test('leaving deletes the namespace, or keeps it where the policy says so', asyn
   expect((await namespaceOf('goes'))?.metadata.deletionTimestamp).toBeDefined();
   expect((await namespaceOf('stays'))?.metadata.deletionTimestamp).toBeUndefined();
   expect(await bindingOf('stays')).toBeUndefined();
-});
-
-test('who leaves loses the account that lost its labels, and nothing of the next cluster goes: seed 4010770', async () => {
-  await world.say('approved', 'epsilon');
-  await world.told('epsilon', 'provisioned');
-  const relabel = (resource: Resource, clusterId: string | null) =>
-    world.plane.admin.mergePatch(
-      resource,
-      'rollcall-member',
-      { metadata: { labels: { 'rollcall.dev/cluster-id': clusterId } } },
-      { namespace: 'epsilon' },
-    );
-  await relabel(resources.serviceAccounts, null);
-  await relabel(resources.roleBindings, 'the-next');
-  await world.say('leaving', 'epsilon', { namespacePolicy: 'Keep' });
-  await world.told('epsilon', 'deprovisioned');
-  expect(await accountOf('epsilon')).toBeUndefined();
-  expect(await bindingOf('epsilon')).toBeDefined();
 });
 
 describe('with DeleteWhenEmpty', () => {

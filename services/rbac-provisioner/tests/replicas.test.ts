@@ -125,25 +125,55 @@ test('a replica that was stopped while it took rights away gives them back to a 
   await world.say('leaving', 'anew', { namespacePolicy: 'Keep' });
   const leaving = await newest();
   let deletes = 0;
+  let joining: Promise<unknown> | undefined;
+  async function joinAnew(): Promise<void> {
+    await world.say('approved', 'anew', { requestId: 'R2', key: 'K2', approvedKey: 'K2' });
+    await bringAccessAbout(other, await newest());
+  }
   const stopped: typeof kube = {
     ...kube,
+    async get(resource, where) {
+      // Its second attempt, in which it has nothing to tell any more.
+      if (deletes > 0) await (joining ??= joinAnew());
+      return kube.get(resource, where);
+    },
     async delete(resource, name, options) {
-      deletes++;
-      if (deletes === 1) {
-        await bringAccessAbout(other, leaving);
-        throw new RollcallError('KUBE_UNREACHABLE', 'no answer');
-      }
-      // The first of its second attempt, in which it has nothing to tell any more.
-      if (deletes === 3) {
-        await world.say('approved', 'anew', { requestId: 'R2', key: 'K2', approvedKey: 'K2' });
-        await bringAccessAbout(other, await newest());
-      }
-      return kube.delete(resource, name, options);
+      if (++deletes > 1) return kube.delete(resource, name, options);
+      await bringAccessAbout(other, leaving);
+      throw new RollcallError('KUBE_UNREACHABLE', 'no answer');
     },
   };
   await bringAccessAbout({ ...other, kube: stopped }, leaving);
   expect(deletes).toBe(4);
   expect(await bindingOf('anew')).toBeDefined();
+});
+
+test('who leaves takes nothing of the next cluster of its name along: seed 4010770', async () => {
+  const replica = await aReplica();
+  const { kube } = replica;
+  await world.say('approved', 'renamed');
+  await bringAccessAbout(replica, await newestOf(replica, 'renamed'));
+  await world.say('leaving', 'renamed', { namespacePolicy: 'Keep' });
+  let ofNext: KubeObject | undefined;
+  const late: typeof kube = {
+    ...kube,
+    async delete(resource, name, options) {
+      if (resource === resources.roleBindings) {
+        const former = await bindingOf('renamed');
+        await world.plane.admin.delete(resource, name, { namespace: 'renamed' });
+        const { metadata, ...rest } = former as KubeObject;
+        const { labels = {} } = metadata;
+        ofNext = await world.plane.admin.create(resource, {
+          ...rest,
+          metadata: { name, namespace: 'renamed', labels },
+        });
+      }
+      return kube.delete(resource, name, options);
+    },
+  };
+  await bringAccessAbout({ ...replica, kube: late }, await newestOf(replica, 'renamed'));
+  expect(ofNext).toBeDefined();
+  expect((await bindingOf('renamed'))?.metadata.uid).toBe(ofNext?.metadata.uid);
 });
 
 test('an account that a killed replica left behind goes when its event comes again and access is no more', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import {
   apiVersionOf,
   applyManifests,
@@ -13,6 +13,7 @@ import {
   type Resource,
   resources,
 } from '@rollcall/shared/kubernetes';
+import { annotations } from '@rollcall/shared/resources';
 import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane.ts';
 import { manifestsIn } from '../../cli/up/hub-manifests.ts';
 
@@ -61,41 +62,38 @@ async function startSomewhere(
   }
 }
 
-/** Kinds that the stamp is about: for seconds after a start the API server refuses them as kinds that it does not know. */
-const stampedObjects: readonly {
-  resource: Resource;
-  kind: string;
-  namespace?: string;
-  spec: object;
-}[] = [
-  { resource: resources.managedClusters, kind: 'ManagedCluster', spec: {} },
-  { resource: resources.managedClusterSets, kind: 'ManagedClusterSet', spec: {} },
-  { resource: resources.approvalPolicies, kind: 'ApprovalPolicy', spec: { rules: [] } },
+/** Of each kind whose author the API server stamps. */
+const stampedObjects: readonly { resource: Resource; namespace?: string; spec: object }[] = [
+  { resource: resources.managedClusters, spec: {} },
+  { resource: resources.managedClusterSets, spec: {} },
+  {
+    resource: resources.approvalPolicies,
+    spec: { rules: [{ name: 'probe', when: 'true', effect: 'Hold' }] },
+  },
   {
     resource: resources.clusterRegistrationTokens,
-    kind: 'ClusterRegistrationToken',
     namespace: 'rollcall-join',
-    spec: {},
+    spec: { publish: true },
   },
 ];
 
-async function untilStampKnowsKinds(admin: KubeClient): Promise<void> {
-  for (const { resource, kind, namespace, spec } of stampedObjects) {
-    const object = {
-      apiVersion: 'rollcall.dev/v1alpha1',
-      kind,
-      metadata: { name: 'probe' },
-      spec,
-    };
-    const isKnown = () =>
-      admin
-        .create(resource, object, { dryRun: true, ...(namespace === undefined ? {} : { namespace }) })
-        .then(
-          () => true,
-          // Any other refusal is one of somebody who knows the kind.
-          (error: unknown) => !(error instanceof Error && error.message.includes('There can be a delay')),
-        );
-    while (!(await isKnown())) await delay(100);
+const stampedWithinMs = 60_000;
+
+/**
+ * The API server looks for policies once a second and for kinds every five: in between nobody stamps, and after that, for seconds,
+ * it refuses kinds that the stamp does not know yet. So what counts is a stamp that was seen.
+ */
+async function untilStamped(admin: KubeClient): Promise<void> {
+  const deadlineMs = performance.now() + stampedWithinMs;
+  for (const { resource, namespace, spec } of stampedObjects) {
+    const metadata = { name: 'probe', ...(namespace === undefined ? {} : { namespace }) };
+    const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, spec };
+    for (;;) {
+      const tried = await admin.create<KubeObject>(resource, object, { dryRun: true }).catch(toRollcallError);
+      if (!(tried instanceof RollcallError) && tried.metadata.annotations?.[annotations.changedBy]) break;
+      if (performance.now() > deadlineMs) throw new Error(`no stamp on a ${resource.kind}`, { cause: tried });
+      await delay(100);
+    }
   }
 }
 
@@ -118,7 +116,7 @@ export async function startTestControlPlane(
       ...manifestsIn('fence', 'stamp'),
     ];
     await applyManifests(admin, manifests);
-    await untilStampKnowsKinds(admin);
+    await untilStamped(admin);
   }
   return {
     plane,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { yamlTooDeep } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
 import { isNotFound, type KubeClient } from '@rollcall/shared/kubernetes';
 import { parseAllDocuments } from 'yaml';
@@ -24,6 +25,8 @@ function documentsOf(path: string): unknown[] {
   } catch (cause) {
     throw new RollcallError('USAGE', `cannot read "${path}"`, { cause });
   }
+  const tooDeep = yamlTooDeep(text);
+  if (tooDeep !== undefined) throw new RollcallError('USAGE', `"${path}" cannot be read as YAML: ${tooDeep}`);
   const documents = parseAllDocuments(text);
   return (Array.isArray(documents) ? documents : []).map((document) => {
     try {

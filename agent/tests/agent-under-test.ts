@@ -12,7 +12,7 @@ import {
 import type { TestHub } from '../../tests/harness/test-hub.ts';
 
 /** A member whose API server does not answer: an agent with a client id needs none to register. */
-export const deadMember: KubeAccess = {
+const deadMember: KubeAccess = {
   server: 'https://127.0.0.1:1',
   namespace: 'default',
   clusterName: 'a-dead-member',
@@ -27,7 +27,7 @@ export interface Heard {
 }
 
 /** Listens to an agent: each `next` resolves with the first event that fits and was not taken by one before. */
-export function listenToPhases(): Heard & { onPhase(event: PhaseEvent): void } {
+function listenToPhases(): Heard & { onPhase(event: PhaseEvent): void } {
   const events: PhaseEvent[] = [];
   let from = 0;
   let wake = Promise.withResolvers<void>();

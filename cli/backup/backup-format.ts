@@ -22,7 +22,7 @@ const sealingSchema = z.discriminatedUnion('kind', [
 export type Sealing = z.infer<typeof sealingSchema>;
 
 /** The first line: what this is, before anything else of it is believed. */
-export const headerSchema = z.object({
+const headerSchema = z.object({
   rollcallBackup: z.literal(formatVersion),
   rollcallVersion: z.string(),
   hubId: z.string(),

@@ -146,7 +146,7 @@ async function openHubElsewhere(flags: BackupFlags): Promise<HubToBackUp> {
  * wrote in its API server, and its keys, sealed.
  * @throws RollcallError BACKUP_EXISTS, BUS_UNREACHABLE, KUBE_UNREACHABLE, DISK_FULL
  */
-export async function writeBackup(hub: HubToBackUp, target: string): Promise<BackupReport> {
+async function writeBackup(hub: HubToBackUp, target: string): Promise<BackupReport> {
   const { nc, client, hubId, epoch, keys } = hub;
   const takenAtMs = Date.now();
   const path = fileFor(target, hubId, takenAtMs);

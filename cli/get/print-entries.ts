@@ -3,7 +3,7 @@ import { printResult } from '../output.ts';
 import { printable, printableJson } from '../printable.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
-export const entryFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
+const entryFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type EntryFormat = (typeof entryFormats)[number];
 
 /** How a list is shown whose entries are no Kubernetes objects. */

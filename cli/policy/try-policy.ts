@@ -107,7 +107,7 @@ function verdictText(verdict: Verdict | undefined): string {
   return [verdict.verdict, ...gives].join(', ');
 }
 
-export function ruleText(by: Cause, reason: string): string {
+function ruleText(by: Cause, reason: string): string {
   return by.policy === undefined ? reason : `${by.policy}/${by.rule ?? ''}`;
 }
 
@@ -165,7 +165,7 @@ export async function tryPolicies(options: {
   return { since: new Date(fromMs).toISOString(), judged, changed, counts };
 }
 
-export function trialText({ since, judged, changed, counts }: Trial): string {
+function trialText({ since, judged, changed, counts }: Trial): string {
   const rows = changed.map(({ clusterName, requestedAt, was, wouldBe }) => [
     clusterName,
     requestedAt,

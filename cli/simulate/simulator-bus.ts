@@ -29,7 +29,7 @@ const connectingAtOnce = 4;
 const mostTries = 5;
 
 /** Ids in the numbers that one connection can have. */
-export function inConnections(clusterIds: readonly string[]): string[][] {
+function inConnections(clusterIds: readonly string[]): string[][] {
   const count = Math.ceil(clusterIds.length / mostSimulatedClusters);
   return Array.from({ length: count }, (_, index) =>
     clusterIds.slice(index * mostSimulatedClusters, (index + 1) * mostSimulatedClusters),

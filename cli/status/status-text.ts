@@ -10,7 +10,7 @@ const unknown = 'not known';
 const line = (name: string, value: string) => `${`${name}:`.padEnd(width)}${printable(value)}`;
 
 /** `3 ready, 1 unreachable`, without the states that no cluster is in. */
-export function countsText(counts: Readonly<Record<string, number>> | undefined): string {
+function countsText(counts: Readonly<Record<string, number>> | undefined): string {
   if (counts === undefined) return unknown;
   const some = Object.entries(counts).filter(([, count]) => count > 0);
   return some.length === 0 ? 'none' : some.map(([state, count]) => `${count} ${state}`).join(', ');

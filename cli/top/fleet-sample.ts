@@ -14,7 +14,7 @@ export interface FleetSample {
 
 /** How many events at most are looked at for joins of the minute before the first frame. */
 const lookBack = 5000;
-export const joinWindowMs = 60_000;
+const joinWindowMs = 60_000;
 
 export interface Sampler {
   next(): Promise<FleetSample>;

@@ -11,7 +11,7 @@ export interface RotationStep {
 
 const hourMs = 3_600_000;
 /** One life of a member's credentials, and an hour for clocks and for those who were away. */
-export const everyAgentRenewsWithinMs = 25 * hourMs;
+const everyAgentRenewsWithinMs = 25 * hourMs;
 
 type Makes = (rotation: Rotation | undefined) => RotationStep;
 

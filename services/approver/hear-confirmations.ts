@@ -17,7 +17,7 @@ import { type Confirmation, decideConfirmation } from './mass-of-wishes.ts';
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
 /** @returns undefined where nobody confirms, or nobody says who: the fence does not let that through */
-export function readConfirmation({ data }: Pick<StoredObject<ConfigMap>, 'data'>): Confirmation | undefined {
+function readConfirmation({ data }: Pick<StoredObject<ConfigMap>, 'data'>): Confirmation | undefined {
   const { confirm: id, by } = data ?? {};
   return id && by ? { id, by } : undefined;
 }

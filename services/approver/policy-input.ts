@@ -17,7 +17,7 @@ function present(fields: Record<string, string | number | boolean | object | und
  * Whether a token still lets clusters in.
  * @param nowMs - hub time; a token that ends exactly now has ended
  */
-export function isTokenValid(token: TokenDeclaration | undefined, nowMs: number): boolean {
+function isTokenValid(token: TokenDeclaration | undefined, nowMs: number): boolean {
   return (
     token !== undefined &&
     !token.withdrawn &&

@@ -19,7 +19,7 @@ export interface KeyUseFinding {
 }
 
 /** One event for each change, whichever replica notices first. */
-export function decideKeyUse(record: ClusterRecord, { change, nowMs }: KeyUseFinding): EventDraft[] {
+function decideKeyUse(record: ClusterRecord, { change, nowMs }: KeyUseFinding): EventDraft[] {
   const before = membershipOf(record)?.liveness;
   if (!before || (before.keySharedSinceMs !== undefined) === (change === 'shared')) return [];
   const by = { service: 'heartbeat' };

@@ -18,7 +18,7 @@ export function stormAggregate(group?: StormGroup): AggregateId {
 }
 
 /** Whether a storm is declared and not ended. */
-export function isStormOpen(record: AggregateRecord): boolean {
+function isStormOpen(record: AggregateRecord): boolean {
   return record.newest?.type === storm.type;
 }
 

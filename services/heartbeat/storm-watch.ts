@@ -29,7 +29,7 @@ interface Watched {
 }
 
 /** No group: of a cluster that has no set, or was never seen connected. */
-export const noGroup = 0;
+const noGroup = 0;
 /** What a column of 16 bits holds; who comes later is in no group. */
 const mostGroups = 65_535;
 

@@ -34,11 +34,7 @@ export function isUnclaimedObject({ metadata }: StoredObject<ManagedCluster>): b
 }
 
 /** The status of an object that defines no cluster: why, and nothing else is known. */
-export function statusInVain(
-  current: ManagedCluster,
-  obstacle: PredefinedObstacle,
-  nowMs: number,
-): ClusterStatus {
+function statusInVain(current: ManagedCluster, obstacle: PredefinedObstacle, nowMs: number): ClusterStatus {
   const nothing = clusterRecord(foldRecord({ kind: 'cluster', id: 'none' }, []));
   const judged = judgeConditions({ record: nothing, facts: undefined, isDeletionAsked: false });
   const accepted = { type: 'Accepted', status: 'False', ...obstacle, atMs: nowMs } as const;

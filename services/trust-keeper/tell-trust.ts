@@ -35,7 +35,7 @@ const fingerprints = (keys: Readonly<Record<string, string>>) =>
     .join(', ');
 
 /** The hub's trust as it was last told. The cast is sound: decodeEvent has parsed the section. */
-export function toldTrust({ lastOf }: Pick<AggregateRecord, 'lastOf'>): HubTrust | undefined {
+function toldTrust({ lastOf }: Pick<AggregateRecord, 'lastOf'>): HubTrust | undefined {
   return lastOf['trust-keeper']?.section as HubTrust | undefined;
 }
 

@@ -75,7 +75,7 @@ export const decisionSchema = z.looseObject({
 export type Decision = z.infer<typeof decisionSchema>;
 
 /** A ClusterRegistrationToken as the hub knows it. */
-export const tokenDeclarationSchema = z.looseObject({
+const tokenDeclarationSchema = z.looseObject({
   /** Absent while the hub has not made the token yet (`publicationId`). */
   publicKey: z.string().optional(),
   /** Of a token that the hub makes: the aggregate on which it is asked for and published (ADR 11). */
@@ -139,7 +139,7 @@ export const policyDeclarationSchema = z.looseObject({
 export type PolicyDeclaration = z.infer<typeof policyDeclarationSchema>;
 
 /** A ManagedClusterSet as the hub knows it. */
-export const setDeclarationSchema = z.looseObject({
+const setDeclarationSchema = z.looseObject({
   name: z.string(),
   uid: z.string(),
   generation: z.int(),
@@ -281,7 +281,7 @@ export const setWithdrawn = defineEvent({
 });
 
 /** The cluster that was let in, by which request. */
-export const countedSchema = z.looseObject({ clusterId: z.string(), requestId: z.string() });
+const countedSchema = z.looseObject({ clusterId: z.string(), requestId: z.string() });
 export const counted = defineEvent({
   kind: 'hub',
   writer: 'approver',
@@ -301,7 +301,7 @@ const massWishSchema = z.looseObject({
   person: z.string(),
 });
 /** How many members people put out lately, and what waits because it is a mass. Of the one aggregate `wishes`. */
-export const wishesSchema = z.looseObject({
+const wishesSchema = z.looseObject({
   /** How many were acted on within the last minute, by second of hub time. */
   recent: z.array(z.looseObject({ atMs: z.int(), count: z.int() })).default([]),
   /** What waits for a confirmation; `id` names exactly this list. */

@@ -18,9 +18,9 @@ import {
   nameTaken,
   parseEventSubject,
   setDeclared,
-  type Stamp,
   type StoredEvent,
 } from './index.ts';
+import type { Stamp } from './envelope.ts';
 
 const aName = (overrides: object = {}) => ({ name: 'one', clusterId: 'id-1', free: false, ...overrides });
 const on = (id: string, head?: { epoch: number; sequence: number; digest: string }) => ({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
 /** The agent host's section of a cluster that names a kubeconfig Secret: how far the hub has come with it. */
-export const hostingSchema = z.looseObject({
+const hostingSchema = z.looseObject({
   /** `probed`: the host is its agent. `installed`: an agent runs in the member. `failed`: neither yet; it is tried again. */
   state: z.enum(['probed', 'installed', 'failed']),
   /** Which life of the cluster it is about: that of `predefined.kubeconfig` in the approver's section. */

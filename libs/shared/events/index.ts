@@ -17,10 +17,9 @@ export {
   type EncodedEvent,
   type EventDraft,
   type Head,
-  type Stamp,
   type StoredEvent,
 } from './envelope.ts';
-export { type ChainMessage, type ChainProblem, createChainCheck } from './chain.ts';
+export { createChainCheck } from './chain.ts';
 export { epochAggregate, type EpochRecord, epochRecord } from './epoch-record.ts';
 export * from './heartbeat-events.ts';
 export * from './host-events.ts';

@@ -52,7 +52,7 @@ export const accessGiven = defineEvent({
 });
 
 /** The provisioner's section of a token that the hub makes (`publish: true`). */
-export const publicationSchema = z.looseObject({
+const publicationSchema = z.looseObject({
   state: z.enum(['published', 'failed']),
   /** Of the token in the Secret; absent after a failure. */
   publicKey: z.string().optional(),

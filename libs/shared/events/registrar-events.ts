@@ -28,7 +28,7 @@ export type MemberKey = z.infer<typeof memberKeySchema>;
 export const maxMemberKeys = 8;
 
 /** Who makes tokens in the member, and for whom the agent had one made (ADR 14). */
-export const memberIssuerSchema = z.looseObject({
+const memberIssuerSchema = z.looseObject({
   issuer: z.string().max(256),
   /** `system:serviceaccount:<namespace>:<name>` */
   subject: z.string().max(256),
@@ -37,7 +37,7 @@ export const memberIssuerSchema = z.looseObject({
 export type MemberIssuer = z.infer<typeof memberIssuerSchema>;
 
 /** What came of the proof of member that a request carried. */
-export const memberProofSchema = z.looseObject({
+const memberProofSchema = z.looseObject({
   /** It holds by the issuer that is pinned for this cluster. */
   sameMember: z.boolean(),
   /** What it says by the keys that came with it: pinned when this request's key is admitted. */
@@ -48,11 +48,11 @@ export const memberProofSchema = z.looseObject({
 export type MemberProof = z.infer<typeof memberProofSchema>;
 
 /** Member credentials of the hub's life before it was restored, which the request showed in the place of a token (ADR 31). */
-export const formerMemberSchema = z.looseObject({ issuedAtMs: z.int(), endsAtMs: z.int() });
+const formerMemberSchema = z.looseObject({ issuedAtMs: z.int(), endsAtMs: z.int() });
 export type FormerMember = z.infer<typeof formerMemberSchema>;
 
 /** One request to join, as the registrar validated it. */
-export const joinRequestSchema = z.looseObject({
+const joinRequestSchema = z.looseObject({
   /** The correlation that the agent chose; decisions name it. */
   id: z.string().min(1).max(64),
   key: z.string(),
@@ -127,7 +127,7 @@ export const identitySchema = z.looseObject({
 export type Identity = z.infer<typeof identitySchema>;
 
 /** How often a token was used; the registrar's section of a token. */
-export const tokenUsesSchema = z.looseObject({
+const tokenUsesSchema = z.looseObject({
   used: z.int().min(0),
   lastUsedBy: z.string(),
   lastUsedAtMs: z.int(),
@@ -208,7 +208,7 @@ export const tokenUsed = defineEvent({
     'A token let a cluster ask, or several that asked at the same time: `used` counts each of them. Comes in one batch with their `cluster.requested`. Once for each key; asking again with the same key does not use it again.',
 });
 /** The one cluster that a key of an agent is good for. */
-export const keyHolderSchema = z.looseObject({ key: z.string(), clusterId: z.string() });
+const keyHolderSchema = z.looseObject({ key: z.string(), clusterId: z.string() });
 export type KeyHolder = z.infer<typeof keyHolderSchema>;
 
 export const keyTaken = defineEvent({

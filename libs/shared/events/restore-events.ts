@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
 /** A hub began a new life from a backup. */
-export const restoredSchema = z.looseObject({
+const restoredSchema = z.looseObject({
   /** The life that begins. */
   epoch: z.int().min(2),
   /** The last event that the backup had; whatever came after it in the life before is lost. */
@@ -21,7 +21,7 @@ export const restored = defineEvent({
 });
 
 /** What the approver found in Kubernetes that the backup did not know. */
-export const restoreReviewedSchema = z.looseObject({
+const restoreReviewedSchema = z.looseObject({
   epoch: z.int().min(2),
   /** Clusters whose access Kubernetes showed as taken back: it was taken back again. */
   takenBack: z.int().min(0),

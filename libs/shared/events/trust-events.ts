@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
 /** The trust-keeper's section of a cluster. */
-export const cutSchema = z.looseObject({ key: z.string(), atMs: z.int() });
+const cutSchema = z.looseObject({ key: z.string(), atMs: z.int() });
 export type Cut = z.infer<typeof cutSchema>;
 
 export const cut = defineEvent({
@@ -14,7 +14,7 @@ export const cut = defineEvent({
 });
 
 /** What signs on this hub, as every server was seen to act on it. Public keys only. */
-export const hubTrustSchema = z.looseObject({
+const hubTrustSchema = z.looseObject({
   /** Generations of the keys that sign agents' credentials, by role; each is good from `sinceMs` on. */
   agentSigners: z.array(z.looseObject({ keys: z.record(z.string(), z.string()), sinceMs: z.int() })),
   /** The operator's key that signed the account of the agents. */

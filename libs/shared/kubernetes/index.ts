@@ -1,15 +1,6 @@
-export { applyManifests, type AppliedObject } from './apply-manifests.ts';
+export { applyManifests } from './apply-manifests.ts';
 export { createKubeClient } from './client.ts';
-export type {
-  ApplyOptions,
-  ClientOptions,
-  DeleteOptions,
-  KubeClient,
-  ListOptions,
-  ObjectOptions,
-  RequestOptions,
-  WriteOptions,
-} from './kube-client.ts';
+export type { KubeClient } from './kube-client.ts';
 export type { KubeAccess, TokenSource } from './kube-access.ts';
 export {
   KubeApiError,
@@ -21,13 +12,7 @@ export {
 } from './kube-api-error.ts';
 export { readJsonLines } from './json-lines.ts';
 export { loadKubeAccess } from './kubeconfig.ts';
-export {
-  objectKey,
-  type KubeObject,
-  type ObjectMeta,
-  type OwnerReference,
-  type StoredObject,
-} from './objects.ts';
+export { objectKey, type KubeObject, type StoredObject } from './objects.ts';
 export { createResourceCache, type ResourceCache } from './resource-cache.ts';
 export { createResourceFinder } from './resource-finder.ts';
 export { apiVersionOf, resources, type Resource } from './resources.ts';

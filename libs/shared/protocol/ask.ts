@@ -102,7 +102,7 @@ export interface ReceivedAsk {
 }
 
 /** The sender and the verb of `rollcall.ask.<agent>.<verb>`; the server enforces the sender. */
-export function parseAskSubject(subject: string): { agentKey: string; verb: string } | undefined {
+function parseAskSubject(subject: string): { agentKey: string; verb: string } | undefined {
   const [root, ask, agentKey, verb, ...rest] = subject.split('.');
   return root === 'rollcall' && ask === 'ask' && agentKey && verb && rest.length === 0
     ? { agentKey, verb }

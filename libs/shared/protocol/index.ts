@@ -14,7 +14,7 @@ export {
   decodeAnswer,
   encodeAnswer,
 } from './answer.ts';
-export { longestSkewMs, refuseStaleAsk } from './ask-freshness.ts';
+export { refuseStaleAsk } from './ask-freshness.ts';
 export {
   type AskInput,
   decodeAsk,

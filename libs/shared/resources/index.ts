@@ -29,7 +29,7 @@ export {
   namespaces,
   reservedPrefixes,
 } from './names.ts';
-export type { Kind, ObjectOf } from './object.ts';
+export type { Kind } from './object.ts';
 export {
   approvalPolicy,
   clusterRegistrationRequest,

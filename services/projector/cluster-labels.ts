@@ -3,7 +3,8 @@ import { labels, reservedPrefixes } from '@rollcall/shared/resources';
 import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
 import { nodeLabelPrefix } from '@rollcall/shared/resources/node-labels';
 
-function isReserved(key: string): boolean {
+/** Of a prefix that neither agents nor policies may set. */
+export function isReservedLabel(key: string): boolean {
   const slash = key.indexOf('/');
   const prefix = `.${key.slice(0, slash + 1)}`;
   return slash > 0 && reservedPrefixes.some((reserved) => prefix.endsWith(`.${reserved}`));
@@ -12,7 +13,7 @@ function isReserved(key: string): boolean {
 /** Given labels without those that the API server would refuse the whole object for, and without ours. */
 export function givenLabels(given: Readonly<Record<string, string>>): Record<string, string> {
   const usable = Object.entries(given).filter(
-    ([key, value]) => isLabelKey(key) && !isReserved(key) && isLabelValue(value),
+    ([key, value]) => isLabelKey(key) && !isReservedLabel(key) && isLabelValue(value),
   );
   return Object.fromEntries(usable.slice(0, 64));
 }

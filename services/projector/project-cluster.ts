@@ -27,6 +27,7 @@ import {
   desiredCluster,
   isDecisionUnshown,
 } from './desired-cluster.ts';
+import { givenSince, isOfPeople, shownUpTo } from './given-labels.ts';
 import { desiredRequest, type RequestShape } from './desired-request.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from './difference.ts';
 import type { Pass } from './dirty-objects.ts';
@@ -38,7 +39,7 @@ import type { WaitingRequests } from './waiting-requests.ts';
 import type { ObjectWriter } from './write-object.ts';
 
 export interface ClusterTools {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: Pick<EventLog, 'read' | 'scan'>;
   readonly facts: Pick<FactStore, 'get'>;
   readonly view: KubeView;
   readonly writer: ObjectWriter;
@@ -73,16 +74,17 @@ function finalizersPatch(object: ShownCluster, finalizers: readonly string[]): J
   return { metadata: { finalizers, resourceVersion: object.metadata.resourceVersion } };
 }
 
-/** What differs in metadata and spec, as far as it is ours to write now. */
+/**
+ * What differs in metadata and spec, as far as it is ours to write now.
+ * @param shape.labels - those that are to be written; others are left, because a person may just have set them
+ */
 function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: ClusterShape): JsonObject {
   const { finalizers = [], labels: shown = {}, deletionTimestamp } = current.metadata;
   const given = isDecisionUnshown(record, current);
   // What it says beyond its name are defaults of the API server, and would read as wishes.
   const settings = isMadeToSee(current) ? shape.settings : {};
   const wantedSpec = given ? { ...shape.spec, ...settings } : { clusterId: shape.spec.clusterId };
-  const wantedLabels = given ? shape.labels : {};
-  // Labels that the record does not name are left: a person may just have set them.
-  const labelPatch = mergePatchBetween(shown, { ...shown, ...wantedLabels });
+  const labelPatch = mergePatchBetween(shown, { ...shown, ...shape.labels });
   const specPatch = mergePatchBetween(plain(current.spec), plain({ ...current.spec, ...wantedSpec }));
   // After the deletionTimestamp the API server takes no new finalizer.
   const lacksFinalizer = !deletionTimestamp && shape.finalizers.some((one) => !finalizers.includes(one));
@@ -234,6 +236,30 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     });
   }
 
+  /** Of the labels of a decision that is not shown yet, all that are ours, and of those of people what was given since. */
+  async function labelsToWrite(
+    record: ClusterRecord,
+    current: ShownCluster,
+    wanted: ClusterShape['labels'],
+  ): Promise<ClusterShape['labels']> {
+    if (!isDecisionUnshown(record, current)) return {};
+    const { labels: shown = {} } = current.metadata;
+    const isOpen = Object.entries(wanted).some(
+      ([label, value]) => isOfPeople(label) && shown[label] !== value,
+    );
+    if (!isOpen || isMadeToSee(current)) return wanted;
+    const { aggregate, lastOf } = record;
+    const history = await Array.fromAsync(tools.log.scan({ filter: `cluster.${aggregate.id}.*` }));
+    if (!history.some(({ sequence }) => sequence === lastOf.approver?.sequence))
+      throw new RollcallError(
+        'BUS_UNREACHABLE',
+        'the history cannot be read: the servers that answer are behind',
+      );
+    const given = givenSince(history, shownUpTo(current, record, history));
+    const toWrite = Object.entries(wanted).filter(([label]) => !isOfPeople(label) || given.has(label));
+    return Object.fromEntries(toWrite);
+  }
+
   async function showCluster(
     record: ClusterRecord,
     facts: ClusterFacts | undefined,
@@ -249,7 +275,8 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     let current = await ensureCluster(record, name, wanted.shape);
     if (!current) return { isShown: false, againInMs: lookAgainMs };
     if (isLater) return { isShown: true };
-    const shapePatch = clusterShapePatch(record, current, wanted.shape);
+    const toWrite = await labelsToWrite(record, current, wanted.shape.labels);
+    const shapePatch = clusterShapePatch(record, current, { ...wanted.shape, labels: toWrite });
     if (Object.keys(shapePatch).length > 0)
       current = await writer.patch(view.clusters, current, { patch: shapePatch, importance: 'transition' });
     if (!current) return { isShown: false, againInMs: lookAgainMs };

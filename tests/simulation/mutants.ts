@@ -105,6 +105,13 @@ export const mutants = {
     from: 601,
     seeds: 300,
   },
+  'labels-of-people-are-written-over': {
+    file: 'services/projector/project-cluster.ts',
+    find: 'if (!isOpen || isMadeToSee(current)) return wanted;',
+    put: 'return wanted;',
+    from: 401,
+    seeds: 100,
+  },
   'joined-by-another-clock': {
     file: 'services/heartbeat/liveness-event.ts',
     find: 'Math.max(nowMs, member.admittedAtMs)',

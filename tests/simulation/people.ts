@@ -49,8 +49,16 @@ const actions = [
   'new member',
 ] as const;
 
+/** What a person said last by a label of an object, and how many events there were then. */
+export interface SaidLabel {
+  readonly team: string | null;
+  readonly afterSequence: number;
+}
+
 /** What people do in Kubernetes, and where they run agents: at random, and always as the API server would let them. */
 export class People {
+  /** By the uid of the ManagedCluster. */
+  readonly said = new Map<string, SaidLabel>();
   readonly #world: World;
   readonly #agents: Agents;
   readonly #tokens: Nkey[] = [];
@@ -234,17 +242,19 @@ export class People {
   }
 
   #wish(wish: 'accepts' | 'leave' | 'label' | 'cordon'): void {
-    const { random, kube } = this.#world;
+    const { random, kube, stream } = this.#world;
     const clusters = kube.list('managedclusters');
     if (clusters.length === 0) return;
     const object = random.pick(clusters);
-    const { name } = object.metadata;
+    const { name, uid = '' } = object.metadata;
     if (wish === 'leave') return this.#remove(resources.managedClusters, object);
     const patches = {
       accepts: { spec: { hubAcceptsClient: random.pick([true, false, null]) } },
       label: { metadata: { labels: { team: random.pick(['x', 'y', null]) } } },
       cordon: { spec: { unschedulable: random.chance(0.5) } },
     };
+    const { team } = patches.label.metadata.labels;
+    if (wish === 'label') this.said.set(uid, { team, afterSequence: stream.stored.length });
     this.#say(`patches managedcluster ${name}: ${JSON.stringify(patches[wish])}`);
     kube.patch(resources.managedClusters, { name }, patches[wish]);
   }

@@ -76,7 +76,7 @@ export async function runSeed(
     let open: string[] = [];
     do {
       await runUntil(scheduler.nowMs + lookEveryMs);
-      open = world.violation ? [] : await whatIsNotSettled(world, agents);
+      open = world.violation ? [] : await whatIsNotSettled(world, agents, people);
     } while (open.length > 0 && scheduler.nowMs < giveUpMs);
     if (open.length > 0) world.fail(new Violation('it converges', open.join('; ')));
   }

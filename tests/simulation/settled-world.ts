@@ -1,6 +1,8 @@
 import {
+  changed,
   clusterRecord,
   type ClusterRecord,
+  type Decision,
   foldRecord,
   livenessOf,
   nameRecord,
@@ -16,6 +18,7 @@ import { desiredRequest } from '../../services/projector/desired-request.ts';
 import { mergePatchBetween, plain, statusPatch } from '../../services/projector/difference.ts';
 import type { Agents } from './agents.ts';
 import type { Kept } from './kube-server.ts';
+import type { People, SaidLabel } from './people.ts';
 import { evaluateNow } from './policy-evaluator.ts';
 import { heartbeat, longestLifeMs } from './services.ts';
 import { inTurn } from './simulated-log.ts';
@@ -160,6 +163,28 @@ function* openPicture(world: World, id: string, record: ClusterRecord): Generato
   if (wrong) yield `I5 request ${id} ${wrong}`;
 }
 
+/** No decision since has given the label anew: a person's own word only repeats what the object says. */
+function isLastWord(world: World, id: string, { afterSequence }: SaidLabel): boolean {
+  let team: string | undefined;
+  return world.stream.from(1, `cluster.${id}.*`).every(({ definition, sequence, section }) => {
+    if (definition.writer !== 'approver') return true;
+    const before = team;
+    team = (section as Decision).labels['team'];
+    return sequence <= afterSequence || definition === changed || team === before;
+  });
+}
+
+function* openLabels(world: World, people: People, id: string, record: ClusterRecord): Generator<string> {
+  const { decision } = record;
+  const object = world.kube.get('managedclusters', decision?.clusterName ?? '');
+  const said = people.said.get(object?.metadata.uid ?? '');
+  if (!object || !said || decision?.verdict !== 'approved' || !isLastWord(world, id, said)) return;
+  const want = said.team ?? 'none';
+  const [shown = 'none', known = 'none'] = [object.metadata.labels?.['team'], decision.labels['team']];
+  if (shown !== want || known !== want)
+    yield `a person gave ${id} the team ${want}; the object says ${shown}, the hub knows ${known}`;
+}
+
 function* openNames(world: World): Generator<string> {
   for (const name of world.stream.idsOf('name')) {
     const aggregate = { kind: 'name', id: name } as const;
@@ -196,7 +221,7 @@ function* openDeclarations(world: World): Generator<string> {
 }
 
 /** What is still open once nothing goes wrong any more; nothing, when the world is as it should be. */
-export async function whatIsNotSettled(world: World, agents: Agents): Promise<string[]> {
+export async function whatIsNotSettled(world: World, agents: Agents, people: People): Promise<string[]> {
   const open: string[] = world.openDeliveries;
   for (const id of world.stream.idsOf('cluster')) {
     const record = recordOf(world, id);
@@ -206,6 +231,7 @@ export async function whatIsNotSettled(world: World, agents: Agents): Promise<st
       ...openLiveness(agents, id, record),
       ...openTrust(world, agents, id, record),
       ...openPicture(world, id, record),
+      ...openLabels(world, people, id, record),
     );
   }
   open.push(...openNames(world), ...openDeclarations(world));

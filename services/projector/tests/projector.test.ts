@@ -33,12 +33,13 @@ import {
   type ResourceCache,
   resources,
 } from '@rollcall/shared/kubernetes';
-import type {
-  ApprovalPolicy,
-  ClusterRegistrationRequest,
-  ClusterRegistrationToken,
-  ManagedCluster,
-  ManagedClusterSet,
+import {
+  type ApprovalPolicy,
+  type ClusterRegistrationRequest,
+  type ClusterRegistrationToken,
+  labels as ourLabels,
+  type ManagedCluster,
+  type ManagedClusterSet,
 } from '@rollcall/shared/resources';
 import { createMetrics, type RunningService } from '@rollcall/shared/service';
 import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
@@ -122,11 +123,18 @@ function aCluster() {
   const id = `5b1c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
   const name = `blue-${number}`;
   const aggregate = { kind: 'cluster', id } as const;
-  const happens = async (definition: EventDefinition, section: unknown): Promise<void> => {
+  const happens = async (definition: EventDefinition, section: unknown, person?: string): Promise<void> => {
     const log = logs.get(definition.writer) as EventLog;
     const { head } = await log.read(aggregate);
-    const event = draft(definition, { aggregate, head }, { reason: 'Test', message: 'test', section });
-    await log.append([event], { correlation: `test-${number}-correlation` });
+    const what = {
+      reason: 'Test',
+      message: 'test',
+      section,
+      ...(person === undefined ? {} : { by: { person } }),
+    };
+    await log.append([draft(definition, { aggregate, head }, what)], {
+      correlation: `test-${number}-correlation`,
+    });
   };
   const nowMs = Date.now();
   const identity = anIdentity({ clusterId: id, clusterName: name });
@@ -378,6 +386,28 @@ describe('the picture is no truth', () => {
     await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoBeats' }));
     await eventually('suspect', () => cluster.ready() === 'Unknown NoBeats');
     expect(cluster.cluster()?.metadata.labels).toMatchObject({ team: 'b', extra: 'x' });
+  });
+
+  test('what a person says again before the first of it is shown stays, and what a policy gives is written', async () => {
+    const cluster = await joinedCluster();
+    const key = { requestId: cluster.identity.request.id, key: cluster.identity.request.key };
+    const decision = (labels: Record<string, string>) =>
+      cluster.decision({ ...key, approvedKey: key.key, labels });
+    const labels = { team: 'c', [ourLabels.clusterSet]: 'x' };
+    await admin.mergePatch(resources.managedClusters, cluster.name, { metadata: { labels } });
+    const isShown = async () => {
+      const sequence = (await cluster.record()).lastOf.approver?.sequence ?? 0;
+      await eventually('the decision is shown', () => {
+        const shown = cluster.cluster()?.status?.observed?.sequence ?? 0;
+        return shown >= sequence;
+      });
+    };
+    await cluster.happens(changed, decision({ team: 'b' }), 'anna');
+    await isShown();
+    expect(cluster.cluster()?.metadata.labels).toMatchObject(labels);
+    await cluster.happens(approved, decision({ team: 'b', given: 'yes' }));
+    await isShown();
+    expect(cluster.cluster()?.metadata.labels).toMatchObject({ ...labels, given: 'yes' });
   });
 
   test('a picture that is newer than the stream stays', async () => {

@@ -9,18 +9,12 @@ import * as heartbeat from '../../services/heartbeat/main.ts';
 import * as registrar from '../../services/registrar/main.ts';
 import { declareToken } from '../harness/events.ts';
 import { hearBeats } from '../harness/hear-beats.ts';
+import { startHubOfTest } from '../harness/hub-of-test.ts';
 import { enrolMembers, type KnownMember } from '../harness/member-fleet.ts';
 import { connectWithCredentials, connectWithToken } from '../harness/raw-agent.ts';
-import { startTestHub, type TestHub } from '../harness/test-hub.ts';
+import type { TestHub } from '../harness/test-hub.ts';
 
 const minuteMs = 60_000;
-
-/** Not `await using`: what the test starts on it ends with the test, and must end before it. */
-async function startHubOfTest(): Promise<TestHub> {
-  const hub = await startTestHub();
-  onTestFinished(() => hub[Symbol.asyncDispose]());
-  return hub;
-}
 
 function startAgents(hub: TestHub, members: readonly KnownMember[]): SimulatedAgent[] {
   const agents = members.map((known) =>

@@ -1,13 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
-import {
-  type BusCredentials,
-  connectBus,
-  connectionOptions,
-  followEvents,
-  jwtProof,
-} from '@rollcall/shared/bus';
+import { type BusCredentials, connectionOptions, followEvents, jwtProof } from '@rollcall/shared/bus';
 import type { Storm } from '@rollcall/shared/events';
 import { agentsAccountClaims, userClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
@@ -16,17 +10,13 @@ import { findBinary } from '../../../cli/up/binaries.ts';
 import { type ChildHandle, startChild } from '../../../cli/up/child-process.ts';
 import { loopbackPorts } from '../../../cli/up/control-plane-ports.ts';
 import { credsFile } from '../../../cli/up/hub-state.ts';
-import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
-import { admitMember, keepBeating, startHeartbeat, surroundingsOf } from './test-member.ts';
+import { startHubOfTest } from '../../../tests/harness/hub-of-test.ts';
+import type { TestHub } from '../../../tests/harness/test-hub.ts';
+import { admitMember, keepBeating, pushClaims, startHeartbeat, surroundingsOf } from './test-member.ts';
 
 interface Leaf {
   readonly port: number;
   readonly server: ChildHandle;
-}
-
-interface OfflineKeys {
-  readonly operatorSigners: readonly string[];
-  readonly signers: { readonly sys: string };
 }
 
 /** No hub makes such a user: it speaks for all agents behind the leaf, and comes over a kind of connection that none of ours may use. */
@@ -41,15 +31,11 @@ function leafUser(account: 'AGENTS' | 'SYS', accountKey: string, signer: Nkey): 
 async function letLeafIn(hub: TestHub) {
   const { keys } = hub.hub;
   const path = join(hub.stateDir, 'offline', 'keys.json');
-  const { operatorSigners, signers } = JSON.parse(readFileSync(path, 'utf8')) as OfflineKeys;
+  const { signers } = JSON.parse(readFileSync(path, 'utf8')) as { signers: { sys: string } };
   const signer = createNkey('account');
   const claims = agentsAccountClaims(keys, {}) as { signing_keys: unknown[] };
   const nats = { ...claims, signing_keys: [...claims.signing_keys, signer.publicKey] };
-  const what = { subject: keys.agents, name: 'AGENTS', nowMs: Date.now() + 1000, nats };
-  const agentsJwt = encodeJwt(what, nkeyFromSeed(operatorSigners[0] ?? ''));
-  const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
-  await sys.request('$SYS.REQ.CLAIMS.UPDATE', agentsJwt);
-  await sys.close();
+  const agentsJwt = await pushClaims(hub, { account: 'AGENTS', nats });
   const users = {
     [keys.agents]: leafUser('AGENTS', keys.agents, signer),
     [keys.sys]: leafUser('SYS', keys.sys, nkeyFromSeed(signers.sys)),
@@ -110,8 +96,7 @@ leafnodes: { remotes: [ ${remotes.join(', ')} ] }
 }
 
 test('agents behind a leaf server are a group of their own: that it is gone is a storm of that group', async () => {
-  const hub = await startTestHub();
-  onTestFinished(() => hub[Symbol.asyncDispose]());
+  const hub = await startHubOfTest();
   const leaf = await startLeaf(hub);
   const around = await surroundingsOf(hub);
   const settings = {

@@ -1,14 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connectBus } from '@rollcall/shared/bus';
 import { hubAccountClaims } from '@rollcall/shared/rights';
-import { encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askServices } from '../../../cli/status/ask-services.ts';
 import { judgeHub } from '../../../cli/status/hub-status.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { checkNotices } from '../notice-check.ts';
-import { startHeartbeat } from './test-member.ts';
+import { pushClaims, startHeartbeat } from './test-member.ts';
 
 let hub: TestHub;
 beforeAll(async () => {
@@ -19,24 +17,13 @@ afterAll(() => hub[Symbol.asyncDispose]());
 const probe = () => ({ address: hub.address, user: hub.credentialsOf('notice-probe') });
 
 /** The account of the services as it would be with one import less: no error anywhere, and nothing arrives. */
-async function withoutNotices(kind: 'connected' | 'disconnected'): Promise<() => Promise<void>> {
-  const { keys } = hub.hub;
-  const offline = JSON.parse(readFileSync(join(hub.stateDir, 'offline', 'keys.json'), 'utf8')) as {
-    operatorSigners: string[];
-  };
-  const push = async (nats: Record<string, unknown>, laterMs: number) => {
-    const what = { subject: keys.hub, name: 'HUB', nowMs: Date.now() + laterMs, nats };
-    const jwt = encodeJwt(what, nkeyFromSeed(offline.operatorSigners[0] ?? ''));
-    const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
-    await sys.request('$SYS.REQ.CLAIMS.UPDATE', jwt);
-    await sys.close();
-  };
-  const claims = hubAccountClaims(keys);
+async function withoutNotices(kind: 'connected' | 'disconnected'): Promise<() => Promise<string>> {
+  const claims = hubAccountClaims(hub.hub.keys);
   const imports = claims['imports'] as { name: string }[];
   const fewer = imports.filter(({ name }) => name !== `rollcall.sys.${kind}`);
   expect(fewer).toHaveLength(imports.length - 1);
-  await push({ ...claims, imports: fewer }, 1000);
-  return () => push(claims, 2000);
+  await pushClaims(hub, { account: 'HUB', nats: { ...claims, imports: fewer } });
+  return () => pushClaims(hub, { account: 'HUB', nats: claims, aheadMs: 2000 });
 }
 
 test('a connection of an agent is told, and its end', async () => {

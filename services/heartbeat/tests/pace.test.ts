@@ -1,11 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { startTestHub } from '../../../tests/harness/test-hub.ts';
+import { expect, test } from 'vitest';
+import { startHubOfTest } from '../../../tests/harness/hub-of-test.ts';
 import { admitMember, beat, startHeartbeat, surroundingsOf } from './test-member.ts';
 
 test('a fleet past the ceiling is stretched, once, and judged by that', async () => {
-  const hub = await startTestHub();
-  // Not `await using`: what the test starts on it ends with the test, and must end before it.
-  onTestFinished(() => hub[Symbol.asyncDispose]());
+  const hub = await startHubOfTest();
   const around = await surroundingsOf(hub);
   const members = await Promise.all(
     ['a', 'b', 'c', 'd'].map((id) =>

@@ -1,32 +1,17 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { connectBus } from '@rollcall/shared/bus';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
-import { encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import { expect, onTestFinished, test } from 'vitest';
-import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
+import { expect, test } from 'vitest';
+import { startHubOfTest } from '../../../tests/harness/hub-of-test.ts';
 import { isInPartition } from '../beat-partition.ts';
-import { admitMember, keepBeating, startHeartbeat, surroundingsOf } from './test-member.ts';
-
-/** Has the server spread beats, as the account's claims say once `beatPartitions` is set. */
-async function spreadBeats(hub: TestHub, beatPartitions: number): Promise<void> {
-  const { keys } = hub.hub;
-  const { operatorSigners } = JSON.parse(
-    readFileSync(join(hub.stateDir, 'offline', 'keys.json'), 'utf8'),
-  ) as { operatorSigners: string[] };
-  const nats = agentsAccountClaims({ ...keys, beatPartitions }, {});
-  const what = { subject: keys.agents, name: 'AGENTS', nowMs: Date.now() + 1000, nats };
-  const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
-  await sys.request('$SYS.REQ.CLAIMS.UPDATE', encodeJwt(what, nkeyFromSeed(operatorSigners[0] ?? '')));
-  await sys.close();
-}
+import { admitMember, keepBeating, pushClaims, startHeartbeat, surroundingsOf } from './test-member.ts';
 
 test('two parts: each cluster is heard by one of them, which says when it is gone', async () => {
-  const hub = await startTestHub();
-  // Not `await using`: what the test starts on it ends with the test, and must end before it.
-  onTestFinished(() => hub[Symbol.asyncDispose]());
-  await spreadBeats(hub, 2);
+  const hub = await startHubOfTest();
+  // As the trust-keeper does once `beatPartitions` is set: the server spreads beats.
+  await pushClaims(hub, {
+    account: 'AGENTS',
+    nats: agentsAccountClaims({ ...hub.hub.keys, beatPartitions: 2 }, {}),
+  });
   const around = await surroundingsOf(hub);
   const parts = await Promise.all(
     ['0/2', '1/2'].map((beatPartition) => startHeartbeat(hub, { beatPartition, healthPort: '0' })),

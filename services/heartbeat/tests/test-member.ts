@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import {
   beatFlags,
+  connectBus,
   connectionOptions,
   encodeBeat,
   type EventLog,
@@ -18,7 +21,7 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 import type { RunningService } from '@rollcall/shared/service';
-import { createNkey, keyFingerprint } from '@rollcall/shared/trust';
+import { createNkey, encodeJwt, keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { onTestFinished } from 'vitest';
 import { decideAs } from '../../../tests/harness/events.ts';
 import type { TestHub } from '../../../tests/harness/test-hub.ts';
@@ -52,6 +55,29 @@ export async function startHeartbeat(
   const service = await start(configSchema.parse({ ...hub.serviceSettings('heartbeat'), ...settings }));
   onTestFinished(() => service.stop());
   return service;
+}
+
+/**
+ * Has the server take other claims of an account, signed as the hub's own are.
+ * @param change.aheadMs - the later of two claims holds, and they are told apart by the second; default: 1 s after those of the start
+ * @returns their JWT
+ */
+export async function pushClaims(
+  hub: TestHub,
+  change: { account: 'AGENTS' | 'HUB'; nats: Record<string, unknown>; aheadMs?: number },
+): Promise<string> {
+  const { account: name, nats, aheadMs = 1000 } = change;
+  const { keys } = hub.hub;
+  const { operatorSigners } = JSON.parse(
+    readFileSync(join(hub.stateDir, 'offline', 'keys.json'), 'utf8'),
+  ) as { operatorSigners: string[] };
+  const subject = name === 'AGENTS' ? keys.agents : keys.hub;
+  const what = { subject, name, nowMs: Date.now() + aheadMs, nats };
+  const jwt = encodeJwt(what, nkeyFromSeed(operatorSigners[0] ?? ''));
+  const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
+  await sys.request('$SYS.REQ.CLAIMS.UPDATE', jwt);
+  await sys.close();
+  return jwt;
 }
 
 /** A member as the registrar and the approver have let it in: requested, approved, admitted. */

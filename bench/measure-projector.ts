@@ -3,11 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { refillStream } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { clusterRecord, draft, type EncodedEvent, suspect } from '@rollcall/shared/events';
+import { clusterRecord, draft, suspect } from '@rollcall/shared/events';
 import { type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import { createNkey } from '@rollcall/shared/trust';
 import { residentBytes } from '../cli/simulate/process-usage.ts';
-import { historyWriter, lifeOf } from '../tests/harness/cluster-history.ts';
+import type { ChildHandle } from '../cli/up/child-process.ts';
+import { livesOf, messagesOf, type Written } from '../tests/harness/cluster-history.ts';
 import { serviceUser, startTestControlPlane, type TestControlPlane } from '../tests/harness/control-plane.ts';
 import { serveInProcess } from '../tests/harness/service-process.ts';
 import { startTestHub, type TestHub } from '../tests/harness/test-hub.ts';
@@ -27,7 +28,6 @@ export interface ProjectorResult {
   readonly residentBytes: number;
 }
 
-type Written = EncodedEvent & { readonly sequence: number; readonly digest: string };
 interface Observed {
   readonly epoch: number;
   readonly sequence: number;
@@ -35,7 +35,7 @@ interface Observed {
 }
 
 const shownKinds = [resources.managedClusters, resources.clusterRegistrationRequests] as const;
-/** Their names in these kinds; `lifeOf` gives each cluster both. */
+/** Their names in these kinds; `livesOf` gives each cluster both. */
 const nameIn = (resource: Resource, index: number) =>
   resource === resources.managedClusters ? `edge-${index}` : `cluster-${index}`;
 /** Clusters differ by their number, and by whether it is odd. */
@@ -43,22 +43,7 @@ const samples = [0, 1];
 const comparedWithinMs = 600_000;
 const lookEveryMs = 200;
 
-function* historyOf(clusters: number, key: string, atMs: number): Generator<Written[]> {
-  const encode = historyWriter(atMs);
-  for (let index = 0; index < clusters; index++) yield [...lifeOf(index, key, atMs)].map(encode);
-}
-
-async function* messagesOf(history: Iterable<readonly Written[]>) {
-  for (const events of history)
-    for (const { sequence, subject, headers, body } of events)
-      yield { sequence, subject, headers, data: body };
-}
-
-interface Serving extends AsyncDisposable {
-  readonly pid: number;
-}
-
-function serveProjector(hub: TestHub, plane: TestControlPlane): Promise<Serving> {
+function serveProjector(hub: TestHub, plane: TestControlPlane): Promise<ChildHandle> {
   const kubeconfig = plane.kubeconfigFor(serviceUser('projector'));
   const settings = { ...hub.serviceSettings('projector'), kubeconfig, logLevel: 'info' };
   return serveInProcess('projector', { label: 'projector-1', stateDir: hub.stateDir, settings });
@@ -87,8 +72,7 @@ async function untilCompared(ops: NatsConnection): Promise<Stats> {
 async function projectSamples(plane: TestControlPlane, history: Iterable<Written[]>): Promise<ToStore[][]> {
   await using hub = await startTestHub();
   await refillStream(await hub.connectAsOperator(), messagesOf(history), { sameSequences: true });
-  await using stack = new AsyncDisposableStack();
-  stack.use(await serveProjector(hub, plane));
+  await using _ = await serveProjector(hub, plane);
   await untilCompared(await hub.connectAs('ops'));
   return Promise.all(
     samples.map((index) =>
@@ -150,13 +134,14 @@ export async function measureProjector(
 ): Promise<ProjectorResult> {
   const atMs = Date.now() - 60_000;
   const { publicKey } = createNkey('user');
+  const historyOf = (count: number) => livesOf(Array<string>(count).fill(publicKey), atMs);
   await using plane = await startTestControlPlane();
   say('what a projector makes of a cluster');
-  const sampleEvents = [...historyOf(samples.length, publicKey, atMs)];
+  const sampleEvents = [...historyOf(samples.length)];
   const made = await projectSamples(plane, sampleEvents);
   await using hub = await startTestHub();
   say(`${clusters} clusters, their history and their objects`);
-  const history = [...historyOf(clusters, publicKey, atMs)];
+  const history = [...historyOf(clusters)];
   await refillStream(await hub.connectAsOperator(), messagesOf(history), { sameSequences: true });
   await storeObjects(plane.plane.etcdEndpoint, picturesOf(made, sampleEvents, history));
   history.length = 0;

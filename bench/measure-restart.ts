@@ -1,7 +1,7 @@
 import { refillStream, streamSize } from '@rollcall/shared/bus';
 import { createNkey } from '@rollcall/shared/trust';
 import { cpuMs, residentBytes } from '../cli/simulate/process-usage.ts';
-import { historyWriter, lifeOf } from '../tests/harness/cluster-history.ts';
+import { livesOf, messagesOf } from '../tests/harness/cluster-history.ts';
 import { serveInProcess } from '../tests/harness/service-process.ts';
 import { startTestHub } from '../tests/harness/test-hub.ts';
 import { nowMs } from './clock.ts';
@@ -27,18 +27,10 @@ export type RestartResult = readonly RestartOfSize[];
 async function restartWith(clusters: number, say: (message: string) => void): Promise<RestartOfSize> {
   await using hub = await startTestHub();
   say(`a history of ${clusters} clusters`);
-  const atMs = Date.now() - 60_000;
-  const encode = historyWriter(atMs);
   const { publicKey } = createNkey('user');
-  async function* history() {
-    for (let index = 0; index < clusters; index++)
-      for (const event of lifeOf(index, publicKey, atMs)) {
-        const { sequence, subject, headers, body } = encode(event);
-        yield { sequence, subject, headers, data: body };
-      }
-  }
+  const lives = livesOf(Array<string>(clusters).fill(publicKey), Date.now() - 60_000);
   const operator = await hub.connectAsOperator();
-  const events = await refillStream(operator, history(), { sameSequences: true });
+  const events = await refillStream(operator, messagesOf(lives), { sameSequences: true });
   const size = await streamSize(operator, 'EVENTS');
   say('the heartbeat service starts');
   const settings = { ...hub.serviceSettings('heartbeat'), logLevel: 'info' };

@@ -78,10 +78,11 @@ export function* lifeOf(index: number, key: string, atMs: number): Generator<Eve
   yield draft(joined, on, { ...what, section: livenessSchema.parse(alive) });
 }
 
+/** An event as a stream has it. */
+export type Written = EncodedEvent & { readonly sequence: number; readonly digest: string };
+
 /** Encodes events in the order in which a stream will have them, each on the head of its aggregate. */
-export function historyWriter(
-  nowMs: number,
-): (event: EventDraft) => EncodedEvent & { sequence: number; digest: string } {
+export function historyWriter(nowMs: number): (event: EventDraft) => Written {
   let sequence = 0;
   const heads = new Map<string, Head>();
   return (event) => {
@@ -95,4 +96,21 @@ export function historyWriter(
     heads.set(`${kind}.${id}`, { epoch: 1, sequence, digest });
     return { ...encoded, sequence, digest };
   };
+}
+
+/**
+ * The lives of clusters, one after the other, as a stream has them that had nothing before.
+ * @param keys - of the clusters' agents, one for each
+ */
+export function* livesOf(keys: Iterable<string>, atMs: number): Generator<Written[]> {
+  const encode = historyWriter(atMs);
+  let index = 0;
+  for (const key of keys) yield [...lifeOf(index++, key, atMs)].map(encode);
+}
+
+/** For `refillStream`. */
+export async function* messagesOf(lives: Iterable<readonly Written[]>) {
+  for (const events of lives)
+    for (const { sequence, subject, headers, body } of events)
+      yield { sequence, subject, headers, data: body };
 }

@@ -1,7 +1,7 @@
 import { refillStream } from '@rollcall/shared/bus';
 import { createNkey } from '@rollcall/shared/trust';
 import { newAgentState } from '../../agent/own-keys.ts';
-import { historyWriter, lifeOf } from './cluster-history.ts';
+import { livesOf, messagesOf } from './cluster-history.ts';
 import type { TestHub } from './test-hub.ts';
 
 /** What the agent of a member keeps between its runs. */
@@ -19,16 +19,12 @@ export async function enrolMembers(
 ): Promise<KnownMember[]> {
   const { count, endsInMs } = options;
   const nowMs = Date.now();
-  const encode = historyWriter(nowMs - 60_000);
   const keys = Array.from({ length: count }, () => createNkey('user'));
-  async function* history() {
-    for (const [index, { publicKey }] of keys.entries())
-      for (const event of lifeOf(index, publicKey, nowMs - 60_000)) {
-        const { sequence, subject, headers, body } = encode(event);
-        yield { sequence, subject, headers, data: body };
-      }
-  }
-  await refillStream(await hub.connectAsOperator(), history(), { sameSequences: true });
+  const lives = livesOf(
+    keys.map(({ publicKey }) => publicKey),
+    nowMs - 60_000,
+  );
+  await refillStream(await hub.connectAsOperator(), messagesOf(lives), { sameSequences: true });
   return keys.map(({ seed }, index) => {
     const [clusterId, clusterName] = [`cluster-${index}`, `edge-${index}`];
     const { jwt } = hub.agentCredentials('member', clusterId, {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RollcallError } from '@rollcall/shared/errors';
 import { readAuditWrites } from './audit-writes.ts';
 import { makeToken } from '../cli/token/make-token.ts';
 import { nowMs } from './clock.ts';
 import { type ClusterWatch, watchClusters } from './cluster-watch.ts';
+import { inTime } from './in-time.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { replayPlan } from './replay-plan.ts';
 import { replayWrites } from './replay-writes.ts';
@@ -124,17 +124,9 @@ function names(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${String(index + 1).padStart(5, '0')}`);
 }
 
-async function allReady(watch: ClusterWatch, agents: readonly SimulatedAgent[]): Promise<number[]> {
-  const timer = new AbortController();
-  const late = delay(readyWithinMs, undefined, { signal: timer.signal }).then((): never => {
-    throw new RollcallError('DEADLINE_EXCEEDED', `not all of ${agents.length} agents are Ready in time`);
-  });
-  late.catch(() => undefined);
-  try {
-    return await Promise.race([Promise.all(agents.map(({ cluster }) => watch.whenReady(cluster))), late]);
-  } finally {
-    timer.abort();
-  }
+function allReady(watch: ClusterWatch, agents: readonly SimulatedAgent[]): Promise<number[]> {
+  const ready = Promise.all(agents.map(({ cluster }) => watch.whenReady(cluster)));
+  return inTime(`all of ${agents.length} agents are Ready`, ready, readyWithinMs);
 }
 
 function perJoin(cpuMs: Readonly<Record<string, number>>, count: number): Record<string, number> {

@@ -11,7 +11,7 @@ import { inTime } from './in-time.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
-import { openUsageWindow } from './usage-window.ts';
+import { openUsageWindow, usedCores } from './usage-window.ts';
 
 /** What joins of others take while one attacks, against joins between the attacks. */
 export interface FloodResult {
@@ -137,7 +137,7 @@ export async function measureFlood(
       ratio: floodedMs.p50 / idleMs.p50,
       ratioToBurner: floodedMs.p50 / besideBurnerMs.p50,
       sentPerSecond: (sent * 1000) / (lastedMs + rounds * floodingMs),
-      usedCores: Object.fromEntries(Object.entries(used).map(([name, cpuMs]) => [name, cpuMs / lastedMs])),
+      usedCores: usedCores({ cpuMs: used, lastedMs }),
     };
   }
 

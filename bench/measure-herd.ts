@@ -7,7 +7,7 @@ import { startTestHub, type TestHub } from '../tests/harness/test-hub.ts';
 import { nowMs } from './clock.ts';
 import { herdReports, startHerds } from './herd-agents.ts';
 import type { HerdReport } from './herd-process.ts';
-import { openUsageWindow } from './usage-window.ts';
+import { openUsageWindow, usedCores } from './usage-window.ts';
 
 /** One outage: the NATS server is killed, and later another one takes its place. */
 export interface HerdRound {
@@ -75,7 +75,7 @@ export async function measureHerd(agents: number, say: (message: string) => void
       const pids = Object.fromEntries(herds.map(({ pid = 0 }, index) => [`agents ${index + 1}`, pid]));
       const end = openUsageWindow({ 'nats-server': hub.natsServer.pid(), ...services, ...pids });
       const tookMs = [...(await back).values()].map((atMs) => Math.max(0, atMs - listensAtMs));
-      const { cpuMs, lastedMs } = end();
+      const cores = usedCores(end());
       say(`all are back after ${(Math.max(...tookMs) / 1000).toFixed(1)} s`);
       await delay(judgedAfterMs);
       const inSecond = Object.values(countOf(tookMs.map((took) => String(Math.floor(took / 1000)))));
@@ -86,7 +86,7 @@ export async function measureHerd(agents: number, say: (message: string) => void
         mostInOneSecond: Math.max(...inSecond),
         written: countOf(await writtenSince(hub, fromSequence)),
         troubles: await herdReports(herds),
-        usedCores: Object.fromEntries(Object.entries(cpuMs).map(([name, used]) => [name, used / lastedMs])),
+        usedCores: cores,
       };
     }
   } finally {

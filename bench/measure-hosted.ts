@@ -24,7 +24,7 @@ import { inFlight } from './in-flight.ts';
 import { inTime } from './in-time.ts';
 import { startBenchAgent } from './start-agent.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
-import { openUsageWindow } from './usage-window.ts';
+import { openUsageWindow, usedCores } from './usage-window.ts';
 
 /** Clusters that the hub reaches by itself. */
 export interface HostedResult {
@@ -181,26 +181,23 @@ async function probe(
     atOnce: declaredAtOnce,
     work: async (index) => void (await make(stage, clusters[index] ?? '', 'Push')),
   });
-  const late = delay(allReadyWithinMs, undefined, { ref: false }).then((): never => {
-    throw new RollcallError('DEADLINE_EXCEEDED', `not all of ${members} members are Ready in time`);
-  });
-  late.catch(() => undefined);
-  const readyAtMs = await Promise.race([
+  const readyAtMs = await inTime(
+    `all of ${members} members are Ready`,
     Promise.all(clusters.map((cluster) => watch.whenReady(cluster))),
-    late,
-  ]);
+    allReadyWithinMs,
+  );
   await delay(settlingMs);
   say(`they are probed for ${probedSeconds} s`);
   const used = openUsageWindow(report.pids);
   await delay(probedSeconds * 1000);
-  const { cpuMs, lastedMs } = used();
+  const window = used();
   return {
     members,
     allReadyMs: Math.max(...readyAtMs) - fromMs,
     residentBefore,
     residentBytes: residentBytes(host) ?? Number.NaN,
-    seconds: lastedMs / 1000,
-    usedCores: Object.fromEntries(Object.entries(cpuMs).map(([name, usedMs]) => [name, usedMs / lastedMs])),
+    seconds: window.lastedMs / 1000,
+    usedCores: usedCores(window),
   };
 }
 

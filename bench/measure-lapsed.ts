@@ -7,7 +7,7 @@ import { startTestHub } from '../tests/harness/test-hub.ts';
 import { nowMs } from './clock.ts';
 import { herdReports, startHerds } from './herd-agents.ts';
 import type { HerdReport } from './herd-process.ts';
-import { openUsageWindow } from './usage-window.ts';
+import { openUsageWindow, usedCores } from './usage-window.ts';
 
 /** The registrar was away so long that the credentials of all members have ended, and it comes back. */
 export interface LapsedResult {
@@ -43,13 +43,13 @@ export async function measureLapsed(agents: number, say: (message: string) => vo
       const services = { registrar: registrar.pid, heartbeat: heartbeat.pid };
       const end = openUsageWindow({ 'nats-server': hub.natsServer.pid(), ...services, ...pids });
       const tookMs = [...(await back).values()].map((atMs) => Math.max(0, atMs - fromMs));
-      const { cpuMs, lastedMs } = end();
+      const cores = usedCores(end());
       return {
         agents,
         backMs: spreadOf(tookMs),
         lastMs: Math.max(...tookMs),
         troubles: await herdReports(herds),
-        usedCores: Object.fromEntries(Object.entries(cpuMs).map(([name, used]) => [name, used / lastedMs])),
+        usedCores: cores,
       };
     } finally {
       await registrar.stop();

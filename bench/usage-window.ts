@@ -18,6 +18,11 @@ export function openUsageWindow(pids: Readonly<Record<string, number>>): () => U
   };
 }
 
+/** How many cores each of them had on average. */
+export function usedCores({ cpuMs: used, lastedMs }: UsageWindow): Record<string, number> {
+  return Object.fromEntries(Object.entries(used).map(([name, usedMs]) => [name, usedMs / lastedMs]));
+}
+
 function read(pids: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuMs(pid) ?? 0]));
 }

@@ -1,15 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { openEventLog } from '@rollcall/shared/bus';
-import { RollcallError } from '@rollcall/shared/errors';
 import { openFleet } from '../cli/simulate/fleet.ts';
 import { planFleet } from '../cli/simulate/fleet-plan.ts';
-import type { HubAtHand } from '../cli/simulate/hub-at-hand.ts';
 import { createRandom } from '../cli/simulate/random.ts';
 import { watchRun } from '../cli/simulate/run-watch.ts';
 import type { SimulationSettings } from '../cli/simulate/simulation-settings.ts';
+import { askServices, figureOf } from '../cli/status/ask-services.ts';
 import { openHubState } from '../cli/up/hub-state.ts';
 import { connectAsOps } from '../cli/up/ops-connection.ts';
-import type { HubReport } from './hub-process.ts';
+import { until } from '../tests/harness/embedded.ts';
 import { measureSteady, type Steady } from './measure-steady.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
 
@@ -20,31 +17,6 @@ const shownWithinMs = 1_800_000;
 /** As agents beat where nothing else is set. */
 const heartbeat = { interval: 15_000, grace: 45_000 };
 
-async function openAt({ stateDir, addresses, caPem, admin, epoch }: HubReport): Promise<HubAtHand> {
-  const address = { servers: addresses, caPem };
-  const nc = await connectAsOps(stateDir, address);
-  const client = openBenchClient(admin);
-  return {
-    stateDir,
-    hub: openHubState(stateDir, Date.now()),
-    port: Number(addresses[0]?.split(':').at(-1)),
-    address,
-    admin: client,
-    nc,
-    log: await openEventLog(nc, { epoch, source: '/rollcall/bench' }),
-    async [Symbol.asyncDispose]() {
-      client.close();
-      await nc.close();
-    },
-  };
-}
-
-async function untilTrue(what: string, withinMs: number, ask: () => Promise<boolean>): Promise<void> {
-  for (const untilMs = performance.now() + withinMs; performance.now() < untilMs; await delay(lookEveryMs))
-    if (await ask()) return;
-  throw new RollcallError('DEADLINE_EXCEEDED', `not in time: ${what}`);
-}
-
 /** What a hub writes of a made-up fleet, all of which Kubernetes shows, while it only beats. */
 export async function measureFleetAtRest(
   of: { clusters: number; seconds: number },
@@ -54,7 +26,13 @@ export async function measureFleetAtRest(
   // Else the projector's budget would be most of the run.
   const settings = { projector: { writesPerSecond: '100000' } };
   await using hub = await startBenchHub({ audit: 'metadata', withMember: false, settings });
-  await using at = await openAt(hub.report);
+  const { stateDir, addresses, caPem, auditLogPath, pids } = hub.report;
+  const address = { servers: addresses, caPem };
+  await using stack = new AsyncDisposableStack();
+  const admin = stack.adopt(openBenchClient(hub.report.admin), (client) => client.close());
+  const nc = stack.adopt(await connectAsOps(stateDir, address), (connection) => connection.close());
+  const port = Number(addresses[0]?.split(':').at(-1));
+  const at = { stateDir, hub: openHubState(stateDir, Date.now()), port, address, admin };
   const scenario = { description: '', heartbeat, groups: { all: 1 }, steps: [], end: 0 };
   const run: SimulationSettings = {
     clusters,
@@ -65,24 +43,21 @@ export async function measureFleetAtRest(
     scenario,
     name: 'bench',
   };
-  const fleet = await openFleet(at, planFleet(scenario, clusters, createRandom(seed)), run);
-  const watch = watchRun(at.nc, { prefix: fleet.prefix, onStorm: say });
-  try {
-    say(`${clusters} clusters come`);
-    await fleet.register(Array.from({ length: clusters }, (_, cluster) => cluster));
-    await untilTrue('all have joined', joinedWithinMs, async () => watch.joined() >= clusters);
-    say('all have joined; Kubernetes is to show them');
-    await untilTrue('all are shown', shownWithinMs, async () => {
-      const answer = await at.nc
-        .request('$SRV.STATS.projector', '', { timeout: 5000 })
-        .catch(() => undefined);
-      return answer?.json<{ data: { dirty: number } }>().data.dirty === 0;
-    });
-    say(`counting writes for ${seconds} s, once all is settled`);
-    const { auditLogPath, pids } = hub.report;
-    return await measureSteady({ auditLogPath, pids, clusters, seconds });
-  } finally {
-    watch.stop();
-    await fleet.stop();
-  }
+  const plan = planFleet(scenario, clusters, createRandom(seed));
+  const fleet = stack.adopt(await openFleet(at, plan, run), (opened) => opened.stop());
+  const watch = watchRun(nc, { prefix: fleet.prefix, onStorm: say });
+  stack.defer(() => watch.stop());
+  say(`${clusters} clusters come`);
+  await fleet.register(Array.from({ length: clusters }, (_, cluster) => cluster));
+  await until('all have joined', async () => watch.joined() >= clusters, {
+    withinMs: joinedWithinMs,
+    everyMs: lookEveryMs,
+  });
+  say('all have joined; Kubernetes is to show them');
+  await until('all are shown', async () => figureOf(await askServices(nc), 'projector', 'dirty') === 0, {
+    withinMs: shownWithinMs,
+    everyMs: lookEveryMs,
+  });
+  say(`counting writes for ${seconds} s, once all is settled`);
+  return await measureSteady({ auditLogPath, pids, clusters, seconds });
 }

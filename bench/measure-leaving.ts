@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { streamSize } from '@rollcall/shared/bus';
-import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { type ApprovalPolicy, labels, type ManagedCluster } from '@rollcall/shared/resources';
 import { makeToken, tokenNamespace } from '../cli/token/make-token.ts';
 import { askServices } from '../cli/status/ask-services.ts';
 import { connectAsOps } from '../cli/up/ops-connection.ts';
 import { waitForObject } from '../cli/wait-for-object.ts';
+import { until } from '../tests/harness/embedded.ts';
 import { everythingIn } from '../tests/harness/everything.ts';
 import { nowMs } from './clock.ts';
 import { inFlight } from './in-flight.ts';
@@ -28,9 +28,8 @@ export interface LeavingResult {
 }
 
 const atOnce = 64;
-const givenUpAfterMs = 900_000;
 /** Each look lists everything, on the same cores. */
-const lookEveryMs = 500;
+const patience = { withinMs: 900_000, everyMs: 500 };
 /** Facts end by themselves a second after they are forgotten, and sets are counted every ten. */
 const settlingMs = 20_000;
 
@@ -69,12 +68,6 @@ async function giveAccess(admin: KubeClient): Promise<void> {
       ({ status }) => status?.observedGeneration === changed.generation,
     );
   }
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<number> {
-  for (const endMs = nowMs() + givenUpAfterMs; nowMs() < endMs; await delay(lookEveryMs))
-    if (await isSo()) return nowMs();
-  throw new RollcallError('DEADLINE_EXCEEDED', `not in time: ${what}`);
 }
 
 async function areAllReady(admin: KubeClient, count: number): Promise<boolean> {
@@ -119,7 +112,7 @@ export async function measureLeaving(count: number, say: (message: string) => vo
         await agent.admitted;
       },
     });
-    await until('all are Ready', () => areAllReady(admin, count));
+    await until('all are Ready', () => areAllReady(admin, count), patience);
     const there = moreThan(before, await countAll(admin, ops));
 
     say(`${count} clusters leave at once`);
@@ -128,12 +121,17 @@ export async function measureLeaving(count: number, say: (message: string) => vo
       atOnce,
       work: async (index) => void (await admin.delete(resources.managedClusters, clusters[index] ?? '')),
     });
-    const goneAtMs = await until('all are gone', async () => {
-      return (await admin.list(resources.managedClusters)).length === 0;
-    });
-    const emptyAtMs = await until('their namespaces are gone', async () => {
-      return (await admin.list(resources.namespaces, { labelSelector: labels.clusterId })).length === 0;
-    });
+    const goneAtMs = await until(
+      'all are gone',
+      async () => (await admin.list(resources.managedClusters)).length === 0 && nowMs(),
+      patience,
+    );
+    const ours = { labelSelector: labels.clusterId };
+    const emptyAtMs = await until(
+      'their namespaces are gone',
+      async () => (await admin.list(resources.namespaces, ours)).length === 0 && nowMs(),
+      patience,
+    );
     await admin.delete(resources.clusterRegistrationTokens, 'leavers', { namespace: tokenNamespace });
     await delay(settlingMs);
     return {

@@ -6,6 +6,7 @@ import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { cpuMs, residentBytes } from '../cli/simulate/process-usage.ts';
 import { makeToken } from '../cli/token/make-token.ts';
+import { until } from '../tests/harness/embedded.ts';
 import { agentProgram } from './agent-program.ts';
 import { nowMs } from './clock.ts';
 import type { HubReport } from './hub-process.ts';
@@ -36,7 +37,7 @@ export interface NodesResult {
 }
 
 const kubeletIntervalMs = 300_000;
-const shownWithinMs = 120_000;
+const shownWithin = { withinMs: 120_000, everyMs: 100 };
 const settlingMs = 15_000;
 const mostChanged = 200;
 const atOnce = 16;
@@ -68,18 +69,15 @@ async function untilShown(
   name: string,
   wanted: Partial<Record<'total' | 'ready' | 'schedulable', number>>,
 ): Promise<number> {
-  for (const endMs = nowMs() + shownWithinMs; nowMs() < endMs; await delay(100)) {
+  const ask = async () => {
     const found = await admin.get<ManagedCluster>(resources.managedClusters, { name });
     const shown = Object.entries(found?.status?.nodes ?? {});
     const isShown = Object.entries(wanted).every(([field, number]) =>
       shown.some(([key, value]) => key === field && value === number),
     );
-    if (isShown) return nowMs();
-  }
-  throw new RollcallError(
-    'DEADLINE_EXCEEDED',
-    `"${name}" is not shown with ${JSON.stringify(wanted)} in time`,
-  );
+    return isShown && nowMs();
+  };
+  return until(`"${name}" is shown with ${JSON.stringify(wanted)}`, ask, shownWithin);
 }
 
 async function startAgent(hub: HubReport, admin: KubeClient, cluster: string): Promise<BenchAgent> {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { refillStream } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -10,6 +9,7 @@ import { residentBytes } from '../cli/simulate/process-usage.ts';
 import type { ChildHandle } from '../cli/up/child-process.ts';
 import { livesOf, messagesOf, type Written } from '../tests/harness/cluster-history.ts';
 import { serviceUser, startTestControlPlane, type TestControlPlane } from '../tests/harness/control-plane.ts';
+import { until } from '../tests/harness/embedded.ts';
 import { serveInProcess } from '../tests/harness/service-process.ts';
 import { startTestHub, type TestHub } from '../tests/harness/test-hub.ts';
 import { nowMs } from './clock.ts';
@@ -40,8 +40,7 @@ const nameIn = (resource: Resource, index: number) =>
   resource === resources.managedClusters ? `edge-${index}` : `cluster-${index}`;
 /** Clusters differ by their number, and by whether it is odd. */
 const samples = [0, 1];
-const comparedWithinMs = 600_000;
-const lookEveryMs = 200;
+const comparedWithin = { withinMs: 600_000, everyMs: 200 };
 
 function serveProjector(hub: TestHub, plane: TestControlPlane): Promise<ChildHandle> {
   const kubeconfig = plane.kubeconfigFor(serviceUser('projector'));
@@ -54,18 +53,14 @@ interface Stats {
   readonly kubernetesWrites: number;
 }
 
-/** undefined while nobody answers. */
-async function statsOf(ops: NatsConnection): Promise<Stats | undefined> {
-  const answer = await ops.request('$SRV.STATS.projector', '', { timeout: 1000 }).catch(() => undefined);
-  return answer?.json<{ data: Stats }>().data;
-}
-
-async function untilCompared(ops: NatsConnection): Promise<Stats> {
-  for (const untilMs = nowMs() + comparedWithinMs; nowMs() < untilMs; await delay(lookEveryMs)) {
-    const stats = await statsOf(ops);
-    if (stats?.dirty === 0) return stats;
-  }
-  throw new RollcallError('DEADLINE_EXCEEDED', 'the projector has not compared everything');
+/** Nobody answers at first. */
+function untilCompared(ops: NatsConnection): Promise<Stats> {
+  const ask = async () => {
+    const answer = await ops.request('$SRV.STATS.projector', '', { timeout: 1000 }).catch(() => undefined);
+    const stats = answer?.json<{ data: Stats }>().data;
+    return stats?.dirty === 0 && stats;
+  };
+  return until('the projector has compared everything', ask, comparedWithin);
 }
 
 /** What a projector has made of the first clusters, as the API server has it. */

@@ -32,7 +32,7 @@ export interface Fleet {
 
 /** @throws RollcallError KEYS_OFFLINE, BUS_UNREACHABLE, DEADLINE_EXCEEDED */
 export async function openFleet(
-  at: HubAtHand,
+  at: Pick<HubAtHand, 'stateDir' | 'hub' | 'port' | 'address' | 'admin'>,
   plan: FleetPlan,
   settings: SimulationSettings,
 ): Promise<Fleet> {

@@ -27,18 +27,20 @@ import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../
 import { connectAsOps } from '../../cli/up/ops-connection.ts';
 import { bindRole } from './control-plane.ts';
 
-/** How long a test waits for what should come at once; only a failure ever takes that long. */
-const givenUpAfterMs = 60_000;
-
-/** Asks until the answer is there; what may be asked again, such as a bus that was just restarted, is no answer. Tests never assert how long it took. */
+/**
+ * Asks until the answer is there; what may be asked again, such as a bus that was just restarted, is no answer. Tests never assert how long it took.
+ * @param patience.withinMs - only a failure ever takes that long
+ * @throws RollcallError DEADLINE_EXCEEDED with what did not come about
+ */
 export async function until<Value>(
   what: string,
   ask: () => Promise<Value | undefined | false>,
+  { withinMs = 60_000, everyMs = 50 } = {},
 ): Promise<Value> {
   for (
-    const deadlineMs = performance.now() + givenUpAfterMs;
+    const deadlineMs = performance.now() + withinMs;
     performance.now() < deadlineMs;
-    await delay(50)
+    await delay(everyMs)
   ) {
     const value = await ask().catch((error: unknown) => {
       if (error instanceof RollcallError && error.retry) return undefined;
@@ -46,7 +48,7 @@ export async function until<Value>(
     });
     if (value !== undefined && value !== false) return value;
   }
-  throw new Error(`gave up waiting: ${what}`);
+  throw new RollcallError('DEADLINE_EXCEEDED', `gave up waiting: ${what}`);
 }
 
 /** A whole hub by `npm start`'s own code path, in a directory of its own. */

@@ -14,7 +14,7 @@ import { serveInProcess } from '../tests/harness/service-process.ts';
 import { startTestHub, type TestHub } from '../tests/harness/test-hub.ts';
 import { nowMs } from './clock.ts';
 import { watchClusters } from './cluster-watch.ts';
-import { storeObjects, type ToStore } from './store-objects.ts';
+import { readToStore, storeObjects, type ToStore } from './store-objects.ts';
 
 /** A projector that starts on a hub with many clusters, all of which Kubernetes shows as they are but one. */
 export interface ProjectorResult {
@@ -71,14 +71,7 @@ async function projectSamples(plane: TestControlPlane, history: Iterable<Written
   await untilCompared(await hub.connectAs('ops'));
   return Promise.all(
     samples.map((index) =>
-      Promise.all(
-        shownKinds.map(async (resource) => {
-          const object = await plane.admin.get<KubeObject>(resource, { name: nameIn(resource, index) });
-          if (!object) throw new RollcallError('UNEXPECTED', `the projector made no ${resource.kind}`);
-          const { resourceVersion: _version, ...metadata } = object.metadata;
-          return { resource, object: { ...object, metadata } };
-        }),
-      ),
+      Promise.all(shownKinds.map((resource) => readToStore(plane.admin, resource, nameIn(resource, index)))),
     ),
   );
 }

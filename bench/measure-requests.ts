@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { inParallel } from '../cli/simulate/in-parallel.ts';
 import { quantile } from '../cli/simulate/quantile.ts';
 import { makeToken } from '../cli/token/make-token.ts';
 import { memberRoleBinding, memberServiceAccount } from '../services/rbac-provisioner/member-objects.ts';
@@ -12,7 +13,7 @@ import { watchClusters } from './cluster-watch.ts';
 import { inTime } from './in-time.ts';
 import type { ReplayRequest } from './replay-plan.ts';
 import { type BenchHub, openBenchClient, startBenchHub } from './start-hub.ts';
-import { storeObjects, type ToStore } from './store-objects.ts';
+import { readToStore, storeObjects, type ToStore } from './store-objects.ts';
 import { openUsageWindow, usedCores } from './usage-window.ts';
 
 /** What a plain request of somebody costs an API server: user and system time, medians over the rounds. */
@@ -107,14 +108,7 @@ async function joinOne({ hub: { report }, admin }: Candidate): Promise<ToStore[]
     await agent.stop();
   }
   const kinds = [resources.managedClusters, resources.clusterRegistrationRequests, resources.namespaces];
-  const stored = await Promise.all(
-    kinds.map(async (resource) => {
-      const object = await admin.get<KubeObject>(resource, { name: sample });
-      if (!object) throw new RollcallError('UNEXPECTED', `there is no ${resource.kind} "${sample}"`);
-      const { resourceVersion: _version, ...metadata } = object.metadata;
-      return { resource, object: { ...object, metadata } };
-    }),
-  );
+  const stored = await Promise.all(kinds.map((resource) => readToStore(admin, resource, sample)));
   const member = { clusterId: sample, clusterName: sample, namespace: sample };
   return [
     ...stored,
@@ -165,18 +159,12 @@ async function costOf({ hub: { report }, client }: Candidate, request: (turn: nu
   await delay(looksAtRestMs);
   const rest = atRest();
   const end = openUsageWindow(pids);
-  let sent = 0;
-  const refused = new Set<number>();
-  async function lane(): Promise<void> {
-    while (sent < requestsInRound) {
-      const status = await client.send(request(sent++));
-      if (status !== 200) refused.add(status);
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  const turns = Array.from({ length: requestsInRound }, (_, turn) => turn);
+  const answers = new Set(await inParallel(turns, atOnce, (turn) => client.send(request(turn))));
   const busy = end();
-  if (refused.size > 0) throw new RollcallError('UNEXPECTED', `refused: ${[...refused].join(', ')}`);
-  const ofRest = ((rest.cpuMs[apiServer] ?? 0) / rest.lastedMs) * busy.lastedMs;
+  answers.delete(200);
+  if (answers.size > 0) throw new RollcallError('UNEXPECTED', `refused: ${[...answers].join(', ')}`);
+  const ofRest = (usedCores(rest)[apiServer] ?? 0) * busy.lastedMs;
   return ((busy.cpuMs[apiServer] ?? 0) - ofRest) / requestsInRound;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request as httpsRequest } from 'node:https';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { KubeObject, Resource } from '@rollcall/shared/kubernetes';
+import type { KubeClient, KubeObject, Resource } from '@rollcall/shared/kubernetes';
 import type { EtcdEndpoint } from '../cli/up/control-plane-flags.ts';
 
 /** What etcd takes in one transaction, by its default. */
@@ -12,6 +12,17 @@ const transactionsAtOnce = 4;
 export interface ToStore {
   readonly resource: Resource;
   readonly object: KubeObject;
+}
+
+/**
+ * What an API server has under that name, to be stored again.
+ * @throws RollcallError UNEXPECTED when there is none
+ */
+export async function readToStore(admin: KubeClient, resource: Resource, name: string): Promise<ToStore> {
+  const object = await admin.get<KubeObject>(resource, { name });
+  if (!object) throw new RollcallError('UNEXPECTED', `there is no ${resource.kind} "${name}"`);
+  const { resourceVersion: _version, ...metadata } = object.metadata;
+  return { resource, object: { ...object, metadata } };
 }
 
 /** Kinds of Kubernetes itself stand there without their group. */

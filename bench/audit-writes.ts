@@ -1,3 +1,5 @@
+import { keysSecret, tokenSecret } from '../agent/host/hosted-agent.ts';
+
 /** One write that the API server has answered, from its audit log. */
 export interface AuditWrite {
   readonly user: string;
@@ -100,8 +102,5 @@ export function writeKindOf(write: AuditWrite): WriteKind {
  * of its members under names with their ids.
  */
 export function isOfCluster({ name, namespace }: AuditWrite, cluster: string): boolean {
-  return (
-    [cluster, `rollcall-agent-${cluster}`, `rollcall-agent-token-${cluster}`].includes(name) ||
-    namespace === cluster
-  );
+  return [cluster, keysSecret(cluster), tokenSecret(cluster)].includes(name) || namespace === cluster;
 }

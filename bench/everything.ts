@@ -1,6 +1,5 @@
 import { apiVersionOf, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { claim, claimKinds, installClaimKind } from '../tests/harness/claim-kinds.ts';
-import { inFlight } from './in-flight.ts';
 import { madeUpNode } from './made-up-node.ts';
 
 const nodes = 3;
@@ -15,10 +14,7 @@ export async function prepareEverything(
   admin: KubeClient,
   member: KubeClient,
 ): Promise<Readonly<Record<string, unknown>>> {
-  await inFlight(nodes, {
-    atOnce: nodes,
-    work: async (index) => void (await member.create(resources.nodes, madeUpNode(index))),
-  });
+  for (let index = 0; index < nodes; index++) await member.create(resources.nodes, madeUpNode(index));
   for (const kind of Object.values(claimKinds)) {
     await installClaimKind(member, kind);
     for (let index = 0; index < claims; index++)

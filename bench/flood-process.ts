@@ -16,7 +16,6 @@ import {
   type RawAgent,
 } from '../tests/harness/raw-agent.ts';
 import type { FloodSettings } from './flood-settings.ts';
-import { inFlight } from './in-flight.ts';
 
 /** Between two round trips of the one who sends: it fills what the server lets it. */
 const burst = 500;
@@ -131,7 +130,7 @@ async function flood(settings: FloodSettings): Promise<void> {
   const isAboutToken = settings.kind === 'asks with one token';
   const atOnce = isAboutToken ? connectionsOfOneToken : connectionsInVain;
   const work = () => (isAboutToken ? askWithNewKeys(hub, settings) : connectInVain(settings));
-  return inFlight(atOnce, { atOnce, work });
+  await Promise.all(Array.from({ length: atOnce }, work));
 }
 
 process.once('message', () => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readAuditWrites } from './audit-writes.ts';
 import { makeToken } from '../cli/token/make-token.ts';
 import { nowMs } from './clock.ts';
+import { clusterNames } from './cluster-names.ts';
 import { type ClusterWatch, watchClusters } from './cluster-watch.ts';
 import { inTime } from './in-time.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
@@ -68,12 +69,12 @@ export async function measureBurst(count: number, say: (message: string) => void
       },
     });
   try {
-    agents.push(...names('warm-up', warmUpAgents).map(start));
+    agents.push(...clusterNames('warm-up', warmUpAgents).map(start));
     await allReady(watch, agents);
     await delay(settlingMs);
 
     say(`${count} agents at once`);
-    const clusters = names('burst', count);
+    const clusters = clusterNames('burst', count);
     const endJoins = openUsageWindow({ ...report.pids, agents: process.pid });
     const fromMs = nowMs();
     const started = clusters.map(start);
@@ -118,10 +119,6 @@ export async function measureBurst(count: number, say: (message: string) => void
     await watch.stop();
     admin.close();
   }
-}
-
-function names(prefix: string, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}-${String(index + 1).padStart(5, '0')}`);
 }
 
 function allReady(watch: ClusterWatch, agents: readonly SimulatedAgent[]): Promise<number[]> {

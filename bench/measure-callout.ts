@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
+import { inParallel } from '../cli/simulate/in-parallel.ts';
 import { decideAs, declareToken } from '../tests/harness/events.ts';
 import { connectWithCredentials, connectWithToken, type RawAgent } from '../tests/harness/raw-agent.ts';
 import { serveInProcess } from '../tests/harness/service-process.ts';
 import { startTestHub, type TestHub } from '../tests/harness/test-hub.ts';
-import { inFlight } from './in-flight.ts';
 import { openUsageWindow, type UsageWindow } from './usage-window.ts';
 
 /** What letting agents in costs the registrar, which runs in a process of its own. */
@@ -64,8 +64,7 @@ async function renew({ clusterId, agent }: Member): Promise<void> {
   if (result.kind !== 'admitted') throw new RollcallError('UNEXPECTED', `a renewal was told ${result.kind}`);
 }
 
-async function renewInTurn(member: Member | undefined): Promise<void> {
-  if (!member) return;
+async function renewInTurn(member: Member): Promise<void> {
   for (let turn = 0; turn < renewalsOfOneAgent; turn++) await renew(member);
 }
 
@@ -88,21 +87,21 @@ export async function measureCallout(
   const approver = await hub.openLog('approver');
   const token = await declareToken(approver, hub.hub.hubId, { uses: 'unlimited' });
 
-  await inFlight(warmUpCallouts, { atOnce, work: () => connectOnce(hub, token) });
+  const connect = (count: number) =>
+    inParallel(Array.from({ length: count }), atOnce, () => connectOnce(hub, token));
+  await connect(warmUpCallouts);
   say(`${callouts} connections with a token, ${atOnce} at a time`);
   const endCallouts = openUsageWindow(pids);
-  await inFlight(callouts, { atOnce, work: () => connectOnce(hub, token) });
+  await connect(callouts);
   const called = endCallouts();
 
-  const members: Member[] = [];
   const count = Math.ceil(callouts / renewalsOfOneAgent);
-  await inFlight(count, {
-    atOnce,
-    work: async () => void members.push(await admit(hub, { token, approver })),
-  });
+  const members = await inParallel(Array.from({ length: count }), atOnce, () =>
+    admit(hub, { token, approver }),
+  );
   say(`${count * renewalsOfOneAgent} renewals by ${count} members`);
   const endRenewals = openUsageWindow(pids);
-  await inFlight(count, { atOnce, work: (index) => renewInTurn(members[index]) });
+  await inParallel(members, atOnce, renewInTurn);
   const renewed = endRenewals();
   await Promise.all(members.map(({ agent }) => agent.nc.close()));
   return {

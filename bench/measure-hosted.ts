@@ -11,16 +11,19 @@ import {
   resources,
   watchResource,
 } from '@rollcall/shared/kubernetes';
+import { namespaces } from '@rollcall/shared/resources';
+import { kubeconfigSecretOf } from '../cli/join/hub-objects.ts';
+import { inParallel } from '../cli/simulate/in-parallel.ts';
 import { residentBytes } from '../cli/simulate/process-usage.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
-import { makeToken, tokenNamespace } from '../cli/token/make-token.ts';
+import { makeToken } from '../cli/token/make-token.ts';
 import { agentProgram, compiledProgram } from './agent-program.ts';
 import { readAuditWrites } from './audit-writes.ts';
 import { nowMs } from './clock.ts';
+import { clusterNames } from './cluster-names.ts';
 import { type ClusterWatch, watchClusters } from './cluster-watch.ts';
 import { countJoinWrites, type JoinWrites } from './count-writes.ts';
 import type { HubReport } from './hub-process.ts';
-import { inFlight } from './in-flight.ts';
 import { inTime } from './in-time.ts';
 import { startBenchAgent } from './start-agent.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
@@ -63,9 +66,6 @@ const probedSeconds = 60;
 const declaredAtOnce = 16;
 const allReadyWithinMs = 1_200_000;
 
-const names = (prefix: string, count: number) =>
-  Array.from({ length: count }, (_, index) => `${prefix}-${String(index + 1).padStart(5, '0')}`);
-
 /** What a person lays down beforehand: a token that names the cluster, and a kubeconfig beside it. @returns the token */
 async function layDown({ report, member, admin }: Stage, cluster: string): Promise<string> {
   const token = await makeToken(admin, {
@@ -80,7 +80,7 @@ async function layDown({ report, member, admin }: Stage, cluster: string): Promi
     hub: report.addresses.join(','),
     caBundle: report.caPem,
   };
-  const metadata = { name: `${cluster}-kubeconfig`, namespace: tokenNamespace };
+  const metadata = { name: kubeconfigSecretOf(cluster), namespace: namespaces.join };
   await admin.create(resources.secrets, {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -97,7 +97,7 @@ async function make({ admin }: Stage, cluster: string, mode: 'Push' | 'Pull'): P
     apiVersion: apiVersionOf(resources.managedClusters),
     kind: resources.managedClusters.kind,
     metadata: { name: cluster },
-    spec: { clientId: cluster, mode, kubeconfigSecret: `${cluster}-kubeconfig` },
+    spec: { clientId: cluster, mode, kubeconfigSecret: kubeconfigSecretOf(cluster) },
   } as KubeObject);
   return fromMs;
 }
@@ -168,19 +168,13 @@ async function probe(
 ): Promise<HostedResult['probes']> {
   const { report, watch } = stage;
   const host = report.pids['agent-host'] ?? 0;
-  const clusters = names('probed', members);
+  const clusters = clusterNames('probed', members);
   say(`laying down kubeconfigs and tokens of ${members} members`);
-  await inFlight(members, {
-    atOnce: declaredAtOnce,
-    work: async (index) => void (await layDown(stage, clusters[index] ?? '')),
-  });
+  await inParallel(clusters, declaredAtOnce, (cluster) => layDown(stage, cluster));
   const residentBefore = residentBytes(host) ?? Number.NaN;
   say(`${members} members are made`);
   const fromMs = nowMs();
-  await inFlight(members, {
-    atOnce: declaredAtOnce,
-    work: async (index) => void (await make(stage, clusters[index] ?? '', 'Push')),
-  });
+  await inParallel(clusters, declaredAtOnce, (cluster) => make(stage, cluster, 'Push'));
   const readyAtMs = await inTime(
     `all of ${members} members are Ready`,
     Promise.all(clusters.map((cluster) => watch.whenReady(cluster))),
@@ -220,14 +214,14 @@ export async function measureHosted(
   const watch = await watchClusters(admin);
   const stage: Stage = { report, member, admin, watch };
   try {
-    for (const cluster of names('warm-up', warmUps)) await push(stage, cluster);
+    for (const cluster of clusterNames('warm-up', warmUps)) await push(stage, cluster);
     say(`${counts.joins} clusters join in mode Push, one after the other`);
-    const pushed = names('pushed', counts.joins);
+    const pushed = clusterNames('pushed', counts.joins);
     const pushReadyMs: number[] = [];
     for (const cluster of pushed) pushReadyMs.push(await push(stage, cluster));
     say(`${counts.joins} in mode Pull`);
     const pulled: Awaited<ReturnType<typeof pull>>[] = [];
-    for (const cluster of names('pulled', counts.joins))
+    for (const cluster of clusterNames('pulled', counts.joins))
       pulled.push(await pull(stage, { cluster, memberClient }));
     await delay(settlingMs);
     const writes = readAuditWrites(readFileSync(report.auditLogPath, 'utf8'));

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
 import { makeToken } from '../cli/token/make-token.ts';
+import { clusterNames } from './cluster-names.ts';
 import type { ClusterWatch } from './cluster-watch.ts';
 import type { HubReport } from './hub-process.ts';
 import { cpuMs, residentBytes } from '../cli/simulate/process-usage.ts';
@@ -47,8 +48,7 @@ export async function measureJoins(
   options: { count: number; prefix: string; onJoin?: (join: Join) => void },
 ): Promise<Join[]> {
   const joins: Join[] = [];
-  for (let index = 1; index <= options.count; index++) {
-    const cluster = `${options.prefix}-${String(index).padStart(3, '0')}`;
+  for (const cluster of clusterNames(options.prefix, options.count)) {
     const measured = await measureJoin(parts, cluster);
     joins.push(measured);
     options.onJoin?.(measured);

@@ -3,15 +3,16 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { streamSize } from '@rollcall/shared/bus';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { type ApprovalPolicy, labels, type ManagedCluster } from '@rollcall/shared/resources';
-import { makeToken, tokenNamespace } from '../cli/token/make-token.ts';
+import { type ApprovalPolicy, labels, type ManagedCluster, namespaces } from '@rollcall/shared/resources';
+import { inParallel } from '../cli/simulate/in-parallel.ts';
+import { makeToken } from '../cli/token/make-token.ts';
 import { askServices } from '../cli/status/ask-services.ts';
 import { connectAsOps } from '../cli/up/ops-connection.ts';
 import { waitForObject } from '../cli/wait-for-object.ts';
 import { until } from '../tests/harness/embedded.ts';
 import { everythingIn } from '../tests/harness/everything.ts';
 import { nowMs } from './clock.ts';
-import { inFlight } from './in-flight.ts';
+import { clusterNames } from './cluster-names.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
 
 /** Clusters that leave all at once, and what is there of them afterwards. */
@@ -89,38 +90,29 @@ export async function measureLeaving(count: number, say: (message: string) => vo
   const admin = openBenchClient(report.admin);
   const ops = await connectAsOps(report.stateDir, { servers: report.addresses, caPem: report.caPem });
   const agents: SimulatedAgent[] = [];
-  const clusters = Array.from(
-    { length: count },
-    (_, index) => `leaver-${String(index + 1).padStart(5, '0')}`,
-  );
+  const clusters = clusterNames('leaver', count);
   try {
     await giveAccess(admin);
     const before = await countAll(admin, ops);
     const token = await makeToken(admin, { hubId: report.hubId, name: 'leavers', uses: count });
     say(`${count} clusters join`);
-    await inFlight(count, {
-      atOnce,
-      async work(index) {
-        const agent = startSimulatedAgent({
-          cluster: clusters[index] ?? '',
-          hub: report.addresses,
-          caPem: report.caPem,
-          token,
-          onTrouble: (what) => say(what),
-        });
-        agents.push(agent);
-        await agent.admitted;
-      },
+    await inParallel(clusters, atOnce, async (cluster) => {
+      const agent = startSimulatedAgent({
+        cluster,
+        hub: report.addresses,
+        caPem: report.caPem,
+        token,
+        onTrouble: (what) => say(what),
+      });
+      agents.push(agent);
+      await agent.admitted;
     });
     await until('all are Ready', () => areAllReady(admin, count), patience);
     const there = moreThan(before, await countAll(admin, ops));
 
     say(`${count} clusters leave at once`);
     const fromMs = nowMs();
-    await inFlight(count, {
-      atOnce,
-      work: async (index) => void (await admin.delete(resources.managedClusters, clusters[index] ?? '')),
-    });
+    await inParallel(clusters, atOnce, (cluster) => admin.delete(resources.managedClusters, cluster));
     const goneAtMs = await until(
       'all are gone',
       async () => (await admin.list(resources.managedClusters)).length === 0 && nowMs(),
@@ -132,7 +124,7 @@ export async function measureLeaving(count: number, say: (message: string) => vo
       async () => (await admin.list(resources.namespaces, ours)).length === 0 && nowMs(),
       patience,
     );
-    await admin.delete(resources.clusterRegistrationTokens, 'leavers', { namespace: tokenNamespace });
+    await admin.delete(resources.clusterRegistrationTokens, 'leavers', { namespace: namespaces.join });
     await delay(settlingMs);
     return {
       count,

@@ -5,12 +5,13 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { Liveness, StoredEvent } from '@rollcall/shared/events';
 import { type KubeAccess } from '@rollcall/shared/kubernetes';
 import { connectAsOps } from '../cli/up/ops-connection.ts';
+import { inParallel } from '../cli/simulate/in-parallel.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { makeToken } from '../cli/token/make-token.ts';
 import { agentProgram } from './agent-program.ts';
 import { nowMs } from './clock.ts';
+import { clusterNames } from './cluster-names.ts';
 import { watchClusters } from './cluster-watch.ts';
-import { inFlight } from './in-flight.ts';
 import { inTime } from './in-time.ts';
 import { type BenchAgent, startBenchAgent } from './start-agent.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
@@ -131,15 +132,12 @@ export async function measureLiveness(
     ),
   ];
   try {
-    const killed = names('killed', counts.kills);
-    const silent = names('silent', counts.silences);
+    const killed = clusterNames('killed', counts.kills);
+    const silent = clusterNames('silent', counts.silences);
     const all = [...killed, ...silent];
     const token = await makeToken(admin, { hubId: report.hubId, name: 'liveness', uses: all.length });
     say(`${all.length} agents join`);
-    await inFlight(all.length, {
-      atOnce: startsAtOnce,
-      work: (index) => joinHub(all[index] ?? '', token, member),
-    });
+    await inParallel(all, startsAtOnce, (cluster) => joinHub(cluster, token, member));
     hearLive();
     await nc.flush();
     // Each has beaten at the interval by then, and the hub has nothing left to write of the joins.
@@ -177,8 +175,4 @@ export async function measureLiveness(
     admin.close();
     await Promise.all([...agents.values()].map((agent) => agent[Symbol.asyncDispose]()));
   }
-}
-
-function names(prefix: string, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}-${String(index + 1).padStart(3, '0')}`);
 }

@@ -1,16 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { cpuMs, residentBytes } from '../cli/simulate/process-usage.ts';
+import { inParallel } from '../cli/simulate/in-parallel.ts';
+import { cpuMs, peakBytes, residentBytes } from '../cli/simulate/process-usage.ts';
 import { makeToken } from '../cli/token/make-token.ts';
 import { until } from '../tests/harness/embedded.ts';
 import { agentProgram } from './agent-program.ts';
 import { nowMs } from './clock.ts';
 import type { HubReport } from './hub-process.ts';
-import { inFlight } from './in-flight.ts';
 import { madeUpNode, nodeName } from './made-up-node.ts';
 import { type BenchAgent, startBenchAgent } from './start-agent.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
@@ -43,8 +42,7 @@ const mostChanged = 200;
 const atOnce = 16;
 
 function footprint({ pid }: BenchAgent): Footprint {
-  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return { residentBytes: residentBytes(pid) ?? Number.NaN, peakBytes: Number(peak) * 1024 };
+  return { residentBytes: residentBytes(pid) ?? Number.NaN, peakBytes: peakBytes(pid) ?? Number.NaN };
 }
 
 /** What every node's kubelet says again, spread over five minutes. */
@@ -104,6 +102,7 @@ export async function measureNodes(
   const { report } = hub;
   const admin = openBenchClient(report.admin);
   const member = openBenchClient(report.member ?? report.admin);
+  const all = Array.from({ length: count }, (_, index) => index);
 
   async function withoutNodes(): Promise<Footprint> {
     await using agent = await startAgent(report, admin, 'without-nodes');
@@ -126,11 +125,9 @@ export async function measureNodes(
     const reporting = { ...footprint(agent), cpuPercent, seconds };
     const changed = Math.min(count, mostChanged);
     say(`${changed} nodes are cordoned`);
-    await inFlight(changed, {
-      atOnce,
-      work: async (index) =>
-        void (await member.mergePatch(resources.nodes, nodeName(index), { spec: { unschedulable: true } })),
-    });
+    await inParallel(all.slice(0, changed), atOnce, (index) =>
+      member.mergePatch(resources.nodes, nodeName(index), { spec: { unschedulable: true } }),
+    );
     const changedAtMs = nowMs();
     const lastShownAtMs = await untilShown(admin, cluster, { schedulable: count - changed });
     return {
@@ -146,10 +143,7 @@ export async function measureNodes(
     const without = await withoutNodes();
     const nodeBytes = JSON.stringify(madeUpNode(0)).length;
     say(`making ${count} nodes of ${nodeBytes} bytes`);
-    await inFlight(count, {
-      atOnce,
-      work: async (index) => void (await member.create(resources.nodes, madeUpNode(index))),
-    });
+    await inParallel(all, atOnce, (index) => member.create(resources.nodes, madeUpNode(index)));
     return { nodes: count, nodeBytes, without, ...(await withNodes()) };
   } finally {
     admin.close();

@@ -8,6 +8,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { makeToken } from '../cli/token/make-token.ts';
 import { nowMs } from './clock.ts';
+import { clusterNames } from './cluster-names.ts';
 import { watchClusters } from './cluster-watch.ts';
 import { inTime } from './in-time.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
@@ -98,11 +99,10 @@ export async function measureUnregister(
   }
 
   try {
-    for (let at = 1; at <= warmUps; at++) await joinAndLeave(`warm-up-${at}`);
+    for (const cluster of clusterNames('warm-up', warmUps)) await joinAndLeave(cluster);
     say(`${count} clusters leave, one after the other`);
     const left = [];
-    for (let at = 1; at <= count; at++)
-      left.push(await joinAndLeave(`leaver-${String(at).padStart(3, '0')}`));
+    for (const cluster of clusterNames('leaver', count)) left.push(await joinAndLeave(cluster));
     return {
       count,
       goneMs: spreadOf(left.map(({ goneMs }) => goneMs)),

@@ -28,7 +28,7 @@ export const memberClientOptions = {
 } as const;
 
 /** Names of the Secrets that the host keeps for a member; a cluster id is a safe name. */
-const keysSecret = (clusterId: string) => `rollcall-agent-${clusterId}`;
+export const keysSecret = (clusterId: string) => `rollcall-agent-${clusterId}`;
 export const tokenSecret = (clusterId: string) => `rollcall-agent-token-${clusterId}`;
 
 /** The agent's own lines with our words in the place of a member's. */

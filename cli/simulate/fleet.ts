@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { resources } from '@rollcall/shared/kubernetes';
+import { namespaces } from '@rollcall/shared/resources';
 import { createNkey } from '@rollcall/shared/trust';
 import type { Action, FleetPlan } from './fleet-plan.ts';
 import type { HubAtHand } from './hub-at-hand.ts';
@@ -9,7 +10,7 @@ import { makeUp, takeAway } from './made-up-clusters.ts';
 import type { MadeUpCluster } from './made-up-history.ts';
 import { createRandom } from './random.ts';
 import { createRealAgents, type RealAgents } from './real-agents.ts';
-import { makeToken, tokenNamespace } from '../token/make-token.ts';
+import { makeToken } from '../token/make-token.ts';
 import { isReal, type SimulationSettings } from './simulation-settings.ts';
 import { openSimulatorBus } from './simulator-bus.ts';
 
@@ -121,7 +122,7 @@ export async function openFleet(
         await Promise.all([agents?.leave(), takeAway(connections, run)]);
         if (agents)
           await at.admin.delete(resources.clusterRegistrationTokens, tokenName, {
-            namespace: tokenNamespace,
+            namespace: namespaces.join,
           });
       } finally {
         await Promise.all(connections.map(({ nc }) => nc.close()));

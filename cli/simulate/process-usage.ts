@@ -15,7 +15,16 @@ export function cpuMs(pid: number): number | undefined {
 
 /** VmRSS: what is in memory now, pages that processes share included. */
 export function residentBytes(pid: number): number | undefined {
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(pid, 'status') ?? '')?.[1];
+  return statusBytes(pid, 'VmRSS');
+}
+
+/** VmHWM: the most that was ever in memory. */
+export function peakBytes(pid: number): number | undefined {
+  return statusBytes(pid, 'VmHWM');
+}
+
+function statusBytes(pid: number, field: string): number | undefined {
+  const kibibytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readProc(pid, 'status') ?? '')?.[1];
   return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
 }
 

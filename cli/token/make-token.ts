@@ -1,5 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { apiVersionOf, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { namespaces } from '@rollcall/shared/resources';
 import { createRegistrationToken } from '@rollcall/shared/trust';
 import { waitForObject } from '../wait-for-object.ts';
 
@@ -7,8 +8,6 @@ type TokenObject = KubeObject<
   Record<string, unknown>,
   { conditions?: readonly { type: string; status: string }[] }
 >;
-
-export const tokenNamespace = 'rollcall-join';
 
 /**
  * Makes a token that is good for an hour, as a person does before clusters join, and waits until the hub has taken it.
@@ -29,7 +28,7 @@ export async function makeToken(
   const { hubId, name, uses, terms, takenWithinMs = 10_000 } = what;
   const token = createRegistrationToken(hubId);
   const resource = resources.clusterRegistrationTokens;
-  const namespace = tokenNamespace;
+  const namespace = namespaces.join;
   await client.create<TokenObject>(resource, {
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
@@ -144,13 +143,12 @@ async function pull(
   try {
     const fromMs = await make(stage, cluster, 'Pull');
     const installedAtMs = await inTime(`"${cluster}" has a Deployment`, deployment.made);
-    await using agent = startBenchAgent([agentProgram('compiled')], join(report.baseDir, 'agents', cluster), {
-      hub: report.addresses,
-      trust: { caPem: report.caPem },
+    await using agent = startBenchAgent(report, {
+      cluster,
       token,
       member,
-      clientId: cluster,
-      clusterName: cluster,
+      program: [agentProgram('compiled')],
+      trust: { caPem: report.caPem },
     });
     const ready = inTime(`"${cluster}" is Ready`, watch.whenReady(cluster));
     const readyAtMs = await Promise.race([ready, agent.broken]);

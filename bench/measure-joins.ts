@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
@@ -60,14 +59,7 @@ export async function measureJoins(
 async function measureJoin(parts: JoinParts, cluster: string): Promise<Join> {
   const { hub, admin, watch, agents, tokenTerms: terms = {} } = parts;
   const token = await makeToken(admin, { hubId: hub.hubId, name: cluster, uses: 1, terms });
-  const agent = startBenchAgent(parts.program, join(hub.baseDir, 'agents', cluster), {
-    hub: hub.addresses,
-    trust: { pins: [hub.caCertHash] },
-    token,
-    member: parts.member,
-    clientId: cluster,
-    clusterName: cluster,
-  });
+  const agent = startBenchAgent(hub, { cluster, token, member: parts.member, program: parts.program });
   agents.push(agent);
   const readyAtMs = await readyInTime(agent, watch, cluster);
   const agentCpuMs = cpuMs(agent.pid) ?? Number.NaN;

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { followEvents, openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -101,14 +100,7 @@ export async function measureLiveness(
   }
 
   async function joinHub(cluster: string, token: string, its: KubeAccess): Promise<void> {
-    const agent = startBenchAgent(program, join(report.baseDir, 'agents', cluster), {
-      hub: report.addresses,
-      trust: { pins: [report.caCertHash] },
-      token,
-      member: its,
-      clientId: cluster,
-      clusterName: cluster,
-    });
+    const agent = startBenchAgent(report, { cluster, token, member: its, program });
     agents.set(cluster, agent);
     await Promise.race([inTime(`"${cluster}" is Ready`, watch.whenReady(cluster)), agent.broken]);
   }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
@@ -9,7 +8,6 @@ import { makeToken } from '../cli/token/make-token.ts';
 import { until } from '../tests/harness/embedded.ts';
 import { agentProgram } from './agent-program.ts';
 import { nowMs } from './clock.ts';
-import type { HubReport } from './hub-process.ts';
 import { madeUpNode, nodeName } from './made-up-node.ts';
 import { type BenchAgent, startBenchAgent } from './start-agent.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
@@ -78,20 +76,6 @@ async function untilShown(
   return until(`"${name}" is shown with ${JSON.stringify(wanted)}`, ask, shownWithin);
 }
 
-async function startAgent(hub: HubReport, admin: KubeClient, cluster: string): Promise<BenchAgent> {
-  const { member } = hub;
-  if (!member) throw new RollcallError('UNEXPECTED', 'the member has no API server');
-  const token = await makeToken(admin, { hubId: hub.hubId, name: cluster, uses: 1 });
-  return startBenchAgent([agentProgram('compiled')], join(hub.baseDir, 'agents', cluster), {
-    hub: hub.addresses,
-    trust: { pins: [hub.caCertHash] },
-    token,
-    member,
-    clientId: cluster,
-    clusterName: cluster,
-  });
-}
-
 /** @param options.seconds - how long kubelets report */
 export async function measureNodes(
   { count, seconds }: { count: number; seconds: number },
@@ -100,12 +84,19 @@ export async function measureNodes(
   say('starting a hub, and an API server for the member');
   await using hub = await startBenchHub({ audit: 'none', withMember: true });
   const { report } = hub;
+  if (!report.member) throw new RollcallError('UNEXPECTED', 'the member has no API server');
+  const access = report.member;
   const admin = openBenchClient(report.admin);
-  const member = openBenchClient(report.member ?? report.admin);
+  const member = openBenchClient(access);
   const all = Array.from({ length: count }, (_, index) => index);
 
+  async function startAgent(cluster: string): Promise<BenchAgent> {
+    const token = await makeToken(admin, { hubId: report.hubId, name: cluster, uses: 1 });
+    return startBenchAgent(report, { cluster, token, member: access, program: [agentProgram('compiled')] });
+  }
+
   async function withoutNodes(): Promise<Footprint> {
-    await using agent = await startAgent(report, admin, 'without-nodes');
+    await using agent = await startAgent('without-nodes');
     await untilShown(admin, 'without-nodes', { total: 0 });
     await delay(settlingMs);
     return footprint(agent);
@@ -114,7 +105,7 @@ export async function measureNodes(
   async function withNodes() {
     const cluster = 'with-nodes';
     const startedAtMs = nowMs();
-    await using agent = await startAgent(report, admin, cluster);
+    await using agent = await startAgent(cluster);
     const shownAtMs = await untilShown(admin, cluster, { total: count, ready: count });
     await delay(settlingMs);
     const listed = footprint(agent);

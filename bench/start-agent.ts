@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import type { AgentOptions } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { nowMs } from './clock.ts';
+import type { HubReport } from './hub-process.ts';
 
 /** What an agent of the bench is started with; the file holds its token, so it is 0600. */
 export interface AgentSettings extends Pick<
@@ -34,17 +35,32 @@ export interface BenchAgent extends AsyncDisposable {
 
 /**
  * Starts an agent as a process of its own, in a directory of its own.
- * @param program - flags of Node, and the file that it runs
+ * @param of.cluster - its id and its name
+ * @param of.program - flags of Node, and the file that it runs
+ * @param of.trust - default: the pin of the hub's CA
  */
 export function startBenchAgent(
-  program: readonly string[],
-  directory: string,
-  settings: Omit<AgentSettings, 'storeDir'>,
+  hub: HubReport,
+  of: Pick<AgentOptions, 'token' | 'member'> & {
+    readonly cluster: string;
+    readonly program: readonly string[];
+    readonly trust?: AgentOptions['trust'];
+  },
 ): BenchAgent {
+  const { cluster, program, token, member, trust = { pins: [hub.caCertHash] } } = of;
+  const directory = join(hub.baseDir, 'agents', cluster);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const settingsPath = join(directory, 'settings.json');
-  const all: AgentSettings = { ...settings, storeDir: join(directory, 'keys') };
-  writeFileSync(settingsPath, JSON.stringify(all), { mode: 0o600 });
+  const settings: AgentSettings = {
+    hub: hub.addresses,
+    trust,
+    token,
+    member,
+    clientId: cluster,
+    clusterName: cluster,
+    storeDir: join(directory, 'keys'),
+  };
+  writeFileSync(settingsPath, JSON.stringify(settings), { mode: 0o600 });
   const startedAtMs = nowMs();
   const child = spawn(process.execPath, [...program, settingsPath], {
     stdio: ['pipe', 'pipe', 'inherit'],

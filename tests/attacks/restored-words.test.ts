@@ -102,6 +102,15 @@ async function is(name: string, want: object): Promise<void> {
   await expect.poll(async () => (await recordOf(name)).decision, { timeout: 30_000 }).toMatchObject(want);
 }
 
+/** As `is`, where something else may be noted before it (what is looked at again, a revocation): a decision waits until that is shown. */
+async function becomes(name: string, want: object): Promise<void> {
+  const decided = async () => {
+    await showHead(name);
+    return (await recordOf(name)).decision;
+  };
+  await expect.poll(decided, { timeout: 30_000 }).toMatchObject(want);
+}
+
 /** Everything is looked at again, and looked at it was once something that is asked for afterwards has been done. */
 let barriers = 0;
 async function lookedAtAgain(): Promise<void> {
@@ -121,8 +130,7 @@ async function lookedAtAgain(): Promise<void> {
       },
     },
   });
-  await is('barrier', { verdict: verdict === 'Deny' ? 'denied' : 'approved' });
-  await showHead('barrier');
+  await becomes('barrier', { verdict: verdict === 'Deny' ? 'denied' : 'approved' });
 }
 
 beforeAll(async () => {
@@ -186,13 +194,7 @@ test.each(['revoked', 'again', 'unknown', 'waiting'])(
       reason: 'in the new life',
     };
     await annas.mergePatch<KubeObject>(resources.clusterRegistrationRequests, name, { spec: { decision } });
-    const approved = { verdict: 'approved', reason: 'PersonApproved' };
-    // What is looked at again after the barrier of the test before may be noted only now.
-    const decided = async () => {
-      await showHead(name);
-      return (await recordOf(name)).decision;
-    };
-    await expect.poll(decided, { timeout: 30_000 }).toMatchObject(approved);
+    await becomes(name, { verdict: 'approved', reason: 'PersonApproved' });
     await lookedAtAgain();
     expect((await recordOf(name)).decision).toMatchObject({ verdict: 'approved' });
   },

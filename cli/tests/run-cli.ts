@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { cacheFolder } from '../../tools/setup/cache-folder.mjs';
 
 const ownEntry = join(import.meta.dirname, '..', 'main.ts');
 
@@ -33,7 +34,13 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   const empty = options.directory === undefined ? mkdtempSync(join(tmpdir(), 'rollcall-cli-')) : undefined;
   const child = spawn(process.execPath, [options.entry ?? ownEntry, ...args], {
     cwd: options.directory ?? empty,
-    env: { PATH: process.env['PATH'], HOME: empty ?? options.directory, ...options.environment },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: empty ?? options.directory,
+      // Compiled code is no state; without it each of hundreds of commands strips and compiles everything anew.
+      ROLLCALL_CACHE: cacheFolder(process.env),
+      ...options.environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

@@ -84,7 +84,7 @@ test('a person brings one into sight as the hub knows it, and what is said of it
 
 test('what a person set stays set, out of sight and in sight again', async () => {
   const cluster = await member('set');
-  expect(await rollcall('show', 'set', '--for', '1s')).toMatchObject({ code: 0 });
+  expect(await rollcall('show', 'set', '--for', '5s')).toMatchObject({ code: 0 });
   const { admin } = hub.up;
   await admin.mergePatch(resources.managedClusters, 'set', { spec: { namespacePolicy: 'Keep' } });
   await until('it is read', async () => (await cluster.record()).decision?.namespacePolicy === 'Keep');

@@ -1,82 +1,45 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parse } from 'yaml';
-import { runCli } from '../../cli/tests/run-cli.ts';
-import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
-import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
+import type { TestControlPlane } from '../harness/control-plane.ts';
 import { until } from '../harness/embedded.ts';
 import { everythingIn } from '../harness/everything.ts';
-import { type ChartRunner, startChartRunner } from './chart-runner.ts';
-import { helm, helmWithChart } from './helm.ts';
-import { oneMachine } from './one-machine.ts';
-import { type SeenHub, seenHub } from './seen-hub.ts';
+import { type ChartHub, startChartHub } from './chart-hub.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-hosted-hub-'));
 const system = 'rollcall-system';
 
+let hub: ChartHub;
 /** What people see of the hub; no pod runs there. */
 let shown: TestControlPlane;
 /** Where its pods run. */
 let management: TestControlPlane;
-let runners: readonly ChartRunner[];
-let address: string;
-let valuesFile: string;
-let hub: SeenHub;
 beforeAll(async () => {
-  const bare = { withControllerManager: true, withManifests: false };
-  [shown, management] = await Promise.all([startTestControlPlane(bare), startTestControlPlane(bare)]);
-  const [ofHub, ofAgent] = [
-    startChartRunner(management.admin, system),
-    startChartRunner(management.admin, 'rollcall-agent'),
-  ];
-  // For the tokens that Secrets ask for.
-  runners = [ofAgent, ofHub, startChartRunner(shown.admin, system)];
-  hub = seenHub({ hub: shown.admin, workloads: management.admin }, { hub: ofHub, agent: ofAgent });
-  ({ address, valuesFile } = await oneMachine(folder));
+  hub = await startChartHub({ areApart: true });
+  ({ plane: shown, workloads: management } = hub);
 });
-afterAll(async () => {
-  for (const runner of runners) await runner[Symbol.asyncDispose]();
-  await Promise.all([shown[Symbol.asyncDispose](), management[Symbol.asyncDispose]()]);
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => hub[Symbol.asyncDispose]());
 
-const kubeconfigOf = ({ plane }: TestControlPlane) => plane.adminKubeconfigPath;
-const rollcall = (...args: string[]) => runCli([...args, '--kubeconfig', kubeconfigOf(shown)]);
-const there = () => ['--workloads-kubeconfig', kubeconfigOf(management)];
-const installFlags = () =>
-  ['--advertise', address, '--keys', join(folder, 'keys'), '--values', valuesFile, '--timeout', '3m'].concat(
-    there(),
-  );
-const chart = (verb: string, where: TestControlPlane, values: object) =>
-  helmWithChart([verb, 'hub'], 'hub', { values, namespace: system, kubeconfig: kubeconfigOf(where) });
-const uninstallRelease = (where: TestControlPlane, name: string, namespace: string) =>
-  helm(['uninstall', name, '--namespace', namespace], kubeconfigOf(where));
 const ours = async ({ admin }: TestControlPlane) =>
   (await everythingIn(admin)).filter((one) => one.includes('rollcall'));
 
-let given: { hub: { caCertHash: string } };
+let given: object;
 
 test('keys first: the kubeconfigs of services come with the accounts that they are of [RO-3]', async () => {
-  const keys = () => rollcall('install', 'hub', '--only-keys', ...installFlags());
-  const first = await keys();
-  expect(first.code, first.stderr).toBe(0);
-  expect(first.stderr).toContain('no kubeconfigs yet: install the chart on the hub');
-  given = {
-    ...(parse(readFileSync(valuesFile, 'utf8')) as object),
-    ...(parse(first.stdout) as typeof given),
-  };
-  const installed = await chart('install', shown, { ...given, parts: { workloads: false } });
+  const first = await hub.makeKeys();
+  expect(first.made.stderr).toContain('no kubeconfigs yet: install the chart on the hub');
+  given = first.values;
+  const installed = await hub.chart(
+    ['install', 'hub'],
+    'hub',
+    { ...given, parts: { workloads: false } },
+    shown,
+  );
   expect(installed.code, installed.stderr).toBe(0);
-  const second = await keys();
-  expect(second.code, second.stderr).toBe(0);
-  expect(second.stderr).toContain('5 kubeconfigs of the hub');
+  const second = await hub.makeKeys();
+  expect(second.made.stderr).toContain('5 kubeconfigs of the hub');
 });
 
 test('services in a management cluster work on the hub by kubeconfigs in Secrets, and leave nothing else there [RO-3]', async () => {
-  const installed = await chart('install', management, { ...given, parts: { kubernetes: false } });
+  const installed = await hub.chart(['install', 'hub'], 'hub', { ...given, parts: { kubernetes: false } });
   expect(installed.code, installed.stderr).toBe(0);
   await hub.untilAllRun();
   const kinds = new Set((await ours(management)).map((one) => one.split(' ')[0]));
@@ -96,35 +59,30 @@ test('services in a management cluster work on the hub by kubeconfigs in Secrets
   const found = await management.admin.list<WithPod>(resources.deployments, { namespace: system });
   for (const { spec } of found) expect(spec?.template.spec.automountServiceAccountToken).toBe(false);
 
-  await onceServed(() => applyManifests(shown.admin, manifestsIn('embedded')));
-  const made = await rollcall('token', 'create', '-o', 'json', '--wait', '--timeout', '2m');
-  expect(made.code, made.stderr).toBe(0);
-  const { token } = JSON.parse(made.stdout) as { token: string };
-  const { caCertHash } = given.hub;
-  const agent = await helmWithChart(['install', 'agent', '--create-namespace'], 'agent', {
-    values: { hub: address, caCertHash, token, clusterName: 'management' },
-    namespace: 'rollcall-agent',
-    kubeconfig: kubeconfigOf(management),
-  });
-  expect(agent.code, agent.stderr).toBe(0);
-  const ready = await hub.readiness('management', 'True');
-  expect(ready.status?.namespace).toBe('management');
+  await hub.installAgent('management');
+  expect((await hub.cluster('management'))?.status?.namespace).toBe('management');
   expect(await management.admin.get(resources.namespaces, { name: 'management' })).toBeUndefined();
 });
 
 test('the command installs and removes both parts, and goes on where the releases were [RO-3]', async () => {
   const key = (await hub.cluster('management'))?.status?.keyFingerprint;
   for (const place of [management, shown])
-    expect((await uninstallRelease(place, 'hub', system)).code).toBe(0);
-  const installed = await rollcall('install', 'hub', ...installFlags());
+    expect((await hub.release(['uninstall', 'hub'], 'hub', place)).code).toBe(0);
+  const installed = await hub.install('--advertise', hub.address);
   expect(installed.code, installed.stderr).toBe(0);
   expect(installed.stdout).toBe('the hub runs\n');
   const back = await hub.readiness('management', 'True');
   expect(back.status?.keyFingerprint).toBe(key);
 
-  await uninstallRelease(management, 'agent', 'rollcall-agent');
+  await hub.release(['uninstall', 'agent'], 'agent');
   await management.admin.delete(resources.namespaces, 'rollcall-agent');
-  const removed = await rollcall('uninstall', 'hub', '--with-data', ...there());
+  const removed = await hub.rollcall(
+    'uninstall',
+    'hub',
+    '--with-data',
+    '--workloads-kubeconfig',
+    management.plane.adminKubeconfigPath,
+  );
   expect(removed.code, removed.stderr).toBe(0);
   await shown.admin.delete(resources.namespaces, 'management');
   for (const place of [management, shown]) {

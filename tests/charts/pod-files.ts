@@ -1,124 +1,54 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import type { V1PodSpec, V1PodStatus, V1Volume, V1VolumeProjection } from '@kubernetes/client-node';
+import { type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 
-/** What is read of a source of files; anything else in it is refused. */
-interface Source {
-  readonly secret?: { readonly secretName?: string; readonly name?: string };
-  readonly configMap?: { readonly name: string };
-  readonly serviceAccountToken?: { readonly path: string; readonly expirationSeconds?: number };
-  readonly downwardAPI?: { readonly items: readonly { path: string; fieldRef: { fieldPath: string } }[] };
-}
-export interface Volume extends Source {
-  readonly name: string;
-  /** Of a claim, which outlives the pod. */
-  readonly directory?: string;
-  readonly projected?: { readonly sources: readonly Source[] };
-  readonly emptyDir?: object;
-}
-export interface PodIdentity {
-  readonly name: string;
-  readonly ip: string;
-  readonly namespace: string;
-  readonly uid: string;
-  readonly serviceAccountName: string;
-}
-type Files = Readonly<Record<string, Buffer>>;
+export type Pod = StoredObject<KubeObject<V1PodSpec, V1PodStatus>>;
+/** Content by name. */
+type Files = Readonly<Record<string, string>>;
 
-/** Content of a Secret or ConfigMap by key. @throws Error where there is none */
+/** @throws Error where there is no such object */
 export async function readData(
   client: KubeClient,
-  kind: 'secret' | 'configMap',
-  where: { name: string; namespace: string },
+  kind: 'secrets' | 'configMaps',
+  { name = '', namespace }: { name?: string | undefined; namespace?: string | undefined },
 ): Promise<Files> {
-  const resource = kind === 'secret' ? resources.secrets : resources.configMaps;
-  const found = await client.get<KubeObject & { data?: Record<string, string> }>(resource, where);
-  if (!found) throw new Error(`there is no ${kind} "${where.name}"`);
-  const encoding = kind === 'secret' ? 'base64' : 'utf8';
+  const found = await client.get<KubeObject & { data?: Files }>(resources[kind], { name, namespace });
+  if (!found) throw new Error(`there is no "${name}" among the ${kind}`);
+  const encoding = kind === 'secrets' ? 'base64' : 'utf8';
   const entries = Object.entries(found.data ?? {});
-  return Object.fromEntries(entries.map(([key, text]) => [key, Buffer.from(text, encoding)]));
+  return Object.fromEntries(entries.map(([key, text]) => [key, Buffer.from(text, encoding).toString()]));
 }
 
-/** A token as the kubelet asks for it: bound to its pod, so that it ends with it. */
-async function tokenOf(client: KubeClient, pod: PodIdentity, expirationSeconds = 3600): Promise<Buffer> {
-  const target = { name: pod.serviceAccountName, namespace: pod.namespace, subresource: 'token' };
-  const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid };
-  const answer = await client.createSubresource<{ status: { token: string } }>(
-    resources.serviceAccounts,
-    target,
-    {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: { expirationSeconds, boundObjectRef },
-    },
-  );
-  return Buffer.from(answer.status.token);
-}
-
-async function filesOf(client: KubeClient, pod: PodIdentity, source: Source): Promise<Files> {
-  const { secret, configMap, serviceAccountToken, downwardAPI } = source;
-  const { namespace } = pod;
-  if (secret) return readData(client, 'secret', { name: secret.secretName ?? secret.name ?? '', namespace });
-  if (configMap) return readData(client, 'configMap', { name: configMap.name, namespace });
-  if (serviceAccountToken) {
-    const { path, expirationSeconds } = serviceAccountToken;
-    return { [path]: await tokenOf(client, pod, expirationSeconds) };
-  }
-  // The one field that every pod is given.
-  const items = downwardAPI?.items.filter(({ fieldRef }) => fieldRef.fieldPath === 'metadata.namespace');
-  if (items?.length !== downwardAPI?.items.length || !items)
-    throw new Error('a volume of a kind that is not provided here');
-  return Object.fromEntries(items.map(({ path }) => [path, Buffer.from(namespace)]));
-}
-
-/**
- * Writes a volume of a pod as files.
- * @param options.placed - puts the paths that mounts have here into the place of those that the pod says
- */
-export async function writeVolume(
+/** A token of a ServiceAccount. */
+export async function tokenOf(
   client: KubeClient,
-  pod: PodIdentity,
-  { volume, place, placed }: { volume: Volume; place: string; placed(text: string): string },
-): Promise<void> {
-  mkdirSync(place, { recursive: true });
-  if (volume.emptyDir || volume.directory !== undefined) return;
-  for (const source of volume.projected?.sources ?? [volume]) {
-    for (const [path, content] of Object.entries(await filesOf(client, pod, source))) {
-      mkdirSync(dirname(join(place, path)), { recursive: true });
-      // Whole or not at all: it may be read meanwhile.
-      writeFileSync(join(place, `${path}.next`), placed(content.toString('utf8')), { mode: 0o600 });
-      renameSync(join(place, `${path}.next`), join(place, path));
-    }
-  }
+  account: { name: string; namespace?: string | undefined },
+  spec: object,
+): Promise<string> {
+  const target = { ...account, subresource: 'token' };
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
+  type Answer = { status: { token: string } };
+  return (await client.createSubresource<Answer>(resources.serviceAccounts, target, request)).status.token;
 }
 
-type TokenSecret = KubeObject & { type?: string; data?: object };
-
-/** What the controller manager of a whole cluster makes: root CAs, default accounts, and tokens that Secrets ask for. */
-export async function asControllerManager(client: KubeClient, namespace: string): Promise<void> {
-  const caPem = client.access.caPem ?? '';
-  const where = { namespace };
-  const metadata = { name: 'kube-root-ca.crt', namespace };
-  const rootCa = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'ca.crt': caPem } };
-  if (!(await client.get(resources.configMaps, metadata)))
-    await client.create(resources.configMaps, rootCa, where);
-  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
-  if (!(await client.get(resources.serviceAccounts, account.metadata)))
-    await client.create<KubeObject>(resources.serviceAccounts, account, where);
-  const asking = await client.list<TokenSecret>(resources.secrets, {
-    ...where,
-    fieldSelector: 'type=kubernetes.io/service-account-token',
-  });
-  for (const { data, metadata: of } of asking.filter((one) => one.data === undefined)) {
-    const name = of.annotations?.['kubernetes.io/service-account.name'] ?? '';
-    const target = { name, namespace, subresource: 'token' };
-    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
-    const answer = await client.createSubresource<{ status: { token: string } }>(
-      resources.serviceAccounts,
-      target,
-      request,
-    );
-    const filled = { ...data, token: answer.status.token, 'ca.crt': caPem, namespace };
-    await client.mergePatch(resources.secrets, of.name, { stringData: filled }, where);
+/** What is in a volume, or in a part of one. */
+export async function filesOf(
+  client: KubeClient,
+  { metadata: { name, uid, namespace }, spec }: Pod,
+  source: V1Volume | V1VolumeProjection,
+): Promise<Files> {
+  const { secret, configMap } = source;
+  if (secret && 'secretName' in secret)
+    return readData(client, 'secrets', { name: secret.secretName, namespace });
+  if (configMap) return readData(client, 'configMaps', { name: configMap.name, namespace });
+  if ('serviceAccountToken' in source && source.serviceAccountToken) {
+    const { path, expirationSeconds } = source.serviceAccountToken;
+    const account = { name: spec?.serviceAccountName ?? 'default', namespace };
+    // As the kubelet asks for it: bound to its pod, so that it ends with it.
+    const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name, uid };
+    return { [path]: await tokenOf(client, account, { expirationSeconds, boundObjectRef }) };
   }
+  // The one field that the API server has every pod given.
+  if (source.downwardAPI?.items?.every(({ path }) => path === 'namespace'))
+    return { namespace: namespace ?? '' };
+  throw new Error(`not provided here: a volume of ${Object.keys(source).join()}`);
 }

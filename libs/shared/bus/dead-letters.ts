@@ -3,7 +3,8 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
 import { countSubjects } from './count-subjects.ts';
-import { directGet, storedAtMs, textOf } from './direct-get.ts';
+import { directGet } from './direct-get.ts';
+import { storedAtMs, textOf } from './raw-message.ts';
 import { answerWithinMs } from './stream-size.ts';
 
 const letterSchema = z.looseObject({

@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { directGetEach, type RawMessage } from './direct-get.ts';
+import { directGetEach } from './direct-get.ts';
+import type { RawMessage } from './raw-message.ts';
 
 /** The server answers no more than 1,024 subjects at once. */
 const subjectsAtOnce = 500;

@@ -1,8 +1,9 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { countSubjects } from './count-subjects.ts';
-import { directGet, type RawMessage, TooManyResults } from './direct-get.ts';
+import { directGet, TooManyResults } from './direct-get.ts';
 import { readLastMessages } from './last-messages.ts';
+import type { RawMessage } from './raw-message.ts';
 
 /** The server answers no more than 1,024 subjects at once, and an exactly full answer may be a cut one. */
 const batch = 1000;

@@ -10,9 +10,9 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 import { countSubjects } from './count-subjects.ts';
-import { type RawMessage, textOf } from './direct-get.ts';
 import type { OnSkip } from './event-log.ts';
 import { readLastMessages } from './last-messages.ts';
+import { type RawMessage, textOf } from './raw-message.ts';
 
 /** The last event of one type of an aggregate, as it stands in the stream: no schema has seen its section. */
 export interface LastWord extends AggregateId {

@@ -2,7 +2,8 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
 import { asBusError } from './bus-error.ts';
-import { directGet, storedAtMs } from './direct-get.ts';
+import { directGet } from './direct-get.ts';
+import { storedAtMs } from './raw-message.ts';
 
 export type StreamName = 'EVENTS' | 'FACTS' | 'DEAD';
 

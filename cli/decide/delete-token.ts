@@ -41,7 +41,8 @@ async function confirmed(question: string): Promise<boolean> {
 
 /** By its name, or by itself: then it is found by its public key, and is neither sent nor repeated. */
 async function readToken(client: KubeClient, given: string, namespace: string): Promise<Token> {
-  const own = given.startsWith('rc1.') ? parseRegistrationToken(given) : undefined;
+  // Also one that was pasted badly: as a name it would be sent, and stand in the message.
+  const own = /^\s*rc1\./i.test(given) ? parseRegistrationToken(given) : undefined;
   const token = own
     ? (await client.list<TokenObject>(resource, { namespace })).find(
         ({ spec }) => spec?.publicKey === own.key.publicKey,

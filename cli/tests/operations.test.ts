@@ -193,7 +193,10 @@ test('whoever has a token and not its name takes it back by itself; it is repeat
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('NOT_FOUND') });
   const torn = await run('token', 'delete', text.slice(0, -1), '--yes');
   expect(torn).toMatchObject({ code: 3, stderr: expect.stringContaining('TOKEN_INVALID') });
-  expect([stderr, again.stderr, torn.stderr].join()).not.toContain(text.slice(21, -1));
+  const shouted = await run('token', 'delete', ` ${text.toUpperCase()}`, '--yes');
+  expect(shouted).toMatchObject({ code: 3, stderr: expect.stringContaining('TOKEN_INVALID') });
+  const said = [stderr, again.stderr, torn.stderr, shouted.stderr].join().toLowerCase();
+  expect(said).not.toContain(text.slice(21, -1).toLowerCase());
 });
 
 test('the audit says who was let in by what, and filters that match nothing say so', async () => {

@@ -9,7 +9,6 @@ import {
   isSafeId,
   isTombstoned,
   type KeyRecord,
-  keyTaken,
   type MemberProof,
   nameTaken,
   type NameRecord,
@@ -22,6 +21,7 @@ import type { JoinBody } from '@rollcall/shared/protocol';
 import { keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
 import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { refuseName, refuseUnsafeName } from './cluster-name.ts';
+import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from './refusal.ts';
 import { splitLabels } from './request-labels.ts';
@@ -198,26 +198,6 @@ function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefin
 }
 
 /**
- * One open request a cluster: whoever holds another valid token and knows the id of a waiting cluster could else take its place
- * in the queue under the eyes of the person who decides.
- */
-export function refuseSecondKey(
-  { identity, decision }: ClusterRecord,
-  agentKey: string,
-): Refusal | undefined {
-  if (!identity || identity.state === 'left' || identity.state === 'refused') return undefined;
-  const { request } = identity;
-  // The key too, because the id of a request is the agent's to choose.
-  const isDecided = decision?.requestId === request.id && decision.key === request.key;
-  const isOpen = !isDecided || decision.verdict === 'held';
-  if (!isOpen || request.key === agentKey) return undefined;
-  return {
-    code: 'REQUEST_OPEN',
-    message: `another key (${request.keyFingerprint}) is already waiting for this cluster`,
-  };
-}
-
-/**
  * Whether an ask is older than what the record knows, where it would begin something: an old one must not be good for a new
  * life of the cluster, nor for asking again (ADR 13).
  */
@@ -229,22 +209,6 @@ function refuseReplay(ask: JoinAsk, { cluster: { identity, lastOf } }: JoinConte
   return newestMs === undefined || ask.askedAtMs >= newestMs
     ? undefined
     : { code: 'REPLAYED', message: 'the request is older than what the hub knows of this cluster' };
-}
-
-/**
- * One cluster a key: what is taken back is a key, so with two clusters behind one the end of either would end the other, and an
- * approval of either would let the other in again.
- */
-export function refuseForeignKey({ holder }: KeyRecord, clusterId: string): Refusal | undefined {
-  if (holder === undefined || holder === clusterId) return undefined;
-  return { code: 'KEY_TAKEN', message: 'this key belongs to another cluster' };
-}
-
-/** The first request of a key makes it the cluster's. */
-export function takeKey(key: KeyRecord, agentKey: string, clusterId: string): EventDraft[] {
-  if (key.holder !== undefined) return [];
-  const message = `${keyFingerprint(agentKey)} belongs to cluster ${clusterId}`;
-  return [draft(keyTaken, key, { reason: 'Taken', message, section: { key: agentKey, clusterId } })];
 }
 
 const noToken: Refusal = {

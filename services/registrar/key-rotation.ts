@@ -16,7 +16,7 @@ import {
 import type { AnswerResult, ReceivedAsk } from '@rollcall/shared/protocol';
 import { isPublicNkey, isSignedBy, keyFingerprint, type SignedMessage } from '@rollcall/shared/trust';
 import { type AnswerSettings, refusalResult, standingResult } from './answer.ts';
-import { refuseForeignKey, refuseSecondKey, takeKey } from './join-request.ts';
+import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
 import type { Refusal } from './refusal.ts';
 import { standingOf } from './standing.ts';
 

@@ -58,7 +58,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'token-races',
-    file: 'services/registrar/join-request.ts',
+    file: 'services/registrar/key-holder.ts',
     from: 'if (holder === undefined || holder === clusterId) return undefined;',
     to: "if (holder !== '') return undefined;",
     test: 'one key that asks for two clusters at once, of two replicas, is let in for one, and spends one token',

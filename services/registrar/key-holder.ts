@@ -1,0 +1,45 @@
+import {
+  type ClusterRecord,
+  draft,
+  type EventDraft,
+  type KeyRecord,
+  keyTaken,
+} from '@rollcall/shared/events';
+import { keyFingerprint } from '@rollcall/shared/trust';
+import type { Refusal } from './refusal.ts';
+
+/**
+ * One cluster a key: what is taken back is a key, so with two clusters behind one the end of either would end the other, and an
+ * approval of either would let the other in again.
+ */
+export function refuseForeignKey({ holder }: KeyRecord, clusterId: string): Refusal | undefined {
+  if (holder === undefined || holder === clusterId) return undefined;
+  return { code: 'KEY_TAKEN', message: 'this key belongs to another cluster' };
+}
+
+/** The first request of a key makes it the cluster's. */
+export function takeKey(key: KeyRecord, agentKey: string, clusterId: string): EventDraft[] {
+  if (key.holder !== undefined) return [];
+  const message = `${keyFingerprint(agentKey)} belongs to cluster ${clusterId}`;
+  return [draft(keyTaken, key, { reason: 'Taken', message, section: { key: agentKey, clusterId } })];
+}
+
+/**
+ * One open request a cluster: whoever holds another valid token and knows the id of a waiting cluster could else take its place
+ * in the queue under the eyes of the person who decides.
+ */
+export function refuseSecondKey(
+  { identity, decision }: ClusterRecord,
+  agentKey: string,
+): Refusal | undefined {
+  if (!identity || identity.state === 'left' || identity.state === 'refused') return undefined;
+  const { request } = identity;
+  // The key too, because the id of a request is the agent's to choose.
+  const isDecided = decision?.requestId === request.id && decision.key === request.key;
+  const isOpen = !isDecided || decision.verdict === 'held';
+  if (!isOpen || request.key === agentKey) return undefined;
+  return {
+    code: 'REQUEST_OPEN',
+    message: `another key (${request.keyFingerprint}) is already waiting for this cluster`,
+  };
+}

@@ -213,6 +213,12 @@ test.each([
     says: 'cannot be read as YAML',
   },
   {
+    name: 'YAML that nests without end',
+    args: () => ['-f', written('deep.yaml', '['.repeat(100))],
+    code: 2,
+    says: 'it nests deeper than',
+  },
+  {
     name: 'no Kubernetes object',
     args: () => ['-f', written('text.yaml', 'hello')],
     code: 2,

@@ -18,6 +18,14 @@ export function withHubPlaces(command: Command): Command {
     .option('--workloads-context <name>', 'context of that cluster in it');
 }
 
+/** Flags of every command for a hub whose keys are here, wherever it runs. */
+export function withKeys(command: Command): Command {
+  return withHubPlaces(command).option(
+    '--keys <directory>',
+    'of a hub in a cluster, the keys that `install hub` keeps (default: of `rollcall up`)',
+  );
+}
+
 /** Flags of every command that reads the bus, beside those of the hub. */
 export function withBus(command: Command): Command {
   return withHub(command)

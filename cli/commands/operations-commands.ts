@@ -9,7 +9,15 @@ import type { DeadFlags } from '../status/list-dead.ts';
 import type { MendFlags } from '../status/mend-dead.ts';
 import type { StatusFlags } from '../status/show-status.ts';
 import type { TopFlags } from '../top/top.ts';
-import { collect, outputOption, withBus, withHub, withMember, withNetwork } from './common-flags.ts';
+import {
+  collect,
+  outputOption,
+  withBus,
+  withHub,
+  withKeys,
+  withMember,
+  withNetwork,
+} from './common-flags.ts';
 
 const auditExamples = `
 Examples:
@@ -107,8 +115,7 @@ export function addOperationsCommands(program: Command): void {
 
   const dead = program.command('dead').description('events that a service could not handle');
   for (const verb of ['retry', 'drop'] as const) {
-    dead
-      .command(verb)
+    withKeys(dead.command(verb))
       .description(
         verb === 'retry'
           ? 'have a service handle events again that it could not'
@@ -118,7 +125,10 @@ export function addOperationsCommands(program: Command): void {
       .option('--all', 'every dead letter there is')
       .option('--timeout <duration>', 'how long to wait for what became of them (retry)', '90s')
       .option('--dry-run', 'say which ones, and change nothing')
-      .addHelpText('after', '\nRuns where the keys are: in the directory of `rollcall up`.')
+      .addHelpText(
+        'after',
+        '\nRuns where the keys are: in the directory of `rollcall up`, or with --keys that of `rollcall install hub`.',
+      )
       .action(async (ids: string[], flags: MendFlags) => {
         const { mendDead } = await import('../status/mend-dead.ts');
         await mendDead(verb, ids, flags);

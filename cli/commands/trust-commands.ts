@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { RotateFlags } from '../trust/rotate.ts';
 import type { TrustStatusFlags } from '../trust/trust-status.ts';
-import { outputOption, withHubPlaces } from './common-flags.ts';
+import { outputOption, withKeys } from './common-flags.ts';
 
 const rotateExamples = `
 Examples:
@@ -13,14 +13,6 @@ Examples:
   rollcall trust rotate operator-keys              the other listed key signs; the list changes at the next start
 
 Runs where the keys are: in the directory of \`rollcall up\`, or with --keys that of \`rollcall install hub\`. docs/security/rotate.md says what each key is for.`;
-
-/** Flags of commands for a hub whose keys are here, wherever it runs. */
-function withKeys(command: Command): Command {
-  return withHubPlaces(command).option(
-    '--keys <directory>',
-    'of a hub in a cluster, the keys that `install hub` keeps (default: of `rollcall up`)',
-  );
-}
 
 /** What people do with the keys of a hub. */
 export function addTrustCommands(program: Command): void {

@@ -7,6 +7,11 @@ import { type HubFiles, openHubFiles } from '../trust/hub-files.ts';
 import { identitySecrets, opsSecret } from './hub-keys.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 
+export interface KeysFlags extends HubPlacesFlags {
+  /** Of a hub in a cluster, the directory with its keys; absent: that of `rollcall up`. */
+  readonly keys?: string;
+}
+
 /** A hub whose keys are on this machine. */
 export interface OpenedHub {
   readonly files: HubFiles;

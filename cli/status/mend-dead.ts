@@ -10,13 +10,13 @@ import {
 import { RollcallError } from '@rollcall/shared/errors';
 import { temporaryUser } from '../backup/temporary-user.ts';
 import { durationFlagMs } from '../duration-flag.ts';
+import { type KeysFlags, openHubAnywhere } from '../install/hub-in-pods.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { printable } from '../printable.ts';
 import { stateDirectory } from '../state-directory.ts';
-import { openHubFiles } from '../trust/hub-files.ts';
 
-export interface MendFlags {
+export interface MendFlags extends KeysFlags {
   readonly all?: boolean;
   readonly timeout: string;
   readonly dryRun?: boolean;
@@ -82,11 +82,12 @@ export async function mendDead(
   verb: 'retry' | 'drop',
   ids: readonly string[],
   flags: MendFlags,
-  stateDir = stateDirectory(),
 ): Promise<void> {
   const timeoutMs = durationFlagMs('--timeout', flags.timeout);
-  const files = openHubFiles(stateDir);
-  const nc = await connectBus(files.address, temporaryUser(stateDir, files.read('hub'), 'mend'), 'mend');
+  const { files, close } = await openHubAnywhere(flags.keys ?? stateDirectory(), flags);
+  const connect = async () =>
+    connectBus(files.address, temporaryUser(files.stateDir, files.read('hub'), 'mend'), 'mend');
+  const nc = await connect().finally(close);
   try {
     const letters = await withProgress('reading', readDeadLetters(nc));
     const chosen = chosenLetters(letters, ids, flags.all ?? false);

@@ -4,8 +4,7 @@ import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/hub-state.ts';
-import { type OpenedHub, openHubAnywhere } from '../install/hub-in-pods.ts';
-import type { HubPlacesFlags } from '../install/hub-places.ts';
+import { type KeysFlags, type OpenedHub, openHubAnywhere } from '../install/hub-in-pods.ts';
 import type { HubFiles } from './hub-files.ts';
 import { publishHubInfo } from './publish-hub-info.ts';
 import { rotateAnswerKey } from './rotate-answer-key.ts';
@@ -16,9 +15,7 @@ import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotat
 import { type RotationStep, rotationStep } from './rotation-step.ts';
 import { whoRotates } from './who-rotates.ts';
 
-export interface RotateFlags extends HubPlacesFlags {
-  /** Of an installed hub, its directory. */
-  readonly keys?: string;
+export interface RotateFlags extends KeysFlags {
   readonly dryRun?: boolean;
   /** Also what is not due yet: in an emergency, when it is worse to wait. */
   readonly now?: boolean;

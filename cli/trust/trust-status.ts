@@ -10,14 +10,11 @@ import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/hub-state.ts';
 import { readState } from '../up/private-files.ts';
 import { type AgentConnections, agentConnections, connectedBy } from './agent-connections.ts';
-import { openHubAnywhere } from '../install/hub-in-pods.ts';
-import type { HubPlacesFlags } from '../install/hub-places.ts';
+import { type KeysFlags, openHubAnywhere } from '../install/hub-in-pods.ts';
 import type { HubFiles } from './hub-files.ts';
 import { rotationStep } from './rotation-step.ts';
 
-export interface TrustStatusFlags extends HubPlacesFlags {
-  /** Of an installed hub, its directory. */
-  readonly keys?: string;
+export interface TrustStatusFlags extends KeysFlags {
   readonly output: 'text' | DocumentFormat;
 }
 

@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type BusCredentials, connectBus } from '@rollcall/shared/bus';
 import { resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
+import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { until } from '../harness/embedded.ts';
 import { everythingIn } from '../harness/everything.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
@@ -69,6 +71,27 @@ test('a release that goes leaves what people have; the command goes on from ther
   const unchanged = await hub.install();
   expect(unchanged.stderr).not.toContain('[install]');
   expect(unchanged.code).toBe(0);
+});
+
+test('dead letters are mended from the directory with the keys', async () => {
+  const dead = (verb: string) => hub.rollcall('dead', verb, '--all', '--keys', hub.keys);
+  const none = await dead('retry');
+  expect(none.code, none.stderr).toBe(0);
+  expect(none.stderr).toContain('No dead letters.');
+  const path = join(hub.keys, 'identities', 'projector.json');
+  const { bus } = JSON.parse(readFileSync(path, 'utf8')) as { bus: BusCredentials };
+  const { caPem } = openHubFiles(hub.keys).read('hub');
+  const nc = await connectBus({ servers: [hub.address], caPem }, bus, 'projector');
+  const event = { service: 'projector', subject: 'rollcall.events.cluster.c1.approved', sequence: 1 };
+  const letter = { ...event, code: 'EVENT_INVALID', message: 'no section', deliveries: 1 };
+  nc.publish('rollcall.dead.projector.1', JSON.stringify(letter));
+  await nc.flush();
+  await nc.close();
+  const dropped = await until('the letter is there, and goes', async () => {
+    const { stdout } = await dead('drop');
+    return stdout !== '' && stdout;
+  });
+  expect(dropped).toBe('dropped: 1\n');
 });
 
 test('keys that run roll over from the directory that has them; a backup holds all of the hub', async () => {

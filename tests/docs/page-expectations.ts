@@ -45,7 +45,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall install all-in-one --advertise hub.example.org:4222':
       'needs a cluster that runs pods; tests/charts/all-in-one.test.ts does the same without',
     'rollcall uninstall hub': 'takes the hub away; tests/charts/hub-chart.test.ts runs it',
-    'rollcall token create --publish --name edge-1 --cluster-name edge-1':
+    'rollcall token create --publish --name edge-1 --cluster-name edge-1 --wait':
       'needs a second cluster; tests/charts/agent-chart.test.ts runs it',
     'helm install agent deploy/charts/agent --namespace rollcall-agent --create-namespace --values edge-1.yaml':
       'needs a second cluster; tests/charts/agent-chart.test.ts runs it',

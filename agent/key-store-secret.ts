@@ -1,6 +1,7 @@
 import type { KubeClient, KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { decodeAgentState, encodeAgentState, type KeyStore } from './key-store.ts';
+import { secretData } from './put-secret.ts';
 
 type Secret = KubeObject & { data?: Record<string, string>; type?: string };
 
@@ -9,12 +10,13 @@ const key = 'agent-state';
 /**
  * Keeps the state in a Secret (surfaces: `rollcall-agent`). Other keys, labels and annotations of it are left alone; a Secret
  * that somebody else wrote since is a conflict, so that two agents cannot share one unnoticed.
+ * @param options.beside - further texts to be kept in the same write, by key
  */
 export function secretKeyStore(
   client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>,
-  options: { namespace: string; name?: string },
+  options: { namespace: string; name?: string; beside?: Readonly<Record<string, string>> },
 ): KeyStore {
-  const { namespace, name = 'rollcall-agent' } = options;
+  const { namespace, name = 'rollcall-agent', beside = {} } = options;
   const place = `the Secret ${namespace}/${name}`;
   let resourceVersion: string | undefined;
 
@@ -33,7 +35,7 @@ export function secretKeyStore(
         : decodeAgentState(Buffer.from(encoded, 'base64').toString('utf8'), place);
     },
     async save(state) {
-      const data = { [key]: Buffer.from(encodeAgentState(state)).toString('base64') };
+      const data = secretData({ ...beside, [key]: encodeAgentState(state) });
       if (resourceVersion === undefined) await read();
       const saved =
         resourceVersion === undefined

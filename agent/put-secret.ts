@@ -4,15 +4,20 @@ import { resources } from '@rollcall/shared/kubernetes/resources';
 
 type Secret = KubeObject & { data?: Record<string, string>; type?: string };
 
+/** Texts as a Secret has them. */
+export function secretData(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+  );
+}
+
 /** Puts texts into a Secret, which is made where it is missing. Other keys of it are left alone. @throws KubeApiError */
 export async function putSecret(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
   { namespace, name }: { namespace: string; name: string },
   texts: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const data = Object.fromEntries(
-    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
-  );
+  const data = secretData(texts);
   try {
     await client.mergePatch<Secret>(resources.secrets, name, { data }, { namespace });
   } catch (error) {

@@ -14,18 +14,19 @@ export interface HostWish {
   readonly sinceMs: number;
   /** Whether an agent has asked as this cluster in this life: then there is one. */
   readonly hasAsked: boolean;
+  /** The cluster has left: nothing is hosted any more, and what was made for it is to be gone. */
+  readonly hasLeft: boolean;
 }
 
 /**
  * What a cluster's record asks of the agent host.
- * @returns undefined: nothing, or nothing any more. Who leaves is still hosted: its agent says goodbye
+ * @returns undefined: nothing. Who leaves is still hosted: its agent says goodbye
  */
 export function hostWishOf(record: ClusterRecord): HostWish | undefined {
   const { decision, identity, aggregate } = record;
   const { kubeconfig, clientId, clusterType, mode } = decision?.predefined ?? {};
   if (!decision || !kubeconfig || !clusterType || !mode) return undefined;
   const hasAsked = identity !== undefined && identity.state !== 'left' && identity.state !== 'refused';
-  if (decision.verdict === 'leaving' && !hasAsked) return undefined;
   return {
     clusterId: aggregate.id,
     clusterName: decision.clusterName,
@@ -35,6 +36,7 @@ export function hostWishOf(record: ClusterRecord): HostWish | undefined {
     secret: kubeconfig.secret,
     sinceMs: kubeconfig.sinceMs,
     hasAsked,
+    hasLeft: decision.verdict === 'leaving' && !hasAsked,
   };
 }
 

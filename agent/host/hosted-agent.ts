@@ -10,7 +10,7 @@ import { runAgent, type RunningAgent } from '../main.ts';
 import type { Uninstall } from '../removal.ts';
 import { failureWords } from './failure-words.ts';
 import type { HostWish } from './host-wish.ts';
-import type { MemberSecret } from './member-secret.ts';
+import { type MemberSecret, type Secret, textIn } from './member-secret.ts';
 
 /** What the agents of a host have in common. */
 export interface HostedAgents {
@@ -53,38 +53,52 @@ export function loggerOf(host: HostedAgents, { clusterId }: Pick<HostWish, 'clus
   return inOurWords(host.logger.child({ clusterId }));
 }
 
-/**
- * For the agent of a member whose cluster has left. What the host made on the hub goes in any case; in the member only what
- * `rollcall join` made there.
- */
-export function uninstallHosted(
-  { client, namespace }: HostedAgents,
-  { clusterId, access, isMadeByJoin }: { clusterId: string; access: KubeAccess; isMadeByJoin: boolean },
-): Uninstall {
-  const secrets = [keysSecret(clusterId), tokenSecret(clusterId)];
-  const onHub = `on the hub: Secrets ${secrets.join(', ')} in namespace ${namespace}`;
+/** What `rollcall join` made in a member: the account that the host uses there. */
+export function uninstallAccount(access: KubeAccess): Uninstall {
   return {
-    what: isMadeByJoin ? `${installedInMember}; ${onHub}` : onHub,
+    what: installedInMember,
     beforeGoodbye: async () => undefined,
     async afterGoodbye() {
+      const member = createKubeClient(access, memberClientOptions);
       try {
-        if (isMadeByJoin) await removeFromMember(access);
+        const inMember = { name: 'rollcall-agent', namespace: 'rollcall-agent' };
+        // The keys of an agent that was installed there since: the account is that one's now.
+        if (await member.get(resources.secrets, inMember)) return;
+        const { beforeGoodbye, afterGoodbye } = uninstallFromMember(member);
+        await beforeGoodbye();
+        await afterGoodbye();
       } finally {
-        for (const name of secrets) await client.delete(resources.secrets, name, { namespace });
+        member.close();
       }
     },
   };
 }
 
-async function removeFromMember(access: KubeAccess): Promise<void> {
-  const member = createKubeClient(access, memberClientOptions);
-  try {
-    const { beforeGoodbye, afterGoodbye } = uninstallFromMember(member);
-    await beforeGoodbye();
-    await afterGoodbye();
-  } finally {
-    member.close();
-  }
+/** What the host keeps for a member: the last to go, because by it a host that was ended in between finds what is to be done. */
+export function uninstallOnHub(
+  { client, namespace }: HostedAgents,
+  { clusterId }: Pick<HostWish, 'clusterId'>,
+): Uninstall {
+  const secrets = [tokenSecret(clusterId), keysSecret(clusterId)];
+  return {
+    what: `on the hub: Secrets ${secrets.join(', ')} in namespace ${namespace}`,
+    beforeGoodbye: async () => undefined,
+    async afterGoodbye() {
+      for (const name of secrets) await client.delete(resources.secrets, name, { namespace });
+    },
+  };
+}
+
+/** By which an account in the member can be removed after the Secret that people made is gone. */
+const kubeconfigKey = 'kubeconfig';
+
+/** @returns the kubeconfig of an account that `rollcall join` made; undefined where there is none, or no keys of an agent */
+export async function keptKubeconfig(
+  { client, namespace }: HostedAgents,
+  { clusterId }: Pick<HostWish, 'clusterId'>,
+): Promise<string | undefined> {
+  const secret = await client.get<Secret>(resources.secrets, { name: keysSecret(clusterId), namespace });
+  return textIn(secret, kubeconfigKey);
 }
 
 /**
@@ -97,7 +111,11 @@ export async function startHostedAgent(
 ): Promise<RunningAgent> {
   const { wish, secret, access } = member;
   const { clusterId, clusterName, clientId, clusterType } = wish;
-  const store = secretKeyStore(host.client, { namespace: host.namespace, name: keysSecret(clusterId) });
+  const store = secretKeyStore(host.client, {
+    namespace: host.namespace,
+    name: keysSecret(clusterId),
+    beside: secret.isMadeByJoin ? { [kubeconfigKey]: secret.kubeconfig } : {},
+  });
   const logger = loggerOf(host, wish);
   const known = await store.load();
   if (known === undefined && secret.token === undefined)

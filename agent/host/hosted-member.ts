@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { RollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { fullJitterMs } from '../back-off.ts';
@@ -11,9 +11,11 @@ import {
   type HostedAgents,
   loggerOf,
   memberClientOptions,
+  keptKubeconfig,
   startHostedAgent,
   tokenSecret,
-  uninstallHosted,
+  uninstallAccount,
+  uninstallOnHub,
 } from './hosted-agent.ts';
 import { installAgent, type RenderAgent } from './install-agent.ts';
 import { type MemberSecret, readMemberSecret } from './member-secret.ts';
@@ -69,7 +71,7 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
     await delay(restMs, undefined, { signal: news() }).catch(() => undefined);
   }
 
-  async function openAccess({ kubeconfig }: MemberSecret): Promise<KubeAccess> {
+  async function openAccess(kubeconfig: string): Promise<KubeAccess> {
     const access = parts.accessOf(kubeconfig);
     if (wish.mode === 'Pull' || typeof access.token !== 'string') return access;
     const { client, namespace } = parts;
@@ -85,7 +87,7 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
 
   async function look(): Promise<Reached> {
     const secret = await readMemberSecret(parts.client, { ...wish, namespace: parts.namespace });
-    const access = await openAccess(secret);
+    const access = await openAccess(secret.kubeconfig);
     const member = createKubeClient(access, memberClientOptions);
     try {
       await smokeTest(member, wish);
@@ -156,15 +158,28 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
     }
   }
 
-  async function live(): Promise<void> {
-    await host();
-    if (stopping.signal.aborted || wish.mode === 'Pull' || !reached) return;
-    const { access, secret } = reached;
-    const of = { clusterId: wish.clusterId, access, isMadeByJoin: secret.isMadeByJoin };
-    await remove(uninstallHosted(parts, of), 'afterGoodbye', {
-      logger: loggerOf(parts, wish),
-      signal: stopping.signal,
+  /** The way to an account that was made in the member. By what an earlier run of this host kept, where this one never got there. */
+  async function accountAccess(): Promise<KubeAccess | undefined> {
+    if (reached) return reached.secret.isMadeByJoin ? reached.access : undefined;
+    const kubeconfig = await keptKubeconfig(parts, wish);
+    return kubeconfig === undefined ? undefined : openAccess(kubeconfig);
+  }
+
+  /** What of it is not done when the host ends is done by its next run: the keys on the hub go last. */
+  async function takeAway(): Promise<void> {
+    const { signal } = stopping;
+    const options = { logger: loggerOf(parts, wish), signal };
+    const access = await accountAccess().catch((error: unknown) => {
+      options.logger.error({ err: toRollcallError(error) }, 'the way to the account in a member is lost');
+      return undefined;
     });
+    if (access) await remove(uninstallAccount(access), 'afterGoodbye', options);
+    if (!signal.aborted) await remove(uninstallOnHub(parts, wish), 'afterGoodbye', options);
+  }
+
+  async function live(): Promise<void> {
+    if (!first.hasLeft) await host();
+    if (!stopping.signal.aborted && wish.mode === 'Push') await takeAway();
   }
 
   const running = live().catch((error: unknown) => {

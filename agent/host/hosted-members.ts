@@ -6,6 +6,7 @@ import { clusterRecord, createEventId } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { fullJitterMs } from '../back-off.ts';
 import { decideHosting, type HostingOutcome } from './hosting-event.ts';
+import { keysSecret } from './hosted-agent.ts';
 import { hostMember, type HostedMember, type HostedMemberParts } from './hosted-member.ts';
 import { type HostWish, hostWishOf, isSameWork } from './host-wish.ts';
 
@@ -30,6 +31,8 @@ export function createHostedMembers(
 ): HostedMembers {
   const { logger, nowMs } = parts;
   const members = new Map<string, HostedMember>();
+  /** Names of the Secrets with keys of our agents; those of tokens are named alike and do no harm. */
+  const kept = new Set<string>();
   const starting = new AbortController();
   let underWay = 0;
 
@@ -65,15 +68,23 @@ export function createHostedMembers(
     if (members.get(clusterId) === member) members.delete(clusterId);
   }
 
+  /** An earlier run of this host ended before all was taken away. */
+  function finishAside(wish: HostWish): void {
+    const member = hostMember(wish, { ...parts, tell });
+    members.set(wish.clusterId, member);
+    void endAside(wish.clusterId, member);
+  }
+
   async function follow(clusterId: string): Promise<void> {
     const wish = hostWishOf(clusterRecord(await log.read({ kind: 'cluster', id: clusterId })));
     const before = members.get(clusterId);
-    if (before && wish && isSameWork(before.wish, wish)) {
-      before.update(wish);
+    if (!wish || wish.hasLeft) {
+      if (before) void endAside(clusterId, before);
+      else if (wish && kept.has(keysSecret(clusterId))) finishAside(wish);
       return;
     }
-    if (!wish) {
-      if (before) void endAside(clusterId, before);
+    if (before && isSameWork(before.wish, wish)) {
+      before.update(wish);
       return;
     }
     if (before) {
@@ -91,6 +102,8 @@ export function createHostedMembers(
   return {
     look: (clusterId) => looks.wake(clusterId),
     secretChanged(name, isGone) {
+      if (isGone) kept.delete(name);
+      else if (name.startsWith(keysSecret(''))) kept.add(name);
       for (const member of members.values()) {
         const { secret, clusterName } = member.wish;
         // A published token goes when it is used: that is no news.

@@ -62,17 +62,13 @@ export async function start(config: HostConfig, render: RenderAgent): Promise<Ru
       });
       // First the Secrets: whatever changes after a member was looked at is then a change that is heard.
       const synced = Promise.withResolvers<void>();
-      let isSynced = false;
       const watching = watchResource<Secret>(client, resources.secrets, {
         namespace,
         signal,
         onEvent({ kind, object }) {
-          if (isSynced) members.secretChanged(object.metadata.name, kind === 'deleted');
+          members.secretChanged(object.metadata.name, kind === 'deleted');
         },
-        onSynced() {
-          isSynced = true;
-          synced.resolve();
-        },
+        onSynced: () => synced.resolve(),
         onError: (error) =>
           logger.warn({ err: toRollcallError(error), object: 'secrets' }, 'watch was interrupted'),
       });

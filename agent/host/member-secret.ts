@@ -18,7 +18,8 @@ export interface MemberSecret {
   readonly isMadeByJoin: boolean;
 }
 
-function textIn(secret: Secret | undefined, key: string): string | undefined {
+/** @returns undefined for what is not there, or empty */
+export function textIn(secret: Secret | undefined, key: string): string | undefined {
   const text = Buffer.from(secret?.data?.[key] ?? '', 'base64').toString('utf8');
   return text.trim() === '' ? undefined : text;
 }

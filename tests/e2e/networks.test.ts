@@ -9,6 +9,7 @@ import {
   parseProxy,
   type PhaseEvent,
   runAgent,
+  type RunningAgent,
 } from '@rollcall/agent';
 import { clusterRecord } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
@@ -115,16 +116,31 @@ const ways: readonly {
   },
 ];
 
-describe.each(ways)('a whole life $name', ({ id, way }) => {
-  test(
-    'token, wait, approval, beats, renewals, facts, access, a new key, cuts, revocation, leaving',
-    { timeout: 240_000 },
-    async () => {
+interface Life {
+  readonly agent: RunningAgent;
+  readonly phases: readonly PhaseEvent[];
+  readonly kubeconfig: string;
+  said(phase: string, from?: number, fits?: (event: PhaseEvent) => boolean): Promise<boolean>;
+}
+
+/** All at once, because most of a life is waiting; they share one restart of NATS. */
+describe('a whole life', () => {
+  const lives = new Map<string, Life>();
+  const lifeOf = (id: string): Life => {
+    const life = lives.get(id);
+    if (!life) throw new Error(`${id} was not let in`);
+    return life;
+  };
+  afterAll(() => Promise.all([...lives.values()].map(({ agent }) => agent.stop())));
+
+  test.concurrent.each(ways)(
+    '$name: token, wait, approval, beats, renewals, facts, access, a new key, cuts',
+    async ({ id, way }) => {
       const { hub: address, network, proxy } = way();
       const directory = aDirectory();
       const store = directoryKeyStore(directory);
       const phases: PhaseEvent[] = [];
-      const said = (phase: string, from = 0, fits: (event: PhaseEvent) => boolean = () => true) =>
+      const said: Life['said'] = (phase, from = 0, fits = () => true) =>
         until(`the agent says ${phase}`, async () =>
           phases.slice(from).some((event) => event.phase === phase && fits(event)),
         );
@@ -144,60 +160,71 @@ describe.each(ways)('a whole life $name', ({ id, way }) => {
         patience: { refusedRetryMs: 1000 },
         onPhase: (event) => phases.push(event),
       });
-      try {
-        await said('waiting', 0, ({ detail }) => detail.reason !== 'Pending');
-        expect(await rollcall('approve', id)).toMatchObject({ code: 0 });
-        await agent.admitted();
-        const ready = await hub.untilReady(id);
-        await until('its facts are shown', async () => {
-          return (await hub.cluster(id))?.status?.kubernetesVersion !== undefined;
-        });
-        expect(ready.metadata.name).toBe(id);
-        await said('renew');
+      const kubeconfig = join(directory, 'hub.kubeconfig');
+      lives.set(id, { agent, phases, kubeconfig, said });
+      await said('waiting', 0, ({ detail }) => detail.reason !== 'Pending');
+      expect(await rollcall('approve', id)).toMatchObject({ code: 0 });
+      await agent.admitted();
+      const ready = await hub.untilReady(id);
+      await until('its facts are shown', async () => {
+        return (await hub.cluster(id))?.status?.kubernetesVersion !== undefined;
+      });
+      expect(ready.metadata.name).toBe(id);
+      await said('renew');
 
-        await hub.up.admin.mergePatch(resources.managedClusters, id, { spec: { access: 'Namespace' } });
-        const kubeconfig = join(directory, 'hub.kubeconfig');
-        await until('it has a kubeconfig for the hub', async () => existsSync(kubeconfig));
+      await hub.up.admin.mergePatch(resources.managedClusters, id, { spec: { access: 'Namespace' } });
+      await until('it has a kubeconfig for the hub', async () => existsSync(kubeconfig));
 
-        const before = (await store.load())?.seed ?? '';
-        agent.rotate();
-        await until('its new key is in, and the former one is out', async () => {
-          const { decision, identity } = await record(id);
-          const former = nkeyFromSeed(before).publicKey;
-          const isOut = decision?.revokedKeys.some(({ key }) => key === former) ?? false;
-          return isOut && identity?.rotatedFrom === former;
-        });
+      const before = (await store.load())?.seed ?? '';
+      agent.rotate();
+      await until('its new key is in, and the former one is out', async () => {
+        const { decision, identity } = await record(id);
+        const former = nkeyFromSeed(before).publicKey;
+        const isOut = decision?.revokedKeys.some(({ key }) => key === former) ?? false;
+        return isOut && identity?.rotatedFrom === former;
+      });
 
-        if (proxy) {
-          const askedBefore = proxy.asked.length;
-          proxy.cutAll();
-          // Without a word where it was renewing just then.
-          await until(
-            'it is connected again',
-            async () => proxy.asked.length > askedBefore && proxy.open() > 0,
-          );
-        }
-        const from = phases.length;
-        await hub.up.restartNats();
-        await said('connect', from, ({ message }) => message.includes('member'));
-        await hub.untilReady(id);
-
-        expect(await rollcall('revoke', id)).toMatchObject({ code: 0 });
-        await until('the agent hears that it is out', async () =>
-          phases.slice(from).some(({ detail }) => detail.code === 'CLUSTER_REVOKED'),
+      if (proxy) {
+        const askedBefore = proxy.asked.length;
+        proxy.cutAll();
+        // Without a word where it was renewing just then.
+        await until(
+          'it is connected again',
+          async () => proxy.asked.length > askedBefore && proxy.open() > 0,
         );
-        expect(await rollcall('approve', id)).toMatchObject({ code: 0 });
-        await hub.untilReady(id);
-
-        const lost = (await hub.log.readAll(`cluster.${id}.unreachable`)).length;
-        expect(lost).toBe(0);
-        expect(await rollcall('unregister', id)).toMatchObject({ code: 0 });
-        await agent.left();
-        await until('nothing is left of it on the hub', async () => (await hub.cluster(id)) === undefined);
-        expect(existsSync(kubeconfig)).toBe(false);
-      } finally {
-        await agent.stop();
       }
+    },
+  );
+
+  test('the bus is away for a moment: all come back by themselves', async () => {
+    expect(lives.size).toBe(ways.length);
+    const from = new Map([...lives].map(([id, { phases }]) => [id, phases.length]));
+    await hub.up.restartNats();
+    for (const [id, { said }] of lives) {
+      await said('connect', from.get(id), ({ message }) => message.includes('member'));
+      await hub.untilReady(id);
+    }
+  });
+
+  test.concurrent.each(ways)(
+    '$name: revocation, and in again; nothing is left of who leaves',
+    async ({ id }) => {
+      const { agent, phases, kubeconfig } = lifeOf(id);
+      const from = phases.length;
+      expect(await rollcall('revoke', id)).toMatchObject({ code: 0 });
+      await until('the agent hears that it is out', async () =>
+        phases.slice(from).some(({ detail }) => detail.code === 'CLUSTER_REVOKED'),
+      );
+      expect(await rollcall('approve', id)).toMatchObject({ code: 0 });
+      await hub.untilReady(id);
+
+      const lost = (await hub.log.readAll(`cluster.${id}.unreachable`)).length;
+      expect(lost).toBe(0);
+      expect(await rollcall('unregister', id)).toMatchObject({ code: 0 });
+      await agent.left();
+      await until('nothing is left of it on the hub', async () => (await hub.cluster(id)) === undefined);
+      expect(existsSync(kubeconfig)).toBe(false);
+      await agent.stop();
       const secrets = JSON.stringify(phases);
       expect(secrets).not.toContain(credentials.password);
       expect(secrets).not.toContain(encodeURIComponent(credentials.password));

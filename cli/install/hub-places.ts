@@ -1,8 +1,8 @@
-import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
-import { rollcallVersion } from '@rollcall/shared/service/version';
+import { type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { type HubFlags, sayHub } from '../hub-access.ts';
 import { say } from '../output.ts';
 import type { HubValues } from './hub-values.ts';
+import { installClient } from './install-client.ts';
 
 export interface HubPlacesFlags extends HubFlags {
   readonly workloadsKubeconfig?: string;
@@ -21,17 +21,14 @@ export interface HubPlaces {
   close(): void;
 }
 
-function clientOf(where: { path?: string | undefined; context?: string | undefined }): KubeClient {
-  const who = { fieldManager: 'rollcall-install', userAgent: `rollcall/${rollcallVersion}` };
-  return createKubeClient(loadKubeAccess(where), who);
-}
-
 /**
  * Says which clusters are acted on.
  * @throws RollcallError KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
  */
 export function openHubPlaces(flags: HubPlacesFlags): HubPlaces {
-  const hub = clientOf({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext });
+  const hub = installClient(
+    loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext }),
+  );
   sayHub(hub);
   const { workloadsKubeconfig: path, workloadsContext: context } = flags;
   if (path === undefined && context === undefined) {
@@ -39,7 +36,7 @@ export function openHubPlaces(flags: HubPlacesFlags): HubPlaces {
     const each = [{ client: hub, parts: both }];
     return { hub, workloads: hub, areApart: false, each, close: () => hub.close() };
   }
-  const workloads = clientOf({ path, context });
+  const workloads = installClient(loadKubeAccess({ path, context }));
   const { server, contextName, userName } = workloads.access;
   say(`its pods: ${server} (context "${contextName}", user "${userName}")`);
   return {

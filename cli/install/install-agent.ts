@@ -1,12 +1,6 @@
 import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import {
-  applyManifests,
-  createKubeClient,
-  type KubeClient,
-  type KubeObject,
-  resources,
-} from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { type NetworkFlags, networkValues } from '../agent/network-flags.ts';
@@ -20,6 +14,7 @@ import { checkMember } from '../register/check-member.ts';
 import { reportChecks } from '../register/check.ts';
 import { agentRules, agentValuesSchema, type AgentValues } from './agent-values.ts';
 import { objectsIn, renderFolder, shown } from './deploy-templates.ts';
+import { installClient } from './install-client.ts';
 import { findInstalled, refuseHelm } from './installed.ts';
 import { untilAvailable } from './until-available.ts';
 import { checkValues, readValuesFile } from './values.ts';
@@ -97,10 +92,7 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
   const access = await memberAccess(flags);
   say(`hub: ${values.existingSecret ? 'as Secret rollcall-bootstrap says' : values.hub}`);
   say(`member: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
-  const client = createKubeClient(access, {
-    fieldManager: 'rollcall-install',
-    userAgent: `rollcall/${rollcallVersion}`,
-  });
+  const client = installClient(access);
   try {
     const member = await checkMember(client, values.clientID === '' ? undefined : values.clientID);
     reportChecks(member.outcomes);

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
 import { readHubInfo } from '@rollcall/shared/hub';
-import { createKubeClient, type KubeClient, loadKubeAccess, resources } from '@rollcall/shared/kubernetes';
+import { type KubeClient, loadKubeAccess, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { rollcallVersion } from '@rollcall/shared/service/version';
 import { decideRequest } from '../decide/decide-request.ts';
 import { durationFlagMs } from '../duration-flag.ts';
 import type { HubFlags } from '../hub-access.ts';
@@ -11,6 +10,7 @@ import { printResult } from '../output.ts';
 import { makeToken } from '../token/make-token.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { installAgent } from './install-agent.ts';
+import { installClient } from './install-client.ts';
 import { installHub } from './install-hub.ts';
 
 export interface InstallAllInOneFlags extends HubFlags {
@@ -49,10 +49,7 @@ export async function installAllInOne(flags: InstallAllInOneFlags): Promise<void
   const { hubValues: values, clusterName, ...shared } = flags;
   await installHub({ ...shared, ...(values ? { values } : {}), output: 'text', wait: true });
   const access = loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext });
-  const client = createKubeClient(access, {
-    fieldManager: 'rollcall-install',
-    userAgent: `rollcall/${rollcallVersion}`,
-  });
+  const client = installClient(access);
   try {
     const known = await client.get<ManagedCluster>(resources.managedClusters, { name: clusterName });
     const { hubId, addresses, caCertHash } = await readHubInfo(client);

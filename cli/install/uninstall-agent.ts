@@ -1,15 +1,14 @@
 import {
-  createKubeClient,
   createResourceFinder,
   type KubeClient,
   type KubeObject,
   resources,
 } from '@rollcall/shared/kubernetes';
-import { rollcallVersion } from '@rollcall/shared/service/version';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { agentValuesSchema } from './agent-values.ts';
 import { objectsIn, renderFolder } from './deploy-templates.ts';
+import { installClient } from './install-client.ts';
 import { findInstalled, refuseHelm } from './installed.ts';
 
 export interface UninstallAgentFlags extends MemberFlags {
@@ -40,10 +39,7 @@ async function isOurs(client: KubeClient, object: KubeObject): Promise<boolean> 
 export async function uninstallAgent(flags: UninstallAgentFlags): Promise<void> {
   const access = await memberAccess(flags);
   say(`member: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
-  const client = createKubeClient(access, {
-    fieldManager: 'rollcall-install',
-    userAgent: `rollcall/${rollcallVersion}`,
-  });
+  const client = installClient(access);
   const dryRun = flags.dryRun === true;
   try {
     refuseHelm(await findInstalled(client, { name, namespace }), namespace);

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
 import {
   type BusAddress,
@@ -7,11 +6,10 @@ import {
   type EventLog,
   openEventLog,
 } from '@rollcall/shared/bus';
-import { RollcallError } from '@rollcall/shared/errors';
 import { mostSimulatedClusters, simulatorRole, userClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import type { HubState } from '../up/hub-state.ts';
-import { readState } from '../up/private-files.ts';
+import { readOfflineKeys } from '../up/offline-keys.ts';
 import { inParallel } from './in-parallel.ts';
 
 /** A connection that may beat for its clusters and write their history, and nothing of any other cluster. */
@@ -47,10 +45,7 @@ export async function openSimulatorBus(options: {
   clusterIds: readonly string[];
 }): Promise<SimulatorConnection[]> {
   const { stateDir, hub, address } = options;
-  const path = join(stateDir, 'offline', 'keys.json');
-  const offline = readState<{ signers: { hub: string } }>(path);
-  if (!offline) throw new RollcallError('KEYS_OFFLINE', `there is no file "${path}"`);
-  const signer = nkeyFromSeed(offline.signers.hub);
+  const signer = nkeyFromSeed(readOfflineKeys(stateDir).signers.hub);
 
   async function connectPatiently(credentials: BusCredentials): Promise<NatsConnection> {
     for (let tries = 1; ; tries++) {

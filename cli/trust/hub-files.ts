@@ -5,17 +5,8 @@ import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
 import type { SignedMessage } from '@rollcall/shared/trust';
 import type { HubState } from '../up/hub-state.ts';
 import { natsPorts } from '../up/nats-servers-of.ts';
+import { type OfflineKeys, readOfflineKeys } from '../up/offline-keys.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
-
-/** Seeds that nothing reads which runs. */
-export interface OfflineKeys {
-  readonly operator: string;
-  readonly operatorSigners: readonly string[];
-  readonly accounts: Readonly<Record<string, string>>;
-  readonly signers: Readonly<Record<string, string>>;
-  /** Seeds of a generation that is announced and does not sign yet. */
-  readonly nextAgentSigners?: Readonly<Record<AgentRole, string>> | undefined;
-}
 
 /** What of the registrar's identity rolls over. */
 export interface RegistrarIdentity {
@@ -76,9 +67,11 @@ const paths: Record<keyof Documents, readonly string[]> = {
   'trust-keeper': ['identities', 'trust-keeper.json'],
 };
 
-/** @throws RollcallError HUB_MISSING, STATE_INVALID */
+/** @throws RollcallError HUB_MISSING, STATE_INVALID; KEYS_OFFLINE where those are read */
 export function openHubFiles(stateDir: string): HubFiles {
   function read<Name extends keyof Documents>(name: Name): Documents[Name] {
+    // The cast is sound: these are the documents of that name.
+    if (name === 'offline') return readOfflineKeys(stateDir) as Documents[Name];
     const path = join(stateDir, ...paths[name]);
     const found = readState<Documents[Name]>(path);
     if (found) return found;

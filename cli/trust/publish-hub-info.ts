@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { findHubInfo } from '@rollcall/shared/hub';
-import { applyManifests, createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import { applyManifests } from '@rollcall/shared/kubernetes';
 import { say } from '../output.ts';
 import { hubConfigMap } from '../up/hub-manifests.ts';
 import type { HubState } from '../up/hub-state.ts';
+import { askOwnApiServer } from './own-api-server.ts';
 
 /**
  * Says in ConfigMap rollcall-hub how the hub is known now, for whoever makes tokens. Where its API server does not run, the
@@ -17,15 +17,10 @@ export async function publishHubInfo(
   told?: readonly string[],
 ): Promise<void> {
   try {
-    const path = join(stateDir, 'kubernetes', 'kubeconfig');
-    const who = { fieldManager: 'rollcall-up', userAgent: 'rollcall-trust' };
-    const client = createKubeClient(loadKubeAccess({ path, context: undefined }), who);
-    try {
+    await askOwnApiServer(stateDir, async (client) => {
       const { addresses = [] } = (await findHubInfo(client)) ?? {};
       await applyManifests(client, [hubConfigMap(hub, told ?? addresses)]);
-    } finally {
-      client.close();
-    }
+    });
   } catch (thrown) {
     say(`the next start of the hub tells it to those who make tokens (${toRollcallError(thrown).message})`);
   }

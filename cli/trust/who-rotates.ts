@@ -1,8 +1,8 @@
 import { hostname, userInfo } from 'node:os';
-import { join } from 'node:path';
-import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { userName } from '../decide/user-name.ts';
 import type { KeeperIdentity } from './hub-files.ts';
+import { askOwnApiServer } from './own-api-server.ts';
 
 /** Not every number that a container runs as has an account. */
 function account(): string {
@@ -10,17 +10,6 @@ function account(): string {
     return userInfo().username;
   } catch {
     return `uid ${process.getuid?.() ?? 'unknown'}`;
-  }
-}
-
-async function nameOnHub(stateDir: string): Promise<string | undefined> {
-  const path = join(stateDir, 'kubernetes', 'kubeconfig');
-  const who = { fieldManager: 'rollcall-up', userAgent: 'rollcall-trust' };
-  const client = createKubeClient(loadKubeAccess({ path, context: undefined }), who);
-  try {
-    return await userName(client);
-  } finally {
-    client.close();
   }
 }
 
@@ -34,7 +23,7 @@ export async function whoRotates(
   onHub?: KubeClient,
 ): Promise<NonNullable<KeeperIdentity['rotatedBy']>> {
   // Keys are rotated while the hub does not run, too.
-  const asked = onHub ? userName(onHub) : nameOnHub(stateDir);
+  const asked = onHub ? userName(onHub) : askOwnApiServer(stateDir, userName);
   const person = await asked.catch(() => undefined);
   return { person: person ?? `local:${account()}`, from: `${account()}@${hostname()}` };
 }

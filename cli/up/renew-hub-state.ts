@@ -14,25 +14,11 @@ import {
 } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt, type JwtClaims, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { type BusUser, busUser, credsFile, type HubState, noticeProbe, sentinelClaims } from './hub-state.ts';
+import { readOfflineKeys } from './offline-keys.ts';
 import { parseCreds } from './ops-connection.ts';
 import { readState, writePrivate } from './private-files.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
-
-/** Seeds that nothing reads which runs (docs/security/keys.md). */
-interface OfflineKeys {
-  readonly operatorSigners: readonly string[];
-  readonly signers: Readonly<Record<'hub' | 'sys' | 'auth', string>>;
-  readonly accounts: Readonly<Record<'agents', string>>;
-}
-
-/** Keys are only read where something has to be signed: they may lie elsewhere in between. */
-function offlineKeys(stateDir: string, why: string): OfflineKeys {
-  const path = join(stateDir, 'offline', 'keys.json');
-  const keys = readState<OfflineKeys>(path);
-  if (keys) return keys;
-  throw new RollcallError('KEYS_OFFLINE', `${why}, and there is no file "${path}"`);
-}
 
 /** As it comes back from JSON: absent and undefined are the same there. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -183,15 +169,15 @@ export function renewHubState(
     stateDir,
     hub,
     nowMs,
-    signer: (of) => nkeyFromSeed(offlineKeys(stateDir, why).signers[of]),
-    agentsRoot: () => nkeyFromSeed(offlineKeys(stateDir, why).accounts.agents),
+    signer: (of) => nkeyFromSeed(readOfflineKeys(stateDir, why).signers[of]),
+    agentsRoot: () => nkeyFromSeed(readOfflineKeys(stateDir, why).accounts.agents),
     renewed: (what) => void renewed.push(what),
   };
   for (const [name, role] of Object.entries({ ...serviceRoles, setup: otherRoles.setup })) {
     renewIdentity(name, role, renewal);
   }
   renewOps(renewal);
-  const operatorSigner = () => nkeyFromSeed(offlineKeys(stateDir, why).operatorSigners[0] ?? '');
+  const operatorSigner = () => nkeyFromSeed(readOfflineKeys(stateDir, why).operatorSigners[0] ?? '');
   const accountJwts = renewAccounts(renewal, operatorSigner);
   // Once it is in, it stays: to take it out again is not worth bringing the offline keys for, as nobody listens any more.
   const wanted = sentinelClaims(

@@ -20,11 +20,14 @@ export function withHubPlaces(command: Command): Command {
 
 /** Flags of every command for a hub whose keys are here, wherever it runs. */
 export function withKeys(command: Command): Command {
-  return withHubPlaces(command).option(
+  return withHubPlaces(command).addOption(keysOption());
+}
+
+export const keysOption = () =>
+  new Option(
     '--keys <directory>',
     'of a hub in a cluster, the keys that `install hub` keeps (default: of `rollcall up`)',
   );
-}
 
 /** Flags of every command that reads the bus, beside those of the hub. */
 export function withBus(command: Command): Command {

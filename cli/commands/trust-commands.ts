@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { RotateFlags } from '../trust/rotate.ts';
+import type { TellFlags } from '../trust/tell-addresses.ts';
 import type { TrustStatusFlags } from '../trust/trust-status.ts';
-import { outputOption, withKeys } from './common-flags.ts';
+import { keysOption, outputOption, withKeys } from './common-flags.ts';
 
 const rotateExamples = `
 Examples:
@@ -30,8 +31,9 @@ export function addTrustCommands(program: Command): void {
       'tell agents where the hub is to be reached, ahead of a move; without any, show what they are told',
     )
     .argument('[host:port...]', 'all addresses of the hub, the one that will go among them')
+    .addOption(keysOption())
     .option('--dry-run', 'say what would be told, and change nothing')
-    .action(async (addresses: string[], flags: { dryRun?: boolean }) => {
+    .action(async (addresses: string[], flags: TellFlags) => {
       const { tellAddresses } = await import('../trust/tell-addresses.ts');
       await tellAddresses(addresses, flags);
     });

@@ -44,7 +44,7 @@ async function sayWhatStays(client: KubeClient, withData: boolean): Promise<void
       .map(({ metadata }) => metadata.name)
       .join(', ');
     say(
-      `[uninstall] ${clusters.length} clusters are registered here (${named}${clusters.length > 5 ? ', …' : ''}): their agents go on asking for this hub until they are removed`,
+      `[uninstall] still registered here: ${clusters.length} (${named}${clusters.length > 5 ? ', …' : ''}); their agents go on asking for this hub until they are removed`,
     );
   }
   if (withData) return;

@@ -9,6 +9,11 @@ import { type HubFiles, type KeeperIdentity, openHubFiles } from './hub-files.ts
 import { publishHubInfo } from './publish-hub-info.ts';
 import { whoRotates } from './who-rotates.ts';
 
+export interface TellFlags {
+  readonly keys?: string;
+  readonly dryRun?: boolean;
+}
+
 /** Has the registrar say them in its answers, and the trust-keeper tell that in an event. */
 export function noteAddresses(
   files: HubFiles,
@@ -31,8 +36,8 @@ export function noteAddresses(
  */
 export async function tellAddresses(
   texts: readonly string[],
-  flags: { dryRun?: boolean },
-  stateDir = stateDirectory(),
+  flags: TellFlags,
+  stateDir = flags.keys ?? stateDirectory(),
 ): Promise<void> {
   const files = openHubFiles(stateDir);
   const before = files.read('registrar').hubAddresses ?? [];
@@ -42,7 +47,7 @@ export async function tellAddresses(
   }
   if (runsInPods(files)) {
     const message =
-      'this hub runs in a cluster: give all of its addresses to `rollcall install hub --advertise`';
+      'this hub runs in a cluster: `rollcall install hub` tells them, with an --advertise for each, and brings its servers along';
     throw new RollcallError('HUB_IN_PODS', message);
   }
   const addresses = addressesOf(texts);

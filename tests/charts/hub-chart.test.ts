@@ -107,6 +107,10 @@ test('keys that run roll over from the directory that has them; a backup holds a
   expect(refused.code).toBe(3);
   expect(refused.stderr).toContain('"ca" of this hub cannot be rotated yet');
 
+  const told = await runCli(['trust', 'addresses', 'other.example.org:4222', '--keys', hub.keys]);
+  expect(told.code).toBe(3);
+  expect(told.stderr).toContain('`rollcall install hub` tells them');
+
   const passphrase = join(hub.folder, 'passphrase');
   writeFileSync(passphrase, 'correct horse battery staple');
   const sealed = ['--passphrase-file', passphrase];
@@ -124,7 +128,7 @@ test('keys that run roll over from the directory that has them; a backup holds a
 test('uninstall says who is still registered and what stays, and removes that with a flag [RO-1]', async () => {
   const kept = await hub.rollcall('uninstall', 'hub');
   expect(kept).toMatchObject({ code: 0, stdout: 'the hub is removed\n' });
-  expect(kept.stderr).toContain('1 clusters are registered here (own)');
+  expect(kept.stderr).toContain('still registered here: 1 (own)');
   expect(kept.stderr).toContain('stays: namespace rollcall-system with the keys');
   expect(await hub.cluster('own')).toBeDefined();
 

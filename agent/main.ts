@@ -163,7 +163,9 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   async function live(): Promise<void> {
     const clusterId = known?.clusterId ?? (await untilKnown(firstId, member));
     const clusterName = clusterNameOf({ ...naming, clusterId });
-    const state = known ?? newAgentState({ clusterId, hubId: token?.hubId ?? '' });
+    // A CA that was given is kept with the keys, in one write; one that has to be found by its pin comes later.
+    const trusted = 'caPem' in options.trust ? { hubCaPem: options.trust.caPem } : {};
+    const state = known ?? { ...newAgentState({ clusterId, hubId: token?.hubId ?? '' }), ...trusted };
     const keeping = createStateKeeper(store, { state, isKept: known !== undefined, logger, signal });
     keeper = keeping;
     const keys = createKeyRing(() => keeping.state, store.place);

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@rollcall/shared/service';
 import { fullJitterMs } from './back-off.ts';
 import type { AgentState, KeyStore } from './key-store.ts';
@@ -24,6 +24,8 @@ export function createStateKeeper(
 
   async function write(): Promise<void> {
     for (let failures = 0; keptState !== state;) {
+      // What follows from one answer, in several steps, is one write.
+      await nextTurn();
       const latest = state;
       try {
         await store.save(latest);

@@ -108,7 +108,8 @@ test('a member gets a new key while it beats: it is never suspect, and the old k
   await expect(connectWithKey(asked, key, name)).rejects.toThrow(/uthorization/);
 });
 
-test('rollcall agent rotate asks the agent that runs, and says when it is done', async () => {
+// At once: an agent looks every ten seconds for a wish.
+test.concurrent('rollcall agent rotate asks the agent that runs, and says when it is done', async () => {
   const name = 'is-asked';
   const { directory, before } = await aMember(name);
   await rotateAgentKey({ stateDir: directory, timeout: '60s', memberKubeconfig: join(files, 'member') });
@@ -119,7 +120,7 @@ test('rollcall agent rotate asks the agent that runs, and says when it is done',
 const rotateFromHub = (...args: string[]) =>
   runCli(['rotate', ...args, '--kubeconfig', hub.up.plane.adminKubeconfigPath]);
 
-test('rollcall rotate asks the agent from the hub', async () => {
+test.concurrent('rollcall rotate asks the agent from the hub', async () => {
   const name = 'asked-from-the-hub';
   const { directory, before } = await aMember(name);
   const fingerprintOf = (state: AgentState) => keyFingerprint(keyOf(state));
@@ -133,7 +134,7 @@ test('rollcall rotate asks the agent from the hub', async () => {
   expect(wished?.message).toContain('once a year');
 });
 
-test('an agent that was away when rollcall rotate asked takes a new key when it is back', async () => {
+test.concurrent('an agent that was away when rollcall rotate asked takes a new key when it is back', async () => {
   const name = 'asked-while-away';
   const { agent, directory, before } = await aMember(name);
   await agent.stop();
@@ -145,7 +146,7 @@ test('an agent that was away when rollcall rotate asked takes a new key when it 
   await untilRotated(name, directory, keyOf(before));
 });
 
-test('rollcall agent rotate without a directory asks the agent whose keys are in its Secret', async () => {
+test.concurrent('rollcall agent rotate without a directory asks the agent whose keys are in its Secret', async () => {
   const name = 'in-a-secret';
   const namespace = 'rollcall-agent';
   const { admin } = hub.up;

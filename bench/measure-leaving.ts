@@ -30,7 +30,7 @@ export interface LeavingResult {
 
 const atOnce = 64;
 /** Each look lists everything, on the same cores. */
-const patience = { withinMs: 900_000, everyMs: 500 };
+const patience = { withinMs: 1_800_000, everyMs: 500 };
 /** Facts end by themselves a second after they are forgotten, and sets are counted every ten. */
 const settlingMs = 20_000;
 

@@ -27,9 +27,9 @@ export const memberClientOptions = {
   userAgent: `rollcall-agent-host/${rollcallVersion}`,
 } as const;
 
-/** Names of the Secrets that the host keeps for a member; a cluster id is a safe name. */
+/** Names of the Secrets that the host keeps for a member; a cluster id is a safe name, without dots. */
 export const keysSecret = (clusterId: string) => `rollcall-agent-${clusterId}`;
-export const tokenSecret = (clusterId: string) => `rollcall-agent-token-${clusterId}`;
+export const tokenSecret = (clusterId: string) => `rollcall-agent-${clusterId}.token`;
 
 /** The agent's own lines with our words in the place of a member's. */
 function inOurWords(logger: Logger): Logger {

@@ -3,6 +3,7 @@ import type { AggregateRecord, EventDraft } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { createLogLines } from '../log-lines.ts';
+import { keysSecret, tokenSecret } from './hosted-agent.ts';
 import { createHostedMembers } from './hosted-members.ts';
 
 const kubeconfig = { secret: 'edge-kubeconfig', sinceMs: 1 };
@@ -49,4 +50,10 @@ test('what became of a member is told once the bus takes it, however often it di
   const [installed] = await told.promise;
   expect(installed?.definition.type).toBe('agent-installed');
   await members.stop();
+});
+
+test('no cluster has an id by which its keys would lie in the Secret of another one', () => {
+  const ids = ['x', 'token-x', 'x-token', 'token'];
+  const names = ids.flatMap((id) => [keysSecret(id), tokenSecret(id)]);
+  expect(new Set(names).size).toBe(names.length);
 });

@@ -1,6 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
+import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
-import { resources } from '@rollcall/shared/kubernetes/resources';
 import { watchResource } from '@rollcall/shared/kubernetes/watch';
 import type {
   KubeAccess,
@@ -56,10 +56,6 @@ export interface MemberApi {
   close(): void;
 }
 
-interface TokenRequest {
-  readonly status?: { readonly token?: string };
-}
-
 const account = 'rollcall-agent';
 /** The least that API servers give. */
 const tokenLifeS = 600;
@@ -84,15 +80,9 @@ export function openMemberApi(access: KubeAccess, version: string): MemberApi {
     watch: (resource, options) => (access.caution ? listOnce : watchResource)(client, resource, options),
     async ownToken(audience) {
       const namespace = access.contextName === 'in-cluster' ? access.namespace : account;
-      const body = { spec: { audiences: [audience], expirationSeconds: tokenLifeS } };
-      const where = { namespace, name: account, subresource: 'token' };
+      const wish = { audiences: [audience], expirationSeconds: tokenLifeS };
       try {
-        const made = await client.createSubresource<TokenRequest>(resources.serviceAccounts, where, {
-          apiVersion: 'authentication.k8s.io/v1',
-          kind: 'TokenRequest',
-          ...body,
-        });
-        return made.status?.token;
+        return (await requestAccountToken(client, { namespace, name: account }, wish)).token;
       } catch {
         return undefined;
       }

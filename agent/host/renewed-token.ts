@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { KubeAccess, KubeClient, TokenSource } from '@rollcall/shared/kubernetes';
+import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { putSecret } from '../put-secret.ts';
 import type { Secret } from './member-secret.ts';
-
-interface TokenRequest {
-  readonly status?: { readonly token?: string };
-}
 
 /** A token of a ServiceAccount, as far as it says so itself: nobody verifies it here, the member does. */
 interface AccountToken {
@@ -86,16 +83,8 @@ export async function withRenewedToken(
     );
     try {
       const { namespace, name } = account;
-      const made = await client.createSubresource<TokenRequest>(
-        resources.serviceAccounts,
-        { namespace, name, subresource: 'token' },
-        {
-          apiVersion: 'authentication.k8s.io/v1',
-          kind: 'TokenRequest',
-          spec: { expirationSeconds: wantedLifeS },
-        },
-      );
-      const token: unknown = made.status?.token;
+      const made = await requestAccountToken(client, account, { expirationSeconds: wantedLifeS });
+      const token: unknown = made.token;
       const next = typeof token === 'string' ? accountTokenOf(token) : undefined;
       if (typeof token !== 'string' || next?.name !== name || next.namespace !== namespace) return;
       if (!/^[\x21-\x7e]{1,16384}$/.test(token)) return;

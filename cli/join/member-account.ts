@@ -5,6 +5,7 @@ import {
   type KubeClient,
   kubeconfigYaml,
   type KubeObject,
+  requestAccountToken,
   resources,
 } from '@rollcall/shared/kubernetes';
 import { objectsIn } from '../install/deploy-templates.ts';
@@ -12,10 +13,6 @@ import { agentAccountManifests } from '../up/hub-manifests.ts';
 
 /** How the hub gets into a member. Push: it is its agent. Pull: it installs one. */
 export type Mode = 'Pull' | 'Push';
-
-interface TokenRequest {
-  readonly status?: { readonly token?: string };
-}
 
 const namespace = 'rollcall-agent';
 const installer = 'rollcall-installer';
@@ -57,16 +54,8 @@ export function accountObjects(mode: Mode): KubeObject[] {
  */
 export async function makeMemberAccount(member: KubeClient, mode: Mode): Promise<string> {
   await applyManifests(member, accountObjects(mode));
-  const made = await member.createSubresource<TokenRequest>(
-    resources.serviceAccounts,
-    { namespace, name: accountOf[mode], subresource: 'token' },
-    {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: { expirationSeconds: tokenLifeS[mode] },
-    },
-  );
-  const token = made.status?.token;
+  const account = { namespace, name: accountOf[mode] };
+  const { token } = await requestAccountToken(member, account, { expirationSeconds: tokenLifeS[mode] });
   if (token === undefined)
     throw new RollcallError('MEMBER_FORBIDDEN', 'the member gave no token for the account of the hub');
   const { server, caPem, tlsServerName } = member.access;

@@ -2,7 +2,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord } from '@rollcall/shared/events';
-import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import { type KubeClient, requestAccountToken } from '@rollcall/shared/kubernetes';
 import { type AccessBox, decodePassedOnAsk, type MintReply, refuseStaleAsk } from '@rollcall/shared/protocol';
 import { createXkey } from '@rollcall/shared/trust';
 import type { HubApi } from './hub-api.ts';
@@ -21,27 +21,11 @@ export interface MintWorld {
   nowMs(): number;
 }
 
-interface TokenRequest {
-  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
-}
-
 const unavailable = (message: string): MintReply => ({
   kind: 'refused',
   code: 'ACCESS_UNAVAILABLE',
   message,
 });
-
-async function requestToken(world: MintWorld, api: HubApi, namespace: string): Promise<TokenRequest> {
-  const where = { name: memberName, namespace, subresource: 'token' };
-  return world.kube.createSubresource<TokenRequest>(resources.serviceAccounts, where, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    spec: {
-      expirationSeconds: Math.round(world.tokenLifeMs / 1000),
-      ...(api.audience === undefined ? {} : { audiences: [api.audience] }),
-    },
-  });
-}
 
 /**
  * Makes an access token for the agent that signed this ask, and seals it to the key that the ask names. The registrar only
@@ -80,8 +64,11 @@ export async function mintAccess(world: MintWorld, data: Uint8Array): Promise<Mi
   const { hubApi } = world;
   if (!hubApi) return unavailable('the hub does not say under which address members reach its API server');
 
-  const { status } = await requestToken(world, hubApi, verdict.namespace);
-  const { token, expirationTimestamp = '' } = status ?? {};
+  const account = { namespace: verdict.namespace, name: memberName };
+  const { token, expirationTimestamp = '' } = await requestAccountToken(world.kube, account, {
+    expirationSeconds: Math.round(world.tokenLifeMs / 1000),
+    ...(hubApi.audience === undefined ? {} : { audiences: [hubApi.audience] }),
+  });
   const expiresAtMs = Date.parse(expirationTimestamp);
   if (token === undefined || !Number.isFinite(expiresAtMs))
     return unavailable('the API server made no token');

@@ -1,6 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { applyManifests, type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
+import {
+  applyManifests,
+  type KubeObject,
+  kubeconfigYaml,
+  requestAccountToken,
+  resources,
+} from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli, type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
@@ -45,15 +51,11 @@ beforeAll(async () => {
   await applyManifests(management.admin, [rights]);
   // What the kubelet gives to a pod.
   const directory = join(hub.up.stateDir, 'service-account');
-  const where = { name: 'hosted', namespace, subresource: 'token' };
-  const made = await management.admin.createSubresource<{ status: { token: string } }>(
-    resources.serviceAccounts,
-    where,
-    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } },
-  );
+  const account = { name: 'hosted', namespace };
+  const { token = '' } = await requestAccountToken(management.admin, account, { expirationSeconds: 3600 });
   mkdirSync(directory, { mode: 0o700 });
   const { server, caPem = '' } = management.plane.access;
-  const files = { token: made.status.token, 'ca.crt': caPem, namespace };
+  const files = { token, 'ca.crt': caPem, namespace };
   for (const [name, text] of Object.entries(files))
     writeFileSync(join(directory, name), text, { mode: 0o600 });
   const { hostname, port } = new URL(server);

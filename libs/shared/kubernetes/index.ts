@@ -1,3 +1,4 @@
+export { requestAccountToken } from './account-token.ts';
 export { applyManifests } from './apply-manifests.ts';
 export { createKubeClient } from './client.ts';
 export type { KubeClient } from './kube-client.ts';

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog } from '@rollcall/shared/bus';
 import {
-  type AggregateId,
   clusterIdOf,
   type ClusterRecord,
   clusterRecord,
@@ -23,6 +22,7 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../../tests/harness/control-plane.ts';
+import { until } from '../../../tests/harness/embedded.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
 
@@ -78,36 +78,24 @@ async function untilKindsAreKnown({ admin }: TestControlPlane): Promise<void> {
   }
 }
 
+/** Asked again and again: an event can be heard a moment before it is stored. */
+function whenSo<Value>(
+  what: string,
+  read: () => Promise<Value>,
+  isSo: (value: Value) => boolean,
+): Promise<Value> {
+  return until(what, async () => {
+    const value = await read();
+    return isSo(value) && value;
+  });
+}
+
 export async function startWorld(): Promise<ApproverWorld> {
   const [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
   await untilKindsAreKnown(plane);
   const registrar = await hub.openLog('registrar');
-  const nc = await hub.connectAs('ops');
   const projector = plane.clientFor(serviceUser('projector'));
   const running: RunningService[] = [];
-
-  /** Reads again at every event of the aggregate, until it is so. */
-  async function until<Value>(
-    aggregate: AggregateId,
-    read: () => Promise<Value>,
-    isSo: (value: Value) => boolean,
-  ): Promise<Value> {
-    const subscription = nc.subscribe(`rollcall.events.${aggregate.kind}.${aggregate.id}.>`);
-    await nc.flush();
-    const timer = setTimeout(() => subscription.unsubscribe(), 30_000);
-    try {
-      let value = await read();
-      if (isSo(value)) return value;
-      for await (const message of subscription) {
-        if (message.data.length > 0) value = await read();
-        if (isSo(value)) return value;
-      }
-      throw new Error(`never so; at last ${JSON.stringify(value)}`);
-    } finally {
-      clearTimeout(timer);
-      subscription.unsubscribe();
-    }
-  }
 
   const cluster = async (name: string) => clusterRecord(await registrar.read(aggregateOf(name)));
   const token = async (id: string) => tokenRecord(await registrar.read({ kind: 'token', id }));
@@ -217,8 +205,8 @@ export async function startWorld(): Promise<ApproverWorld> {
       );
     },
     cluster,
-    clusterIs: (name, isSo) => until(aggregateOf(name), () => cluster(name), isSo),
-    tokenIs: (id, isSo) => until({ kind: 'token', id }, () => token(id), isSo),
+    clusterIs: (name, isSo) => whenSo(`cluster ${name} is so`, () => cluster(name), isSo),
+    tokenIs: (id, isSo) => whenSo(`token ${id} is so`, () => token(id), isSo),
     async [Symbol.asyncDispose]() {
       projector.close();
       await Promise.allSettled(running.map((service) => service.stop()));

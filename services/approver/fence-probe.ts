@@ -1,3 +1,4 @@
+import { inTurn } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type FenceDifference, fenceDifferences } from '@rollcall/shared/fence';
 import { isForbidden, isInvalid, type KubeClient, resources } from '@rollcall/shared/kubernetes';
@@ -105,7 +106,8 @@ export function startFenceProbe(options: {
   void probe();
   return {
     missing: () => missing,
-    check: probe,
+    // All policies are read and compared: of a hundred decisions at once each would take as long as that.
+    check: inTurn(probe),
     stop() {
       isStopped = true;
       clearTimeout(timer);

@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
+import { createKeyedQueue, createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
@@ -34,7 +34,7 @@ import type { Fence } from './fence-probe.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
 import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
-import { passOrHold } from './mass-of-wishes.ts';
+import { passOrHold, putsOut } from './mass-of-wishes.ts';
 import { decideRevocation, settleRevocation } from './settle-clusters.ts';
 
 export interface PeopleParts {
@@ -69,6 +69,7 @@ export interface Listening {
  */
 export function hearPeople(parts: PeopleParts): Listening {
   const { log, client, logger, signal, fence, heartbeat, leaveWaitMs, spent } = parts;
+  const queue = createKeyedQueue();
 
   const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
 
@@ -86,14 +87,18 @@ export function hearPeople(parts: PeopleParts): Listening {
       const now = await read();
       return { record: now, drafts: decide(now) };
     };
-    const { drafts } = await decideAndAppend(
-      log,
-      {
-        gather: () => gatherWish({ log, ...parts.mass, nowMs: parts.nowMs }, look),
-        decide: (wished) => (wished.mass ? passOrHold(wished.mass) : wished.drafts),
-      },
-      trace,
-    );
+    const write = () =>
+      decideAndAppend(
+        log,
+        {
+          gather: () => gatherWish({ log, ...parts.mass, nowMs: parts.nowMs }, look),
+          decide: (wished) => (wished.mass ? passOrHold(wished.mass) : wished.drafts),
+        },
+        trace,
+      );
+    // All that put members out are counted in one place: at the same time they would only conflict with each other.
+    const isCounted = decide(record).some((wish) => putsOut(record, wish));
+    const { drafts } = await (isCounted ? queue('counted', write) : write());
     for (const { definition, by, reason, message } of drafts) {
       if (definition === wishesHeld) logger.warn({ clusterId, code: 'WISHES_HELD' }, message);
       else if (definition.kind === 'cluster')

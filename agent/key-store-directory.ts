@@ -1,11 +1,11 @@
-import { readFile, rm, rmdir } from 'node:fs/promises';
+import { readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { decodeAgentState, encodeAgentState, type KeyStore } from './key-store.ts';
 import { hubKubeconfigFile } from './hub-access-store.ts';
 import type { Uninstall } from './removal.ts';
 import { forgetRotationWish } from './rotation-wish.ts';
-import { writePrivateFile } from './private-file.ts';
+import { removePrivateFile, writePrivateFile } from './private-file.ts';
 
 const fileName = 'agent-state';
 
@@ -29,9 +29,9 @@ export function directoryKeyStore(directory: string): KeyStore {
 export function forgetDirectory(directory: string): Uninstall {
   return {
     what: `"${directory}"`,
-    beforeGoodbye: () => rm(join(directory, hubKubeconfigFile), { force: true }),
+    beforeGoodbye: () => removePrivateFile(join(directory, hubKubeconfigFile)),
     async afterGoodbye() {
-      for (const name of [fileName, hubKubeconfigFile]) await rm(join(directory, name), { force: true });
+      for (const name of [fileName, hubKubeconfigFile]) await removePrivateFile(join(directory, name));
       await forgetRotationWish(directory);
       // Only if there is nothing of others in it.
       await rmdir(directory).catch(() => undefined);

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { checkStateFits } from './key-store.ts';
-import { directoryKeyStore } from './key-store-directory.ts';
+import { directoryKeyStore, forgetDirectory } from './key-store-directory.ts';
 import { anAgentState, keyStoreConformance } from './tests/key-store-conformance.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'rollcall-keys-'));
@@ -32,6 +32,18 @@ describe('a directory', () => {
       [directory, join(directory, 'agent-state')].map((path) => (statSync(path).mode & 0o777).toString(8)),
     ).toEqual(['700', '600']);
   });
+});
+
+test('who leaves leaves no keys, also not those that a killed agent was just writing', async () => {
+  const directory = aDirectory();
+  await directoryKeyStore(directory).save(anAgentState());
+  for (const name of ['agent-state.17.new', 'hub.kubeconfig.17.new', 'of-others'])
+    writeFileSync(join(directory, name), 'x');
+  await forgetDirectory(directory).afterGoodbye();
+  expect(readdirSync(directory)).toEqual(['of-others']);
+  rmSync(join(directory, 'of-others'));
+  await forgetDirectory(directory).afterGoodbye();
+  expect(existsSync(directory)).toBe(false);
 });
 
 test.each([{ hubId: 'h', clusterId: 'c' }, {}])('a state fits %o', (expected) => {

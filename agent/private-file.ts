@@ -1,4 +1,4 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** Writes a file, 0600 in a directory 0700: beside, synced and renamed, so that it is never half there. */
@@ -20,6 +20,14 @@ export async function writePrivateFile(path: string, text: string): Promise<void
     throw error;
   }
   await syncDirectory(directory);
+}
+
+/** Removes what `writePrivateFile` wrote, and what a process that was killed meanwhile left beside it: the same secrets. */
+export async function removePrivateFile(path: string): Promise<void> {
+  const [directory, file] = [dirname(path), basename(path)];
+  const isOfIt = (name: string) => name === file || (name.startsWith(`${file}.`) && name.endsWith('.new'));
+  for (const name of await readdir(directory).catch(() => [file]))
+    if (isOfIt(name)) await rm(join(directory, name), { force: true });
 }
 
 /** Without it the rename itself may be lost with the power. */

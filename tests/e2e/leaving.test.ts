@@ -205,7 +205,8 @@ test(
     const first = await inForeground(name);
     await hub.untilReady(name);
     const old = mkdtempSync(join(base, 'old-'));
-    cpSync(first.directory, old, { recursive: true });
+    // Not what is just being written beside it.
+    cpSync(join(first.directory, 'agent-state'), join(old, 'agent-state'));
     const { code } = await hub.kubectl('rollcall-admin', 'version');
     expect(code).toBe(0);
     await hub.up.admin.delete(resources.managedClusters, name);

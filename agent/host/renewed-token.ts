@@ -4,7 +4,7 @@ import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { putSecret } from '../put-secret.ts';
-import type { Secret } from './member-secret.ts';
+import { type Secret, textIn } from './member-secret.ts';
 
 /** A token of a ServiceAccount, as far as it says so itself: nobody verifies it here, the member does. */
 interface AccountToken {
@@ -39,8 +39,6 @@ interface TokenStore {
   save(token: string): Promise<void>;
 }
 
-const decoded = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString('utf8');
-
 /** @param options.first - the token in the kubeconfig: one that was kept counts as long as that is the same */
 export function secretTokenStore(
   client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>,
@@ -49,10 +47,8 @@ export function secretTokenStore(
   const of = createHash('sha256').update(first).digest('hex');
   return {
     async load() {
-      const { data } = (await client.get<Secret>(resources.secrets, { name, namespace })) ?? {};
-      return data !== undefined && decoded(data['of']) === of
-        ? decoded(data['token']) || undefined
-        : undefined;
+      const secret = await client.get<Secret>(resources.secrets, { name, namespace });
+      return textIn(secret, 'of') === of ? textIn(secret, 'token') : undefined;
     },
     save: (token) => putSecret(client, { namespace, name }, { token, of }),
   };

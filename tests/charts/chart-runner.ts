@@ -7,12 +7,13 @@ import {
   applyManifests,
   type KubeClient,
   type KubeObject,
+  requestAccountToken,
   type Resource,
   resources,
   type StoredObject,
 } from '@rollcall/shared/kubernetes';
 import { pods, statefulSets } from '../../cli/install/workloads.ts';
-import { type Pod, tokenOf } from './pod-files.ts';
+import type { Pod } from './pod-files.ts';
 import { podAddress, type PodProcess, startContainer } from './pod-process.ts';
 
 type Workload = StoredObject<
@@ -141,7 +142,7 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
     for (const { type, data, metadata } of secrets) {
       if (type !== 'kubernetes.io/service-account-token' || data !== undefined) continue;
       const name = metadata.annotations?.['kubernetes.io/service-account.name'] ?? '';
-      const token = await tokenOf(client, { name, namespace }, {});
+      const { token } = await requestAccountToken(client, { name, namespace }, {});
       const stringData = { token, 'ca.crt': caPem, namespace };
       await client.mergePatch(resources.secrets, metadata.name, { stringData }, where);
     }

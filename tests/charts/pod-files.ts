@@ -1,5 +1,11 @@
 import type { V1PodSpec, V1PodStatus, V1Volume, V1VolumeProjection } from '@kubernetes/client-node';
-import { type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import {
+  type KubeClient,
+  type KubeObject,
+  requestAccountToken,
+  resources,
+  type StoredObject,
+} from '@rollcall/shared/kubernetes';
 
 export type Pod = StoredObject<KubeObject<V1PodSpec, V1PodStatus>>;
 /** Content by name. */
@@ -18,18 +24,6 @@ export async function readData(
   return Object.fromEntries(entries.map(([key, text]) => [key, Buffer.from(text, encoding).toString()]));
 }
 
-/** A token of a ServiceAccount. */
-export async function tokenOf(
-  client: KubeClient,
-  account: { name: string; namespace?: string | undefined },
-  spec: object,
-): Promise<string> {
-  const target = { ...account, subresource: 'token' };
-  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
-  type Answer = { status: { token: string } };
-  return (await client.createSubresource<Answer>(resources.serviceAccounts, target, request)).status.token;
-}
-
 /** What is in a volume, or in a part of one. */
 export async function filesOf(
   client: KubeClient,
@@ -45,7 +39,8 @@ export async function filesOf(
     const account = { name: spec?.serviceAccountName ?? 'default', namespace };
     // As the kubelet asks for it: bound to its pod, so that it ends with it.
     const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name, uid };
-    return { [path]: await tokenOf(client, account, { expirationSeconds, boundObjectRef }) };
+    const { token = '' } = await requestAccountToken(client, account, { expirationSeconds, boundObjectRef });
+    return { [path]: token };
   }
   // The one field that the API server has every pod given.
   if (source.downwardAPI?.items?.every(({ path }) => path === 'namespace'))

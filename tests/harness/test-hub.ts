@@ -24,6 +24,7 @@ import { type HubState, openHubState } from '../../cli/up/hub-state.ts';
 import { type NatsNode, startNatsCluster } from '../../cli/up/nats-cluster.ts';
 import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats-server.ts';
 import { type ServerCount, serverCountOf, setServerCount } from '../../cli/up/nats-servers-of.ts';
+import { type OfflineKeys, readOfflineKeys } from '../../cli/up/offline-keys.ts';
 import { parseCreds } from '../../cli/up/ops-connection.ts';
 import { renewHubState } from '../../cli/up/renew-hub-state.ts';
 import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
@@ -76,10 +77,6 @@ export type BusUserName =
   | 'backup'
   | 'restore'
   | 'mend';
-
-interface Offline {
-  readonly signers: Readonly<Record<'hub' | 'sys' | 'auth', string>>;
-}
 
 interface RegistrarIdentity {
   readonly agentsAccount: string;
@@ -146,9 +143,8 @@ export async function startTestHub(
     return identity<{ bus: BusCredentials }>(role).bus;
   }
   function userWith(role: Role, name: string): BusCredentials {
-    const account = role.account.toLowerCase() as keyof Offline['signers'];
-    const path = join(stateDir, 'offline', 'keys.json');
-    const { signers } = JSON.parse(readFileSync(path, 'utf8')) as Offline;
+    const account = role.account.toLowerCase() as keyof OfflineKeys['signers'];
+    const { signers } = readOfflineKeys(stateDir);
     const key = createNkey('user');
     const jwt = encodeJwt(
       { subject: key.publicKey, name, nowMs: Date.now(), nats: userClaims(role, hub.keys[account]) },

@@ -2,10 +2,12 @@ import type { KubeClient } from './kube-client.ts';
 import { resources } from './resources.ts';
 
 interface AccountTokenWish {
-  /** In seconds; API servers give at least 600, and may give less than is asked for. */
-  readonly expirationSeconds: number;
+  /** In seconds; API servers give at least 600, and may give less than is asked for. Absent: an hour. */
+  readonly expirationSeconds?: number | undefined;
   /** Absent: that of the API server itself. */
   readonly audiences?: readonly string[];
+  /** What it ends with. */
+  readonly boundObjectRef?: { apiVersion: string; kind: string; name: string; uid: string };
 }
 
 /** As the API server answers; nothing of it is checked. */

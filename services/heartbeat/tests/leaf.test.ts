@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
 import { type BusCredentials, connectionOptions, followEvents, jwtProof } from '@rollcall/shared/bus';
@@ -10,6 +10,7 @@ import { findBinary } from '../../../cli/up/binaries.ts';
 import { type ChildHandle, startChild } from '../../../cli/up/child-process.ts';
 import { loopbackPorts } from '../../../cli/up/control-plane-ports.ts';
 import { credsFile } from '../../../cli/up/hub-state.ts';
+import { readOfflineKeys } from '../../../cli/up/offline-keys.ts';
 import { startHubOfTest } from '../../../tests/harness/hub-of-test.ts';
 import type { TestHub } from '../../../tests/harness/test-hub.ts';
 import { admitMember, keepBeating, pushClaims, startHeartbeat, surroundingsOf } from './test-member.ts';
@@ -30,8 +31,7 @@ function leafUser(account: 'AGENTS' | 'SYS', accountKey: string, signer: Nkey): 
 /** @returns users for a leaf server, and the claims of AGENTS with a key that the one there is signed by */
 async function letLeafIn(hub: TestHub) {
   const { keys } = hub.hub;
-  const path = join(hub.stateDir, 'offline', 'keys.json');
-  const { signers } = JSON.parse(readFileSync(path, 'utf8')) as { signers: { sys: string } };
+  const { signers } = readOfflineKeys(hub.stateDir);
   const signer = createNkey('account');
   const claims = agentsAccountClaims(keys, {}) as { signing_keys: unknown[] };
   const nats = { ...claims, signing_keys: [...claims.signing_keys, signer.publicKey] };

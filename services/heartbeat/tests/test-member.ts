@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import {
   beatFlags,
@@ -23,6 +21,7 @@ import {
 import type { RunningService } from '@rollcall/shared/service';
 import { createNkey, encodeJwt, keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { onTestFinished } from 'vitest';
+import { readOfflineKeys } from '../../../cli/up/offline-keys.ts';
 import { decideAs } from '../../../tests/harness/events.ts';
 import type { TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
@@ -68,9 +67,7 @@ export async function pushClaims(
 ): Promise<string> {
   const { account: name, nats, aheadMs = 1000 } = change;
   const { keys } = hub.hub;
-  const { operatorSigners } = JSON.parse(
-    readFileSync(join(hub.stateDir, 'offline', 'keys.json'), 'utf8'),
-  ) as { operatorSigners: string[] };
+  const { operatorSigners } = readOfflineKeys(hub.stateDir);
   const subject = name === 'AGENTS' ? keys.agents : keys.hub;
   const what = { subject, name, nowMs: Date.now() + aheadMs, nats };
   const jwt = encodeJwt(what, nkeyFromSeed(operatorSigners[0] ?? ''));

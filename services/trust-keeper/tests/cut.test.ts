@@ -1,9 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
+import { readOfflineKeys } from '../../../cli/up/offline-keys.ts';
 import { createClaimsKeeper } from '../keep-claims.ts';
 import { type KeeperWorld, startWorld } from './keeper-world.ts';
 
@@ -89,11 +88,7 @@ test('two keepers at once end with the whole list', async () => {
 });
 
 test('claims that differ in more than revocations are not signed over', async () => {
-  const { stateDir } = world.hub;
-  const offline = JSON.parse(readFileSync(join(stateDir, 'offline', 'keys.json'), 'utf8')) as {
-    operatorSigners: string[];
-  };
-  const signer = nkeyFromSeed(offline.operatorSigners[0] ?? '');
+  const signer = nkeyFromSeed(readOfflineKeys(world.hub.stateDir).operatorSigners[0] ?? '');
   const nats = { ...agentsAccountClaims(world.keys, {}), description: 'somebody was here' };
   const nowMs = Date.now() + 2000;
   await world.system.push(encodeJwt({ subject: world.keys.agents, name: 'AGENTS', nowMs, nats }, signer));

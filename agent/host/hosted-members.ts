@@ -68,19 +68,19 @@ export function createHostedMembers(
     if (members.get(clusterId) === member) members.delete(clusterId);
   }
 
-  /** An earlier run of this host ended before all was taken away. */
-  function finishAside(wish: HostWish): void {
+  function begin(wish: HostWish): HostedMember {
     const member = hostMember(wish, { ...parts, tell });
     members.set(wish.clusterId, member);
-    void endAside(wish.clusterId, member);
+    return member;
   }
 
   async function follow(clusterId: string): Promise<void> {
     const wish = hostWishOf(clusterRecord(await log.read({ kind: 'cluster', id: clusterId })));
     const before = members.get(clusterId);
     if (!wish || wish.hasLeft) {
-      if (before) void endAside(clusterId, before);
-      else if (wish && kept.has(keysSecret(clusterId))) finishAside(wish);
+      // Without one: an earlier run of this host ended before all was taken away.
+      const member = before ?? (wish && kept.has(keysSecret(clusterId)) ? begin(wish) : undefined);
+      if (member) void endAside(clusterId, member);
       return;
     }
     if (before && isSameWork(before.wish, wish)) {
@@ -95,7 +95,7 @@ export function createHostedMembers(
     const atMost = Math.min(underWay * startEveryMs, longestStartMs);
     await delay(Math.random() * atMost, undefined, { signal: starting.signal }).catch(() => undefined);
     underWay--;
-    if (!starting.signal.aborted) members.set(clusterId, hostMember(wish, { ...parts, tell }));
+    if (!starting.signal.aborted) begin(wish);
   }
 
   const looks = createReconciler({ logger, handle: follow, concurrency: 64 });

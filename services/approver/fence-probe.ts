@@ -106,7 +106,7 @@ export function startFenceProbe(options: {
   void probe();
   return {
     missing: () => missing,
-    // All policies are read and compared: of a hundred decisions at once each would take as long as that.
+    // All policies are read and compared each time: who asks while that is under way shares the next.
     check: inTurn(probe),
     stop() {
       isStopped = true;

@@ -1,4 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
+import { createKeyedQueue } from '@rollcall/shared/decisions';
 import type { RollcallError } from '@rollcall/shared/errors';
 import type { AggregateRecord } from '@rollcall/shared/events';
 import { type FleetCounts, FleetTally } from './fleet-tally.ts';
@@ -33,7 +34,7 @@ export function createFleetView(
   let running: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
   let isCounting = false;
-  let turn: Promise<unknown> = Promise.resolve();
+  const queue = createKeyedQueue();
 
   async function addNew(): Promise<void> {
     for await (const event of scan.next()) tally.add(event);
@@ -66,10 +67,7 @@ export function createFleetView(
       isCounting = is;
     },
     inTurn(work) {
-      if (!isCounting) return work();
-      const mine = turn.then(work);
-      turn = mine.catch(() => undefined);
-      return mine;
+      return isCounting ? queue('counting', work) : work();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { createKeyedQueue } from '@rollcall/shared/decisions';
 import type {
   WireAnswer,
   WireQuestion,
@@ -79,7 +80,8 @@ function startWorker(): WarmWorker {
  */
 export function createPolicyEvaluator(options: { deadlineMs: number }): BulkPolicyEvaluator {
   let current: WarmWorker | undefined = startWorker();
-  let tail: Promise<unknown> = Promise.resolve();
+  /** One at a time, so that the deadline of a request does not run while another one is evaluated. */
+  const queue = createKeyedQueue();
   let closed = false;
 
   async function replaceWorker(): Promise<void> {
@@ -152,17 +154,10 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): BulkPoli
     return (typeof answers === 'string' ? undefined : answers[0]) ?? { kind: 'timeout' };
   }
 
-  /** One at a time, so that the deadline of a request does not run while another one is evaluated. */
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const mine = tail.then(work);
-    tail = mine.catch(() => undefined);
-    return mine;
-  }
-
   return {
-    evaluate: (question) => inTurn(() => askOne(question)),
+    evaluate: (question) => queue('worker', () => askOne(question)),
     evaluateAll: ({ policies, inputs }) =>
-      inTurn(async () => {
+      queue('worker', async () => {
         // All within the time of one: then each was within its own. Otherwise each is asked by itself.
         const together = inputs.length > 1 ? await ask({ policies, inputs }) : undefined;
         if (typeof together === 'object') return together;

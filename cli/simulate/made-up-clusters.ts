@@ -6,8 +6,11 @@ import { inParallel } from './in-parallel.ts';
 import { type MadeUpBy, type MadeUpCluster, madeUpEnd, madeUpSteps } from './made-up-history.ts';
 import type { SimulatorConnection } from './simulator-bus.ts';
 
-/** Batches of one connection's clusters under way: the server takes 50 at once, from everybody. */
-const batchesAtOnce = 16;
+/**
+ * Batches of one connection's clusters under way: the server takes 50 at once, from everybody. More of them only make each cluster's
+ * history longer, and the services look at it once more.
+ */
+const batchesAtOnce = 5;
 const mostTries = 10;
 
 type Log = Pick<EventLog, 'read' | 'append'>;

@@ -266,7 +266,7 @@ test.concurrent.for([
       hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { hubAcceptsClient: false } }),
   },
   { how: 'delete', act: (name: string) => hub.up.admin.delete(resources.managedClusters, name) },
-])('$how ends the token and removes the kubeconfig', async ({ how, act }, { expect }) => {
+])('$how ends the token and removes the kubeconfig', async ({ how, act }, { expect: expectHere }) => {
   const member = await joinHub(`open-${how.slice(0, 3).toLowerCase()}`);
   await untilThere(member);
   const client = clientOf(member.path);
@@ -276,5 +276,5 @@ test.concurrent.for([
   client.close();
   // It is written once it is done.
   const tokens = async () => (await recordOf(member.name)).access?.tokens;
-  await expect.poll(tokens, { timeout: 60_000 }).toBeUndefined();
+  await expectHere.poll(tokens, { timeout: 60_000 }).toBeUndefined();
 });

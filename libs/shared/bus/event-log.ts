@@ -22,6 +22,7 @@ import { directGet } from './direct-get.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
 import type { RawMessage } from './raw-message.ts';
+import { readTogether } from './read-together.ts';
 import { seenOver } from './seen-sequences.ts';
 import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
 
@@ -130,12 +131,13 @@ export async function openEventLog(
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const nowMs = options.nowMs ?? Date.now;
   const seen = seenOver(nc);
+  const readLast = readTogether((filters) => directGet(nc, stream, { multi_last: filters, batch: 1000 }));
 
   async function lastOf(aggregate: AggregateId): Promise<RawMessage[]> {
     const { subject } = aggregateSubjects(aggregate);
     const least = seen.of(aggregate);
     for (const deadlineMs = performance.now() + behindForMs; ; await delay(readAgainAfterMs)) {
-      const messages = await directGet(nc, stream, { multi_last: [subject], batch: 1000 });
+      const messages = await readLast(subject);
       if (least === 0 || messages.some(({ sequence }) => sequence >= least)) return messages;
       if (performance.now() > deadlineMs)
         throw new RollcallError(

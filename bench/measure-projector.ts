@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { refillStream } from '@rollcall/shared/bus';
+import { forgetConsumers, refillStream, setUpStreams } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, draft, suspect } from '@rollcall/shared/events';
 import { type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
@@ -50,6 +50,7 @@ function serveProjector(hub: TestHub, plane: TestControlPlane): Promise<ChildHan
 
 interface Stats {
   readonly dirty: number;
+  readonly isMarked: number;
   readonly kubernetesWrites: number;
 }
 
@@ -58,7 +59,7 @@ function untilCompared(ops: NatsConnection): Promise<Stats> {
   const ask = async () => {
     const answer = await ops.request('$SRV.STATS.projector', '', { timeout: 1000 }).catch(() => undefined);
     const stats = answer?.json<{ data: Stats }>().data;
-    return stats?.dirty === 0 && stats;
+    return stats?.isMarked === 1 && stats.dirty === 0 && stats;
   };
   return until('the projector has compared everything', ask, comparedWithin);
 }
@@ -130,7 +131,11 @@ export async function measureProjector(
   await using hub = await startTestHub();
   say(`${clusters} clusters, their history and their objects`);
   const history = [...historyOf(clusters)];
-  await refillStream(await hub.connectAsOperator(), messagesOf(history), { sameSequences: true });
+  const operator = await hub.connectAsOperator();
+  const events = await refillStream(operator, messagesOf(history), { sameSequences: true });
+  // All of them were handled before it was stopped.
+  await forgetConsumers(operator);
+  await setUpStreams(operator, { replicas: 1, handled: { projector: events } });
   await storeObjects(plane.plane.etcdEndpoint, picturesOf(made, sampleEvents, history));
   history.length = 0;
   const lost = await loseOne(hub, clusters);
@@ -139,8 +144,8 @@ export async function measureProjector(
   say('the projector starts');
   const fromMs = nowMs();
   const shown = watch.whenNext(lost, ['Unknown']);
-  const projector = await serveProjector(hub, plane);
   try {
+    await using projector = await serveProjector(hub, plane);
     const transitionMs = (await shown) - fromMs;
     const { kubernetesWrites } = await untilCompared(ops);
     return {
@@ -152,7 +157,6 @@ export async function measureProjector(
       residentBytes: residentBytes(projector.pid) ?? Number.NaN,
     };
   } finally {
-    await projector[Symbol.asyncDispose]();
     await watch.stop();
   }
 }

@@ -21,6 +21,8 @@ function anObject(resourceVersion: string, more: Partial<Held['metadata']> = {})
 let say: (event: WatchEvent<KubeObject>) => void;
 let list: (resourceVersion: string) => void;
 let view: KindView<KubeObject>;
+/** As the API server has it. */
+let stored: Held | undefined;
 
 beforeEach(() => {
   const objects = new Map<string, Held>();
@@ -41,7 +43,9 @@ beforeEach(() => {
     else objects.set('one', event.object);
     for (const listener of listeners) listener(event);
   };
-  view = createKindView(cache, resources.managedClusters);
+  stored = undefined;
+  const get = async () => stored as never;
+  view = createKindView(cache, resources.managedClusters, { get });
 });
 
 test('what was written is seen before the watch brings it', () => {
@@ -84,4 +88,17 @@ test('what was removed before the watch had brought it is gone with the next lis
   list('7');
   expect(view.get('one')).toBeUndefined();
   expect(told).toEqual(['deleted uid-1']);
+});
+
+test('until all are listed one is looked up by itself, and the cache is believed from then on', async () => {
+  await view.lookUp('one');
+  expect(view.get('one')).toBeUndefined();
+  stored = anObject('6');
+  await view.lookUp('one');
+  expect(view.get('one')?.metadata.resourceVersion).toBe('6');
+  say({ kind: 'added', object: anObject('7') });
+  list('7');
+  stored = anObject('8');
+  await view.lookUp('one');
+  expect(view.get('one')?.metadata.resourceVersion).toBe('7');
 });

@@ -28,6 +28,11 @@ export interface KindView<T extends KubeObject> {
   readonly resource: Resource;
   get(key: string): StoredObject<T> | undefined;
   list(): StoredObject<T>[];
+  /**
+   * Until all objects have been listed, which takes a minute of a hundred thousand: reads this one, so that who wants to show it
+   * does not wait for the others.
+   */
+  lookUp(name: string): Promise<void>;
   /** Takes over what a write or a read returned. */
   took(object: StoredObject<T>): void;
   /** A write has not found it: what we wrote before does not count any more. */
@@ -46,7 +51,9 @@ function isAtLeast(version: string, other: string): boolean {
 export function createKindView<T extends KubeObject>(
   cache: ResourceCache<T>,
   resource: Resource,
+  client: Pick<KubeClient, 'get'>,
 ): KindView<T> {
+  let isListed = false;
   const own = new Map<string, { object: StoredObject<T>; atMs: number }>();
   /** When each uid was deleted, oldest first. */
   const gone = new Map<string, number>();
@@ -80,6 +87,7 @@ export function createKindView<T extends KubeObject>(
   });
   // What we made and somebody removed before the watch had brought it is missed by nobody else: the cache never had it.
   cache.onListed((listVersion) => {
+    isListed = true;
     for (const [key, { object }] of own) {
       const { uid, resourceVersion } = object.metadata;
       if (cache.get(key) !== undefined || !isAtLeast(listVersion, resourceVersion)) continue;
@@ -88,23 +96,30 @@ export function createKindView<T extends KubeObject>(
       for (const listener of listeners) listener({ kind: 'deleted', object, seenBy: 'relist' });
     }
   });
+  function took(object: StoredObject<T>): void {
+    const key = objectKey(object.metadata);
+    const { deletionTimestamp, finalizers = [], uid } = object.metadata;
+    const tookLastFinalizer = deletionTimestamp !== undefined && finalizers.length === 0;
+    // The watch may have said that it is gone before the answer to an earlier write came: that answer brings nothing back.
+    if (tookLastFinalizer || gone.has(uid)) return forgetOwn(key, uid);
+    const seen = cache.get(key)?.metadata;
+    const isSeen = seen?.uid === uid && isAtLeast(seen.resourceVersion, object.metadata.resourceVersion);
+    if (!isSeen) own.set(key, { object, atMs: performance.now() });
+  }
+
   return {
     resource,
     cache,
+    took,
     get(key) {
       const mine = own.get(key);
       return mine && performance.now() - mine.atMs < ownWriteLastsMs ? mine.object : cache.get(key);
     },
     list: () => cache.list(),
-    took: (object) => {
-      const key = objectKey(object.metadata);
-      const { deletionTimestamp, finalizers = [], uid } = object.metadata;
-      const tookLastFinalizer = deletionTimestamp !== undefined && finalizers.length === 0;
-      // The watch may have said that it is gone before the answer to an earlier write came: that answer brings nothing back.
-      if (tookLastFinalizer || gone.has(uid)) return forgetOwn(key, uid);
-      const seen = cache.get(key)?.metadata;
-      const isSeen = seen?.uid === uid && isAtLeast(seen.resourceVersion, object.metadata.resourceVersion);
-      if (!isSeen) own.set(key, { object, atMs: performance.now() });
+    async lookUp(name) {
+      if (isListed || name === '') return;
+      const object = await client.get<T>(resource, { name });
+      if (object) took(object);
     },
     missed: ({ metadata }) => forgetOwn(objectKey(metadata), metadata.uid),
     onForeignChange: (listener) => void listeners.add(listener),
@@ -118,6 +133,8 @@ export interface KubeView {
   readonly tokens: KindView<ClusterRegistrationToken>;
   readonly policies: KindView<ApprovalPolicy>;
   readonly sets: KindView<ManagedClusterSet>;
+  /** Resolves when tokens, policies and sets were listed once, which are few; rejects when the signal ends it before. */
+  readonly whenDeclaredSynced: Promise<unknown>;
   /** Resolves when each kind was listed once; rejects when the signal ends it before. */
   readonly whenSynced: Promise<unknown>;
   /** Resolves once the signal was given and every watch is closed. */
@@ -141,6 +158,7 @@ export function watchOurKinds(
         onError: (error) => options.onError(resource, error),
       }),
       resource,
+      client,
     );
   const kinds = {
     clusters: view<ManagedCluster>(resources.managedClusters),
@@ -150,8 +168,10 @@ export function watchOurKinds(
     sets: view<ManagedClusterSet>(resources.managedClusterSets),
   };
   const caches = Object.values(kinds).map(({ cache }) => cache);
+  const { tokens, policies, sets } = kinds;
   return {
     ...kinds,
+    whenDeclaredSynced: Promise.all([tokens, policies, sets].map(({ cache }) => cache.whenSynced)),
     whenSynced: Promise.all(caches.map((cache) => cache.whenSynced)),
     whenEnded: Promise.all(caches.map((cache) => cache.whenEnded)),
   };

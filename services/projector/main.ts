@@ -54,13 +54,12 @@ async function followReconnects({ nc, log, logger }: ServiceContext, { dirty }: 
   }
 }
 
-/** Everything is compared once, and then what happens is followed. */
+/** What happens is followed, beginning with what happened meanwhile. */
 async function follow(
-  context: ServiceContext,
-  { view, dirty }: Projection,
+  { nc, log, logger, metrics }: ServiceContext,
+  { dirty }: Projection,
   { joinSettleMs }: Pick<ProjectorConfig, 'joinSettleMs'>,
 ): Promise<Consumption> {
-  const { nc, log, logger, metrics } = context;
   if (!epochRecord(await log.read(epochAggregate)).isReviewed) {
     // What it shows of the life before is all that is left of it.
     throw new RollcallError(
@@ -68,14 +67,6 @@ async function follow(
       'the approver has not looked yet at what Kubernetes showed before',
     );
   }
-  const count = await markWholeHistory(log, dirty);
-  // Also where nobody ever wished: a restored ConfigMap may show what is held no more.
-  dirty.mark(wishesKey, 'fact');
-  for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'count');
-  for (const object of view.clusters.list()) {
-    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'fact');
-  }
-  logger.info({ count }, 'comparing everything');
   return consumeEvents(nc, {
     service: 'projector',
     logger,
@@ -90,6 +81,21 @@ async function follow(
   });
 }
 
+/** Everything is compared once: nobody tells of what was changed in Kubernetes meanwhile. */
+async function compareEverything(
+  { log, logger }: ServiceContext,
+  { view, dirty }: Projection,
+): Promise<void> {
+  const count = await markWholeHistory(log, dirty);
+  // Also where nobody ever wished: a restored ConfigMap may show what is held no more.
+  dirty.mark(wishesKey, 'fact');
+  for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'count');
+  for (const object of view.clusters.list()) {
+    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'fact');
+  }
+  logger.info({ count }, 'comparing everything');
+}
+
 async function work(
   context: ServiceContext,
   client: KubeClient,
@@ -101,15 +107,12 @@ async function work(
   const projection = createProjection(context, { client, facts, config, signal });
   let consumption: Consumption | undefined;
   let problem = 'waiting for the API server';
+  let isMarked = false;
 
-  async function begin(): Promise<void> {
-    await projection.view.whenSynced;
-    markForeignChanges(projection.view, projection.dirty);
-    followFacts(context, projection);
-    void followReconnects(context, projection);
-    for (let failures = 1; consumption === undefined && !signal.aborted; failures++) {
+  async function untilDone<Result>(what: () => Promise<Result>): Promise<Result> {
+    for (let failures = 1; ; failures++) {
       try {
-        consumption = await follow(context, projection, config);
+        return await what();
       } catch (thrown) {
         const err = toRollcallError(thrown);
         const delayMs = retryInMs(err, failures);
@@ -119,12 +122,25 @@ async function work(
       }
     }
   }
+
+  async function begin(): Promise<void> {
+    const { view, dirty } = projection;
+    await view.whenDeclaredSynced;
+    followFacts(context, projection);
+    consumption = await untilDone(() => follow(context, projection, config));
+    await view.whenSynced;
+    markForeignChanges(view, dirty);
+    void followReconnects(context, projection);
+    await untilDone(() => compareEverything(context, projection));
+    isMarked = true;
+  }
   // Nothing else is thrown: it ends by the signal.
   const begun = begin().catch(() => undefined);
   const { metrics } = context;
   return {
     stats: () => ({
       dirty: metrics.value('rollcall_projector_dirty'),
+      isMarked: isMarked ? 1 : 0,
       lagSeconds: projection.lagSeconds(),
       waitingRequests: projection.waiting.count(),
       oldestWaitingSeconds: projection.waiting.oldestAgeSeconds(Date.now()),

@@ -106,7 +106,7 @@ export const mutants = {
     seeds: 300,
   },
   'labels-of-people-are-written-over': {
-    file: 'services/projector/project-cluster.ts',
+    file: 'services/projector/show-cluster.ts',
     find: 'if (!isOpen || isMadeToSee(current)) return wanted;',
     put: 'return wanted;',
     from: 401,

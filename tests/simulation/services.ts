@@ -176,11 +176,19 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   const facts = openSimulatedFacts(world, replica);
   const config = projectorConfig.parse({ busServers: 'nats://127.0.0.1', busCaFile: '-', identityFile: '-' });
   const { view, dirty } = createProjection({ log, logger, metrics }, { client, facts, config, signal });
-  await view.whenSynced;
-  markForeignChanges(view, dirty);
+  await view.whenDeclaredSynced;
   replica.listen((what) => {
     if (what.kind === 'facts') dirty.mark(clusterKey(what.clusterId), 'fact');
   });
+  replica.consumer = createConsumer({
+    ordered: false,
+    async handle(event) {
+      const key = keyOfEvent(event);
+      if (key !== undefined) await dirty.project(key);
+    },
+  });
+  await view.whenSynced;
+  markForeignChanges(view, dirty);
   for (;;) {
     try {
       await markWholeHistory(log, dirty);
@@ -189,13 +197,6 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
       await world.scheduler.wait(200, replica.life);
     }
   }
-  replica.consumer = createConsumer({
-    ordered: false,
-    async handle(event) {
-      const key = keyOfEvent(event);
-      if (key !== undefined) await dirty.project(key);
-    },
-  });
 }
 
 function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TooManyResults } from './direct-get.ts';
 import type { RawMessage } from './raw-message.ts';
-import { readTogether } from './read-together.ts';
+import { mostAnswered, readTogether } from './read-together.ts';
 
 const filterOf = (id: number) => `rollcall.events.cluster.c${id}.*`;
 
@@ -54,6 +54,20 @@ test('many are several requests, and those with more events than one answer hold
   const full = aStream({ mostFilters: 1 });
   expect(await Promise.all(ids.map(full.subjectsOf))).toEqual(wanted);
   expect(full.requests).toHaveLength(32);
+});
+
+test('an answer that is full may be a part of more', async () => {
+  const requests: number[] = [];
+  const read = readTogether(async (filters) => {
+    requests.push(filters.length);
+    const each = filters.length > 1 ? mostAnswered / filters.length : 1;
+    return filters.flatMap((filter) =>
+      Array.from({ length: each }, () => message(filter.replace('*', 'ready'))),
+    );
+  });
+  const found = await Promise.all([1, 2].map((id) => read(filterOf(id))));
+  expect(found.map(({ length }) => length)).toEqual([1, 1]);
+  expect(requests).toEqual([2, 1, 1]);
 });
 
 test('everybody hears why it cannot be read', async () => {

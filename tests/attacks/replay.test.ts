@@ -54,7 +54,7 @@ async function leaves(clusterId: string, key: string, options: { tombstone: bool
 }
 
 describe('a request to join', () => {
-  test('sent ten times over two connections to two replicas is one request and one use', async () => {
+  test('sent seven times over two connections to two replicas is one request and one use', async () => {
     const token = await world.declare({ uses: 10 });
     const agent = await world.agent(token);
     const again = await world.agent(token, agent.key);
@@ -62,7 +62,8 @@ describe('a request to join', () => {
     const request = captured(agent, token, { body });
     const { events } = await world.eventsDuring(async () => {
       const subject = `rollcall.ask.${agent.key.publicKey}.join`;
-      for (let copy = 0; copy < 5; copy++)
+      // With the two below no replica has more than eight of them open, which is where it would say that it is busy.
+      for (let copy = 0; copy < 3; copy++)
         for (const { nc } of [agent, again]) nc.publish(subject, request.bytes);
       expect(outcomeOf((await replay(agent, request)).result)).toBe('waiting');
       expect(outcomeOf(await askToJoin(again, token, body))).toBe('waiting');

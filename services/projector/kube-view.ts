@@ -169,10 +169,14 @@ export function watchOurKinds(
   };
   const caches = Object.values(kinds).map(({ cache }) => cache);
   const { tokens, policies, sets } = kinds;
+  const whenDeclaredSynced = Promise.all([tokens, policies, sets].map(({ cache }) => cache.whenSynced));
+  const whenSynced = Promise.all(caches.map((cache) => cache.whenSynced));
+  // Who ends while it waits for the one does not wait for the other.
+  for (const promise of [whenDeclaredSynced, whenSynced]) promise.catch(() => undefined);
   return {
     ...kinds,
-    whenDeclaredSynced: Promise.all([tokens, policies, sets].map(({ cache }) => cache.whenSynced)),
-    whenSynced: Promise.all(caches.map((cache) => cache.whenSynced)),
+    whenDeclaredSynced,
+    whenSynced,
     whenEnded: Promise.all(caches.map((cache) => cache.whenEnded)),
   };
 }

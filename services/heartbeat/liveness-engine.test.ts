@@ -320,14 +320,14 @@ test('after an outage nobody is silent before each has had its turn to come back
 });
 
 test('an API server of a member that comes and goes is told, also after a restart and by a sibling', () => {
-  const { engine, put, beat, pass, history, nowMs } = aHub();
+  const { put, beat, pass, history } = aHub();
   put('c1', 'ready');
   beat('c1', beatFlags.memberApiDown);
   pass(intervalMs);
   beat('c1', beatFlags.memberApiDown);
   expect(history).toEqual(['c1 memberDown']);
   // Another replica has written that it is back; the beat that says so has not come here.
-  engine.settle('c1', { state: 'ready', sinceMs: nowMs() + 1 }, nowMs() + 1);
+  put('c1', 'ready');
   pass(1000);
   expect(history).toEqual(['c1 memberDown']);
   put('c2', 'memberDown');
@@ -338,11 +338,19 @@ test('an API server of a member that comes and goes is told, also after a restar
   expect(history).toEqual(['c1 memberDown', 'c2 ready']);
 });
 
-test('a flapping cluster is left alone until it is steady, and a gap begins that anew', () => {
-  const { engine, put, beat, pass, history, nowMs } = aHub();
-  put('c1', 'ready');
+test('what is written late of the life before says nothing of a cluster that has come back', () => {
+  const { engine, put, beat, history, nowMs } = aHub();
+  put('c1');
+  engine.settle('c1', { state: 'ready', sinceMs: nowMs() }, nowMs());
+  expect(engine.stateOf('c1')).toBe('neverSeen');
   beat('c1');
-  engine.settle('c1', { state: 'flapping', sinceMs: nowMs() }, nowMs());
+  expect(history).toEqual(['c1 ready']);
+});
+
+test('a flapping cluster is left alone until it is steady, and a gap begins that anew', () => {
+  const { put, beat, pass, history } = aHub();
+  put('c1', 'flapping');
+  beat('c1');
   for (let one = 0; one < 4; one++) {
     pass(intervalMs);
     beat('c1');

@@ -284,7 +284,8 @@ export class LivenessEngine {
   /** The answer to a wish: what the cluster's record says now, whether by this wish or because another replica was faster. */
   settle(clusterId: string, outcome: { state: LivenessState; sinceMs: number }, nowMs: number): void {
     const slot = this.#find(clusterId);
-    if (slot < 0) return;
+    // It left and came back before the answer came: what was written of its life before says nothing of this one.
+    if (slot < 0 || !this.#table.has(slot, marks.writing)) return;
     this.#table.set(slot, marks.writing, false);
     this.#setState(slot, outcome);
     this.#look(slot, nowMs);

@@ -28,6 +28,8 @@ export interface KindView<T extends KubeObject> {
   readonly resource: Resource;
   get(key: string): StoredObject<T> | undefined;
   list(): StoredObject<T>[];
+  /** Reads one object from the API server, and takes it over. */
+  read(name: string): Promise<StoredObject<T> | undefined>;
   /**
    * Until all objects have been listed, which takes a minute of a hundred thousand: reads this one, so that who wants to show it
    * does not wait for the others.
@@ -107,19 +109,24 @@ export function createKindView<T extends KubeObject>(
     if (!isSeen) own.set(key, { object, atMs: performance.now() });
   }
 
+  async function read(name: string): Promise<StoredObject<T> | undefined> {
+    const object = await client.get<T>(resource, { name });
+    if (object) took(object);
+    return object;
+  }
+
   return {
     resource,
     cache,
     took,
+    read,
     get(key) {
       const mine = own.get(key);
       return mine && performance.now() - mine.atMs < ownWriteLastsMs ? mine.object : cache.get(key);
     },
     list: () => cache.list(),
     async lookUp(name) {
-      if (isListed || name === '') return;
-      const object = await client.get<T>(resource, { name });
-      if (object) took(object);
+      if (!isListed && name !== '') await read(name);
     },
     missed: ({ metadata }) => forgetOwn(objectKey(metadata), metadata.uid),
     onForeignChange: (listener) => void listeners.add(listener),

@@ -66,16 +66,6 @@ export function createObjectWriter(
     }
   }
 
-  async function lookAgain<T extends KubeObject>(
-    view: KindView<T>,
-    object: KubeObject,
-  ): Promise<StoredObject<T> | undefined> {
-    const { name = '', namespace } = object.metadata;
-    const now = await client.get<T>(view.resource, { name, namespace });
-    if (now) view.took(now);
-    return now;
-  }
-
   return {
     async create(view, object) {
       try {
@@ -86,7 +76,7 @@ export function createObjectWriter(
         return made;
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
-        return lookAgain(view, object);
+        return view.read(object.metadata.name ?? '');
       }
     },
     async patch<T extends KubeObject>(
@@ -105,7 +95,7 @@ export function createObjectWriter(
           view.missed(object);
           return undefined;
         }
-        if (isConflict(error)) await lookAgain(view, object);
+        if (isConflict(error)) await view.read(object.metadata.name);
         throw error;
       }
     },
@@ -126,7 +116,7 @@ export function createObjectWriter(
         }
         if (!isOlderRefused(error)) throw error;
         tools.metrics.count('rollcall_projector_older_refused_total');
-        await lookAgain(view, object);
+        await view.read(object.metadata.name);
         return false;
       }
     },

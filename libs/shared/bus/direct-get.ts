@@ -11,6 +11,15 @@ export type DirectQuery = { readonly batch: number } & (
 /** The filters match more than the server answers at once (1,024); it then gives none. */
 export class TooManyResults extends Error {}
 
+/** Asked for at once: fewer than the server gives. */
+export const mostAnswered = 1000;
+
+/** @throws TooManyResults for a full answer, which may be a cut one */
+export function wholeAnswer(messages: RawMessage[]): RawMessage[] {
+  if (messages.length < mostAnswered) return messages;
+  throw new TooManyResults(`${messages.length} messages`);
+}
+
 /** The longest silence before an answer and in the middle of it. */
 const defaultSilenceMs = 5000;
 const endOfBatch = '204';

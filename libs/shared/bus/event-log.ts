@@ -18,11 +18,11 @@ import {
 } from '@rollcall/shared/events';
 import { asBusError } from './bus-error.ts';
 import { countSubjects } from './count-subjects.ts';
-import { directGet } from './direct-get.ts';
+import { directGet, mostAnswered } from './direct-get.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
 import type { RawMessage } from './raw-message.ts';
-import { mostAnswered, readTogether } from './read-together.ts';
+import { readTogether } from './read-together.ts';
 import { seenOver } from './seen-sequences.ts';
 import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
 

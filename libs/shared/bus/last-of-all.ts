@@ -1,12 +1,9 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { countSubjects } from './count-subjects.ts';
-import { directGet, TooManyResults } from './direct-get.ts';
+import { directGet, mostAnswered, TooManyResults, wholeAnswer } from './direct-get.ts';
 import { readLastMessages } from './last-messages.ts';
 import type { RawMessage } from './raw-message.ts';
-
-/** The server answers no more than 1,024 subjects at once, and an exactly full answer may be a cut one. */
-const batch = 1000;
 
 /**
  * The last message of every subject under the filter, however many there are, in no order. A few hundred cost one request; more
@@ -19,8 +16,7 @@ export async function lastOfAll(
   filter: string,
 ): Promise<RawMessage[]> {
   try {
-    const messages = await directGet(nc, stream, { multi_last: [filter], batch });
-    if (messages.length < batch) return messages;
+    return wholeAnswer(await directGet(nc, stream, { multi_last: [filter], batch: mostAnswered }));
   } catch (cause) {
     if (!(cause instanceof TooManyResults)) throw cause;
   }

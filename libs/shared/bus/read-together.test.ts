@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { TooManyResults } from './direct-get.ts';
+import { mostAnswered, TooManyResults } from './direct-get.ts';
 import type { RawMessage } from './raw-message.ts';
-import { mostAnswered, readTogether } from './read-together.ts';
+import { readTogether } from './read-together.ts';
 
 const filterOf = (id: number) => `rollcall.events.cluster.c${id}.*`;
 

@@ -1,10 +1,8 @@
-import { TooManyResults } from './direct-get.ts';
+import { TooManyResults, wholeAnswer } from './direct-get.ts';
 import type { RawMessage } from './raw-message.ts';
 
 /** Of one request: a cluster has at most 39 events that are the last of their type. */
 const mostTogether = 24;
-/** What the server answers at once; as many may be a part of more. */
-export const mostAnswered = 1000;
 
 /**
  * What is asked for before this process comes to rest goes to the server together: a request of its own for each aggregate costs
@@ -17,15 +15,9 @@ export function readTogether(
 ): (filter: string) => Promise<RawMessage[]> {
   const waiting = new Map<string, PromiseWithResolvers<RawMessage[]>>();
 
-  async function getAll(filters: readonly string[]): Promise<RawMessage[]> {
-    const messages = await get(filters);
-    if (messages.length < mostAnswered) return messages;
-    throw new TooManyResults(`${messages.length} messages`);
-  }
-
   async function read(lot: ReadonlyMap<string, PromiseWithResolvers<RawMessage[]>>): Promise<void> {
     try {
-      const found = Map.groupBy(await getAll([...lot.keys()]), ({ subject }) => filterOf(subject));
+      const found = Map.groupBy(wholeAnswer(await get([...lot.keys()])), ({ subject }) => filterOf(subject));
       for (const [filter, { resolve }] of lot) resolve(found.get(filter) ?? []);
     } catch (error) {
       if (error instanceof TooManyResults && lot.size > 1)

@@ -1,6 +1,14 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
-import { clusterRecord, type EventDraft, held, revoked, tokenRecord } from '@rollcall/shared/events';
+import {
+  clusterRecord,
+  type Decision,
+  type EventDraft,
+  held,
+  revoked,
+  type StoredEvent,
+  tokenRecord,
+} from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import {
   type GatheredJudgement,
@@ -44,6 +52,18 @@ export async function judgeRequest(parts: JudgeParts, clusterId: string, trace: 
     if (decision.definition !== held) return;
     if (versionsOf(await readPolicies(parts.log)) === versionsOf(context.policies)) return;
   }
+}
+
+/**
+ * Whether what a person decided about the cluster left its request waiting, without a look at policies: a ban was taken back, or
+ * access was restored to a key that may have signed for the one that asks.
+ */
+export function leavesRequestOpen({
+  definition,
+  section,
+}: Pick<StoredEvent, 'definition' | 'section'>): boolean {
+  const isOther = definition.writer === 'approver' && definition.kind === 'cluster' && definition !== held;
+  return isOther && (section as Decision).verdict === 'held';
 }
 
 /** Judges held requests again where policies read what changes by itself: the time, or counts of the fleet. */

@@ -1,10 +1,22 @@
-import type { Decision, Identity } from '@rollcall/shared/events';
+import { approved, type Decision, draft, type Identity } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { allKeysTaken, approvalAfter } from './cluster-section.ts';
+import { type ClusterObject, decideClusterWish } from './cluster-wish.ts';
+import { leavesRequestOpen } from './judge-requests.ts';
 import { decideRotationEnd } from './key-rotated.ts';
 import { decideRequest } from './policy-verdict.ts';
-import { aDecision, anIdentity, aRecord, aRequest, clusterId, heartbeat, nowMs } from './tests/builders.ts';
+import { decideRevocation } from './settle-clusters.ts';
+import {
+  aDecision,
+  anIdentity,
+  aRecord,
+  aRequest,
+  clusterId,
+  heartbeat,
+  History,
+  nowMs,
+} from './tests/builders.ts';
 
 const [old, next, thief] = [createNkey('user'), createNkey('user'), createNkey('user')];
 const [K, N] = [old.publicKey, next.publicKey];
@@ -21,9 +33,9 @@ const decided = (identity: ReturnType<typeof asking>, decision = owner) =>
   decideRequest({ record: recordOf(identity, decision), outcome, heartbeat, nowMs })[0];
 
 test('the approved key signed for the new one: it is in without a person, and the old one not out yet', () => {
-  const draft = decided(asking([old, next]));
-  expect(draft).toMatchObject({ reason: 'KeyRotated', by: { service: 'agent' } });
-  expect(draft?.section).toMatchObject({ approvedKey: N, retiringKey: K, revokedKeys: [] });
+  const rotation = decided(asking([old, next]));
+  expect(rotation).toMatchObject({ reason: 'KeyRotated', by: { service: 'agent' } });
+  expect(rotation?.section).toMatchObject({ approvedKey: N, retiringKey: K, revokedKeys: [] });
 });
 
 test.each([
@@ -81,8 +93,8 @@ test.each([
 ])('$name: taken back $want', ({ identity, want }) => {
   const { rotatedAtMs, ...rest } = identity;
   const given = rotatedAtMs === undefined ? rest : { ...rest, rotatedAtMs };
-  const [draft] = decideRotationEnd(recordOf(given, isIn), nowMs);
-  const section = draft?.section as typeof isIn | undefined;
+  const [end] = decideRotationEnd(recordOf(given, isIn), nowMs);
+  const section = end?.section as typeof isIn | undefined;
   expect(section?.revokedKeys.map(({ key }) => key)).toEqual(want);
   expect(section?.approvedKey).toBe(want && N);
   expect(section?.retiringKey).toBeUndefined();
@@ -100,4 +112,34 @@ test('whatever takes the cluster back in the middle takes both keys', () => {
       .revokedKeys.map(({ key }) => key)
       .toSorted(),
   ).toEqual([K, N].toSorted());
+});
+
+test('access that is withdrawn and restored before the rotation is judged leaves it open, and it is judged then', () => {
+  const identity = asking([old, next]);
+  const object = (hubAcceptsClient: boolean): ClusterObject => ({
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name: 'alpha', uid: 'u1', resourceVersion: '1' },
+    spec: { clusterId, clusterType: 'Standard', mode: 'Pull', namespacePolicy: 'Delete', hubAcceptsClient },
+    status: { observed: { epoch: 1, sequence: 2 } },
+  });
+  const history = new History().identity(identity);
+  history.apply([draft(approved, history.record, { reason: 'R', message: 'm', section: owner })]);
+  const wish = (hubAcceptsClient: boolean) =>
+    decideClusterWish({
+      record: history.record,
+      object: object(hubAcceptsClient),
+      heartbeat,
+      nowMs,
+      leaveWaitMs: 1,
+    });
+  history.apply(wish(false));
+  history.apply(decideRevocation(history.record));
+  const [restored] = wish(true);
+  expect(restored).toMatchObject({ reason: 'AccessRestored', section: { verdict: 'held', approvedKey: K } });
+  expect(restored && leavesRequestOpen(restored)).toBe(true);
+  history.apply(restored ? [restored] : []);
+  const [judged] = decideRequest({ record: history.record, outcome, heartbeat, nowMs });
+  expect(judged).toMatchObject({ reason: 'KeyRotated', section: { approvedKey: N, retiringKey: K } });
+  expect(judged && leavesRequestOpen(judged)).toBe(false);
 });

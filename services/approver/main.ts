@@ -29,6 +29,7 @@ import {
   judgeHeldOfToken,
   judgeHeldRequests,
   judgeRequest,
+  leavesRequestOpen,
   type JudgeParts,
 } from './judge-requests.ts';
 import { settleLeaveAsked } from './leaving.ts';
@@ -52,7 +53,6 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
   const trace = { correlation, traceparent };
   switch (`${event.kind}.${event.type}`) {
     case 'cluster.requested':
-    case 'cluster.unbanned':
       return judgeRequest(parts, event.id, trace);
     case 'cluster.rotated':
       return settleRotation(parts.log, event.id, { nowMs: parts.nowMs, trace });
@@ -71,6 +71,7 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
       // Both are acted on in `work`; nothing of a cluster follows from them here.
       return;
     default:
+      if (leavesRequestOpen(event)) return judgeRequest(parts, event.id, trace);
       if (mayEndInRevoked(event)) await settleRevocation(parts.log, event.id, trace);
   }
 }

@@ -31,7 +31,7 @@ export const marks = {
 } as const;
 
 /**
- * One compact entry a cluster: 64 bytes of id and 44 bytes of columns, no object. Columns are public because every beat
+ * One compact entry a cluster: 64 bytes of id and 48 bytes of columns, no object. Columns are public because every beat
  * reads and writes them; who may change what is the engine's business.
  */
 export class ClusterTable {
@@ -50,6 +50,8 @@ export class ClusterTable {
   clusterSet: Uint16Array;
   /** Beats since the last look for floods. */
   beats: Uint32Array;
+  /** Number of the newest transition that is, or was, being written. */
+  wish: Uint32Array;
   state: Uint8Array;
   mark: Uint8Array;
   readonly #countOf = new Uint32Array(livenessStates.length);
@@ -66,6 +68,7 @@ export class ClusterTable {
     this.server = new Uint16Array(capacity);
     this.clusterSet = new Uint16Array(capacity);
     this.beats = new Uint32Array(capacity);
+    this.wish = new Uint32Array(capacity);
     this.state = new Uint8Array(capacity);
     this.mark = new Uint8Array(capacity);
   }
@@ -127,6 +130,7 @@ export class ClusterTable {
       server,
       clusterSet,
       beats,
+      wish,
       state,
       mark,
     } = this;
@@ -141,6 +145,7 @@ export class ClusterTable {
       server,
       clusterSet,
       beats,
+      wish,
       state,
       mark,
     ];
@@ -157,6 +162,7 @@ export class ClusterTable {
     this.server = copiedInto(this.server, new Uint16Array(capacity));
     this.clusterSet = copiedInto(this.clusterSet, new Uint16Array(capacity));
     this.beats = copiedInto(this.beats, new Uint32Array(capacity));
+    this.wish = copiedInto(this.wish, new Uint32Array(capacity));
     this.state = copiedInto(this.state, new Uint8Array(capacity));
     this.mark = copiedInto(this.mark, new Uint8Array(capacity));
   }

@@ -2,7 +2,7 @@ import { beatFlags } from '@rollcall/shared/bus';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LivenessEngine } from './liveness-engine.ts';
-import type { MemberConnection } from './liveness-signals.ts';
+import type { MemberConnection, TransitionWish } from './liveness-signals.ts';
 import type { StormWatchSettings } from './storm-watch.ts';
 import type { LivenessState } from './liveness-transition.ts';
 
@@ -15,6 +15,7 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
   const live: string[] = [];
   const storms: string[] = [];
   const keyUses: string[] = [];
+  const wishes: TransitionWish[] = [];
   const pending: (() => void)[] = [];
   let nowMs = 1000;
   const engine = new LivenessEngine({
@@ -25,9 +26,8 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
     output: {
       wish(wish) {
         history.push(`${wish.clusterId} ${wish.state}`);
-        pending.push(() =>
-          engine.settle(wish.clusterId, { state: wish.state, sinceMs: wish.decidedAtMs }, nowMs),
-        );
+        wishes.push(wish);
+        pending.push(() => engine.settle(wish, { state: wish.state, sinceMs: wish.decidedAtMs }, nowMs));
       },
       live: (clusterId, state) => live.push(`${clusterId} ${state}`),
       storm: ({ change, group }) => storms.push(group ? `${change} ${group.kind} ${group.name}` : change),
@@ -43,6 +43,7 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
     live,
     storms,
     keyUses,
+    wishes,
     nowMs: () => nowMs,
     put(clusterId: string, state: LivenessState = 'neverSeen', keyShared = false, clusterSet?: string) {
       const times = { sinceMs: -Infinity, lastBeatMs: -Infinity, keyShared };
@@ -338,14 +339,47 @@ test('an API server of a member that comes and goes is told, also after a restar
   expect(history).toEqual(['c1 memberDown', 'c2 ready']);
 });
 
-test('what is written late of the life before says nothing of a cluster that has come back', () => {
-  const { engine, put, beat, history, nowMs } = aHub();
-  put('c1');
-  engine.settle('c1', { state: 'ready', sinceMs: nowMs() }, nowMs());
-  expect(engine.stateOf('c1')).toBe('neverSeen');
-  beat('c1');
-  expect(history).toEqual(['c1 ready']);
-});
+test.each([
+  { name: 'was put out and in again', isSeenToLeave: true },
+  { name: 'is only seen to have another key', isSeenToLeave: false },
+])(
+  'what is answered late about the life before says nothing of a cluster that $name',
+  ({ isSeenToLeave }) => {
+    const { engine, wishes, history, nowMs } = aHub();
+    const put = (key: string) =>
+      engine.put(
+        {
+          clusterId: 'c1',
+          key,
+          intervalMs,
+          graceMs,
+          state: 'neverSeen',
+          sinceMs: -Infinity,
+          lastBeatMs: -Infinity,
+        },
+        nowMs(),
+      );
+    const hear = () => engine.hear(Buffer.from('c1'), 0, 2, 0, nowMs());
+    const settle = (wish: TransitionWish | undefined, outcome?: { state: LivenessState; sinceMs: number }) =>
+      wish && engine.settle(wish, outcome, nowMs());
+    put('UA');
+    hear();
+    if (isSeenToLeave) engine.remove('c1', nowMs());
+    put('UB');
+    const isReady = { state: 'ready', sinceMs: nowMs() } as const;
+    settle(wishes[0], isReady);
+    expect(engine.stateOf('c1')).toBe('neverSeen');
+    hear();
+    expect(history).toEqual(['c1 ready', 'c1 ready']);
+    // Nor while its own is being written, whatever the answer is.
+    settle(wishes[0], isReady);
+    settle(wishes[0]);
+    if (wishes[0]) engine.retry(wishes[0], nowMs());
+    expect([engine.stateOf('c1'), engine.isWriting('c1')]).toEqual(['neverSeen', true]);
+    settle(wishes[1], isReady);
+    expect([engine.stateOf('c1'), engine.isWriting('c1')]).toEqual(['ready', false]);
+  },
+);
 
 test('a flapping cluster is left alone until it is steady, and a gap begins that anew', () => {
   const { put, beat, pass, history } = aHub();

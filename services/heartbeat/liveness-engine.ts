@@ -52,6 +52,8 @@ export class LivenessEngine {
   #listeningSinceMs: number;
   #stretch = 1;
   #returnWithinMs = 0;
+  /** How many there were. */
+  #wishes = 0;
 
   constructor(options: {
     nowMs: number;
@@ -132,6 +134,8 @@ export class LivenessEngine {
       table.set(slot, marks.connectionLost, false);
       table.set(slot, marks.keyWatched, false);
       this.#keyUse.forget(slot);
+      // It may have left and come back: a wish from before is answered by a record of its former life.
+      table.set(slot, marks.writing, false);
     }
     if (cluster.keyShared || table.has(slot, marks.keyWatched))
       this.#watchKey(slot, nowMs, cluster.keyShared ?? false);
@@ -271,8 +275,8 @@ export class LivenessEngine {
   }
 
   /** The wish as it stands now, or undefined (and settled) when it no longer holds. */
-  confirm(clusterId: string, nowMs: number): TransitionWish | undefined {
-    const slot = this.#find(clusterId);
+  confirm(wish: TransitionWish, nowMs: number): TransitionWish | undefined {
+    const slot = this.#slotOf(wish);
     if (slot < 0) return undefined;
     const verdict = this.#judge(slot, nowMs);
     if (verdict.kind === 'becomes') return this.#wishOf(slot, verdict, nowMs);
@@ -281,11 +285,18 @@ export class LivenessEngine {
     return undefined;
   }
 
-  /** The answer to a wish: what the cluster's record says now, whether by this wish or because another replica was faster. */
-  settle(clusterId: string, outcome: { state: LivenessState; sinceMs: number }, nowMs: number): void {
-    const slot = this.#find(clusterId);
-    // It left and came back before the answer came: what was written of its life before says nothing of this one.
-    if (slot < 0 || !this.#table.has(slot, marks.writing)) return;
+  /**
+   * The answer to a wish: what the cluster's record says now, whether by this wish or because another replica was faster.
+   * @param outcome - undefined: it is no member any more
+   */
+  settle(
+    wish: TransitionWish,
+    outcome: { state: LivenessState; sinceMs: number } | undefined,
+    nowMs: number,
+  ): void {
+    const slot = this.#slotOf(wish);
+    if (slot < 0) return;
+    if (!outcome) return this.remove(wish.clusterId, nowMs);
     this.#table.set(slot, marks.writing, false);
     this.#setState(slot, outcome);
     this.#look(slot, nowMs);
@@ -298,8 +309,8 @@ export class LivenessEngine {
   }
 
   /** The wish could not be written; it is judged again at `atMs`. */
-  retry(clusterId: string, atMs: number): void {
-    const slot = this.#find(clusterId);
+  retry(wish: TransitionWish, atMs: number): void {
+    const slot = this.#slotOf(wish);
     if (slot < 0) return;
     this.#table.set(slot, marks.writing, false);
     this.#wheel.schedule(slot, atMs);
@@ -354,6 +365,16 @@ export class LivenessEngine {
 
   #find(clusterId: string): number {
     return this.#table.ids.find(bytesOf(clusterId), 0, clusterId.length);
+  }
+
+  /**
+   * Where the wish is still under way, else -1. A cluster that left and came back has another wish, or none: what was written of its
+   * life before says nothing of this one.
+   */
+  #slotOf({ clusterId, number }: TransitionWish): number {
+    const slot = this.#find(clusterId);
+    const isUnderWay = slot >= 0 && this.#table.has(slot, marks.writing) && this.#table.wish[slot] === number;
+    return isUnderWay ? slot : -1;
   }
 
   #slotOfMember(connection: MemberConnection): number {
@@ -413,13 +434,17 @@ export class LivenessEngine {
     }
     this.#wheel.cancel(slot);
     this.#table.set(slot, marks.writing, true);
+    this.#wishes = (this.#wishes + 1) >>> 0;
+    this.#table.wish[slot] = this.#wishes;
     this.#output.wish(this.#wishOf(slot, verdict, nowMs));
   }
 
   #wishOf(slot: number, verdict: Becomes, nowMs: number): TransitionWish {
     const { state, cause } = verdict;
-    const lastBeatMs = this.#table.lastBeatMs[slot]!;
-    const from = this.#table.stateOf(slot);
-    return { clusterId: this.#table.ids.textOf(slot), from, state, cause, decidedAtMs: nowMs, lastBeatMs };
+    const table = this.#table;
+    const number = table.wish[slot]!;
+    const lastBeatMs = table.lastBeatMs[slot]!;
+    const from = table.stateOf(slot);
+    return { clusterId: table.ids.textOf(slot), number, from, state, cause, decidedAtMs: nowMs, lastBeatMs };
   }
 }

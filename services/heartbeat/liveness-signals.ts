@@ -7,6 +7,8 @@ export type Becomes = Extract<LivenessVerdict, { kind: 'becomes' }>;
 /** A transition that should be written; whether it is, the cluster's record decides. */
 export interface TransitionWish {
   readonly clusterId: string;
+  /** Of this wish; the answer counts for no other one about the cluster. */
+  readonly number: number;
   readonly from: LivenessState;
   readonly state: Becomes['state'];
   readonly cause: Becomes['cause'];
@@ -38,7 +40,7 @@ export interface MemberConnection {
 }
 
 export interface EngineOutput {
-  /** Answered by `settle` or `retry`; until then no other wish comes for the cluster. */
+  /** Answered by `settle`, `confirm` or `retry`; until then no other wish comes for the cluster. */
   wish(wish: TransitionWish): void;
   /** For whoever watches; not kept. */
   live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;

@@ -8,6 +8,7 @@ import { writeLot } from './transition-lot.ts';
 
 const suspected: TransitionWish = {
   clusterId: 'c1',
+  number: 1,
   from: 'ready',
   state: 'suspect',
   cause: 'ConnectionLost',

@@ -95,7 +95,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     const state = livenessStateOf(liveness);
     const joinedFrom = written.definition === joined ? record : undefined;
     options.written({ clusterId, state, cause: liveness.cause }, joinedFrom);
-    engine.settle(clusterId, { state, sinceMs: wish.decidedAtMs }, clock.monotonicMs());
+    engine.settle(wish, { state, sinceMs: wish.decidedAtMs }, clock.monotonicMs());
   }
 
   async function writeTogether(lot: readonly TransitionWish[]): Promise<void> {
@@ -111,13 +111,12 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
 
   /** @param refused - the state from which the record let nothing follow; asked at once again it would say the same again */
   function settleBy(wish: TransitionWish, record: ClusterRecord, refused?: LivenessState): void {
-    const { clusterId } = wish;
     const nowMs = clock.monotonicMs();
     const member = membershipOf(record);
-    if (!member) return engine.remove(clusterId, nowMs);
-    const known = knownCluster(clusterId, member, clock);
-    if (known.state === refused) engine.retry(clusterId, nowMs + known.intervalMs);
-    else engine.settle(clusterId, { state: known.state, sinceMs: changedAtMs(wish, known) }, nowMs);
+    if (!member) return engine.settle(wish, undefined, nowMs);
+    const known = knownCluster(wish.clusterId, member, clock);
+    if (known.state === refused) engine.retry(wish, nowMs + known.intervalMs);
+    else engine.settle(wish, { state: known.state, sinceMs: changedAtMs(wish, known) }, nowMs);
   }
 
   /** Whether a goodbye was told, by us or a sibling, and another beat since: told again, it would stop the cluster twice. */
@@ -181,11 +180,11 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
       }
     } catch (thrown) {
       logger.warn({ err: toRollcallError(thrown), count: ids.length }, 'siblings could not be asked');
-      for (const clusterId of ids) engine.retry(clusterId, clock.monotonicMs() + retryAfterMs);
+      for (const wish of wishes) engine.retry(wish, clock.monotonicMs() + retryAfterMs);
       return;
     }
-    for (const clusterId of ids) {
-      const confirmed = engine.confirm(clusterId, clock.monotonicMs());
+    for (const wish of wishes) {
+      const confirmed = engine.confirm(wish, clock.monotonicMs());
       if (confirmed) toWrite.push(confirmed);
     }
     pump();

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import {
   applyManifests,
@@ -13,6 +15,7 @@ import {
   isInvalid,
   type KubeClient,
   type KubeObject,
+  readJsonLines,
   resources,
   watchResource,
   type WatchEvent,
@@ -276,12 +279,17 @@ describe('watching', () => {
     await client.create(configMaps, aConfigMap(namespace, 'comes-back'));
     const stop = new AbortController();
     const { heard, say, onEvent, seen } = listen();
-    // The first watch asks for a version that no server remembers: the way a long gap looks.
-    let forgotten = 1;
+    // The second watch asks for a version that no server remembers: the way a long gap looks.
+    let opened = 0;
+    let first: IncomingMessage | undefined;
     const forgetful: KubeClient = {
       ...client,
       openStream: async (path, options) => {
-        if (forgotten-- <= 0) return client.openStream(path, options);
+        if (++opened !== 2) {
+          const stream = await client.openStream(path, options);
+          first ??= stream;
+          return stream;
+        }
         await client.delete(configMaps, 'goes', { namespace });
         await client.delete(configMaps, 'comes-back', { namespace });
         await client.create(configMaps, aConfigMap(namespace, 'comes-back'));
@@ -297,9 +305,10 @@ describe('watching', () => {
     cache.onChange(onEvent);
     await cache.whenSynced;
     expect(cache.list()).toHaveLength(3);
+    first?.destroy();
     await heard('deleted goes by relist');
-    expect(seen.slice(4)).toEqual([
-      'error',
+    await expect.poll(() => seen.at(-1)).toBe('synced');
+    expect(seen.slice(4).filter((what) => what !== 'error')).toEqual([
       'deleted comes-back by relist',
       'added comes-back',
       'deleted goes by relist',
@@ -309,6 +318,79 @@ describe('watching', () => {
     expect(cache.get(`${namespace}/goes`)).toBeUndefined();
     stop.abort();
     await cache.whenEnded;
+  });
+
+  test.each([
+    {
+      name: 'a server that is older',
+      // What is left is refused by this one with the words that an older one has.
+      open: (path: string, options: { signal?: AbortSignal | undefined }) =>
+        client.openStream(path.replace('sendInitialEvents=true&', ''), options),
+      want: ['added a', 'added b', 'synced', 'added c'],
+    },
+    {
+      name: 'a watch that breaks off',
+      open: async (path: string, options: { signal?: AbortSignal | undefined }) => {
+        const stream = await client.openStream(path, options);
+        for await (const line of readJsonLines(stream))
+          return Object.assign(Readable.from([`${JSON.stringify(line)}\n`]), {
+            statusCode: 200,
+            setTimeout: () => undefined,
+          });
+        return stream;
+      },
+      want: ['added a', 'error', 'added b', 'synced', 'added c'],
+    },
+  ])('$name is asked for pages, and followed from there', async ({ open, want }) => {
+    const namespace = await aNamespace();
+    for (const name of ['a', 'b']) await client.create(configMaps, aConfigMap(namespace, name));
+    const stop = new AbortController();
+    const { heard, seen, say, onEvent } = listen();
+    const pages: number[] = [];
+    const watching = watchResource<ConfigMap>(
+      {
+        ...client,
+        openStream: async (path, options = {}) =>
+          path.includes('sendInitialEvents')
+            ? ((await open(path, options)) as IncomingMessage)
+            : client.openStream(path, options),
+        listPage: async (resource, options) => {
+          const page = await client.listPage<never>(resource, options);
+          pages.push(page.items.length);
+          return page;
+        },
+      },
+      configMaps,
+      { namespace, signal: stop.signal, onEvent, onSynced: () => say('synced'), onError: () => say('error') },
+    );
+    await heard('synced');
+    await client.create(configMaps, aConfigMap(namespace, 'c'));
+    await heard('added c');
+    expect(seen).toEqual(want);
+    expect(pages).toEqual([2]);
+    stop.abort();
+    await watching;
+  });
+
+  test('what is there is told by the watch itself, and nothing is listed', async () => {
+    const namespace = await aNamespace();
+    await client.create(configMaps, aConfigMap(namespace, 'a'));
+    const stop = new AbortController();
+    const { heard, seen, say, onEvent } = listen();
+    const listPage = () => Promise.reject(new Error('listed'));
+    const watching = watchResource<ConfigMap>({ ...client, listPage }, configMaps, {
+      namespace,
+      signal: stop.signal,
+      onEvent,
+      onSynced: (version) => say(`synced ${Number(version) > 0}`),
+      onError: (error) => say(String(error)),
+    });
+    await heard('synced true');
+    await client.delete(configMaps, 'a', { namespace });
+    await heard('deleted a by watch');
+    expect(seen).toEqual(['added a', 'synced true', 'deleted a by watch']);
+    stop.abort();
+    await watching;
   });
 
   test('lists again when another etcd is behind the address, however far that one has come', async () => {

@@ -30,6 +30,7 @@ const rates = {
   'kube.watch-cut': 0.03,
   'kube.watch-expired': 0.1,
   'kube.watch-late': 0.1,
+  'kube.older': 0.2,
   'beat.lost': 0.2,
   'ask.lost': 0.1,
   'ask.twice': 0.15,

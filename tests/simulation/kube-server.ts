@@ -8,6 +8,8 @@ type Json = Record<string, unknown>;
 export type Kept = StoredObject<KubeObject<Json, Json>>;
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** Of the object. */
+  readonly key: string;
   readonly version: number;
   readonly line: string;
 }
@@ -50,10 +52,11 @@ const specDefaults: Readonly<Record<string, Json>> = {
 };
 
 /** Its line is written when the first watch reads it: most kinds are watched by nobody. */
-function changeOf(type: Change['type'], object: Kept, version: number): Change {
+function changeOf(type: Change['type'], key: string, object: Kept, version: number): Change {
   let line: string | undefined;
   return {
     type,
+    key,
     version,
     get line() {
       return (line ??= `${JSON.stringify({ type, object })}\n`);
@@ -101,6 +104,17 @@ export class KubeServer {
     let from = changes.length;
     while (from > 0 && (changes[from - 1]?.version ?? 0) > version) from--;
     return changes.slice(from);
+  }
+  /** What a watch says that begins with all that is there. */
+  *initialLines(plural: string): Iterable<string> {
+    const changes = this.#changes.get(plural) ?? [];
+    const newest = new Map(changes.map((change) => [change.key, change]));
+    for (const { type, line } of newest.values()) if (type !== 'DELETED') yield line;
+    const metadata = {
+      resourceVersion: String(this.#version),
+      annotations: { 'k8s.io/initial-events-end': 'true' },
+    };
+    yield `${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`;
   }
   /** Called after each change, for the invariants. */
   onChange(listener: (plural: string, object: Kept, type: Change['type']) => void): void {
@@ -228,7 +242,7 @@ export class KubeServer {
     else ofKind.set(key, kept);
     let changes = this.#changes.get(plural);
     if (!changes) this.#changes.set(plural, (changes = []));
-    changes.push(changeOf(type, kept, this.#version));
+    changes.push(changeOf(type, key, kept, this.#version));
     this.#changed?.(plural, kept, type);
     const listeners = this.#listeners.get(plural);
     this.#listeners.delete(plural);

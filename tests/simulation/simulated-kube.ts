@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, KubeObject, Resource, StoredObject } from '@rollcall/shared/kubernetes';
 import { broken, busy, expired } from './kube-server.ts';
@@ -77,14 +78,22 @@ async function change<Result>(world: World, replica: Replica, act: () => Result)
   return result as Result;
 }
 
+interface Watch {
+  readonly plural: string;
+  readonly version: number;
+  /** What is told of before the changes. */
+  readonly initial: readonly string[];
+  isDestroyed: boolean;
+  wake(): void;
+}
+
 /** The lines of one watch, in order, each some time after the change; ends when a fault cuts it. */
-async function* watchLines(
-  world: World,
-  replica: Replica,
-  watch: { plural: string; version: number; isDestroyed: boolean; wake(): void },
-): AsyncGenerator<string> {
+async function* watchLines(world: World, replica: Replica, watch: Watch): AsyncGenerator<string> {
   const { scheduler, random, faults, kube } = world;
   let last = watch.version;
+  if (faults.strikes('kube.watch-cut'))
+    return yield* watch.initial.slice(0, random.int(0, watch.initial.length));
+  yield* watch.initial;
   while (!watch.isDestroyed) {
     const changes = kube.changesAfter(watch.plural, last);
     if (changes.length === 0) {
@@ -108,10 +117,18 @@ async function* watchLines(
 }
 
 function openWatch(world: World, replica: Replica, path: string): IncomingMessage {
+  const { kube, faults } = world;
   const [place = '', query = ''] = path.split('?');
-  const version = Number(/resourceVersion=(\d+)/.exec(query)?.[1]);
   const plural = place.split('/').at(-1) ?? '';
-  const watch = { plural, version, isDestroyed: false, wake: () => undefined };
+  const tellsAll = query.includes('sendInitialEvents=true');
+  if (tellsAll && faults.strikes('kube.older')) return notKnown();
+  const watch: Watch = {
+    plural,
+    version: tellsAll ? kube.version : Number(/resourceVersion=(\d+)/.exec(query)?.[1]),
+    initial: tellsAll ? [...kube.initialLines(plural)] : [],
+    isDestroyed: false,
+    wake: () => undefined,
+  };
   const lines = watchLines(world, replica, watch);
   return {
     statusCode: 200,
@@ -122,6 +139,15 @@ function openWatch(world: World, replica: Replica, path: string): IncomingMessag
     },
     [Symbol.asyncIterator]: () => lines,
   } as unknown as IncomingMessage;
+}
+
+/** What a server says that does not know how to tell all that is there in a watch. */
+function notKnown(): IncomingMessage {
+  const body = JSON.stringify({ kind: 'Status', reason: 'Invalid', code: 422 });
+  return Object.assign(Readable.from([body]), {
+    statusCode: 422,
+    setTimeout: () => undefined,
+  }) as unknown as IncomingMessage;
 }
 
 const never = (): never => {

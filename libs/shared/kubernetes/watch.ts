@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors/index.ts';
 import { withoutManagedFields } from './client.ts';
 import type { KubeClient } from './kube-client.ts';
-import { isExpired, kubeApiError } from './kube-api-error.ts';
+import { isExpired, isInvalid, kubeApiError } from './kube-api-error.ts';
 import { objectKey, type KubeObject, type StoredObject } from './objects.ts';
 import { resourcePath, withQuery } from './resource-path.ts';
 import type { Resource } from './resources.ts';
@@ -21,7 +21,7 @@ export interface WatchOptions<T extends KubeObject> {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
-  /** Most objects in one answer, where they are large. Default: 500. */
+  /** Most objects in one answer of a server that lists in pages, where they are large. Default: 500. */
   pageSize?: number;
   /** What is remembered of an object and handed on; its metadata needs name, uid and resourceVersion. Default: all of it. */
   keep?: (object: StoredObject) => StoredObject<T>;
@@ -31,7 +31,7 @@ export interface WatchOptions<T extends KubeObject> {
   isFinal?: (error: unknown) => boolean;
   /** Called in the server's order. What it throws goes to `onError`, and the event comes again after a list. */
   onEvent: (event: WatchEvent<T>) => void;
-  /** After every complete list, the first one and those after a gap. Is told its version. */
+  /** Whenever all that is there is known: the first time, and after a gap. Is told its version. */
   onSynced?: (resourceVersion: string) => void;
   /** What went wrong, before the next attempt. */
   onError?: (error: unknown) => void;
@@ -44,10 +44,11 @@ const backoffMaxMs = 10_000;
 const defaultPageSize = 500;
 
 /**
- * Follows a resource for as long as the signal lets it: lists in pages, watches with bookmarks, goes on from the last
- * version after a break, and lists again only when the server has forgotten that version (410) or may not be the one that it
- * was: another etcd, or an older state of it. Keeps the last seen
- * objects to tell what is missing after a list; unchanged ones are not reported again.
+ * Follows a resource for as long as the signal lets it: has the server tell all that is there in the watch itself (KEP-3157),
+ * watches with bookmarks, goes on from the last version after a break, and has all of it told again only when the server has
+ * forgotten that version (410) or may not be the one that it was: another etcd, or an older state of it. Where the watch does
+ * not tell it, because the server is older or it broke off, pages of a list do. Keeps the last seen objects to tell what is
+ * missing then; unchanged ones are not reported again.
  * @returns resolves, never rejects, once the signal is aborted, or an error was final, and the connection is closed
  */
 export async function watchResource<T extends KubeObject>(
@@ -58,7 +59,14 @@ export async function watchResource<T extends KubeObject>(
   const { signal, keep = (object) => object as StoredObject<T>, isFinal = () => false } = options;
   const known = new Map<string, StoredObject<T>>();
   let version: string | undefined;
+  /** A watch that was to tell everything has not. */
+  let isListDue = false;
   let failures = 0;
+
+  function synced(missing: ReadonlySet<string>, atVersion: string): void {
+    for (const key of missing) forget(key, 'relist');
+    options.onSynced?.(atVersion);
+  }
 
   async function listAll(): Promise<string> {
     const missing = new Set(known.keys());
@@ -78,8 +86,7 @@ export async function watchResource<T extends KubeObject>(
       continueToken = page.continueToken;
       listVersion = page.resourceVersion;
     } while (continueToken !== undefined);
-    for (const key of missing) forget(key, 'relist');
-    options.onSynced?.(listVersion);
+    synced(missing, listVersion);
     return listVersion;
   }
 
@@ -99,30 +106,49 @@ export async function watchResource<T extends KubeObject>(
     known.delete(key);
   }
 
-  async function watchFrom(startVersion: string): Promise<void> {
+  /** @param startVersion - undefined: all that is there comes first */
+  async function watchFrom(startVersion: string | undefined): Promise<void> {
+    let missing = startVersion === undefined ? new Set(known.keys()) : undefined;
     let heardAnything = false;
     const path = watchPath(resource, options, startVersion);
     const stream = await client.openStream(path, { signal });
+    isListDue = missing !== undefined;
     const abort = (): void => void stream.destroy();
     signal.addEventListener('abort', abort, { once: true });
     // Between the answer's head and here it may have been aborted.
     if (signal.aborted) abort();
     stream.setTimeout(silenceMs, abort);
     try {
-      if (stream.statusCode !== 200) throw await refusal(stream, path);
+      if (stream.statusCode !== 200) {
+        const error = await refusal(stream, path);
+        // An older server does not know what is asked.
+        if (missing && isInvalid(error)) return;
+        throw error;
+      }
       for await (const line of readJsonLines(stream)) {
         const message = line as WatchLine;
         if (message.type === 'ERROR')
           throw kubeApiError(500, JSON.stringify(message.object), `watch ${path}`);
         const object = withoutManagedFields(message.object);
-        if (message.type === 'DELETED') forget(objectKey(object.metadata), 'watch', keep(object));
-        else if (message.type !== 'BOOKMARK') take(keep(object), 'watch');
-        version = object.metadata.resourceVersion;
+        const { resourceVersion } = object.metadata;
+        if (message.type === 'BOOKMARK') {
+          if (missing && isEndOfInitial(object)) {
+            synced(missing, resourceVersion);
+            missing = undefined;
+            isListDue = false;
+          }
+        } else {
+          const key = objectKey(object.metadata);
+          const seenBy = missing?.delete(key) ? 'relist' : 'watch';
+          if (message.type === 'DELETED') forget(key, 'watch', keep(object));
+          else take(keep(object), seenBy);
+        }
+        if (!missing) version = resourceVersion;
         heardAnything = true;
         failures = 0;
       }
-      if (!heardAnything)
-        throw new RollcallError('KUBE_UNREACHABLE', `the watch of ${resource.plural} ended at once`);
+      if (!heardAnything || missing)
+        throw new RollcallError('KUBE_UNREACHABLE', `the watch of ${resource.plural} ended too soon`);
     } finally {
       signal.removeEventListener('abort', abort);
       stream.destroy();
@@ -141,7 +167,10 @@ export async function watchResource<T extends KubeObject>(
   while (!signal.aborted) {
     try {
       if (version !== undefined && failures > 0 && !(await isSameHistory(version))) version = undefined;
-      version ??= await listAll();
+      if (version === undefined && isListDue) {
+        version = await listAll();
+        isListDue = false;
+      }
       await watchFrom(version);
     } catch (error) {
       if (signal.aborted || isFinal(error)) return;
@@ -160,6 +189,10 @@ function isBefore(version: string, startVersion: string): boolean {
   return /^\d+$/.test(version) && /^\d+$/.test(startVersion) && BigInt(version) < BigInt(startVersion);
 }
 
+function isEndOfInitial({ metadata }: StoredObject): boolean {
+  return metadata.annotations?.['k8s.io/initial-events-end'] === 'true';
+}
+
 interface WatchLine {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: StoredObject;
@@ -173,12 +206,14 @@ function selection(options: Pick<WatchOptions<KubeObject>, 'namespace' | 'labelS
 function watchPath<T extends KubeObject>(
   resource: Resource,
   options: WatchOptions<T>,
-  version: string,
+  version: string | undefined,
 ): string {
   return withQuery(resourcePath(resource, { namespace: options.namespace }), {
     watch: true,
     allowWatchBookmarks: true,
-    resourceVersion: version,
+    ...(version === undefined
+      ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
+      : { resourceVersion: version }),
     labelSelector: options.labelSelector,
     fieldSelector: options.fieldSelector,
     // The server ends watches by itself; at different times, so that they do not all come back together.

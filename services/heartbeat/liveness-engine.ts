@@ -134,8 +134,8 @@ export class LivenessEngine {
       table.set(slot, marks.connectionLost, false);
       table.set(slot, marks.keyWatched, false);
       this.#keyUse.forget(slot);
-      // It may have left and come back: a wish from before is answered by a record of its former life.
-      table.set(slot, marks.writing, false);
+      // It left and came back: a wish from before is answered by a record of its former life. Rotated, it goes on as it was.
+      if (cluster.state === 'neverSeen') table.set(slot, marks.writing, false);
     }
     if (cluster.keyShared || table.has(slot, marks.keyWatched))
       this.#watchKey(slot, nowMs, cluster.keyShared ?? false);

@@ -18,30 +18,24 @@ export function createShowRequest(
   { view, writer }: Pick<ClusterTools, 'view' | 'writer'>,
   showStatus: ShowStatus,
 ): (record: ClusterRecord) => Promise<Pass> {
+  function create(name: string, spec: RequestShape): Promise<ShownRequest | undefined> {
+    const { kind } = clusterRegistrationRequest;
+    return writer.create(view.requests, { apiVersion, kind, metadata: { name }, spec });
+  }
+
   return async (record) => {
     const wanted = desiredRequest(record);
     if (wanted.presence === 'unmentioned') return { isShown: true };
-    let current = view.requests.get(wanted.name);
+    const seen = view.requests.get(wanted.name);
     if (wanted.presence === 'gone') {
-      if (current) await writer.remove(view.requests, current);
+      if (seen) await writer.remove(view.requests, seen);
       return { isShown: true };
     }
-    if (current) {
-      const shapePatch = requestShapePatch(current, wanted.shape);
-      if (Object.keys(shapePatch).length > 0)
-        current = await writer.patch(view.requests, current, {
-          patch: shapePatch,
-          importance: 'transition',
-        });
-    } else {
-      const { kind } = clusterRegistrationRequest;
-      current = await writer.create(view.requests, {
-        apiVersion,
-        kind,
-        metadata: { name: wanted.name },
-        spec: wanted.shape,
-      });
-    }
+    let current = seen ?? (await create(wanted.name, wanted.shape));
+    // Also what was just made: it may have been there, from a write whose answer was lost.
+    const shapePatch = current ? requestShapePatch(current, wanted.shape) : {};
+    if (current && Object.keys(shapePatch).length > 0)
+      current = await writer.patch(view.requests, current, { patch: shapePatch, importance: 'transition' });
     // The approver takes a decision of a person only from a picture that shows its own last word.
     const isUnshown = current !== undefined && isDecisionUnshown(record, current);
     const difference = current && statusPatch(current.status, wanted.status, isUnshown);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EventLog, type FactStore, openFactStore } from '@rollcall/shared/bus';
 import {
@@ -52,6 +53,8 @@ import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { aDecision, aLiveness, anAccess, anIdentity, member } from '../cluster-record.builder.ts';
 import { watchOurKinds } from '../kube-view.ts';
 import { configSchema, start } from '../main.ts';
+import { createShowRequest } from '../show-request.ts';
+import { createShowStatus } from '../show-status.ts';
 import { createWriteBudget } from '../write-budget.ts';
 import { createObjectWriter } from '../write-object.ts';
 
@@ -444,6 +447,29 @@ test('the API server refuses an older picture, and that is no failure', async ()
   expect(view.clusters.get(cluster.name)?.status?.liveness).toBe('ready');
   watching.abort();
   await view.whenEnded;
+});
+
+test('a request that was there already, from a write whose answer was lost, is brought up to date at once', async () => {
+  const cluster = await joinedCluster();
+  await projector.stop();
+  const client = plane.clientFor(serviceUser('projector'), ['system:serviceaccounts']);
+  // No watch has told of it.
+  const view = watchOurKinds(client, { signal: AbortSignal.abort(), onSynced: ignore, onError: ignore });
+  const metrics = createMetrics('projector');
+  const writer = createObjectWriter(client, { budget: createWriteBudget(100), metrics });
+  const { keyFingerprint } = cluster.identity.request;
+  const ofAnotherKey = { spec: { keyFingerprint: '0000-0000-0000-0000' } };
+  const { clusterRegistrationRequests } = resources;
+  await client.mergePatch<ClusterRegistrationRequest>(clusterRegistrationRequests, cluster.id, ofAnotherKey);
+  const showStatus = createShowStatus({ nowMs: Date.now, metrics, logger: pino({ level: 'silent' }) });
+  const { isShown } = await createShowRequest({ view, writer }, showStatus)(await cluster.record());
+  expect(isShown).toBe(true);
+  const shown = await client.get<ClusterRegistrationRequest>(clusterRegistrationRequests, {
+    name: cluster.id,
+  });
+  expect(shown?.spec.keyFingerprint).toBe(keyFingerprint);
+  client.close();
+  projector = await startProjector();
 });
 
 describe('leaving', () => {

@@ -126,9 +126,7 @@ async function gather(target: string, flags: DescribeFlags): Promise<ClusterSour
     if (pictures.error) missing.push({ source: 'kubernetes', why: pictures.error.message });
     if (opened.error) missing.push({ source: 'history', why: opened.error.message });
     const events = bus ? await readEvents(bus, clusterId) : [];
-    const facts: Facts | undefined = bus
-      ? (await (await openFactStore(bus.nc)).get(clusterId))?.facts
-      : undefined;
+    const facts: Facts | undefined = bus ? (await openFactStore(bus.nc).get(clusterId))?.facts : undefined;
     return { clusterId, ...found, events, facts, missing };
   } finally {
     client.close();

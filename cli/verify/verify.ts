@@ -40,7 +40,7 @@ export async function verifyHub({ nc, client }: HubToRead): Promise<VerifyReport
   const { witnesses, clusters, requests, tokens, policies, sets } = await readPictures(client);
   const history = await checkHistory(nc, witnesses, { epoch, restored });
   const isExceptionsOnly = figureOf(await askServices(nc), 'projector', 'isExceptionsOnly') === 1;
-  const pictures = await checkPictures(client, { log, facts: await openFactStore(nc), isExceptionsOnly });
+  const pictures = await checkPictures(client, { log, facts: openFactStore(nc), isExceptionsOnly });
   const { events, lastSequence } = history;
   const compared = {
     clusters: clusters.length,

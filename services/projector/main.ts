@@ -103,7 +103,7 @@ async function work(
 ): Promise<ServiceWork> {
   const ending = new AbortController();
   const { signal } = ending;
-  const facts = await openFactStore(context.nc);
+  const facts = openFactStore(context.nc);
   const projection = createProjection(context, { client, facts, config, signal });
   let consumption: Consumption | undefined;
   let problem = 'waiting for the API server';

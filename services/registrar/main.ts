@@ -58,7 +58,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     identity,
     async work({ nc, log, logger, metrics, connectAgain }) {
       pace = await followPace(log, logger);
-      const facts = await openFactStore(nc);
+      const facts = openFactStore(nc);
       const { restored } = epochRecord(await log.read(epochAggregate));
       const formerLife = restored && { restored, issuer: settings.issuer };
       const space = await watchSpace(nc, { everyMs: config.spaceInterval, logger, metrics });

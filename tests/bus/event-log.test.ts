@@ -208,13 +208,22 @@ test('facts that a newer hub has stored are read without what is new in them', a
     }),
     { timeout: 5000 },
   );
-  const facts = await openFactStore(registrar);
+  const facts = openFactStore(registrar);
   const found = await facts.get('newer');
   expect(found?.facts).toEqual({ platform: 'aws', nodes: { total: 3, ready: 3, schedulable: 3 } });
 });
 
+test('facts of many clusters that are read at once are of each its own', async () => {
+  const facts = openFactStore(await hub.connectAs('registrar'));
+  const ids = Array.from({ length: 250 }, (_, index) => `many-${index}`);
+  await Promise.all(ids.map((id) => facts.put(id, { region: id }, 1)));
+  const found = await Promise.all([...ids, 'many-none'].map((id) => facts.get(id)));
+  expect(found.map((one) => one?.facts.region)).toEqual([...ids, undefined]);
+  await expect(facts.get('*')).rejects.toThrow('unsafe');
+});
+
 test('facts are forgotten, and newer ones are not', async () => {
-  const facts = await openFactStore(await hub.connectAs('registrar'));
+  const facts = openFactStore(await hub.connectAs('registrar'));
   await facts.put('leaver', { platform: 'old' }, 1);
   const old = (await facts.get('leaver'))?.sequence ?? 0;
   await facts.put('leaver', { platform: 'new' }, 1);
@@ -232,7 +241,7 @@ test('facts are forgotten, and newer ones are not', async () => {
 
 test('while the server is away every call says so, and afterwards every call works again', async () => {
   await declare('away');
-  const facts = await openFactStore(await hub.connectAs('registrar'));
+  const facts = openFactStore(await hub.connectAs('registrar'));
   await facts.put('id-1', { kubernetesVersion: 'v1.36.3' }, 1);
   await hub.natsServer.kill();
   const what = { reason: 'Declared', message: 'm', section: aDeclaration() };

@@ -170,7 +170,7 @@ test('unregister: nothing is left on either side [KA-6, X-8]', { timeout: 120_00
     expect(types.at(-1) === 'left' || types.at(-1) === 'cut').toBe(true);
     expect((await recordOf(await memberId())).decision?.by).toEqual({ person: 'rollcall-admin' });
     const ops = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
-    const facts = await openFactStore(ops);
+    const facts = openFactStore(ops);
     const id = await memberId();
     await until('its facts are forgotten', async () => (await facts.get(id)) === undefined);
     await ops.close();

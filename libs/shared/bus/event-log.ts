@@ -22,7 +22,7 @@ import { directGet, mostAnswered } from './direct-get.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
 import type { RawMessage } from './raw-message.ts';
-import { readTogether } from './read-together.ts';
+import { aggregates, readTogether } from './read-together.ts';
 import { seenOver } from './seen-sequences.ts';
 import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
 
@@ -131,7 +131,7 @@ export async function openEventLog(
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const nowMs = options.nowMs ?? Date.now;
   const seen = seenOver(nc);
-  const readLast = readTogether((filters) =>
+  const readLast = readTogether(aggregates, (filters) =>
     directGet(nc, stream, { multi_last: filters, batch: mostAnswered }),
   );
 

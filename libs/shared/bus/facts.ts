@@ -1,4 +1,4 @@
-import { jetstream, jetstreamManager, type JetStreamPublishOptions } from '@nats-io/jetstream';
+import { jetstream, type JetStreamPublishOptions } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -6,6 +6,9 @@ import { isSafeId } from '@rollcall/shared/events';
 import { isLabelValue } from '@rollcall/shared/resources/label-syntax';
 import { isNodeLabelName, mostNodeLabels } from '@rollcall/shared/resources/node-labels';
 import { asBusError } from './bus-error.ts';
+import { directGet, mostAnswered } from './direct-get.ts';
+import { textOf } from './raw-message.ts';
+import { readTogether, subjects } from './read-together.ts';
 
 const count = z.int().min(0);
 const short = z.string().max(256);
@@ -74,12 +77,19 @@ export interface FactStore {
   forget(clusterId: string, sequence: number): Promise<void>;
 }
 
-export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
+/** An id that is none, such as one with a wildcard in it, would stand for others. */
+function subjectOf(clusterId: string): string {
+  if (!isSafeId(clusterId)) throw new TypeError('unsafe cluster id');
+  return `rollcall.facts.${clusterId}`;
+}
+
+export function openFactStore(nc: NatsConnection): FactStore {
   const js = jetstream(nc);
-  const { direct } = await jetstreamManager(nc, { checkAPI: false });
+  const readNewest = readTogether(subjects, (wanted) =>
+    directGet(nc, stream, { multi_last: wanted, batch: mostAnswered }),
+  );
   async function publish(clusterId: string, body: string, options: Partial<JetStreamPublishOptions>) {
-    if (!isSafeId(clusterId)) throw new TypeError('unsafe cluster id');
-    await js.publish(`rollcall.facts.${clusterId}`, body, options).catch((cause: unknown) => {
+    await js.publish(subjectOf(clusterId), body, options).catch((cause: unknown) => {
       throw asBusError(cause);
     });
   }
@@ -100,18 +110,12 @@ export async function openFactStore(nc: NatsConnection): Promise<FactStore> {
       });
     },
     async get(clusterId) {
-      const query = { last_by_subj: `rollcall.facts.${clusterId}` };
-      const message = await direct.getMessage(stream, query).catch((cause: unknown) => {
-        throw asBusError(cause);
-      });
+      const [message] = await readNewest(subjectOf(clusterId));
       if (!message) return undefined;
-      const facts = factsSchema.safeParse(parseJson(message.string()));
+      const facts = factsSchema.safeParse(parseJson(textOf(message)));
       if (!facts.success) return undefined;
-      return {
-        facts: facts.data,
-        sequence: message.seq,
-        epoch: Number(message.header.get('rollcall-epoch')),
-      };
+      const { sequence } = message;
+      return { facts: facts.data, sequence, epoch: Number(message.header('rollcall-epoch')) };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { mostAnswered, TooManyResults } from './direct-get.ts';
 import type { RawMessage } from './raw-message.ts';
-import { readTogether } from './read-together.ts';
+import { aggregates, readTogether } from './read-together.ts';
 
 const filterOf = (id: number) => `rollcall.events.cluster.c${id}.*`;
 
@@ -13,7 +13,7 @@ function message(subject: string): RawMessage {
 function aStream(how: { mostFilters?: number; error?: Error } = {}) {
   const { mostFilters = Infinity, error } = how;
   const requests: number[] = [];
-  const read = readTogether(async (filters) => {
+  const read = readTogether(aggregates, async (filters) => {
     requests.push(filters.length);
     if (error) throw error;
     if (filters.length > mostFilters) throw new TooManyResults('413');
@@ -58,7 +58,7 @@ test('many are several requests, and those with more events than one answer hold
 
 test('an answer that is full may be a part of more', async () => {
   const requests: number[] = [];
-  const read = readTogether(async (filters) => {
+  const read = readTogether(aggregates, async (filters) => {
     requests.push(filters.length);
     const each = filters.length > 1 ? mostAnswered / filters.length : 1;
     return filters.flatMap((filter) =>

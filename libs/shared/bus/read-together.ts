@@ -1,16 +1,29 @@
 import { TooManyResults, wholeAnswer } from './direct-get.ts';
 import type { RawMessage } from './raw-message.ts';
 
-/** Of one request: a cluster has at most 39 events that are the last of their type. */
-const mostTogether = 24;
+/** What is asked for: which filter a message answers, and how many go into one request, whose answer has to hold them all. */
+export interface Together {
+  filterOf(subject: string): string;
+  readonly most: number;
+}
+
+/** Aggregates by their events. A cluster has at most 39 that are the last of their type. */
+export const aggregates: Together = {
+  filterOf: (subject) => `${subject.slice(0, subject.lastIndexOf('.') + 1)}*`,
+  most: 24,
+};
+
+/** Subjects with one message each. */
+export const subjects: Together = { filterOf: (subject) => subject, most: 200 };
 
 /**
- * What is asked for before this process comes to rest goes to the server together: a request of its own for each aggregate costs
+ * What is asked for before this process comes to rest goes to the server together: a request of its own for each of them costs
  * more than what is in it, and whoever writes for many reads many. Nobody waits for others to ask.
- * @param get - reads what is under some filters, `rollcall.events.<kind>.<id>.*`
+ * @param get - reads what is under some filters
  * @returns reads what is under one of them; rejects as `get` does
  */
 export function readTogether(
+  { filterOf, most }: Together,
   get: (filters: readonly string[]) => Promise<RawMessage[]>,
 ): (filter: string) => Promise<RawMessage[]> {
   const waiting = new Map<string, PromiseWithResolvers<RawMessage[]>>();
@@ -29,8 +42,7 @@ export function readTogether(
   function flush(): void {
     const all = [...waiting];
     waiting.clear();
-    for (let at = 0; at < all.length; at += mostTogether)
-      void read(new Map(all.slice(at, at + mostTogether)));
+    for (let at = 0; at < all.length; at += most) void read(new Map(all.slice(at, at + most)));
   }
 
   return (filter) => {
@@ -40,5 +52,3 @@ export function readTogether(
     return one.promise;
   };
 }
-
-const filterOf = (subject: string) => subject.slice(0, subject.lastIndexOf('.') + 1) + '*';

@@ -31,7 +31,7 @@ let projector: RunningService;
 beforeAll(async () => {
   [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
   ({ admin } = plane);
-  await openFactStore(await hub.connectAs('registrar'));
+  openFactStore(await hub.connectAs('registrar'));
   projector = await start(
     configSchema.parse({
       ...hub.serviceSettings('projector'),

@@ -93,7 +93,7 @@ async function eventually<Value>(what: string, find: () => Value | undefined | f
 beforeAll(async () => {
   [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
   admin = plane.admin;
-  facts = await openFactStore(await hub.connectAs('registrar'));
+  facts = openFactStore(await hub.connectAs('registrar'));
   for (const writer of ['registrar', 'approver', 'rbac-provisioner', 'heartbeat', 'trust-keeper'] as const) {
     logs.set(writer, await hub.openLog(writer));
   }

@@ -240,7 +240,7 @@ test('whoever asks in the name of a cluster with an owner does not change what i
   for (const asked of ['first', 'again']) {
     expect((await joinWith(thief, token, forged)).result.kind, asked).toBe('waiting');
   }
-  const facts = await openFactStore(await hub.connectAs('registrar'));
+  const facts = openFactStore(await hub.connectAs('registrar'));
   expect((await facts.get(body.clusterId))?.facts).toEqual(body.facts);
   await joinWith(owner, token, { ...body, facts: { kubernetesVersion: 'v1.37.0' } });
   expect((await facts.get(body.clusterId))?.facts).toEqual({ kubernetesVersion: 'v1.37.0' });
@@ -256,7 +256,7 @@ test('facts longer than history keeps of them are no reason to refuse', async ()
 test('an agent of a newer version registers, and tells facts; of those the hub keeps what it knows', async () => {
   const token = await declareToken(approverLog, hub.hub.hubId);
   await using agent = await connectWithToken(hub, token);
-  const facts = await openFactStore(await hub.connectAs('registrar'));
+  const facts = openFactStore(await hub.connectAs('registrar'));
   const newer = { weather: 'rain', kubernetesVersion: 'v1.40.0', sky: { clouds: [1, 2] } };
   const body = aJoin(token, { facts: newer });
   expect((await joinWith(agent, token, body)).result.kind).toBe('waiting');

@@ -109,7 +109,7 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'if (!isOpen || isMadeToSee(current)) return wanted;',
     put: 'return wanted;',
-    from: 401,
+    from: 301,
     seeds: 100,
   },
   'joined-by-another-clock': {

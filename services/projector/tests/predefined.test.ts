@@ -1,4 +1,3 @@
-import { openFactStore } from '@rollcall/shared/bus';
 import {
   draft,
   type EventDraft,
@@ -31,7 +30,6 @@ let projector: RunningService;
 beforeAll(async () => {
   [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
   ({ admin } = plane);
-  openFactStore(await hub.connectAs('registrar'));
   projector = await start(
     configSchema.parse({
       ...hub.serviceSettings('projector'),

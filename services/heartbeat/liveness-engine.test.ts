@@ -381,6 +381,27 @@ test.each([
   },
 );
 
+test('a key that is rotated while a goodbye is being written makes no second transition of it', () => {
+  const { engine, history, nowMs } = aHub();
+  const put = (key: string) =>
+    engine.put(
+      {
+        clusterId: 'c1',
+        key,
+        intervalMs,
+        graceMs,
+        state: 'ready',
+        sinceMs: -Infinity,
+        lastBeatMs: -Infinity,
+      },
+      nowMs(),
+    );
+  put('UA');
+  engine.hear(Buffer.from('c1'), 0, 2, beatFlags.goodbye, nowMs());
+  put('UB');
+  expect([engine.isWriting('c1'), history]).toEqual([true, ['c1 stopped']]);
+});
+
 test('a flapping cluster is left alone until it is steady, and a gap begins that anew', () => {
   const { put, beat, pass, history } = aHub();
   put('c1', 'flapping');

@@ -2,7 +2,7 @@ import { beatFlags } from '@rollcall/shared/bus';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LivenessEngine } from './liveness-engine.ts';
-import type { MemberConnection, TransitionWish } from './liveness-signals.ts';
+import type { KnownCluster, MemberConnection, TransitionWish } from './liveness-signals.ts';
 import type { StormWatchSettings } from './storm-watch.ts';
 import type { LivenessState } from './liveness-transition.ts';
 
@@ -34,6 +34,10 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
       keyUse: (clusterId, change) => keyUses.push(`${clusterId} ${change}`),
     },
   });
+  function know(cluster: Pick<KnownCluster, 'clusterId' | 'state'> & Partial<KnownCluster>): void {
+    const key = `U-${cluster.clusterId}`;
+    engine.put({ key, intervalMs, graceMs, sinceMs: -Infinity, lastBeatMs: -Infinity, ...cluster }, nowMs);
+  }
   const settle = () => {
     for (let next = pending.shift(); next; next = pending.shift()) next();
   };
@@ -46,12 +50,11 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
     wishes,
     nowMs: () => nowMs,
     put(clusterId: string, state: LivenessState = 'neverSeen', keyShared = false, clusterSet?: string) {
-      const times = { sinceMs: -Infinity, lastBeatMs: -Infinity, keyShared };
-      engine.put(
-        { clusterId, key: `U-${clusterId}`, intervalMs, graceMs, state, clusterSet, ...times },
-        nowMs,
-      );
+      know({ clusterId, state, keyShared, clusterSet });
     },
+    /** With another key than its first. */
+    putAs: (key: string, clusterId: string, state: LivenessState = 'neverSeen') =>
+      know({ clusterId, key, state }),
     beat(clusterId: string, flags = 0): boolean {
       const known = engine.hear(Buffer.from(clusterId), 0, clusterId.length, flags, nowMs);
       settle();
@@ -345,27 +348,14 @@ test.each([
 ])(
   'what is answered late about the life before says nothing of a cluster that $name',
   ({ isSeenToLeave }) => {
-    const { engine, wishes, history, nowMs } = aHub();
-    const put = (key: string) =>
-      engine.put(
-        {
-          clusterId: 'c1',
-          key,
-          intervalMs,
-          graceMs,
-          state: 'neverSeen',
-          sinceMs: -Infinity,
-          lastBeatMs: -Infinity,
-        },
-        nowMs(),
-      );
+    const { engine, wishes, history, nowMs, put, putAs } = aHub();
     const hear = () => engine.hear(Buffer.from('c1'), 0, 2, 0, nowMs());
     const settle = (wish: TransitionWish | undefined, outcome?: { state: LivenessState; sinceMs: number }) =>
       wish && engine.settle(wish, outcome, nowMs());
-    put('UA');
+    put('c1');
     hear();
     if (isSeenToLeave) engine.remove('c1', nowMs());
-    put('UB');
+    putAs('UB', 'c1');
     const isReady = { state: 'ready', sinceMs: nowMs() } as const;
     settle(wishes[0], isReady);
     expect(engine.stateOf('c1')).toBe('neverSeen');
@@ -382,23 +372,10 @@ test.each([
 );
 
 test('a key that is rotated while a goodbye is being written makes no second transition of it', () => {
-  const { engine, history, nowMs } = aHub();
-  const put = (key: string) =>
-    engine.put(
-      {
-        clusterId: 'c1',
-        key,
-        intervalMs,
-        graceMs,
-        state: 'ready',
-        sinceMs: -Infinity,
-        lastBeatMs: -Infinity,
-      },
-      nowMs(),
-    );
-  put('UA');
+  const { engine, history, nowMs, put, putAs } = aHub();
+  put('c1', 'ready');
   engine.hear(Buffer.from('c1'), 0, 2, beatFlags.goodbye, nowMs());
-  put('UB');
+  putAs('UB', 'c1', 'ready');
   expect([engine.isWriting('c1'), history]).toEqual([true, ['c1 stopped']]);
 });
 

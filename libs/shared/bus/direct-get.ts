@@ -43,6 +43,15 @@ export async function directGet(
   return found;
 }
 
+/** The newest message of every subject under the filters; an answer may be cut (`wholeAnswer`). As `directGetEach`. */
+export function directGetLast(
+  nc: NatsConnection,
+  stream: string,
+  filters: readonly string[],
+): Promise<RawMessage[]> {
+  return directGet(nc, stream, { multi_last: filters, batch: mostAnswered });
+}
+
 /**
  * Reads messages from a stream without a consumer, in one request.
  *

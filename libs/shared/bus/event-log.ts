@@ -18,7 +18,7 @@ import {
 } from '@rollcall/shared/events';
 import { asBusError } from './bus-error.ts';
 import { countSubjects } from './count-subjects.ts';
-import { directGet, mostAnswered } from './direct-get.ts';
+import { directGet, directGetLast } from './direct-get.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
 import type { RawMessage } from './raw-message.ts';
@@ -131,9 +131,7 @@ export async function openEventLog(
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const nowMs = options.nowMs ?? Date.now;
   const seen = seenOver(nc);
-  const readLast = readTogether(aggregates, (filters) =>
-    directGet(nc, stream, { multi_last: filters, batch: mostAnswered }),
-  );
+  const readLast = readTogether(aggregates, (filters) => directGetLast(nc, stream, filters));
 
   async function lastOf(aggregate: AggregateId): Promise<RawMessage[]> {
     const { subject } = aggregateSubjects(aggregate);

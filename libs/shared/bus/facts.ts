@@ -6,7 +6,7 @@ import { isSafeId } from '@rollcall/shared/events';
 import { isLabelValue } from '@rollcall/shared/resources/label-syntax';
 import { isNodeLabelName, mostNodeLabels } from '@rollcall/shared/resources/node-labels';
 import { asBusError } from './bus-error.ts';
-import { directGet, mostAnswered } from './direct-get.ts';
+import { directGetLast } from './direct-get.ts';
 import { textOf } from './raw-message.ts';
 import { readTogether, subjects } from './read-together.ts';
 
@@ -85,9 +85,7 @@ function subjectOf(clusterId: string): string {
 
 export function openFactStore(nc: NatsConnection): FactStore {
   const js = jetstream(nc);
-  const readNewest = readTogether(subjects, (wanted) =>
-    directGet(nc, stream, { multi_last: wanted, batch: mostAnswered }),
-  );
+  const readNewest = readTogether(subjects, (wanted) => directGetLast(nc, stream, wanted));
   async function publish(clusterId: string, body: string, options: Partial<JetStreamPublishOptions>) {
     await js.publish(subjectOf(clusterId), body, options).catch((cause: unknown) => {
       throw asBusError(cause);

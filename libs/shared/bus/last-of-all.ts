@@ -1,7 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { countSubjects } from './count-subjects.ts';
-import { directGet, mostAnswered, TooManyResults, wholeAnswer } from './direct-get.ts';
+import { directGetLast, TooManyResults, wholeAnswer } from './direct-get.ts';
 import { readLastMessages } from './last-messages.ts';
 import type { RawMessage } from './raw-message.ts';
 
@@ -16,7 +16,7 @@ export async function lastOfAll(
   filter: string,
 ): Promise<RawMessage[]> {
   try {
-    return wholeAnswer(await directGet(nc, stream, { multi_last: [filter], batch: mostAnswered }));
+    return wholeAnswer(await directGetLast(nc, stream, [filter]));
   } catch (cause) {
     if (!(cause instanceof TooManyResults)) throw cause;
   }

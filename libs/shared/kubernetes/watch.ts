@@ -112,7 +112,6 @@ export async function watchResource<T extends KubeObject>(
     let heardAnything = false;
     const path = watchPath(resource, options, startVersion);
     const stream = await client.openStream(path, { signal });
-    isListDue = missing !== undefined;
     const abort = (): void => void stream.destroy();
     signal.addEventListener('abort', abort, { once: true });
     // Between the answer's head and here it may have been aborted.
@@ -135,7 +134,6 @@ export async function watchResource<T extends KubeObject>(
           if (missing && isEndOfInitial(object)) {
             synced(missing, resourceVersion);
             missing = undefined;
-            isListDue = false;
           }
         } else {
           const key = objectKey(object.metadata);
@@ -150,6 +148,7 @@ export async function watchResource<T extends KubeObject>(
       if (!heardAnything || missing)
         throw new RollcallError('KUBE_UNREACHABLE', `the watch of ${resource.plural} ended too soon`);
     } finally {
+      isListDue = missing !== undefined;
       signal.removeEventListener('abort', abort);
       stream.destroy();
     }

@@ -1,12 +1,12 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { errorCatalogue } from '@rollcall/shared/errors';
-import type { ClusterRecord } from '@rollcall/shared/events';
+import type { ClusterRecord, EventDraft } from '@rollcall/shared/events';
 import { type AnswerResult, answerSubject, encodeAnswer } from '@rollcall/shared/protocol';
 import type { Nkey, SignedMessage } from '@rollcall/shared/trust';
 import { paceFor } from './beat-interval.ts';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
 import type { Refusal } from './refusal.ts';
-import type { Standing } from './standing.ts';
+import { type Standing, standingOf } from './standing.ts';
 
 export interface AnswerSettings {
   readonly hubId: string;
@@ -132,6 +132,26 @@ export function standingResult(
       };
     }
   }
+}
+
+/**
+ * Says where a key stands by the record of its cluster.
+ * @param about.drafts - what has been appended to the record since: it is not read again
+ * @param about.nowMs - from before the record was read: credentials must be older than whatever takes their key back after that
+ */
+export function answerByRecord(
+  about: { record: ClusterRecord; drafts?: readonly EventDraft[]; agentKey: string; nowMs: number },
+  settings: AnswerSettings,
+): AnswerResult {
+  const { drafts: [draft] = [], agentKey, nowMs } = about;
+  const record = draft
+    ? { ...about.record, identity: draft.section as ClusterRecord['identity'] }
+    : about.record;
+  return standingResult(
+    standingOf(record, agentKey),
+    { record, agentKey, nowMs, random: Math.random() },
+    settings,
+  );
 }
 
 /** Sends to the subject of the agent itself, never to a reply subject: that would be the sender's to choose. */

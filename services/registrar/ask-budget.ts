@@ -5,6 +5,9 @@ import { createBuckets } from './token-bucket.ts';
 /** What is done with an ask: `busy` is answered so without being read, `ignore` is only counted. */
 export type AskPlace = 'work' | 'busy' | 'ignore';
 
+/** Said with `HUB_BUSY`. */
+export const busyMessage = 'too many requests are being answered';
+
 /** What one process works on at a time; beyond it agents are told to come again. */
 const maxOpen = 2000;
 /** So many that new clusters leave room for those that are here: to renew, to tell facts, to leave. */
@@ -75,3 +78,5 @@ export function createAskBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>
     leaveWithToken: (tokenKey: string): void => lower(openWithToken, tokenKey),
   };
 }
+
+export type AskBudget = ReturnType<typeof createAskBudget>;

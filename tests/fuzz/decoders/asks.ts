@@ -69,7 +69,7 @@ function writesGoodEvents(drafts: readonly EventDraft[]): void {
   }
 }
 
-/** As asks.ts does it, on a hub that has only the token. */
+/** As joining.ts does it, on a hub that has only the token. */
 function followJoin({ ask, agentKey, envelope }: ReceivedAsk): void {
   if (ask.verb !== 'join' || refuseShape(ask.body)) return;
   const { clusterId, clusterName, tokenKey } = ask.body;

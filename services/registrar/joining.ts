@@ -1,0 +1,170 @@
+import type { EventLog, FactStore, Trace } from '@rollcall/shared/bus';
+import {
+  type ClusterRecord,
+  clusterRecord,
+  isTokenVoid,
+  keyAggregate,
+  keyRecord,
+  nameRecord,
+  type TokenRecord,
+} from '@rollcall/shared/events';
+import type { AnswerResult, ReceivedAsk } from '@rollcall/shared/protocol';
+import type { Metrics } from '@rollcall/shared/service';
+import { inSpan } from '@rollcall/shared/tracing';
+import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
+import { answerByRecord, type AnswerSettings, isTrouble, refusalResult } from './answer.ts';
+import { type AskBudget, busyMessage } from './ask-budget.ts';
+import { type FloodCutter, onlyRefused } from './cut-floods.ts';
+import { type FormerLife, isForgotten, judgeFormerMember } from './former-member.ts';
+import { type JoinContext, refuseShape } from './join-request.ts';
+import { createJoinTurns, type TurnJoin } from './join-turns.ts';
+import { pinOf } from './member-pin.ts';
+import { judgeMemberProof } from './member-proof.ts';
+import type { Refusal } from './refusal.ts';
+import { asOfNow, type Reply } from './reply.ts';
+import { createBuckets } from './token-bucket.ts';
+
+export interface JoinServices {
+  readonly log: EventLog;
+  readonly facts: FactStore;
+  readonly metrics: Metrics;
+  readonly epoch: number;
+  readonly reservedNames: readonly string[];
+  readonly settings: AnswerSettings;
+  readonly floods: Pick<FloodCutter, 'found'>;
+  /** Why a request that is new cannot be taken now, however good it is. */
+  refuseNew(tokenId: string | undefined): Refusal | undefined;
+  /** In a hub that was restored. */
+  readonly formerLife?: FormerLife | undefined;
+}
+
+const refusalsStoredPerMinute = 60;
+/** One token may be refused so often, whatever keys show it: some hundred agents that were given a token for fewer, and no flood. */
+const refusalsOfOneToken = { burst: 100, perSecond: 2 };
+const rememberedTokens = 10_000;
+
+type ReceivedJoin = Extract<ReceivedAsk['ask'], { verb: 'join' }>;
+
+function stepOf({ ask }: ReceivedAsk) {
+  return {
+    name: `registrar ask ${ask.verb}`,
+    kind: 'server',
+    traceparent: ask.traceparent,
+    attributes: { 'rollcall.service': 'registrar', 'rollcall.correlation': ask.id },
+  } as const;
+}
+
+/** While a cluster has an owner, nobody else's facts are shown as its own. */
+function mayTellFacts({ identity, decision }: ClusterRecord, agentKey: string): boolean {
+  const owner = decision?.approvedKey ?? identity?.admittedKey;
+  return identity?.state === 'left' || owner === undefined || owner === agentKey;
+}
+
+/**
+ * Answers verb `join`: reads what is known, judges, keeps the request, and says where the key stands now.
+ * @param budget - bounds how many join with one token at a time
+ */
+export function createJoinAnswers(
+  services: JoinServices,
+  budget: Pick<AskBudget, 'enterWithToken' | 'leaveWithToken'>,
+): (received: ReceivedAsk, ask: ReceivedJoin) => Promise<Reply> {
+  const { log, facts, metrics, settings } = services;
+  const turns = createJoinTurns({ log, gather: gatherJoin });
+  const refusals = createBuckets(refusalsOfOneToken, rememberedTokens);
+  const joining = new Map<string, { body: string; reply: Promise<Reply> }>();
+  let storedThisMinute = { minute: 0, count: 0 };
+
+  function mayStoreRefusal(nowMs: number): boolean {
+    const minute = Math.floor(nowMs / 60_000);
+    if (storedThisMinute.minute !== minute) storedThisMinute = { minute, count: 0 };
+    return storedThisMinute.count < refusalsStoredPerMinute;
+  }
+
+  async function gatherJoin(
+    { ask, tokenId }: TurnJoin,
+    reading: Promise<TokenRecord | undefined>,
+  ): Promise<JoinContext> {
+    const { clusterId, clusterName, member } = ask.body;
+    const nowMs = Date.now();
+    const [cluster, token, name, key] = await Promise.all([
+      log.read({ kind: 'cluster', id: clusterId }),
+      reading,
+      log.read({ kind: 'name', id: clusterName }),
+      log.read(keyAggregate(ask.agentKey)),
+    ]);
+    const record = clusterRecord(cluster);
+    const { agentKey } = ask;
+    const { formerJwt } = ask.body;
+    const formerMember =
+      formerJwt !== undefined && services.formerLife && isForgotten(record)
+        ? judgeFormerMember(formerJwt, { agentKey, clusterId, nowMs }, services.formerLife)
+        : undefined;
+    const proofContext = { hubId: settings.hubId, agentKey, nowMs };
+    return {
+      cluster: record,
+      token,
+      formerMember,
+      tokenIsVoid: token !== undefined && isTokenVoid(token, services.epoch),
+      name: nameRecord(name),
+      key: keyRecord(key),
+      member: judgeMemberProof(member, pinOf(record), proofContext),
+      reservedNames: services.reservedNames,
+      refuseNew: services.refuseNew(tokenId),
+      nowMs,
+      mayStoreRefusal: mayStoreRefusal(nowMs),
+    };
+  }
+
+  /** One registration, as the hub sees it: check the shape, judge, keep, and say where the key stands now. */
+  async function join(received: ReceivedAsk, ask: ReceivedJoin, trace: Trace): Promise<AnswerResult> {
+    const { agentKey, envelope } = received;
+    const shape = refuseShape(ask.body);
+    if (shape) return refusalResult(shape);
+    const { tokenKey } = ask.body;
+    const isKey = tokenKey !== undefined && isPublicNkey(tokenKey, 'user');
+    const tokenProven = isKey && isSignedBy(envelope, tokenKey);
+    // Only who holds the token waits with its other holders: anybody can name it.
+    const turn = tokenProven ? tokenKey : agentKey;
+    if (!budget.enterWithToken(turn)) return refusalResult({ code: 'HUB_BUSY', message: busyMessage });
+    const { verdict, context } = await turns
+      .judge(turn, {
+        ask: { id: ask.id, agentKey, tokenProven, askedAtMs: ask.atMs, body: ask.body },
+        trace,
+        tokenId: isKey ? tokenIdOf(tokenKey) : undefined,
+      })
+      .finally(() => budget.leaveWithToken(turn));
+    const { drafts, refusal } = verdict;
+    if (refusal) {
+      if (drafts.length > 0) storedThisMinute.count++;
+      metrics.count('rollcall_requests_total', { outcome: refusal.code });
+      // Proven: who only names a token must not have its holders kept out.
+      const isTokens = tokenProven && !isTrouble(refusal.code);
+      if (isTokens && !refusals.take(tokenKey, Date.now())) services.floods.found(agentKey, onlyRefused);
+      return refusalResult(refusal);
+    }
+    metrics.count('rollcall_requests_total', { outcome: drafts.length > 0 ? 'requested' : 'repeated' });
+    if (mayTellFacts(context.cluster, agentKey)) {
+      await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
+    }
+    // A new request cannot have been decided yet when it was written; only a repetition has to look.
+    return answerByRecord({ record: context.cluster, drafts, agentKey, nowMs: context.nowMs }, settings);
+  }
+
+  /**
+   * Who asks the same again before it is answered gets that answer too, and costs no second look: when many come at once, those
+   * that wait ask again every few seconds (of 300 at once, three of four joins were such: measured).
+   */
+  return (received, ask) => {
+    const { agentKey } = received;
+    const body = JSON.stringify(ask.body);
+    const known = joining.get(agentKey);
+    if (known?.body === body) return known.reply;
+    const reply = asOfNow(() =>
+      inSpan(stepOf(received), (traceparent) => join(received, ask, { correlation: ask.id, traceparent })),
+    ).finally(() => {
+      if (joining.get(agentKey)?.reply === reply) joining.delete(agentKey);
+    });
+    joining.set(agentKey, { body, reply });
+    return reply;
+  };
+}

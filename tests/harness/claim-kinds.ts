@@ -51,8 +51,14 @@ export async function installClaimKind(admin: KubeClient, kind: Resource): Promi
   );
 }
 
+/** Resolves when it is gone: until then it cannot be installed again. */
 export async function removeClaimKind(admin: KubeClient, kind: Resource): Promise<void> {
-  await admin.delete(resources.customResourceDefinitions, crdNameOf(kind));
+  const name = crdNameOf(kind);
+  await admin.delete(resources.customResourceDefinitions, name);
+  await until(
+    `${name} is gone`,
+    async () => !(await admin.get(resources.customResourceDefinitions, { name })),
+  );
 }
 
 export async function claim(

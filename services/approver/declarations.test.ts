@@ -103,6 +103,25 @@ test('a token that gives a set into which none can be put lets nobody in, until 
   ]);
 });
 
+test('a token whose set is gone ends when it would have', () => {
+  const { expiresAtMs } = readToken(aToken(), { nowMs, allowEndless: false, setProblem: 'no such set' });
+  expect(expiresAtMs).toBe(createdAtMs + 86_400_000);
+});
+
+test('a token that is deleted while it cannot be taken is withdrawn all the same, once', () => {
+  const aggregate = { kind: 'token', id: 'uabc' } as const;
+  const bad = decideToken({
+    record: tokenRecord(after(aggregate)),
+    wanted: declare(aToken({ ttl: '5m1h' })),
+    nowMs,
+  });
+  const gone = decideToken({ record: tokenRecord(after(aggregate, ...bad)), wanted: undefined, nowMs });
+  expect(gone).toMatchObject([{ reason: 'TokenDeleted', section: { withdrawn: true } }]);
+  expect(gone[0]?.section).not.toHaveProperty('problem');
+  const record = tokenRecord(after(aggregate, ...bad, ...gone));
+  expect(decideToken({ record, wanted: undefined, nowMs })).toEqual([]);
+});
+
 test.each([
   { name: 'none', set: undefined, want: expect.stringContaining('there is no set "a"') },
   {

@@ -46,9 +46,10 @@ export function readToken(
   options: { nowMs: number; allowEndless: boolean; setProblem?: string | undefined },
 ): TokenDeclaration {
   const ttlMs = parseDurationMs(spec.ttl);
-  const problem = tokenProblem(ttlProblem(spec.ttl, ttlMs, options.allowEndless), options.setProblem);
+  const ofTtl = ttlProblem(spec.ttl, ttlMs, options.allowEndless);
+  const problem = tokenProblem(ofTtl, options.setProblem);
   const createdAtMs = Date.parse(metadata.creationTimestamp ?? '');
-  const ends = problem === undefined && ttlMs !== undefined && ttlMs > 0;
+  const ends = ofTtl === undefined && ttlMs !== undefined && ttlMs > 0;
   return {
     ...(spec.publicKey === undefined
       ? { publicationId: publicationIdOf(metadata.uid) }
@@ -109,8 +110,10 @@ function declare(
 }
 
 function withdraw(record: TokenRecord, nowMs: number): EventDraft[] {
-  const { declaration } = record;
-  if (!declaration || declaration.withdrawn) return [];
+  if (!record.declaration) return [];
+  const { problem, ...declaration } = record.declaration;
+  // Where it only could not be taken, its end has not been told yet.
+  if (declaration.withdrawn && !problem) return [];
   const token = `token "${declaration.namespace}/${declaration.name}"`;
   // The projector removes it a day after its end; a person may as well, and an API server does not say who it was.
   const isOver = declaration.expiresAtMs !== undefined && declaration.expiresAtMs <= nowMs;

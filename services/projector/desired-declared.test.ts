@@ -88,6 +88,13 @@ describe('a token', () => {
       want: 'False InvalidTtl',
     },
     {
+      name: 'with a mistake, past its end',
+      declared: declaration({ withdrawn: true, problem: { reason: 'InvalidSet', message: 'no such set' } }),
+      uses: undefined,
+      nowMs: endsAtMs,
+      want: 'False Expired',
+    },
+    {
       name: 'asked for, to be made by the hub',
       declared: declaration({ publicKey: undefined, publicationId: 'one' }),
       uses: undefined,

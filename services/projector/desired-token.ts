@@ -46,11 +46,7 @@ function judge(
   const { expiresAtMs, declaredAtMs, problem, publicKey, uses: allowed } = declaration;
   const type = 'Ready';
   const status = 'False';
-  if (problem) {
-    const reason = asReason(problem.reason, 'Invalid');
-    return { type, status, reason, message: problem.message, atMs: declaredAtMs };
-  }
-  if (declaration.withdrawn) {
+  if (declaration.withdrawn && !problem) {
     const atMs = record.lastOf.approver?.timeMs ?? nowMs;
     const message = 'it was taken back; nobody gets in with it any more';
     return { type, status, reason: 'Withdrawn', message, atMs };
@@ -58,6 +54,10 @@ function judge(
   if (expiresAtMs !== undefined && (nowMs >= expiresAtMs || isShownExpired(current, expiresAtMs))) {
     const message = `it expired at ${hubTime(expiresAtMs)}; create a new one (--ttl sets how long it lives)`;
     return { type, status, reason: 'Expired', message, atMs: expiresAtMs };
+  }
+  if (problem) {
+    const reason = asReason(problem.reason, 'Invalid');
+    return { type, status, reason, message: problem.message, atMs: declaredAtMs };
   }
   if (declaration.voidSinceEpoch !== undefined) {
     const atMs = record.lastOf.approver?.timeMs ?? nowMs;
@@ -88,7 +88,7 @@ export function desiredToken(
   const judged = judge(record, declaration, { current, nowMs });
   return {
     conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
-    ...(declaration.problem
+    ...(declaration.problem && declaration.expiresAtMs === undefined
       ? {}
       : { expires: declaration.expiresAtMs === undefined ? 'never' : hubTime(declaration.expiresAtMs) }),
     used: uses?.used ?? 0,

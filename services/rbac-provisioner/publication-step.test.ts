@@ -51,6 +51,14 @@ test.each([
     record: asked({ withdrawn: true, problem: { reason: 'InvalidTtl', message: 'm' } }, published),
     want: undefined,
   },
+  {
+    name: 'has a mistake still when it ends',
+    record: asked(
+      { withdrawn: true, problem: { reason: 'InvalidSet', message: 'm' }, expiresAtMs: nowMs },
+      published,
+    ),
+    want: 'remove',
+  },
   { name: 'used once of two', record: asked({ uses: 2 }, published), key: ofKey(1), want: undefined },
   { name: 'used for the last time', record: asked({ uses: 2 }, published), key: ofKey(2), want: 'remove' },
   { name: 'unlimited', record: asked({ uses: 'unlimited' }, published), key: ofKey(99), want: undefined },

@@ -17,7 +17,8 @@ export function endedAtMs(
   const { declaration } = asked;
   const { uses } = ofKey ?? {};
   if (!declaration) return undefined;
-  if (declaration.withdrawn) return asked.lastOf.approver?.timeMs ?? nowMs;
+  // A mistake may be corrected in the next minute, and nobody gets in meanwhile.
+  if (declaration.withdrawn && !declaration.problem) return asked.lastOf.approver?.timeMs ?? nowMs;
   if (declaration.expiresAtMs !== undefined && declaration.expiresAtMs <= nowMs)
     return declaration.expiresAtMs;
   const isSpent = uses !== undefined && declaration.uses !== 'unlimited' && uses.used >= declaration.uses;
@@ -35,8 +36,6 @@ export function publicationStep(
 ): PublicationStep | undefined {
   const { declaration, publication } = asked;
   if (!declaration) return undefined;
-  // A mistake may be corrected in the next minute, and nobody gets in meanwhile: the Secret stays.
-  if (declaration.problem) return undefined;
   if (endedAtMs(asked, ofKey, nowMs) !== undefined) return 'remove';
-  return publication?.state === 'published' ? undefined : 'make';
+  return declaration.problem || publication?.state === 'published' ? undefined : 'make';
 }

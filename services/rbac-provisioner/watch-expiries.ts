@@ -23,11 +23,14 @@ export function watchExpiries(options: {
   let fromSequence = 1;
 
   async function lookAtOne(id: string, nowMs: number): Promise<void> {
-    // A person may have changed the ttl since.
-    const { declaration } = tokenRecord(await log.read({ kind: 'token', id }));
-    const endsAtMs = declaration?.expiresAtMs;
-    const isPast = declaration?.withdrawn || (endsAtMs !== undefined && nowMs - endsAtMs > giveUpAfterMs);
-    if (isPast) open.delete(id);
+    // A person may have changed the ttl since, or made a mistake in it that is corrected later.
+    const {
+      expiresAtMs: endsAtMs,
+      withdrawn,
+      problem,
+    } = tokenRecord(await log.read({ kind: 'token', id })).declaration ?? {};
+    const isLongPast = endsAtMs !== undefined && nowMs - endsAtMs > giveUpAfterMs;
+    if (isLongPast || (withdrawn && !problem)) open.delete(id);
     else if (endsAtMs !== undefined && endsAtMs <= nowMs) {
       await options.lookAt(id);
       open.delete(id);

@@ -105,6 +105,19 @@ test('a token that expires loses its Secret although nothing happens', async () 
   await expect.poll(() => secretOf('expiring'), { timeout: 30_000 }).toBeUndefined();
 });
 
+test('a token with a mistake for a while loses its Secret all the same when it ends', async () => {
+  await ask('mistaken', { expiresAtMs: Date.now() + 600_000 });
+  await told('mistaken', 'published');
+  await ask('mistaken', { withdrawn: true, problem: { reason: 'InvalidTtl', message: 'm' } });
+  // Whoever has removed this one has looked at the other one with its mistake.
+  await ask('later', { expiresAtMs: Date.now() + 500 });
+  await told('later', 'published');
+  await expect.poll(() => secretOf('later'), { timeout: 30_000 }).toBeUndefined();
+  expect(await secretOf('mistaken')).toBeDefined();
+  await ask('mistaken', { expiresAtMs: Date.now() + 500 });
+  await expect.poll(() => secretOf('mistaken'), { timeout: 30_000 }).toBeUndefined();
+});
+
 test('a Secret of somebody else is never touched, and the token says so', async () => {
   const metadata = { name: 'foreign', namespace };
   const own = { apiVersion: 'v1', kind: 'Secret', metadata, data: { mine: 'bWluZQ==' } } as KubeObject;

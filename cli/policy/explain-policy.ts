@@ -1,4 +1,5 @@
 import {
+  byName,
   createPolicyEnvironment,
   createPolicyEvaluator,
   decidingFilters,
@@ -48,13 +49,15 @@ async function collect(log: Pick<EventLog, 'scan'>, filter: string): Promise<Sto
   return events;
 }
 
+/** As the approver has them: by name. */
 function policiesOf(events: readonly StoredEvent[]): PolicyInForce[] {
-  return [...Map.groupBy(events, ({ id }) => id).values()].flatMap((ofPolicy) => {
+  const inForce = [...Map.groupBy(events, ({ id }) => id).values()].flatMap((ofPolicy) => {
     const last = ofPolicy.at(-1);
     const declaration = last?.section as PolicyDeclaration | undefined;
     if (!last || !declaration || declaration.withdrawn) return [];
     return [{ declaration, version: `${last.epoch}.${last.sequence}` }];
   });
+  return inForce.toSorted(byName);
 }
 
 function readsOf(when: string, input: PolicyInput): Record<string, unknown> {
@@ -131,7 +134,7 @@ export async function explain(
   }
 
   const before = events.filter(({ sequence }) => sequence < (decided?.sequence ?? Infinity));
-  const previous = clusterRecord(foldRecord(aggregate, before)).decision;
+  const { identity: asked, decision: previous } = clusterRecord(foldRecord(aggregate, before));
   try {
     // As if it was not decided: what is decided is not judged again, but people ask what a policy would say today.
     const now = await at({ identity, previous, sequence: Infinity, atMs: nowMs });
@@ -146,7 +149,9 @@ export async function explain(
     if (!decided || !decision)
       return { ...about, ...(isRefused ? { refusal: { code, message: why } } : {}), now };
     const atMs = decision.decidedAtMs;
-    const atDecision = await at({ identity, previous, sequence: decided.sequence, atMs });
+    // As it stood then: since, its key may have been let in, or the cluster have left.
+    const then = asked?.request.id === request.id ? asked : identity;
+    const atDecision = await at({ identity: then, previous, sequence: decided.sequence, atMs });
     const { verdict, by, reason, message } = decided.section as Decision;
     return { ...about, decision: { verdict, by, reason, message, at: timeText(atMs) }, atDecision, now };
   } finally {

@@ -1,5 +1,6 @@
 import {
   decidingFilters,
+  type FleetCounts,
   FleetTally,
   knownOtherKey,
   mergedScan,
@@ -45,6 +46,8 @@ export async function replayRequests(options: {
   onSkip(error: RollcallError): void;
   /** Whether policies read the counts of the fleet. */
   readsFleet: boolean;
+  /** Of the policies that are asked: they count from the beginning, although they may not have been there then. */
+  policyNames: readonly string[];
   judge(past: readonly PastRequest[]): Promise<readonly (Instead | undefined)[]>;
 }): Promise<void> {
   const { log, fromMs, onSkip, judge } = options;
@@ -56,6 +59,11 @@ export async function replayRequests(options: {
   const replaced = new Set<string>();
   const together = options.readsFleet ? 1 : togetherAtMost;
   const waiting: PastRequest[] = [];
+  const noneYet = Object.fromEntries(options.policyNames.map((name) => [name, 0]));
+  function fleetAt(atMs: number): FleetCounts {
+    const counts = tally.counts(atMs);
+    return { ...counts, byPolicyToday: { ...noneYet, ...counts.byPolicyToday } };
+  }
   const count = (event: StoredEvent) => options.readsFleet && tally.add(event);
 
   /** @returns what counts instead; undefined where nothing is counted */
@@ -67,7 +75,7 @@ export async function replayRequests(options: {
     const context = {
       token: tokens.get(request.tokenId),
       keyChanged: knownOtherKey(identity, previous) !== undefined,
-      fleet: options.readsFleet ? tally.counts(atMs) : undefined,
+      fleet: options.readsFleet ? fleetAt(atMs) : undefined,
       nowMs: atMs,
     };
     waiting.push({ identity, previous, decision, atMs, input: policyInput(identity, context) });

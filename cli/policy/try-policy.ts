@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  byName,
   createPolicyEvaluator,
   type Judgement,
   policiesRead,
@@ -66,9 +67,7 @@ export function withFile(inForce: readonly PolicyInForce[], file: readonly FileP
     const version = createHash('sha256').update(JSON.stringify(rules)).digest('hex');
     return { declaration, version };
   });
-  return [...inForce.filter(({ declaration }) => !names.has(declaration.name)), ...changed].toSorted((a, b) =>
-    a.declaration.name < b.declaration.name ? -1 : 1,
-  );
+  return [...inForce.filter(({ declaration }) => !names.has(declaration.name)), ...changed].toSorted(byName);
 }
 
 function verdictThen({ decision }: PastRequest): Verdict | undefined {
@@ -140,12 +139,16 @@ export async function tryPolicies(options: {
     const was = verdictThen(past);
     const wouldBe = verdictNow(past, judgement);
     const [before, after] = [verdictText(was), verdictText(wouldBe)];
-    if (before === after) return undefined;
-    const { clusterId, clusterName, request } = past.identity;
-    const requestedAt = new Date(request.requestedAtMs).toISOString();
-    changed.push({ clusterId, clusterName, requestId: request.id, requestedAt, was, wouldBe });
-    counts[`${before} → ${after}`] = (counts[`${before} → ${after}`] ?? 0) + 1;
-    return { verdict: judgement.verdict, clusterSet: wouldBe.clusterSet, policy: judgement.by.policy };
+    const { policy } = judgement.by;
+    // The same verdict by another policy is no other decision, but that policy's quota it is.
+    if (before === after && was?.by.policy === policy) return undefined;
+    if (before !== after) {
+      const { clusterId, clusterName, request } = past.identity;
+      const requestedAt = new Date(request.requestedAtMs).toISOString();
+      changed.push({ clusterId, clusterName, requestId: request.id, requestedAt, was, wouldBe });
+      counts[`${before} → ${after}`] = (counts[`${before} → ${after}`] ?? 0) + 1;
+    }
+    return { verdict: judgement.verdict, clusterSet: wouldBe.clusterSet, policy };
   }
 
   try {
@@ -153,6 +156,7 @@ export async function tryPolicies(options: {
       log,
       fromMs,
       readsFleet: policiesRead(policies, 'fleet'),
+      policyNames: policies.map(({ declaration }) => declaration.name),
       onSkip: (error) => say(`left out: ${error.message}`),
       async judge(all) {
         const judgements = await judgeManyPast(evaluator, policies, all);

@@ -12,8 +12,11 @@ import {
   type EventDraft,
   type AggregateId,
 } from '@rollcall/shared/events';
+import type { AggregateRecord } from '@rollcall/shared/events';
+import type { ApprovalPolicy } from '@rollcall/shared/resources';
+import type { Logger } from '@rollcall/shared/service';
 import { describe, expect, test } from 'vitest';
-import { declaredSets, declaredTokens } from './declared-kinds.ts';
+import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds.ts';
 import { decidePolicy, type WantedPolicy } from './policy-declaration.ts';
 import { decideSet } from './set-declaration.ts';
 import { setProblem } from './set-problem.ts';
@@ -291,6 +294,22 @@ test('a deleted policy does not come back through a broken one of its name', () 
   expect(bad?.section).toMatchObject({ rules: [], withdrawn: false });
   const [other] = decidePolicy({ record: after(policyId, ...good), wanted: { ...broken, uid: 'u2' } });
   expect(other?.section).toMatchObject({ rules: [] });
+});
+
+test('a policy that an older version could not read is good for this one, although nobody has touched it', () => {
+  const warned: string[] = [];
+  const logger = { warn: (_fields: unknown, message: string) => warned.push(message) } as unknown as Logger;
+  const read = (when: string, record: AggregateRecord) => {
+    const metadata = { name: 'p', uid: 'u1', resourceVersion: '1', generation: 2 };
+    const spec = { rules: [{ name: 'r', when, effect: 'Approve' }] } as ApprovalPolicy['spec'];
+    const { apiVersion, kind } = { apiVersion: 'rollcall.dev/v1alpha1', kind: 'ApprovalPolicy' } as const;
+    return declaredPolicies(logger).decide(record, [{ apiVersion, kind, metadata, spec }]);
+  };
+  const before = after(policyId, ...decidePolicy({ record: after(policyId), wanted: broken }));
+  expect(read('token.valid', before)).toMatchObject([{ reason: 'PolicyDeclared' }]);
+  const stillBad = after(policyId, ...read('token.nothing', after(policyId)));
+  expect(read('token.nothing', stillBad)).toEqual([]);
+  expect(warned).toEqual(['policy does not compile']);
 });
 
 test('the same policy twice is one event', () => {

@@ -81,23 +81,29 @@ export function declaredPolicies(logger: Logger, sets?: KnownSets): DeclaredKind
         before &&
         !before.withdrawn &&
         before.uid === uid &&
-        (before.problem?.generation ?? before.generation) === generation;
+        before.generation === generation &&
+        !before.problem;
       if (isKnown) {
-        const { problem, warnings: said = [] } = before;
+        const { warnings: said = [] } = before;
         const warnings = [...said.filter(({ reason }) => reason !== 'InvalidSet'), ...ofSets(before.rules)];
-        if (problem || isDeepStrictEqual(warnings, said)) return [];
+        if (isDeepStrictEqual(warnings, said)) return [];
         return decidePolicy({ record, wanted: { ...before, problem: undefined, warnings }, by });
       }
+      // One that an older version could not read may be good for this one, although nobody has touched it.
       const rules = rulesOf(object);
       const problem = policyProblem(rules);
       const warnings = problem ? [] : [...policyWarnings(rules), ...ofSets(rules)];
-      if (problem)
+      const drafts = decidePolicy({
+        record,
+        wanted: { name, uid, generation, rules, problem, warnings },
+        by,
+      });
+      if (problem && drafts.length > 0)
         logger.warn(
           { object: `policy/${name}`, reason: `${problem.line}:${problem.column} ${problem.message}` },
           'policy does not compile',
         );
-      const wanted = { name, uid, generation, rules, problem, warnings };
-      return decidePolicy({ record, wanted, by });
+      return drafts;
     },
   };
 }

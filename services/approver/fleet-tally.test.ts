@@ -111,6 +111,16 @@ test.each([
   expect([clusters, approvedToday]).toEqual(want);
 });
 
+test('a clock that was days ahead for a while ends no count of the real day', () => {
+  const by = { policy: 'alpha' };
+  const fleet = new Fleet()
+    .decided(approved, 'a', { by })
+    .decided(approved, 'b', { by, decidedAtMs: nowMs + 3 * dayMs })
+    .decided(approved, 'c', { by });
+  expect(fleet.counts()).toMatchObject({ approvedToday: 2, byPolicyToday: { alpha: 2 } });
+  expect(fleet.counts(nowMs + 3 * dayMs)).toMatchObject({ approvedToday: 1 });
+});
+
 test('registering again, and access given back, are no new clusters; access taken back is one less', () => {
   const out = { verdict: 'denied', approvedKey: undefined } as const;
   const back = new Fleet()

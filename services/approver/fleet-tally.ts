@@ -40,6 +40,15 @@ interface Entry {
   countedRequestId: string | undefined;
 }
 
+/** Whom a day let in. */
+interface Day {
+  readonly clusters: Set<string>;
+  readonly byPolicy: Map<string, Set<string>>;
+}
+
+/** Clocks of replicas differ, and one may have been days ahead for a while: its days must not take the place of the real ones. */
+const keptDays = 7;
+
 /**
  * Counts of the fleet, kept by adding events one after another: a few bytes a cluster, and no work when they are asked for.
  * Events of one owner and aggregate come in order; identities and decisions may overtake each other.
@@ -51,7 +60,8 @@ export class FleetTally {
   readonly #policies = new Set<string>();
   readonly #pending = new Set<string>();
   #clusters = 0;
-  #today = { date: '', clusters: new Set<string>(), byPolicy: new Map<string, Set<string>>() };
+  /** By date, the newest few. */
+  readonly #days = new Map<string, Day>();
 
   /** An event that the counts do not follow from changes nothing. */
   add(event: Counted): void {
@@ -69,19 +79,18 @@ export class FleetTally {
 
   /** The counts at a point in time that is not before the newest event. */
   counts(nowMs: number): FleetCounts {
-    const isToday = this.#today.date === utcDate(nowMs);
-    const { clusters, byPolicy } = this.#today;
+    const today = this.#days.get(utcDate(nowMs));
     // A map that has what is declared lets an expression read it without `has()`, and a misspelt name hold.
     const bySet = [...this.#declaredSets].map((name): [string, number] => [name, 0]);
     const byPolicyToday = [...this.#policies].map((name): [string, number] => [name, 0]);
     return {
       clusters: this.#clusters,
       pending: this.#pending.size,
-      approvedToday: isToday ? clusters.size : 0,
+      approvedToday: today?.clusters.size ?? 0,
       bySet: Object.fromEntries([...bySet, ...this.#sets]),
       byPolicyToday: Object.fromEntries([
         ...byPolicyToday,
-        ...(isToday ? [...byPolicy].map(([name, ids]): [string, number] => [name, ids.size]) : []),
+        ...Array.from(today?.byPolicy ?? [], ([name, ids]): [string, number] => [name, ids.size]),
       ]),
     };
   }
@@ -146,14 +155,16 @@ export class FleetTally {
   }
 
   #letIn(id: string, atMs: number, policy: string | undefined): void {
-    const date = utcDate(atMs);
-    // The clock of another replica may still be in yesterday.
-    if (date < this.#today.date) return;
-    if (date > this.#today.date) this.#today = { date, clusters: new Set(), byPolicy: new Map() };
-    this.#today.clusters.add(id);
-    if (policy === undefined) return;
-    const ids = this.#today.byPolicy.get(policy) ?? new Set();
-    this.#today.byPolicy.set(policy, ids.add(id));
+    const { clusters, byPolicy } = this.#day(utcDate(atMs));
+    clusters.add(id);
+    if (policy !== undefined) byPolicy.set(policy, (byPolicy.get(policy) ?? new Set()).add(id));
+  }
+
+  #day(date: string): Day {
+    const day = this.#days.get(date) ?? { clusters: new Set(), byPolicy: new Map() };
+    this.#days.set(date, day);
+    for (const old of [...this.#days.keys()].toSorted().slice(0, -keptDays)) this.#days.delete(old);
+    return day;
   }
 }
 

@@ -49,6 +49,11 @@ function unreadablePolicy({ id, sequence }: SkippedEvent): PolicyInForce {
   };
 }
 
+/** The order in which policies are asked: of two that say the same, the first decides. */
+export function byName(a: PolicyInForce, b: PolicyInForce): number {
+  return a.declaration.name < b.declaration.name ? -1 : 1;
+}
+
 /** All policies in force, by name; those that cannot be read too, because they may be a Deny. */
 export async function readPolicies(log: Pick<EventLog, 'readAll'>): Promise<PolicyInForce[]> {
   const skipped = new Map<string, SkippedEvent>();
@@ -67,7 +72,7 @@ export async function readPolicies(log: Pick<EventLog, 'readAll'>): Promise<Poli
       inForce.push({ declaration, version: versionOf(record.head) });
     }
   }
-  return inForce.toSorted((a, b) => (a.declaration.name < b.declaration.name ? -1 : 1));
+  return inForce.toSorted(byName);
 }
 
 function versionOf(head: Head): string {

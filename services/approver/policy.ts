@@ -1,5 +1,5 @@
 /** What policies mean, for whoever judges by them without deciding: the CLI. The very code of the approver. */
-export { FleetTally } from './fleet-tally.ts';
+export { type FleetCounts, FleetTally } from './fleet-tally.ts';
 export { decidingFilters, mergedScan } from './merged-scan.ts';
 export { createPolicyEnvironment, type PolicyInput, policyRoots } from './policy-environment.ts';
 export { type BulkPolicyEvaluator, createPolicyEvaluator, type PolicyEvaluator } from './policy-evaluator.ts';
@@ -7,6 +7,7 @@ export { readExpression } from './policy-expression.ts';
 export { policyInput } from './policy-input.ts';
 export { type PolicyProblem, policyProblems, type PolicyRule } from './policy-problem.ts';
 export {
+  byName,
   evaluatePolicies,
   evaluateTogether,
   policiesRead,

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { exitCodes } from '../exit-code.ts';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { addBackupCommands } from './backup-commands.ts';
 import { addCompletionCommands } from './completion-commands.ts';
@@ -21,6 +22,12 @@ Start here:
 
 Exit codes: 0 done, 2 usage, 3 refused, 4 held, 5 unreachable, 6 timed out, 1 anything else.`;
 
+/** `token delete "$TOKEN"` with a variable that holds nothing. */
+function refuseEmptyWords(_program: Command, command: Command): void {
+  if (command.args.includes(''))
+    command.error('error: an argument is empty; a name was meant here', { exitCode: exitCodes.usage });
+}
+
 /**
  * Every command with its flags. What a command does is imported when it is run, so that `--help` and `--version` load
  * nothing but this folder.
@@ -30,6 +37,7 @@ export function commandTree(): Command {
     .description('Registers Kubernetes clusters with a hub, over NATS, and keeps track of which are alive.')
     .version(rollcallVersion, '-V, --version', 'print the version')
     .exitOverride()
+    .hook('preAction', refuseEmptyWords)
     .showHelpAfterError('hint: Run the same command with --help to see what it takes.')
     .addHelpText('after', examples);
   addHubCommands(program);

@@ -103,7 +103,10 @@ export function addPeopleCommands(program: Command): void {
     .option('--cluster <id|name>', 'of this cluster only')
     .option('--type <type>', 'of this type only, such as approved or token.used; repeatable', collect)
     .option('--since <when>', 'not older than a duration (1h) or a time (RFC 3339)')
-    .option('-f, --follow', 'go on with what happens from now on')
+    .option(
+      '-f, --follow',
+      'go on with what happens from now on; without --type also with what is only heard',
+    )
     .addOption(outputOption('text', 'wide', 'json', 'yaml', 'name'))
     .addHelpText('after', eventExamples)
     .action(async (flags: EventsFlags) => {

@@ -34,6 +34,10 @@ async function confirmed(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } catch (thrown) {
+    // Ctrl-C or Ctrl-D is an answer, too.
+    if (thrown instanceof Error && thrown.name === 'AbortError') return false;
+    throw thrown;
   } finally {
     terminal.close();
   }

@@ -50,15 +50,14 @@ function embeddedAccess(flags: BusFlags): BusAccess | undefined {
 }
 
 /** An installed hub: ConfigMap rollcall-hub, and Secret rollcall-ops for those who may read it. */
-async function installedAccess(flags: BusFlags): Promise<BusAccess> {
+async function installedAccess(flags: BusFlags, own: BusCredentials | undefined): Promise<BusAccess> {
   const client = openHub(flags);
   try {
     const { addresses, caPem } = await readHubInfo(client);
     // Services and people speak NATS itself; the other way is for agents.
     const servers = addresses.filter((one) => !one.startsWith('wss://'));
     const address = { servers, caPem };
-    if (flags.creds !== undefined)
-      return { address, credentials: parseCreds(readText('--creds', flags.creds)) };
+    if (own) return { address, credentials: own };
     const where = { name: 'rollcall-ops', namespace: 'rollcall-system' };
     type Secret = KubeObject & { data?: Record<string, string> };
     const encoded = (await client.get<Secret>(resources.secrets, where))?.data?.['creds'];
@@ -75,9 +74,9 @@ async function installedAccess(flags: BusFlags): Promise<BusAccess> {
 }
 
 /** A context of the `nats` command, from `--nats-context` or NATS_CONTEXT. */
-function contextAccess(name: string): BusAccess {
+function contextAccess(name: string, own: BusCredentials | undefined): BusAccess {
   const { path, servers, creds, ca } = readNatsContext(name);
-  if (servers.length === 0 || creds === undefined || ca === undefined) {
+  if (servers.length === 0 || (creds === undefined && !own) || ca === undefined) {
     throw new RollcallError(
       'USAGE',
       `context "${name}" needs url, creds and ca ("${path}"); \`rollcall context export\` writes one`,
@@ -85,41 +84,42 @@ function contextAccess(name: string): BusAccess {
   }
   return {
     address: { servers, caPem: readText('--nats-context', ca) },
-    credentials: parseCreds(readText('--nats-context', creds)),
+    credentials: own ?? parseCreds(readText('--nats-context', creds ?? '')),
   };
 }
 
 /** NATS_URL says where, and NATS_CREDS and NATS_CA how; what they do not say is the hub's own. */
-async function withEnvironment(access: () => Promise<BusAccess>): Promise<BusAccess> {
+async function withEnvironment(
+  own: BusCredentials | undefined,
+  access: () => Promise<BusAccess>,
+): Promise<BusAccess> {
   const { NATS_URL: url, NATS_CREDS: creds, NATS_CA: ca } = process.env;
   if (!url) return access();
   const servers = serversOf(url);
   say(`bus: ${servers.join(', ')} (NATS_URL)`);
-  const known = creds && ca ? undefined : await access();
+  const credentials = own ?? (creds ? parseCreds(readText('NATS_CREDS', creds)) : undefined);
+  const known = credentials && ca ? undefined : await access();
   return {
     address: { servers, caPem: ca ? readText('NATS_CA', ca) : (known?.address.caPem ?? '') },
-    credentials: creds
-      ? parseCreds(readText('NATS_CREDS', creds))
-      : (known?.credentials ?? { jwt: '', seed: '' }),
+    credentials: credentials ?? known?.credentials ?? { jwt: '', seed: '' },
   };
 }
 
 /**
  * Where the bus is and who we are there: the flags; a context of the `nats` command; NATS_URL; the embedded hub of this
- * directory; or the hub of the kubeconfig.
+ * directory; or the hub of the kubeconfig. `--creds` says who we are wherever the bus is.
  * @throws RollcallError USAGE, HUB_MISSING, NOT_FOUND; KubeApiError
  */
 export async function busAccess(flags: BusFlags): Promise<BusAccess> {
   const { creds, server, caFile } = flags;
   if (server === undefined && caFile === undefined) {
+    const own = creds === undefined ? undefined : parseCreds(readText('--creds', creds));
     const context = flags.natsContext ?? (namesAnotherHub(flags) ? undefined : process.env['NATS_CONTEXT']);
-    if (context) return contextAccess(context);
-    return withEnvironment(async () => {
+    if (context) return contextAccess(context, own);
+    return withEnvironment(own, async () => {
       const embedded = embeddedAccess(flags);
-      if (!embedded) return installedAccess(flags);
-      return creds === undefined
-        ? embedded
-        : { ...embedded, credentials: parseCreds(readText('--creds', creds)) };
+      if (!embedded) return installedAccess(flags, own);
+      return own ? { ...embedded, credentials: own } : embedded;
     });
   }
   if (server === undefined || caFile === undefined || creds === undefined) {

@@ -89,7 +89,9 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
     const clusterId = flags.cluster === undefined ? undefined : await clusterIdOfTarget(log, flags.cluster);
     const printer = createPrinter(flags.output, createClusterNames(log));
     const filter = filterOf(clusterId);
-    if (flags.follow) await follow(nc, log, { filter, printer, clusterId });
+    // What is only heard has no type.
+    const hearsLive = flags.type === undefined || flags.type.length === 0;
+    if (flags.follow) await follow(nc, log, { filter, printer, clusterId, hearsLive });
     else if ((await withProgress('reading the history', showPast(log, filter, printer))) === 0) {
       say('No events found.');
     }
@@ -112,11 +114,12 @@ async function showPast(log: EventLog, filter: EventFilter, printer: Printer): P
 async function follow(
   nc: NatsConnection,
   log: EventLog,
-  { filter, printer, clusterId }: { filter: EventFilter; printer: Printer; clusterId: string | undefined },
+  how: { filter: EventFilter; printer: Printer; clusterId: string | undefined; hearsLive: boolean },
 ): Promise<void> {
+  const { filter, printer, clusterId, hearsLive } = how;
   const ending = new AbortController();
   void untilStopSignal().then(() => ending.abort());
-  const live = showLive(nc.subscribe(`rollcall.live.${clusterId ?? '*'}`), printer);
+  const live = hearsLive && showLive(nc.subscribe(`rollcall.live.${clusterId ?? '*'}`), printer);
   const options = { filter: filter.subject, fromSequence: 1, signal: ending.signal };
   for await (const event of followEvents(nc, log, options)) {
     if (filter.matches(event)) await printer.event(event);

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { draft, nameReleased } from '@rollcall/shared/events';
 import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declareToken } from '../../tests/harness/events.ts';
@@ -76,6 +77,37 @@ test('a hub that is away is exit 5, credentials that are none are a clear error'
   expect(away).toMatchObject({ code: 5, stderr: expect.stringContaining('127.0.0.1:1') });
   const wrong = await runCli(['events', ...busFlags.slice(0, -1), bogus]);
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('no JWT and seed') });
+});
+
+test('--creds says who we are, also where the environment says where the bus is', async () => {
+  const [, server = '', , ca = '', , creds = ''] = busFlags;
+  const environment = { NATS_URL: server, NATS_CA: ca, NATS_CREDS: creds };
+  expect(await runCli(['events'], { environment })).toMatchObject({ code: 0 });
+  const wrong = await runCli(['events', '--creds', bogus], { environment });
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('no JWT and seed') });
+});
+
+test('a type that is asked for leaves out what is only heard', async () => {
+  await using cli = startCli(['events', '--follow', '--type', 'token.declared', '-o', 'json', ...busFlags]);
+  await cli.line(/token\.declared/);
+  const heartbeat = await hub.connectAs('heartbeat');
+  const live = { state: 'connection-lost', reason: 'ConnectionLost', atMs: Date.now() };
+  heartbeat.publish('rollcall.live.edge-1', JSON.stringify(live));
+  await heartbeat.flush();
+  await declareToken(await hub.openLog('approver'), hub.hub.hubId, { name: 'third' });
+  await cli.line(/"name":"third"/);
+  cli.child.kill('SIGINT');
+  const { stdout } = await cli.result;
+  expect(stdout).not.toContain('connection-lost');
+});
+
+test('a cluster that has left is found by the name that it had', async () => {
+  const log = await hub.openLog('approver');
+  const on = { aggregate: { kind: 'name', id: 'former' }, head: undefined } as const;
+  const section = { name: 'former', clusterId: 'c-of-former', free: true };
+  await log.append([draft(nameReleased, on, { reason: 'R', message: 'm', section })], { correlation: 't' });
+  const { code, stderr } = await runCli(['events', '--cluster', 'former', ...busFlags]);
+  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('No events found') });
 });
 
 test('dead letters are listed with why, and garbage among them is left out', async () => {

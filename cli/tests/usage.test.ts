@@ -36,6 +36,8 @@ test.each([
     args: ['get', 'clusters', '--frobnicate'],
     want: "unknown option '--frobnicate'",
   },
+  { name: 'an empty name', args: ['cordon', ''], want: 'an argument is empty' },
+  { name: 'an empty token', args: ['token', 'delete', '', '--yes'], want: 'an argument is empty' },
   { name: 'a missing argument', args: ['approve'], want: "missing required argument 'id|name'" },
   {
     name: 'an unknown kind',

@@ -11,6 +11,8 @@ export interface ExpressionUse {
     readonly field: string | undefined;
     readonly offset: number;
   }[];
+  /** What is read on each way to `true`: `a || b` has two. */
+  readonly ways: readonly ReadonlySet<RootName>[];
   /** How deep `all`, `exists`, `map`, `filter` and the like stand within each other. */
   readonly loopDepth: number;
   /** Patterns that stand in the expression itself, as `matches` takes them. */
@@ -42,6 +44,19 @@ function children(args: unknown): ASTNode[] {
   return Array.isArray(args) ? args.flatMap(children) : [];
 }
 
+/** More than a person writes; what has more is taken as one way. */
+const mostWays = 64;
+
+function waysOf(node: ASTNode, rootsIn: (node: ASTNode) => ReadonlySet<RootName>): ReadonlySet<RootName>[] {
+  if (node.op !== '||' && node.op !== '&&') return [rootsIn(node)];
+  const [left, right] = node.args.map((side) => waysOf(side, rootsIn));
+  const ways =
+    node.op === '||'
+      ? [...(left ?? []), ...(right ?? [])]
+      : (left ?? []).flatMap((one) => (right ?? []).map((other) => one.union(other)));
+  return ways.length > mostWays ? [rootsIn(node)] : ways;
+}
+
 /** @throws the ParseError of the library */
 export function readExpression(environment: Environment, expression: string): ExpressionUse {
   const reads: { root: RootName; field: string | undefined; offset: number }[] = [];
@@ -68,8 +83,13 @@ export function readExpression(environment: Environment, expression: string): Ex
     for (const child of children(node.args)) visit(child, inner);
   }
 
-  visit(environment.parse(expression).ast, 0);
-  return { reads, loopDepth, patterns };
+  const { ast } = environment.parse(expression);
+  visit(ast, 0);
+  const ways = waysOf(ast, ({ start, end }) => {
+    const inside = reads.filter(({ offset }) => offset >= start && offset < end);
+    return new Set(inside.map(({ root }) => root));
+  });
+  return { reads, ways, loopDepth, patterns };
 }
 
 /** The roots that an expression reads; none where it does not parse. */

@@ -161,11 +161,14 @@ test('a held request says what a person has to do', () => {
   expect(event?.section.approvedKey).toBeUndefined();
 });
 
-test('held again only when the reason changes', () => {
-  expect(decide(matching(), aDecision({ verdict: 'held', reason: 'NoRuleMatched' }))).toBeUndefined();
-  expect(decide(timeout, aDecision({ verdict: 'held', reason: 'NoRuleMatched' }))?.reason).toBe(
-    'PolicyTimeout',
-  );
+test('held again only when the reason or the rule changes', () => {
+  const before = (event = decide(matching())) => aDecision(event?.section);
+  expect(decide(matching(), before())).toBeUndefined();
+  expect(decide(timeout, before())?.reason).toBe('PolicyTimeout');
+  const freeze = decide(matching({ ...rule('Hold'), name: 'freeze' }));
+  expect(decide(matching({ ...rule('Hold'), name: 'freeze' }), before(freeze))).toBeUndefined();
+  const full = decide(matching({ ...rule('Hold'), name: 'full' }), before(freeze));
+  expect(full).toMatchObject({ reason: 'PolicyHeld', by: { rule: 'full' } });
 });
 
 test('while another key is held, the owner keeps name, labels and key', () => {

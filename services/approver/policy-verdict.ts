@@ -276,8 +276,14 @@ function givenTo(
   };
 }
 
+/** Not the message: it may have the time in it. */
+function isSameCause(before: Decision, now: Pick<Decision, 'reason' | 'by'>): boolean {
+  return before.reason === now.reason && before.by.policy === now.by.policy && before.by.rule === now.by.rule;
+}
+
 /**
- * Judges the request that stands in the record; a request that is held already is held again only for another reason.
+ * Judges the request that stands in the record; a request that is held already is held again only for another reason, or by
+ * another rule.
  * A `revoked` that is still due comes first, and alone: it is found by its decision being the newest one.
  */
 export function decideRequest(context: JudgementContext): EventDraft[] {
@@ -289,7 +295,7 @@ export function decideRequest(context: JudgementContext): EventDraft[] {
   if (!judgement) return [];
   const { gives, ...what } = judgement;
   const isHeldAlready = isAboutRequest(previous, identity) && previous.verdict === 'held';
-  if (what.verdict === 'held' && isHeldAlready && previous.reason === what.reason) return [];
+  if (what.verdict === 'held' && isHeldAlready && isSameCause(previous, what)) return [];
   const base = { identity, previous, heartbeat, nowMs };
   const isRotation = what.verdict === 'approved' && isVouchedFor(identity, previous);
   const approval = isRotation ? rotationAfter : approvalAfter;

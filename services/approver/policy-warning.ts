@@ -17,9 +17,11 @@ export interface PolicyWarning {
 export function policyWarnings(rules: readonly PolicyRule[]): PolicyWarning[] {
   return rules.flatMap(({ name, when, effect }) => {
     const warnings: PolicyWarning[] = [];
-    const { reads, patterns } = readExpression(environment, when);
-    const roots = new Set(reads.map(({ root }) => root));
-    if (effect === 'Approve' && roots.has('claimed') && !roots.has('token') && !roots.has('verified'))
+    const { ways, patterns } = readExpression(environment, when);
+    const isOnClaims = ways.some(
+      (reads) => reads.has('claimed') && !reads.has('token') && !reads.has('verified'),
+    );
+    if (effect === 'Approve' && isOnClaims)
       warnings.push({
         rule: name,
         reason: 'ApprovesOnClaims',

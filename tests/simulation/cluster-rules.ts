@@ -52,8 +52,9 @@ export const clusterRules: readonly ClusterRule[] = [
       )
         return undefined;
       if (decision.verdict !== 'held') return `it was ${decision.verdict} already`;
-      return event.type === 'held' && event.reason === decision.reason
-        ? 'held twice for one reason'
+      const isSameRule = event.by?.policy === decision.by.policy && event.by?.rule === decision.by.rule;
+      return event.type === 'held' && event.reason === decision.reason && isSameRule
+        ? 'held twice by one rule for one reason'
         : undefined;
     },
   },

@@ -76,16 +76,15 @@ async function installedAccess(flags: BusFlags, own: BusCredentials | undefined)
 /** A context of the `nats` command, from `--nats-context` or NATS_CONTEXT. */
 function contextAccess(name: string, own: BusCredentials | undefined): BusAccess {
   const { path, servers, creds, ca } = readNatsContext(name);
-  if (servers.length === 0 || (creds === undefined && !own) || ca === undefined) {
+  const credentials =
+    own ?? (creds === undefined ? undefined : parseCreds(readText('--nats-context', creds)));
+  if (servers.length === 0 || !credentials || ca === undefined) {
     throw new RollcallError(
       'USAGE',
       `context "${name}" needs url, creds and ca ("${path}"); \`rollcall context export\` writes one`,
     );
   }
-  return {
-    address: { servers, caPem: readText('--nats-context', ca) },
-    credentials: own ?? parseCreds(readText('--nats-context', creds ?? '')),
-  };
+  return { address: { servers, caPem: readText('--nats-context', ca) }, credentials };
 }
 
 /** NATS_URL says where, and NATS_CREDS and NATS_CA how; what they do not say is the hub's own. */

@@ -90,7 +90,7 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
     const printer = createPrinter(flags.output, createClusterNames(log));
     const filter = filterOf(clusterId);
     // What is only heard has no type.
-    const hearsLive = flags.type === undefined || flags.type.length === 0;
+    const hearsLive = flags.type === undefined;
     if (flags.follow) await follow(nc, log, { filter, printer, clusterId, hearsLive });
     else if ((await withProgress('reading the history', showPast(log, filter, printer))) === 0) {
       say('No events found.');

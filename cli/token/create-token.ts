@@ -130,14 +130,14 @@ async function untilReady(
 
 /** The token is good once the approver has declared it; until then an agent would be refused. */
 async function untilOwnIsTaken(client: KubeClient, made: StoredObject<TokenObject>): Promise<TokenObject> {
-  let why = `the hub has not taken the token within ${takenWithinMs / 1000} s`;
   const taken = await untilSettled(client, made, takenWithinMs).catch((error: unknown) => {
     // Only here is the token: it is printed all the same.
     if (!isForbidden(error)) throw error;
-    why = 'you may not watch whether the hub takes the token';
-    return undefined;
+    say('you may not watch whether the hub takes the token; it works as soon as the hub has');
+    return made;
   });
-  if (!taken) say(`${why}; it works as soon as the hub has`);
+  if (!taken)
+    say(`the hub has not taken the token within ${takenWithinMs / 1000} s; it works as soon as the hub has`);
   return taken ?? made;
 }
 

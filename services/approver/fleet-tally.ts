@@ -161,7 +161,9 @@ export class FleetTally {
   }
 
   #day(date: string): Day {
-    const day = this.#days.get(date) ?? { clusters: new Set(), byPolicy: new Map() };
+    const known = this.#days.get(date);
+    if (known) return known;
+    const day: Day = { clusters: new Set(), byPolicy: new Map() };
     this.#days.set(date, day);
     for (const old of [...this.#days.keys()].toSorted().slice(0, -keptDays)) this.#days.delete(old);
     return day;

@@ -12,7 +12,7 @@ export interface ExpressionUse {
     readonly offset: number;
   }[];
   /** What is read on each way to `true`: `a || b` has two. */
-  readonly ways: readonly ReadonlySet<RootName>[];
+  ways(): readonly ReadonlySet<RootName>[];
   /** How deep `all`, `exists`, `map`, `filter` and the like stand within each other. */
   readonly loopDepth: number;
   /** Patterns that stand in the expression itself, as `matches` takes them. */
@@ -49,11 +49,9 @@ const mostWays = 64;
 
 function waysOf(node: ASTNode, rootsIn: (node: ASTNode) => ReadonlySet<RootName>): ReadonlySet<RootName>[] {
   if (node.op !== '||' && node.op !== '&&') return [rootsIn(node)];
-  const [left, right] = node.args.map((side) => waysOf(side, rootsIn));
+  const [left, right] = [waysOf(node.args[0], rootsIn), waysOf(node.args[1], rootsIn)];
   const ways =
-    node.op === '||'
-      ? [...(left ?? []), ...(right ?? [])]
-      : (left ?? []).flatMap((one) => (right ?? []).map((other) => one.union(other)));
+    node.op === '||' ? [...left, ...right] : left.flatMap((one) => right.map((other) => one.union(other)));
   return ways.length > mostWays ? [rootsIn(node)] : ways;
 }
 
@@ -85,11 +83,9 @@ export function readExpression(environment: Environment, expression: string): Ex
 
   const { ast } = environment.parse(expression);
   visit(ast, 0);
-  const ways = waysOf(ast, ({ start, end }) => {
-    const inside = reads.filter(({ offset }) => offset >= start && offset < end);
-    return new Set(inside.map(({ root }) => root));
-  });
-  return { reads, ways, loopDepth, patterns };
+  const rootsIn = ({ start, end }: ASTNode) =>
+    new Set(reads.filter(({ offset }) => offset >= start && offset < end).map(({ root }) => root));
+  return { reads, ways: () => waysOf(ast, rootsIn), loopDepth, patterns };
 }
 
 /** The roots that an expression reads; none where it does not parse. */

@@ -13,15 +13,15 @@ export interface PolicyWarning {
   readonly message: string;
 }
 
+const isOnClaims = (reads: ReadonlySet<string>): boolean =>
+  reads.has('claimed') && !reads.has('token') && !reads.has('verified');
+
 /** Warnings of a policy whose rules compile. */
 export function policyWarnings(rules: readonly PolicyRule[]): PolicyWarning[] {
   return rules.flatMap(({ name, when, effect }) => {
     const warnings: PolicyWarning[] = [];
     const { ways, patterns } = readExpression(environment, when);
-    const isOnClaims = ways.some(
-      (reads) => reads.has('claimed') && !reads.has('token') && !reads.has('verified'),
-    );
-    if (effect === 'Approve' && isOnClaims)
+    if (effect === 'Approve' && ways().some(isOnClaims))
       warnings.push({
         rule: name,
         reason: 'ApprovesOnClaims',

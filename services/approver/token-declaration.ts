@@ -4,6 +4,7 @@ import {
   type Cause,
   draft,
   type EventDraft,
+  isTakenBack,
   publicationIdOf,
   type TokenDeclaration,
   tokenDeclared,
@@ -110,10 +111,8 @@ function declare(
 }
 
 function withdraw(record: TokenRecord, nowMs: number): EventDraft[] {
-  if (!record.declaration) return [];
-  const { problem, ...declaration } = record.declaration;
-  // Where it only could not be taken, its end has not been told yet.
-  if (declaration.withdrawn && !problem) return [];
+  if (!record.declaration || isTakenBack(record.declaration)) return [];
+  const { problem: _problem, ...declaration } = record.declaration;
   const token = `token "${declaration.namespace}/${declaration.name}"`;
   // The projector removes it a day after its end; a person may as well, and an API server does not say who it was.
   const isOver = declaration.expiresAtMs !== undefined && declaration.expiresAtMs <= nowMs;

@@ -1,5 +1,5 @@
 import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
-import type { TokenDeclaration, TokenRecord } from '@rollcall/shared/events';
+import { isTakenBack, type TokenDeclaration, type TokenRecord } from '@rollcall/shared/events';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { conditionList, type Judged } from './condition-list.ts';
@@ -46,7 +46,7 @@ function judge(
   const { expiresAtMs, declaredAtMs, problem, publicKey, uses: allowed } = declaration;
   const type = 'Ready';
   const status = 'False';
-  if (declaration.withdrawn && !problem) {
+  if (isTakenBack(declaration)) {
     const atMs = record.lastOf.approver?.timeMs ?? nowMs;
     const message = 'it was taken back; nobody gets in with it any more';
     return { type, status, reason: 'Withdrawn', message, atMs };

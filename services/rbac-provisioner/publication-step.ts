@@ -1,4 +1,4 @@
-import type { TokenRecord } from '@rollcall/shared/events';
+import { isTakenBack, type TokenRecord } from '@rollcall/shared/events';
 
 /**
  * What is to be done about the Secret of a token that the hub makes.
@@ -17,8 +17,7 @@ export function endedAtMs(
   const { declaration } = asked;
   const { uses } = ofKey ?? {};
   if (!declaration) return undefined;
-  // A mistake may be corrected in the next minute, and nobody gets in meanwhile.
-  if (declaration.withdrawn && !declaration.problem) return asked.lastOf.approver?.timeMs ?? nowMs;
+  if (isTakenBack(declaration)) return asked.lastOf.approver?.timeMs ?? nowMs;
   if (declaration.expiresAtMs !== undefined && declaration.expiresAtMs <= nowMs)
     return declaration.expiresAtMs;
   const isSpent = uses !== undefined && declaration.uses !== 'unlimited' && uses.used >= declaration.uses;

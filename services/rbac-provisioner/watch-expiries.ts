@@ -1,6 +1,6 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { tokenRecord } from '@rollcall/shared/events';
+import { isTakenBack, tokenRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 
 /** A Secret that could not be removed for so long is a person's business; tokens of long ago cost nothing at a start. */
@@ -23,14 +23,11 @@ export function watchExpiries(options: {
   let fromSequence = 1;
 
   async function lookAtOne(id: string, nowMs: number): Promise<void> {
-    // A person may have changed the ttl since, or made a mistake in it that is corrected later.
-    const {
-      expiresAtMs: endsAtMs,
-      withdrawn,
-      problem,
-    } = tokenRecord(await log.read({ kind: 'token', id })).declaration ?? {};
+    // A person may have changed the ttl since.
+    const { declaration } = tokenRecord(await log.read({ kind: 'token', id }));
+    const endsAtMs = declaration?.expiresAtMs;
     const isLongPast = endsAtMs !== undefined && nowMs - endsAtMs > giveUpAfterMs;
-    if (isLongPast || (withdrawn && !problem)) open.delete(id);
+    if (isLongPast || (declaration && isTakenBack(declaration))) open.delete(id);
     else if (endsAtMs !== undefined && endsAtMs <= nowMs) {
       await options.lookAt(id);
       open.delete(id);

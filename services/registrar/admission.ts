@@ -13,11 +13,10 @@ import {
 } from '@rollcall/shared/events';
 import type { Metrics } from '@rollcall/shared/service';
 import { isAboutSettings, tellAccess } from './access.ts';
-import { type AnswerSettings, sendAnswer, standingResult } from './answer.ts';
+import { answerByRecord, type AnswerSettings, sendAnswer } from './answer.ts';
 import { rotatedResult } from './key-rotation.ts';
 import { leavingKeyOf } from './leave.ts';
 import { pinOfAdmission } from './member-pin.ts';
-import { standingOf } from './standing.ts';
 import { tellInterval } from './tell-interval.ts';
 
 interface AdmissionContext {
@@ -127,11 +126,7 @@ export function createAdmission(
     if (!identity || hasLeft) return;
     const leavingKey = leavingKeyOf(record);
     const agentKey = leavingKey ?? identity.request.key;
-    const result = standingResult(
-      standingOf(record, agentKey),
-      { record, agentKey, nowMs, random: Math.random() },
-      settings,
-    );
+    const result = answerByRecord({ record, agentKey, nowMs }, settings);
     const inReplyTo = identity.request.id;
     const rotation = event.type === 'approved' ? rotatedResult(context, settings) : undefined;
     const former = record.decision?.retiringKey;

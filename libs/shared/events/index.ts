@@ -35,6 +35,7 @@ export {
   keyRecord,
   type KeyRecord,
   isNewer,
+  isTakenBack,
   isTokenVoid,
   nameRecord,
   type NameRecord,

@@ -98,6 +98,11 @@ export function isTokenVoid({ declaration, lastOf }: TokenRecord, epoch: number)
   return declaration.voidSinceEpoch !== undefined || (lastOf.approver?.epoch ?? epoch) < epoch;
 }
 
+/** Whether a token was taken back for good. One with a problem lets nobody in either, and may be corrected in the next minute. */
+export function isTakenBack({ withdrawn, problem }: TokenDeclaration): boolean {
+  return withdrawn && problem === undefined;
+}
+
 export interface NameRecord extends AggregateRecord {
   /** The cluster that has the name, or undefined while it is free. */
   readonly holder: string | undefined;

@@ -22,6 +22,18 @@ export function hasLeft(record: ClusterRecord): boolean {
 }
 
 /**
+ * Whether the deletion of this object has ended a former life of the cluster, which came back before the object was gone. What is
+ * being deleted stays so: nobody could delete it once more, and who did waits for its end.
+ */
+export function endedFormerLife(
+  { decision }: ClusterRecord,
+  { metadata }: { readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string } },
+): boolean {
+  const isDecided = decision !== undefined && decision.verdict !== 'leaving';
+  return isDecided && metadata.deletionTimestamp !== undefined && decision.leavingUid === metadata.uid;
+}
+
+/**
  * Whether the cluster is made up and nobody wants to see it (`rollcall simulate`). Both sections must say so once there are two:
  * a registrar that was taken over must not be able to hide a cluster that the approver let in.
  */

@@ -2,6 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, predefinedId } from '@rollcall/shared/events';
 import { apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
 import { nodeLabelsPatch } from './cluster-labels.ts';
+import { endedFormerLife } from './cluster-standing.ts';
 import { type ClusterTools, lookAgainMs, type ShownCluster } from './cluster-tools.ts';
 import {
   type ClusterFacts,
@@ -178,6 +179,11 @@ export function createClusterPicture(
     for (const former of namesOf.get(clusterId) ?? []) if (former !== name) await letGo(former, clusterId);
     if (wanted.presence === 'gone') await letGo(wanted.name, clusterId);
     if (wanted.presence !== 'present') return { isShown: true };
+    const shown = view.clusters.get(name);
+    if (shown?.metadata.finalizers?.includes(leaveFinalizer) && endedFormerLife(record, shown)) {
+      await letGo(name, clusterId);
+      return { isShown: false, againInMs: lookAgainMs };
+    }
     let current = await ensureCluster(record, name, wanted.shape);
     if (!current) return { isShown: false, againInMs: lookAgainMs };
     if (isLater) return { isShown: true };

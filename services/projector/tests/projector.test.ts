@@ -602,6 +602,30 @@ test('two replicas: one join still shows, and both end up equal', async () => {
   }
 });
 
+test('a cluster that left and came back before its object was gone has a new one', async () => {
+  const cluster = await joinedCluster();
+  await projector.stop();
+  await admin.delete(resources.managedClusters, cluster.name);
+  const { uid } =
+    (await admin.get<ManagedCluster>(resources.managedClusters, { name: cluster.name }))?.metadata ?? {};
+  const gone = { verdict: 'leaving', approvedKey: undefined, leavingUid: uid } as const;
+  await cluster.happens(leaving, cluster.decision(gone), 'anna');
+  await cluster.happens(deprovisioned, { ...cluster.access, state: 'deprovisioned' });
+  await cluster.happens(left, { ...cluster.identity, state: 'left' });
+  const request = { ...cluster.identity.request, id: 'request-2' };
+  await cluster.happens(requested, { ...cluster.identity, request });
+  await cluster.happens(approved, cluster.decision({ requestId: request.id, leavingUid: uid }));
+  await cluster.happens(admitted, { ...cluster.admittedIdentity, request });
+  await cluster.happens(provisioned, { ...cluster.access, requestId: request.id });
+  projector = await startProjector();
+  const { metadata } = await eventually('it is another object', () => {
+    const shown = cluster.cluster();
+    return shown?.metadata.uid !== uid && shown?.status?.observed && shown;
+  });
+  expect(metadata.deletionTimestamp).toBeUndefined();
+  expect(metadata.labels).toMatchObject({ team: 'a' });
+});
+
 test('an API server that was away is caught up with', async () => {
   const cluster = await joinedCluster();
   await plane.plane.kill('kube-apiserver');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EventDraft } from '@rollcall/shared/events';
+import { type Decision, type EventDraft, held, type Identity } from '@rollcall/shared/events';
 import { join, logOf, startMs } from '../tests/past-history.ts';
 import { type PastRequest, replayRequests } from './past-requests.ts';
 import { tryPolicies } from './try-policy.ts';
@@ -10,10 +10,10 @@ function historyOf(decided: number) {
   return logOf([...drafts, join(decided)[0] as EventDraft]);
 }
 
-async function replay(decided: number, readsFleet: boolean) {
+async function replay(log: Parameters<typeof replayRequests>[0]['log'], readsFleet: boolean) {
   const asked: PastRequest[][] = [];
   await replayRequests({
-    log: historyOf(decided),
+    log,
     fromMs: startMs,
     readsFleet,
     policyNames: ['new'],
@@ -27,7 +27,7 @@ async function replay(decided: number, readsFleet: boolean) {
 }
 
 test('all requests are judged, in order, the last and undecided one too', async () => {
-  const asked = await replay(300, false);
+  const asked = await replay(historyOf(300), false);
   expect(asked.flat().map(({ identity }) => identity.clusterId)).toEqual(
     Array.from({ length: 301 }, (_, index) => `cluster-${index}`),
   );
@@ -39,10 +39,23 @@ test('all requests are judged, in order, the last and undecided one too', async 
 });
 
 test('where policies count the fleet, each is judged once what came before it is counted', async () => {
-  const asked = await replay(5, true);
+  const asked = await replay(historyOf(5), true);
   expect(asked.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
   expect(asked.flat().map(({ input }) => input.fleet.clusters)).toEqual([0, 1, 2, 3, 4, 5]);
   expect(asked.at(-1)?.[0]?.input.fleet.byPolicyToday).toEqual({ default: 5, new: 0 });
+});
+
+test('a request that says something else while it is held is asked about once, as it was decided first', async () => {
+  const [request, decision] = join(0) as [EventDraft, EventDraft];
+  const asHeld = { ...(decision.section as Decision), verdict: 'held', approvedKey: undefined };
+  const heldFirst = { ...decision, definition: held, section: asHeld };
+  const identity = request.section as Identity;
+  const claimed = { provider: 'gcp', labels: {} };
+  const changed = { ...request, section: { ...identity, request: { ...identity.request, claimed } } };
+  const seen = (await replay(logOf([request, heldFirst, changed, decision]), false)).flat();
+  expect(seen.map(({ input }) => input.claimed)).toEqual([{ labels: {} }]);
+  const before = (await replay(logOf([request, changed, decision]), false)).flat();
+  expect(before.map(({ input }) => input.claimed)).toEqual([{ provider: 'gcp', labels: {} }]);
 });
 
 test('the quota of a policy that was not there counts what it would have let in', async () => {

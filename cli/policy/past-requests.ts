@@ -100,7 +100,12 @@ export async function replayRequests(options: {
     const isDecision = event.kind === 'cluster' && event.definition.writer === 'approver';
     if (isDecision) await takeDecision(event);
     else count(event);
-    if (event.type === 'requested' && event.timeMs >= fromMs) open.set(event.id, event.section as Identity);
+    if (event.type === 'requested' && event.timeMs >= fromMs) {
+      const identity = event.section as Identity;
+      // One that was held says something else of itself since: its first decision has been asked about.
+      const isDecided = decisions.get(event.id)?.requestId === identity.request.id;
+      if (!isDecided) open.set(event.id, identity);
+    }
   }
   for (const identity of open.values()) await ask(identity, undefined);
   if (waiting.length > 0) await judge(waiting);

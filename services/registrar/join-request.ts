@@ -20,6 +20,7 @@ import {
 import type { JoinBody } from '@rollcall/shared/protocol';
 import { keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
 import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
+import { changedRequest, claimsIn } from './claims.ts';
 import { refuseName, refuseUnsafeName } from './cluster-name.ts';
 import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
 import { refuseVersion } from './member-version.ts';
@@ -94,7 +95,7 @@ export function refuseShape(body: JoinBody): Refusal | undefined {
   return refuseUnsafeName(body.clusterName);
 }
 
-/** The same key asks about the same request again: nothing new happens, and the answer is the one it would have had. */
+/** The same key asks about the same request again: the answer is the one it would have had, and no token is used. */
 function isRepetition({ identity, decision }: ClusterRecord, ask: JoinAsk): boolean {
   if (!identity) return false;
   // An ask that was late on its way must not begin a new life: no decision could tell it from the old one. A refusal may stand
@@ -103,11 +104,6 @@ function isRepetition({ identity, decision }: ClusterRecord, ask: JoinAsk): bool
   if (identity.state === 'refused') return decision?.requestId === ask.id;
   // Another key may have asked between the approval and the admission.
   return [identity.request.key, identity.admittedKey, decision?.approvedKey].includes(ask.agentKey);
-}
-
-/** Facts may be longer than what history keeps of them (`claimsSchema`). */
-function cut(text: string | undefined): string | undefined {
-  return text?.slice(0, 64);
 }
 
 /** Of no token there is: what is asked without one is read and counted like all else. */
@@ -119,7 +115,6 @@ function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'
   const formerMember = formerMemberIn(ask, context);
   // What a token gives, it gives to those that it lets ask.
   const token = formerMember ? undefined : context.token;
-  const { kubernetesVersion, platform, provider, region, apiServerURL, nodes, agentVersion } = body.facts;
   const declaration = token?.declaration;
   const { granted, dropped } = splitLabels(body.labels, declaration?.allowLabels ?? []);
   return {
@@ -131,16 +126,7 @@ function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'
     labels: { ...granted, ...declaration?.labels },
     droppedLabels: dropped,
     ...(declaration?.clusterSet === undefined ? {} : { clusterSet: declaration.clusterSet }),
-    claimed: {
-      kubernetesVersion: cut(kubernetesVersion),
-      platform: cut(platform),
-      provider: cut(provider),
-      region: cut(region),
-      apiServerURL,
-      nodesTotal: nodes?.total,
-      agentVersion: cut(agentVersion),
-      labels: body.labels,
-    },
+    claimed: claimsIn(body),
     ...(member === undefined ? {} : { member }),
     ...(formerMember === undefined ? {} : { formerMember }),
     requestedAtMs: nowMs,
@@ -287,11 +273,11 @@ function asksBy({ tokenName, formerMember }: Identity['request']): string {
  *
  * A new one is written together with the use of its token and the taking of its name and key, all or nothing, so that fifty racers
  * with one token have one winner.
- * @returns no drafts for a repetition; a refusal, stored where people would look for it
+ * @returns for a repetition no drafts, or what has changed of a request that waits; a refusal, stored where people would look for it
  */
 export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
   const { cluster, name } = context;
-  if (isRepetition(cluster, ask)) return { drafts: [] };
+  if (isRepetition(cluster, ask)) return { drafts: changedRequest(ask, context) };
   const refusal = refuse(ask, context);
   if (refusal) return { drafts: storeRefusal(ask, context, refusal), refusal };
   const section = describeIdentity(ask, context);

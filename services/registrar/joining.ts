@@ -14,9 +14,10 @@ import { inSpan } from '@rollcall/shared/tracing';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
 import { answerByRecord, type AnswerSettings, isTrouble, refusalResult } from './answer.ts';
 import { type AskBudget, busyMessage } from './ask-budget.ts';
+import { claimsChanged } from './claims.ts';
 import { type FloodCutter, onlyRefused } from './cut-floods.ts';
 import { type FormerLife, isForgotten, judgeFormerMember } from './former-member.ts';
-import { type JoinContext, refuseShape } from './join-request.ts';
+import { type JoinContext, type JoinVerdict, refuseShape } from './join-request.ts';
 import { createJoinTurns, type TurnJoin } from './join-turns.ts';
 import { pinOf } from './member-pin.ts';
 import { judgeMemberProof } from './member-proof.ts';
@@ -52,6 +53,11 @@ function stepOf({ ask }: ReceivedAsk) {
     traceparent: ask.traceparent,
     attributes: { 'rollcall.service': 'registrar', 'rollcall.correlation': ask.id },
   } as const;
+}
+
+function outcomeOf({ drafts: [request] }: JoinVerdict): 'requested' | 'changed' | 'repeated' {
+  if (!request) return 'repeated';
+  return request.reason === claimsChanged ? 'changed' : 'requested';
 }
 
 /** While a cluster has an owner, nobody else's facts are shown as its own. */
@@ -142,7 +148,7 @@ export function createJoinAnswers(
       if (isTokens && !refusals.take(tokenKey, Date.now())) services.floods.found(agentKey, onlyRefused);
       return refusalResult(refusal);
     }
-    metrics.count('rollcall_requests_total', { outcome: drafts.length > 0 ? 'requested' : 'repeated' });
+    metrics.count('rollcall_requests_total', { outcome: outcomeOf(verdict) });
     if (mayTellFacts(context.cluster, agentKey)) {
       await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
     }

@@ -7,6 +7,7 @@ import {
 } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import type { Refusal } from './refusal.ts';
+import { openRequest } from './standing.ts';
 
 /**
  * One cluster a key: what is taken back is a key, so with two clusters behind one the end of either would end the other, and an
@@ -28,16 +29,9 @@ export function takeKey(key: KeyRecord, agentKey: string, clusterId: string): Ev
  * One open request a cluster: whoever holds another valid token and knows the id of a waiting cluster could else take its place
  * in the queue under the eyes of the person who decides.
  */
-export function refuseSecondKey(
-  { identity, decision }: ClusterRecord,
-  agentKey: string,
-): Refusal | undefined {
-  if (!identity || identity.state === 'left' || identity.state === 'refused') return undefined;
-  const { request } = identity;
-  // The key too, because the id of a request is the agent's to choose.
-  const isDecided = decision?.requestId === request.id && decision.key === request.key;
-  const isOpen = !isDecided || decision.verdict === 'held';
-  if (!isOpen || request.key === agentKey) return undefined;
+export function refuseSecondKey(record: ClusterRecord, agentKey: string): Refusal | undefined {
+  const request = openRequest(record);
+  if (!request || request.key === agentKey) return undefined;
   return {
     code: 'REQUEST_OPEN',
     message: `another key (${request.keyFingerprint}) is already waiting for this cluster`,

@@ -1,4 +1,4 @@
-import { type ClusterRecord, type Decision, isTombstoned } from '@rollcall/shared/events';
+import { type ClusterRecord, type Decision, isTombstoned, type JoinRequest } from '@rollcall/shared/events';
 import { leavingKeyOf } from './leave.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -20,6 +20,15 @@ export const clusterLeft: Refusal = {
 /** No key of a banned cluster is good, and no token makes it so. */
 export function banOf({ reason, message }: Decision): Refusal {
   return { code: 'CLUSTER_BANNED', message: `${reason}: ${message}` };
+}
+
+/** The request that waits for a decision, if one does. */
+export function openRequest({ identity, decision }: ClusterRecord): JoinRequest | undefined {
+  if (!identity || identity.state === 'left' || identity.state === 'refused') return undefined;
+  const { request } = identity;
+  // The key too, because the id of a request is the agent's to choose.
+  const isDecided = decision?.requestId === request.id && decision.key === request.key;
+  return !isDecided || decision.verdict === 'held' ? request : undefined;
 }
 
 /**

@@ -113,7 +113,12 @@ export async function declarePolicy(
 }
 
 /** Writes that this cluster asked to join, as the registrar would. */
-export async function requestAs(registrarLog: EventLog, id: string, requestedAtMs: number): Promise<void> {
+export async function requestAs(
+  registrarLog: EventLog,
+  id: string,
+  requestedAtMs: number,
+  overrides: Partial<Identity['request']> = {},
+): Promise<void> {
   const request = {
     id: `R-${id}`,
     key: `K-${id}`,
@@ -122,6 +127,7 @@ export async function requestAs(registrarLog: EventLog, id: string, requestedAtM
     tokenName: 'n/t',
     claimed: {},
     requestedAtMs,
+    ...overrides,
   };
   const section = identitySchema.parse({ state: 'requested', clusterId: id, clusterName: id, request });
   const place = { aggregate: { kind: 'cluster', id }, head: undefined } as const;

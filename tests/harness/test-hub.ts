@@ -47,7 +47,7 @@ export interface TestHub extends AsyncDisposable {
   /** All of JetStream: what a test may do, and no identity of a hub. */
   connectAsOperator(): Promise<NatsConnection>;
   /** An event log under the identity of that service, on a connection of its own that ends with the hub. */
-  openLog(service: ServiceName): Promise<EventLog>;
+  openLog(service: ServiceName, clock?: { nowMs?: () => number }): Promise<EventLog>;
   /** Credentials as the registrar would issue them, for a new key or the given one. */
   agentCredentials(
     role: AgentRole,
@@ -179,8 +179,9 @@ export async function startTestHub(
       const all = { publish: ['>'], subscribe: ['_INBOX_operator.>'] };
       return connectBy(userWith({ account: 'HUB', description: 'a test', ...all }, 'operator'), 'operator');
     },
-    openLog: async (service) =>
+    openLog: async (service, clock) =>
       openEventLog(await connectAs(service), {
+        ...clock,
         epoch: hub.epoch,
         latestEpoch: hub.epoch,
         source: `/rollcall/${service}`,

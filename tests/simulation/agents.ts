@@ -45,6 +45,7 @@ export class Agent {
   /** Half of the agents clean up and say so; for the others the hub waits as long as it waits for anybody. */
   readonly #isTidy: boolean;
   #leaving: 'no' | 'wanted' | 'told' = 'no';
+  #region: string | undefined;
   #refusals = 0;
   #turn = 0;
 
@@ -111,6 +112,18 @@ export class Agent {
       );
   }
 
+  /** It says something else of its member from now on. */
+  moveTo(region: string | undefined): void {
+    this.#world.note(this.name, () => `is in region ${region ?? 'none'} from now on`);
+    this.#region = region;
+  }
+
+  /** What it says of its member, as policies see it. */
+  get facts() {
+    const region = this.#region === undefined ? {} : { region: this.#region };
+    return { kubernetesVersion: 'v1.33.1', ...region, nodes: { total: 3, ready: 3, schedulable: 3 } };
+  }
+
   stop(why: string): void {
     this.#world.note(this.name, () => why);
     this.isRunning = false;
@@ -159,8 +172,7 @@ export class Agent {
     const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs: this.#refusedRetryMs() };
     this.joining = nextJoining(this.joining, { kind: 'asked' }, context);
     const isRenewal = isAdmitted && this.#turn++ % 2 === 0;
-    const facts = { kubernetesVersion: 'v1.33.1', nodes: { total: 3, ready: 3, schedulable: 3 } };
-    const join = { clusterId, clusterName, labels: { team: 'a', other: 'b' }, facts };
+    const join = { clusterId, clusterName, labels: { team: 'a', other: 'b' }, facts: this.facts };
     const message = encodeAsk(
       isRenewal
         ? { verb: 'renew', body: { clusterId } }

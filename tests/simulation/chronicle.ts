@@ -89,7 +89,8 @@ export class Chronicle {
       if (what) this.#broken(invariant, `event ${event.sequence} (${event.id} ${event.type}): ${what}`);
     }
     const { identity } = after;
-    if (event.type === 'requested' && identity && identity.request.rotation === undefined) {
+    const isNew = identity?.request.id !== step.before.identity?.request.id;
+    if (event.type === 'requested' && isNew && identity && identity.request.rotation === undefined) {
       const { tokenId } = identity.request;
       this.#requestsOfToken.set(tokenId, (this.#requestsOfToken.get(tokenId) ?? 0) + 1);
     }

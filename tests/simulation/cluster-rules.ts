@@ -59,6 +59,22 @@ export const clusterRules: readonly ClusterRule[] = [
     },
   },
   {
+    invariant: 'a request that waits changes in what is said of the cluster, and in nothing else',
+    broken: ({ event, before, after }) => {
+      const [was, now] = [before.identity?.request, after.identity?.request];
+      // A key that was taken by a rotation and lost again may come with the same id.
+      if (event.type !== 'requested' || was?.id !== now?.id || was?.key !== now?.key) return undefined;
+      if (before.identity?.state === 'left' || before.identity?.state === 'refused') return undefined;
+      const { decision } = before;
+      if (decision?.requestId === was?.id && decision?.verdict !== 'held')
+        return `it is ${decision?.verdict}`;
+      if ((now?.askedAtMs ?? 0) < (was?.askedAtMs ?? 0)) return 'an older ask undoes a later one';
+      const { claimed: _was, askedAtMs: _before, member: _shown, ...same } = was ?? {};
+      const { claimed: _now, askedAtMs: _after, member: _shows, ...still } = now ?? {};
+      return isDeepStrictEqual(same, still) ? undefined : 'it is another request';
+    },
+  },
+  {
     invariant: 'a person is heard once',
     broken: ({ event, history }) => {
       const { actedOn } = event.section as { actedOn?: string };

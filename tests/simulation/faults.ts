@@ -45,6 +45,7 @@ const rates = {
   'agent.cloned': 0.2,
   'agent.rotates': 0.3,
   'agent.leaves': 0.15,
+  'agent.changes': 0.3,
 } as const;
 
 export type FaultKind = keyof typeof rates;

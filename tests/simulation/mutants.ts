@@ -70,6 +70,20 @@ export const mutants = {
     from: 1,
     seeds: 200,
   },
+  'claims-stay-as-they-were': {
+    file: 'services/registrar/join-request.ts',
+    find: 'return { drafts: changedRequest(ask, context) };',
+    put: 'return { drafts: [] };',
+    from: 1,
+    seeds: 400,
+  },
+  'who-came-back-keeps-its-ending-object': {
+    file: 'services/projector/show-cluster.ts',
+    find: 'endedFormerLife(record, shown)',
+    put: 'endedFormerLife(record, shown) && false',
+    from: 1,
+    seeds: 800,
+  },
   'credentials-outlive-the-revocation': {
     file: 'services/trust-keeper/revocation-list.ts',
     find: '((kept.get(key) ?? 0) + longestLifeMs) / 1000',
@@ -109,7 +123,7 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'if (!isOpen || isMadeToSee(current)) return wanted;',
     put: 'return wanted;',
-    from: 301,
+    from: 3601,
     seeds: 100,
   },
   'joined-by-another-clock': {

@@ -154,6 +154,8 @@ export class People {
     }
     if (faults.strikes('agent.rotates')) agent.rotate(this.#agents.newKey());
     if (faults.strikes('agent.leaves')) agent.leave();
+    if (faults.strikes('agent.changes'))
+      agent.moveTo(random.chance(0.3) ? undefined : random.pick(['eu', 'us']));
     if (faults.strikes('agent.cloned')) this.#agents.install(agent.plan, this.#anyToken());
   }
 

@@ -127,6 +127,8 @@ const asked: Again = (event, history) => {
     labels,
     facts: facts as Parameters<typeof judgeJoin>[0]['body']['facts'],
   };
+  const cluster = history.cluster(clusterId);
+  const isAgain = cluster.identity?.request.id === request.id;
   const verdict = judgeJoin(
     {
       id: request.id,
@@ -136,13 +138,13 @@ const asked: Again = (event, history) => {
       body,
     },
     {
-      cluster: history.cluster(clusterId),
+      cluster,
       token,
       name: nameRecord(history.record({ kind: 'name', id: clusterName })),
       key: keyRecord(history.record(keyAggregate(request.key))),
       member: request.member,
       reservedNames: [],
-      nowMs: request.requestedAtMs,
+      nowMs: isAgain ? event.timeMs : request.requestedAtMs,
       mayStoreRefusal: true,
     },
   );

@@ -150,7 +150,7 @@ export const requested = defineEvent({
   ...cluster,
   type: 'requested',
   description:
-    'A cluster asked to join: token, key, proof, id and name are valid. Comes in one batch with `token.used` and, for a new name, `name.taken`. Followed by approved, held or denied. Repeated when another key, or the same cluster after it left, asks.',
+    'A cluster asked to join: token, key, proof, id and name are valid. Comes in one batch with `token.used` and, for a new name, `name.taken`. Followed by approved, held or denied. Repeated when another key, or the same cluster after it left, asks; and, with the same request and no token used, when a cluster that waits says something else of itself (`ClaimsChanged`).',
 });
 export const refused = defineEvent({
   ...cluster,

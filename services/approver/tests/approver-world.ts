@@ -39,7 +39,7 @@ export interface ApproverWorld extends AsyncDisposable {
   /** Says as the registrar that a cluster asks to join. */
   request(
     name: string,
-    options?: { tokenId?: string; key?: string; id?: string; admittedKey?: string },
+    options?: { tokenId?: string; key?: string; id?: string; admittedKey?: string; claimed?: object },
   ): Promise<{ id: string; key: string }>;
   /** Shows the request in Kubernetes, as the projector does. */
   showRequest(name: string, key: string): Promise<void>;
@@ -138,7 +138,13 @@ export async function startWorld(): Promise<ApproverWorld> {
     },
     async request(
       name,
-      { tokenId = 'none', key = createNkey('user').publicKey, id = `R-${name}`, admittedKey } = {},
+      {
+        tokenId = 'none',
+        key = createNkey('user').publicKey,
+        id = `R-${name}`,
+        admittedKey,
+        claimed = {},
+      } = {},
     ) {
       const { aggregate, head } = await cluster(name);
       const section = identitySchema.parse({
@@ -151,7 +157,7 @@ export async function startWorld(): Promise<ApproverWorld> {
           keyFingerprint: keyFingerprint(key),
           tokenId,
           tokenName: 'rollcall-join/t',
-          claimed: {},
+          claimed,
           requestedAtMs: Date.now(),
         },
         ...(admittedKey === undefined ? {} : { admittedKey }),

@@ -87,6 +87,17 @@ test('no policy holds and says who must do what; a policy that comes judges agai
   });
 });
 
+test('a held request is judged again when the cluster says something else of itself', async () => {
+  const when = 'has(claimed.provider) && request.clusterName == "changing"';
+  await world.makePolicy('by-provider', [{ name: 'told', when, effect: 'Approve' }]);
+  const { key, id } = await world.request('changing');
+  await world.clusterIs('changing', ({ decision }) => decision?.verdict === 'held');
+  await world.request('changing', { key, id, claimed: { provider: 'gcp' } });
+  const { decision } = await world.clusterIs('changing', (record) => record.decision?.verdict === 'approved');
+  expect(decision).toMatchObject({ requestId: id, by: { policy: 'by-provider', rule: 'told' } });
+  await world.removePolicy('by-provider');
+});
+
 test('a policy that does not compile says where, and its last good version stays in force [X-1]', async () => {
   await world.makePolicy('valid', [
     { name: 'valid-token', when: 'token.valid &&\n  claimed.colour == "red"', effect: 'Approve' },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EventLog, openFactStore } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import type { RunningService } from '@rollcall/shared/service';
-import { decideAs, declareToken } from '../../../tests/harness/events.ts';
+import { decideAs, declareToken, requestAs } from '../../../tests/harness/events.ts';
 import { aJoin, joinWith } from '../../../tests/harness/join.ts';
 import {
   connectWithCredentials,
@@ -100,6 +100,32 @@ test('asking again with the same key gives the same answer and spends nothing', 
   const before = await approverLog.read({ kind: 'cluster', id: body.clusterId });
   expect((await joinWith(agent, token, body)).result.kind).toBe('waiting');
   expect((await approverLog.read({ kind: 'cluster', id: body.clusterId })).head).toEqual(before.head);
+});
+
+test('what a waiting agent says otherwise is kept with its request, at no use of its token', async () => {
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  await using agent = await connectWithToken(hub, token);
+  const body = aJoin(token);
+  const aggregate = { kind: 'cluster', id: body.clusterId } as const;
+  const agoMs = Date.now() - 300_000;
+  const pastLog = await hub.openLog('registrar', { nowMs: () => agoMs });
+  await requestAs(pastLog, body.clusterId, agoMs, { key: agent.key.publicKey });
+  await decideAs(approverLog, body.clusterId, 'held');
+  const { id } = clusterRecord(await approverLog.read(aggregate)).identity?.request ?? {};
+
+  const otherwise = { ...body, facts: { ...body.facts, provider: 'gcp' } };
+  expect((await joinWith(agent, token, otherwise)).result).toMatchObject({ kind: 'waiting' });
+  const told = clusterRecord(await approverLog.read(aggregate));
+  expect(told.newest).toMatchObject({ type: 'requested', reason: 'ClaimsChanged' });
+  expect(told.identity?.request).toMatchObject({
+    id,
+    requestedAtMs: agoMs,
+    claimed: { kubernetesVersion: 'v1.36.3', provider: 'gcp' },
+  });
+  expect((await joinWith(agent, token, otherwise)).result.kind).toBe('waiting');
+  expect((await approverLog.read(aggregate)).head).toEqual(told.head);
+  const { uses } = tokenRecord(await approverLog.read({ kind: 'token', id: tokenIdOf(token.key.publicKey) }));
+  expect(uses).toBeUndefined();
 });
 
 test('an agent that asks again before it is answered has an answer to each, and one request', async () => {

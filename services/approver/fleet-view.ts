@@ -1,7 +1,7 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, notBehind, type SkippedEvent } from '@rollcall/shared/bus';
 import { createKeyedQueue } from '@rollcall/shared/decisions';
 import type { RollcallError } from '@rollcall/shared/errors';
-import type { AggregateRecord } from '@rollcall/shared/events';
+import { type AggregateRecord, approved, type StoredEvent } from '@rollcall/shared/events';
 import { type FleetCounts, FleetTally } from './fleet-tally.ts';
 import { decidingFilters, mergedScan } from './merged-scan.ts';
 
@@ -30,14 +30,34 @@ export function createFleetView(
   onSkip?: (error: RollcallError) => void,
 ): FleetView {
   const tally = new FleetTally();
-  const scan = mergedScan(log, { filters: decidingFilters, ...(onSkip ? { onSkip } : {}) });
+  let approvedUpTo = 0;
+  const scan = mergedScan(log, {
+    filters: decidingFilters,
+    onSkip(error, event) {
+      noteApproval(event);
+      onSkip?.(error);
+    },
+  });
   let running: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
   let isCounting = false;
   const queue = createKeyedQueue();
 
+  function noteApproval({ kind, type, sequence }: SkippedEvent | StoredEvent): void {
+    if (kind === 'cluster' && type === approved.type) approvedUpTo = sequence;
+  }
+
   async function addNew(): Promise<void> {
-    for await (const event of scan.next()) tally.add(event);
+    for await (const event of scan.next()) {
+      noteApproval(event);
+      tally.add(event);
+    }
+  }
+
+  /** A replica of the stream that is behind may not have the approval yet that came in one batch with the newest count. */
+  async function countUpTo({ lastOf }: AggregateRecord): Promise<void> {
+    const least = (lastOf.approver?.sequence ?? 0) - 1;
+    await notBehind(least, catchUp, () => approvedUpTo >= least);
   }
 
   /** Up to the end of the stream as it is when this is called: a catch-up that has begun before may miss the newest. */
@@ -56,7 +76,7 @@ export function createFleetView(
     async now(nowMs) {
       // First the head, then the counts: what comes between is counted, and whatever comes later moves the head.
       const record = await log.read(fleetAggregate);
-      await catchUp();
+      await countUpTo(record);
       return { counts: tally.counts(nowMs), record };
     },
     async pending() {

@@ -92,7 +92,7 @@ export async function judgeHeldOfToken(parts: JudgeParts, tokenId: string): Prom
 /** Judges every held request again; done when a policy has changed. One after another: it must not delay new requests. */
 export async function judgeHeldRequests(parts: JudgeParts, tokenId?: string): Promise<void> {
   const seen = new Set<string>();
-  for await (const event of parts.log.scan({ filter: 'cluster.*.held' })) {
+  for await (const event of parts.log.scan({ filter: 'cluster.*.held', isWhole: true })) {
     if (seen.has(event.id)) continue;
     seen.add(event.id);
     await judgeHeldAgain(parts, event.id, tokenId);

@@ -1,5 +1,4 @@
-import type { EventLog } from '@rollcall/shared/bus';
-import type { RollcallError } from '@rollcall/shared/errors';
+import type { EventLog, OnSkip } from '@rollcall/shared/bus';
 import { eventCatalogue, type StoredEvent } from '@rollcall/shared/events';
 
 /** Neither says anything about a request or a decision that another event does not. */
@@ -26,7 +25,7 @@ export interface MergedScan {
 /** @param options.onSkip - is given what cannot be decoded */
 export function mergedScan(
   log: Pick<EventLog, 'scan'>,
-  options: { filters: readonly string[]; onSkip?: (error: RollcallError) => void },
+  options: { filters: readonly string[]; onSkip?: OnSkip },
 ): MergedScan {
   const { filters, onSkip = () => undefined } = options;
   const cursors = new Map(filters.map((filter) => [filter, 1]));

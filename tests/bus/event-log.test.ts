@@ -52,7 +52,7 @@ test('reading leaves nothing behind, whether something is there or not', async (
 test('what this connection was told of is in what it reads: who answers with less is asked again', async () => {
   await declare('behind');
   const first = (await log.read(token('behind'))).head?.sequence ?? 0;
-  seenOver(nc).note(token('behind'), first + 1);
+  seenOver(nc).note({ ...token('behind'), type: 'declared' }, first + 1);
   const reading = log.read(token('behind'));
   // The next event of all, by somebody else.
   const other = await openEventLog(await hub.connectAs('approver'), {
@@ -65,7 +65,7 @@ test('what this connection was told of is in what it reads: who answers with les
   });
   expect((await reading).head?.sequence).toBe(first + 1);
 
-  seenOver(nc).note(token('behind'), first + 1000);
+  seenOver(nc).note({ ...token('behind'), type: 'declared' }, first + 1000);
   await expect(log.read(token('behind'))).rejects.toMatchObject({ code: 'BUS_UNREACHABLE', retry: true });
 });
 

@@ -4,7 +4,7 @@ import { asBusError } from './bus-error.ts';
 import { headText, type RawMessage, rawMessage } from './raw-message.ts';
 
 export type DirectQuery = { readonly batch: number } & (
-  | { readonly multi_last: readonly string[] }
+  | { readonly multi_last: readonly string[]; readonly seq?: number }
   | { readonly seq: number; readonly next_by_subj?: string }
 );
 

@@ -1,5 +1,4 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
@@ -21,9 +20,11 @@ import { countSubjects } from './count-subjects.ts';
 import { directGet, directGetLast } from './direct-get.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
+import { messagesUpTo } from './not-behind.ts';
 import type { RawMessage } from './raw-message.ts';
 import { aggregates, readTogether } from './read-together.ts';
 import { seenOver } from './seen-sequences.ts';
+import { isStreamEnd } from './stream-end.ts';
 import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
 
 /** What set an append off: carried from the agent's request to the last projected status. */
@@ -52,7 +53,8 @@ export interface EventLog {
   read(aggregate: AggregateId, options?: { unknownAsGarbage?: boolean }): Promise<AggregateRecord>;
   /**
    * The newest event of each type of every aggregate that the filter names (`policy.*.*`), however many there are. What
-   * cannot be decoded is given to `onSkip` and hides nothing else; what that means is the caller's to say.
+   * cannot be decoded is given to `onSkip` and hides nothing else; what that means is the caller's to say. Of some hundred it
+   * has all that is older than the newest event this process was given or wrote; of more, some may be behind.
    */
   readAll(filter: string, options?: { onSkip?: OnSkip }): Promise<StoredEvent[]>;
   /** Everything that ever had an event; what these say is not read. */
@@ -62,8 +64,16 @@ export interface EventLog {
    * its writer's word. For whoever reads the whole fleet and a few fields of it; what cannot be read is given to `onSkip`.
    */
   lastWords(query: LastWordsQuery, take: (word: LastWord) => void): Promise<void>;
-  /** Events from a sequence on, oldest first, until the end of the stream; undecodable ones are given to `onSkip`. */
-  scan(options: { filter?: string; fromSequence?: number; onSkip?: OnSkip }): AsyncIterable<StoredEvent>;
+  /**
+   * Events from a sequence on, oldest first, until the end of the stream; undecodable ones are given to `onSkip`.
+   * @param options.isWhole - the end is that of a server which has the newest event this process was given or wrote
+   */
+  scan(options: {
+    filter?: string;
+    fromSequence?: number;
+    onSkip?: OnSkip;
+    isWhole?: boolean;
+  }): AsyncIterable<StoredEvent>;
   /**
    * Appends all or none, each at the head it was decided on.
    * @throws RollcallError APPEND_CONFLICT when an aggregate has moved on
@@ -73,9 +83,6 @@ export interface EventLog {
 
 const stream = 'EVENTS';
 const scanBatch = 500;
-/** A replica that comes back catches up in less; whoever waits for it longer is asked again later. */
-const behindForMs = 3000;
-const readAgainAfterMs = 20;
 
 /** @param latestEpoch - see openEventLog */
 function decodeStored(message: RawMessage, latestEpoch: number): StoredEvent {
@@ -133,24 +140,15 @@ export async function openEventLog(
   const seen = seenOver(nc);
   const readLast = readTogether(aggregates, (filters) => directGetLast(nc, stream, filters));
 
-  async function lastOf(aggregate: AggregateId): Promise<RawMessage[]> {
+  function lastOf(aggregate: AggregateId): Promise<RawMessage[]> {
     const { subject } = aggregateSubjects(aggregate);
-    const least = seen.of(aggregate);
-    for (const deadlineMs = performance.now() + behindForMs; ; await delay(readAgainAfterMs)) {
-      const messages = await readLast(subject);
-      if (least === 0 || messages.some(({ sequence }) => sequence >= least)) return messages;
-      if (performance.now() > deadlineMs)
-        throw new RollcallError(
-          'BUS_UNREACHABLE',
-          `event ${least} cannot be read: the servers that answer are behind`,
-        );
-    }
+    return messagesUpTo(seen.of(aggregate), () => readLast(subject));
   }
 
   function noteOwn(drafts: readonly EventDraft[], lastSequence: number): void {
     // Those of one batch follow each other.
-    for (const [index, { aggregate }] of drafts.entries())
-      seen.note(aggregate, lastSequence - (drafts.length - 1) + index);
+    for (const [index, { aggregate, definition }] of drafts.entries())
+      seen.note({ ...aggregate, type: definition.type }, lastSequence - (drafts.length - 1) + index);
   }
 
   /** All but the last are sent ahead; only the commit waits for an answer (one round trip, measured with 400 at once). */
@@ -193,7 +191,7 @@ export async function openEventLog(
       return foldRecord(aggregate, events, garbage);
     },
     async readAll(filter, { onSkip } = {}) {
-      const messages = await lastOfAll({ nc, jsm }, stream, `rollcall.events.${filter}`);
+      const messages = await lastOfAll({ nc, jsm }, stream, `rollcall.events.${filter}`, seen.newest());
       return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
     },
     async aggregates() {
@@ -208,20 +206,23 @@ export async function openEventLog(
       const decode = (message: RawMessage) => decodeStored(message, latestEpoch);
       return readLastWords({ nc, jsm, stream, latestEpoch }, { ...query, decode }, take);
     },
-    async *scan({ filter = '>', fromSequence = 1, onSkip }) {
+    async *scan({ filter = '>', fromSequence = 1, onSkip, isWhole = false }) {
+      const subjects = `rollcall.events.${filter}`;
       let next = fromSequence;
       for (;;) {
         const messages = await directGet(nc, stream, {
           seq: next,
           batch: scanBatch,
-          next_by_subj: `rollcall.events.${filter}`,
+          next_by_subj: subjects,
         });
         for (const message of messages) {
           next = message.sequence + 1;
           const event = decodeOrSkip(message, latestEpoch, onSkip);
           if (event) yield event;
         }
-        if (messages.length < scanBatch) return;
+        if (messages.length === scanBatch) continue;
+        const end = { filter: subjects, from: next, newest: seen.newest() };
+        if (!isWhole || (await isStreamEnd(nc, stream, end))) return;
       }
     },
     async append(drafts, trace) {

@@ -7,12 +7,13 @@ export {
   readDeadLetters,
   retryDeadLetter,
 } from './dead-letters.ts';
-export { type EventLog, openEventLog, type SkippedEvent, type Trace } from './event-log.ts';
+export { type EventLog, type OnSkip, openEventLog, type SkippedEvent, type Trace } from './event-log.ts';
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
 export { followEvents } from './follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
 export { inTurn } from './in-turn.ts';
 export type { LastWord } from './last-words.ts';
+export { notBehind } from './not-behind.ts';
 export { shareReads } from './share-reads.ts';
 export { eventSpace } from './stream-space.ts';
 export { seenOver } from './seen-sequences.ts';

@@ -3,20 +3,35 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { countSubjects } from './count-subjects.ts';
 import { directGetLast, TooManyResults, wholeAnswer } from './direct-get.ts';
 import { readLastMessages } from './last-messages.ts';
+import { messagesUpTo } from './not-behind.ts';
 import type { RawMessage } from './raw-message.ts';
+import type { SeenEvent } from './seen-sequences.ts';
+
+/** Whether the subject is under a filter whose wildcards stand for one word each. */
+export function isUnder(subject: string, filter: string): boolean {
+  const words = subject.split('.');
+  const wanted = filter.split('.');
+  return words.length === wanted.length && wanted.every((word, at) => word === '*' || word === words[at]);
+}
 
 /**
  * The last message of every subject under the filter, however many there are, in no order. A few hundred cost one request; more
  * are listed first and then read by name.
+ * @param newest - what the server that answers must have, where one does alone
  * @throws RollcallError BUS_UNREACHABLE
  */
 export async function lastOfAll(
   { nc, jsm }: { nc: NatsConnection; jsm: JetStreamManager },
   stream: string,
   filter: string,
+  newest: SeenEvent | undefined,
 ): Promise<RawMessage[]> {
+  // Only servers in a cluster can be behind each other.
+  const least = nc.info?.cluster === undefined ? undefined : newest;
   try {
-    return wholeAnswer(await directGetLast(nc, stream, [filter]));
+    const filters = least ? [filter, least.subject] : [filter];
+    const messages = await messagesUpTo(least?.sequence ?? 0, () => directGetLast(nc, stream, filters));
+    return wholeAnswer(messages).filter(({ subject }) => isUnder(subject, filter));
   } catch (cause) {
     if (!(cause instanceof TooManyResults)) throw cause;
   }

@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { AggregateId } from '@rollcall/shared/events';
+import { type AggregateId, aggregateSubjects } from '@rollcall/shared/events';
 
 /** More than can be on their way to one process at once (`max_ack_pending`), several times over. */
 const most = 8192;
@@ -10,18 +10,28 @@ const most = 8192;
  * event for good (found by chaos on three servers).
  */
 export interface SeenSequences {
-  note(aggregate: AggregateId, sequence: number): void;
+  note(event: AggregateId & { readonly type: string }, sequence: number): void;
   /** 0: nothing is known. */
   of(aggregate: AggregateId): number;
+  /** Of all that was noted. */
+  newest(): SeenEvent | undefined;
+}
+
+export interface SeenEvent {
+  readonly subject: string;
+  readonly sequence: number;
 }
 
 const nameOf = ({ kind, id }: AggregateId) => `${kind}.${id}`;
 
 export function createSeenSequences(): SeenSequences {
   const sequences = new Map<string, number>();
+  let newest: SeenEvent | undefined;
   return {
-    note(aggregate, sequence) {
-      const name = nameOf(aggregate);
+    note(event, sequence) {
+      const name = nameOf(event);
+      if (sequence > (newest?.sequence ?? 0))
+        newest = { subject: aggregateSubjects(event, event.type).subject, sequence };
       const known = Math.max(sequence, sequences.get(name) ?? 0);
       // Taken out first, so that the oldest stand in front.
       sequences.delete(name);
@@ -30,6 +40,7 @@ export function createSeenSequences(): SeenSequences {
       if (sequences.size > most && oldest !== undefined) sequences.delete(oldest);
     },
     of: (aggregate) => sequences.get(nameOf(aggregate)) ?? 0,
+    newest: () => newest,
   };
 }
 

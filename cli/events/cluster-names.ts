@@ -1,11 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import {
-  clusterRecord,
-  isSafeId,
-  type NameHolder,
-  nameRecord,
-  type StoredEvent,
-} from '@rollcall/shared/events';
+import { clusterRecord, isSafeId, nameRecord, type StoredEvent } from '@rollcall/shared/events';
 import { RollcallError } from '@rollcall/shared/errors';
 
 /** Sections of some owners carry the name; those of others only follow the id. */
@@ -49,12 +43,11 @@ export function createClusterNames(log: Pick<EventLog, 'read'>): ClusterNames {
  */
 export async function clusterIdOfTarget(log: Pick<EventLog, 'read'>, target: string): Promise<string> {
   if (isSafeId(target)) {
-    const { holder, newest } = nameRecord(await log.read({ kind: 'name', id: target }));
+    const { holder, lastHolder } = nameRecord(await log.read({ kind: 'name', id: target }));
     if (holder !== undefined) return holder;
     if ((await log.read({ kind: 'cluster', id: target })).head) return target;
     // Of one that has left there is nothing else that a person could look up.
-    const former = newest && (newest.section as NameHolder).clusterId;
-    if (former !== undefined) return former;
+    if (lastHolder !== undefined) return lastHolder;
   }
   throw new RollcallError('NOT_FOUND', `no cluster has the id or the name "${target}"`);
 }

@@ -17,6 +17,7 @@ async function replay(log: Parameters<typeof replayRequests>[0]['log'], readsFle
     fromMs: startMs,
     readsFleet,
     policyNames: ['new'],
+    setNames: ['new-set'],
     onSkip: (error) => expect.fail(error.message),
     async judge(all) {
       asked.push([...all]);
@@ -42,7 +43,10 @@ test('where policies count the fleet, each is judged once what came before it is
   const asked = await replay(historyOf(5), true);
   expect(asked.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
   expect(asked.flat().map(({ input }) => input.fleet.clusters)).toEqual([0, 1, 2, 3, 4, 5]);
-  expect(asked.at(-1)?.[0]?.input.fleet.byPolicyToday).toEqual({ default: 5, new: 0 });
+  expect(asked.at(-1)?.[0]?.input.fleet).toMatchObject({
+    byPolicyToday: { default: 5, new: 0 },
+    bySet: { 'new-set': 0 },
+  });
 });
 
 test('a request that says something else while it is held is asked about once, as it was decided first', async () => {

@@ -48,6 +48,8 @@ export async function replayRequests(options: {
   readsFleet: boolean;
   /** Of the policies that are asked: they count from the beginning, although they may not have been there then. */
   policyNames: readonly string[];
+  /** Of the sets that are there now: a policy may ask how many are in one that was not there then. */
+  setNames: readonly string[];
   judge(past: readonly PastRequest[]): Promise<readonly (Instead | undefined)[]>;
 }): Promise<void> {
   const { log, fromMs, onSkip, judge } = options;
@@ -59,10 +61,15 @@ export async function replayRequests(options: {
   const replaced = new Set<string>();
   const together = options.readsFleet ? 1 : togetherAtMost;
   const waiting: PastRequest[] = [];
-  const noneYet = Object.fromEntries(options.policyNames.map((name) => [name, 0]));
+  const noneIn = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
+  const [noPolicy, noSet] = [noneIn(options.policyNames), noneIn(options.setNames)];
   function fleetAt(atMs: number): FleetCounts {
     const counts = tally.counts(atMs);
-    return { ...counts, byPolicyToday: { ...noneYet, ...counts.byPolicyToday } };
+    return {
+      ...counts,
+      bySet: { ...noSet, ...counts.bySet },
+      byPolicyToday: { ...noPolicy, ...counts.byPolicyToday },
+    };
   }
   const count = (event: StoredEvent) => options.readsFleet && tally.add(event);
 

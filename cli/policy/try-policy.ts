@@ -9,7 +9,7 @@ import {
 } from '@rollcall/approver/policy';
 import type { EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { Cause, Decision } from '@rollcall/shared/events';
+import { type Cause, type Decision, foldRecord, setDeclaration } from '@rollcall/shared/events';
 import type { BusFlags } from '../events/bus-access.ts';
 import { sinceMs } from '../events/event-filter.ts';
 import { printResult, say } from '../output.ts';
@@ -117,10 +117,12 @@ function ruleText(by: Cause, reason: string): string {
 export async function tryPolicies(options: {
   log: Pick<EventLog, 'scan'>;
   policies: readonly PolicyInForce[];
+  /** Those that are there now. */
+  setNames?: readonly string[];
   fromMs: number;
   onProgress?: (judged: number) => void;
 }): Promise<Trial> {
-  const { log, policies, fromMs, onProgress } = options;
+  const { log, policies, setNames = [], fromMs, onProgress } = options;
   const evaluator = createPolicyEvaluator({ deadlineMs });
   const changed: ChangedDecision[] = [];
   const counts: Record<string, number> = {};
@@ -157,6 +159,7 @@ export async function tryPolicies(options: {
       fromMs,
       readsFleet: policiesRead(policies, 'fleet'),
       policyNames: policies.map(({ declaration }) => declaration.name),
+      setNames,
       onSkip: (error) => say(`left out: ${error.message}`),
       async judge(all) {
         const judgements = await judgeManyPast(evaluator, policies, all);
@@ -199,6 +202,15 @@ function sayProgress(judged: number): void {
   say(`[try] ${judged} requests`);
 }
 
+/** Of the sets that are declared. */
+async function readSetNames(log: Pick<EventLog, 'readAll'>): Promise<string[]> {
+  const onSkip = (error: RollcallError) => say(`left out: ${error.message}`);
+  const ofSets = Map.groupBy(await log.readAll('set.*.*', { onSkip }), ({ id }) => id);
+  return Array.from(ofSets, ([id, events]) => setDeclaration(foldRecord({ kind: 'set', id }, events)))
+    .filter((set) => set !== undefined && !set.withdrawn)
+    .map((set) => set?.name ?? '');
+}
+
 /**
  * `rollcall policy try`: what would have been decided differently, had the policies of this file been in force.
  * @throws RollcallError USAGE, POLICY_INVALID, HUB_MISSING, BUS_UNREACHABLE; KubeApiError
@@ -208,7 +220,8 @@ export async function tryPolicyFile(path: string, flags: TryFlags): Promise<void
   const file = await readGoodPolicies(path);
   await withHistory(flags, async (log) => {
     const policies = withFile(await readPolicies(log), file);
-    const trial = await tryPolicies({ log, policies, fromMs, onProgress: sayProgress });
+    const setNames = await readSetNames(log);
+    const trial = await tryPolicies({ log, policies, setNames, fromMs, onProgress: sayProgress });
     printTrial(trial, flags.output);
   });
 }

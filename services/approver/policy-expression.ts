@@ -44,6 +44,22 @@ function children(args: unknown): ASTNode[] {
   return Array.isArray(args) ? args.flatMap(children) : [];
 }
 
+/** Where an expression gives a name of its own: the node of the name, the name, and what is under it. */
+interface Scope {
+  readonly at: ASTNode;
+  readonly name: string;
+  readonly inside: readonly ASTNode[];
+}
+
+function scopeOf(node: ASTNode): Scope | undefined {
+  if (node.op !== 'rcall') return undefined;
+  const [method, receiver, [at, ...rest]] = node.args;
+  if (at?.op !== 'id') return undefined;
+  if (loops.has(method)) return { at, name: at.args, inside: rest };
+  const isBind = method === 'bind' && receiver.op === 'id' && receiver.args === 'cel';
+  return isBind ? { at, name: at.args, inside: rest.slice(1) } : undefined;
+}
+
 /** More than a person writes; what has more is taken as one way. */
 const mostWays = 64;
 
@@ -61,13 +77,14 @@ export function readExpression(environment: Environment, expression: string): Ex
   const patterns: { pattern: string; offset: number }[] = [];
   let loopDepth = 0;
 
-  function visit(node: ASTNode, depth: number): void {
+  function visit(node: ASTNode, depth: number, named: ReadonlySet<string>): void {
+    const isRead = (name: string): name is RootName => isRoot(name) && !named.has(name);
     loopDepth = Math.max(loopDepth, depth);
-    if (node.op === 'id' && isRoot(node.args))
+    if (node.op === 'id' && isRead(node.args))
       reads.push({ root: node.args, field: undefined, offset: node.start });
     if (node.op === '.' || node.op === '.?') {
       const [of, field] = node.args;
-      if (of.op === 'id' && isRoot(of.args)) {
+      if (of.op === 'id' && isRead(of.args)) {
         reads.push({ root: of.args, field, offset: node.end - field.length });
         return;
       }
@@ -78,11 +95,15 @@ export function readExpression(environment: Environment, expression: string): Ex
         patterns.push({ pattern: pattern.args, offset: pattern.start });
     }
     const inner = node.op === 'rcall' && loops.has(node.args[0]) ? depth + 1 : depth;
-    for (const child of children(node.args)) visit(child, inner);
+    const scope = scopeOf(node);
+    // What a root is called inside of a loop over something else is not that root.
+    const within = scope ? new Set([...named, scope.name]) : named;
+    for (const child of children(node.args))
+      if (child !== scope?.at) visit(child, inner, scope?.inside.includes(child) ? within : named);
   }
 
   const { ast } = environment.parse(expression);
-  visit(ast, 0);
+  visit(ast, 0, new Set());
   const rootsIn = ({ start, end }: ASTNode) =>
     new Set(reads.filter(({ offset }) => offset >= start && offset < end).map(({ root }) => root));
   return { reads, ways: () => waysOf(ast, rootsIn), loopDepth, patterns };

@@ -160,7 +160,7 @@ export const held = defineEvent({
   ...cluster,
   type: 'held',
   description:
-    'A person must decide. Judged again when a policy changes; repeated only when the reason or the rule changes.',
+    'A person must decide. Judged again when a policy, the token of the request or what its cluster says of itself changes; repeated only when the reason or the rule changes.',
 });
 export const denied = defineEvent({
   ...cluster,

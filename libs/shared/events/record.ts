@@ -106,11 +106,14 @@ export function isTakenBack({ withdrawn, problem }: TokenDeclaration): boolean {
 export interface NameRecord extends AggregateRecord {
   /** The cluster that has the name, or undefined while it is free. */
   readonly holder: string | undefined;
+  /** Who has it or had it last. */
+  readonly lastHolder: string | undefined;
 }
 
 export function nameRecord(record: AggregateRecord): NameRecord {
   const last = record.newest?.section as NameHolder | undefined;
-  return { ...record, holder: last && !last.free ? last.clusterId : undefined };
+  const lastHolder = last?.clusterId;
+  return { ...record, lastHolder, holder: last?.free ? undefined : lastHolder };
 }
 
 /** Of the key of an agent: NKeys are base32, so their lower case is a safe id and still tells them apart. */

@@ -193,6 +193,25 @@ test("an object whose id is another cluster's is not described as that one", () 
   expect(nextSteps(description)[0]).toBe('Another cluster is in its way: the id is taken.');
 });
 
+test('of a predefined cluster the id counts that was declared, whatever stands in its object since', () => {
+  const cluster = {
+    metadata: { name: 'edge-1' },
+    spec: { clusterId: 'c1', clientId: 'Shop 8' },
+    status: {
+      conditions: [
+        { type: 'Accepted', status: 'False', reason: 'IdMismatch', message: 'give one of the two' },
+      ],
+    },
+  } as unknown as NonNullable<ClusterSources['cluster']>;
+  const declared = { clusterType: 'Standard', mode: 'Pull' } as const;
+  const events = [decided(predefined, { verdict: 'predefined', requestId: undefined, predefined: declared })];
+  const steps = nextSteps(described(events, { cluster }));
+  expect(steps).toEqual([
+    'What is changed in its object counts for nothing: give one of the two.',
+    expect.stringContaining('--cluster-name edge-1'),
+  ]);
+});
+
 test('only the picture in Kubernetes is at hand', () => {
   const request = {
     metadata: { name: 'c1' },

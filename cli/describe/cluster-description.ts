@@ -183,7 +183,7 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
       cluster?.metadata.name ??
       request?.spec?.clusterName ??
       clusterId,
-    clientId: identity?.clientId ?? cluster?.spec?.clientId,
+    clientId: identity?.clientId ?? (decision?.predefined ?? cluster?.spec)?.clientId,
     standing: shownStanding,
     labels: decision?.labels ?? {},
     request: requestOf(record),

@@ -28,6 +28,9 @@ export function nextSteps(description: ClusterDescription): string[] {
     leaving: ['The hub is taking its access away.', look(name)],
     left: ['A new token lets it ask again: `rollcall token create`.'],
     predefined: [
+      ...conditions
+        .filter(({ type, reason }) => type === 'Accepted' && reason === 'IdMismatch')
+        .map(({ message }) => `What is changed in its object counts for nothing: ${message}.`),
       ...(request?.refusal
         ? ['Somebody tried to claim it and was refused.', ...hintOf(request.refusal.code)]
         : []),

@@ -36,6 +36,8 @@ const firstDecisions = new Set(['approved', 'held', 'denied']);
 /** Judged together where one answer changes nothing for the next: few enough to be far within the deadline on a busy machine, too. */
 const togetherAtMost = 32;
 
+const noneIn = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
+
 /**
  * Reads the history in order and gives each request to `judge` as it stood at the moment of its first decision, in order: one
  * at a time where policies count the fleet, else many.
@@ -61,7 +63,6 @@ export async function replayRequests(options: {
   const replaced = new Set<string>();
   const together = options.readsFleet ? 1 : togetherAtMost;
   const waiting: PastRequest[] = [];
-  const noneIn = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
   const [noPolicy, noSet] = [noneIn(options.policyNames), noneIn(options.setNames)];
   function fleetAt(atMs: number): FleetCounts {
     const counts = tally.counts(atMs);

@@ -12,6 +12,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type Cause, type Decision, foldRecord, setDeclaration } from '@rollcall/shared/events';
 import type { BusFlags } from '../events/bus-access.ts';
 import { sinceMs } from '../events/event-filter.ts';
+import { sayLeftOut } from '../events/open-bus.ts';
 import { printResult, say } from '../output.ts';
 import { printable } from '../printable.ts';
 import { documentText, type DocumentFormat } from '../document-text.ts';
@@ -160,7 +161,7 @@ export async function tryPolicies(options: {
       readsFleet: policiesRead(policies, 'fleet'),
       policyNames: policies.map(({ declaration }) => declaration.name),
       setNames,
-      onSkip: (error) => say(`left out: ${error.message}`),
+      onSkip: sayLeftOut,
       async judge(all) {
         const judgements = await judgeManyPast(evaluator, policies, all);
         return judgements.map((judgement, at) => compare(all[at] as PastRequest, judgement));
@@ -204,8 +205,7 @@ function sayProgress(judged: number): void {
 
 /** Of the sets that are declared. */
 async function readSetNames(log: Pick<EventLog, 'readAll'>): Promise<string[]> {
-  const onSkip = (error: RollcallError) => say(`left out: ${error.message}`);
-  const ofSets = Map.groupBy(await log.readAll('set.*.*', { onSkip }), ({ id }) => id);
+  const ofSets = Map.groupBy(await log.readAll('set.*.*', { onSkip: sayLeftOut }), ({ id }) => id);
   return Array.from(ofSets, ([id, events]) => setDeclaration(foldRecord({ kind: 'set', id }, events)))
     .filter((set) => set !== undefined && !set.withdrawn)
     .map((set) => set?.name ?? '');

@@ -4,6 +4,7 @@ import {
   type ClusterRecord,
   type EventWriter,
   livenessOf,
+  type PredefinedObstacle,
 } from '@rollcall/shared/events';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
 import { hasLeft, isKeyRevoked, standingOf, type Standing } from './cluster-standing.ts';
@@ -17,6 +18,8 @@ export interface ClusterPicture {
   readonly facts: Facts | undefined;
   /** Whether the object in the API server has been deleted and waits for our finalizer. */
   readonly isDeletionAsked: boolean;
+  /** Why nothing that a person changes in a predefined cluster counts. */
+  readonly obstacle?: PredefinedObstacle | undefined;
 }
 
 /** Hub time of the newest event of a writer, else of the whole record. */
@@ -47,6 +50,8 @@ const standingReason = {
 function accepted(picture: ClusterPicture): Judged {
   const { decision } = picture.record;
   const standing = standingOf(picture.record);
+  if (picture.obstacle)
+    return { type: 'Accepted', status: 'False', ...picture.obstacle, atMs: timeOf(picture, 'approver') };
   // A held or denied other key says nothing about the member: then the approval that let it in is no longer at hand.
   const isHere = decision?.verdict === 'approved' || standing !== 'accepted';
   return {

@@ -1,6 +1,12 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Cause, ClusterRecord, Decision } from '@rollcall/shared/events';
-import { isNewer, isPredefinedUnclaimed, type JoinRequest, livenessOf } from '@rollcall/shared/events';
+import {
+  idMismatch,
+  isNewer,
+  isPredefinedUnclaimed,
+  type JoinRequest,
+  livenessOf,
+} from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import {
   type ClusterRegistrationRequest,
@@ -61,6 +67,12 @@ function fingerprintOf(key: string, request: JoinRequest | undefined): string {
   return request?.key === key ? request.keyFingerprint : keyFingerprint(key);
 }
 
+/** Its object alone says what the cluster is: nobody has asked as it. */
+function isBeforeClaim({ identity, decision }: ClusterRecord): boolean {
+  const hasAsked = identity !== undefined && identity.state !== 'left' && identity.state !== 'refused';
+  return isPredefinedUnclaimed(decision) && !hasAsked;
+}
+
 function clusterStatus(
   record: ClusterRecord,
   facts: ClusterFacts | undefined,
@@ -72,6 +84,7 @@ function clusterStatus(
     record,
     facts: facts?.facts,
     isDeletionAsked: current?.metadata.deletionTimestamp !== undefined,
+    obstacle: current && isBeforeClaim(record) ? idMismatch(current.spec) : undefined,
   });
   // While another key asks, this is still the one that is in.
   const known = decision?.approvedKey ?? identity?.admittedKey;

@@ -51,6 +51,7 @@ export {
   isPredefinedUnclaimed,
   isReservedClusterName,
   type PredefinedObstacle,
+  idMismatch,
   predefinedId,
   predefinedObstacle,
 } from './predefined.ts';

@@ -30,6 +30,20 @@ export interface PredefinedObstacle {
   readonly message: string;
 }
 
+/** Two ids that are not those of one cluster; once one of them is declared, the other may still be edited. */
+export function idMismatch({
+  clusterId,
+  clientId,
+}: {
+  readonly clusterId?: string | undefined;
+  readonly clientId?: string | undefined;
+}): PredefinedObstacle | undefined {
+  if (clusterId === undefined || clientId === undefined || clusterIdOf(clientId) === clusterId)
+    return undefined;
+  const message = `the cluster id of the client id "${clientId}" is "${clusterIdOf(clientId)}", not "${clusterId}"; give one of the two`;
+  return { reason: 'IdMismatch', message };
+}
+
 /** Whether nobody of this id is known, or it has left. */
 function isFree({ identity, decision }: ClusterRecord): boolean {
   if (identity && identity.state !== 'left' && identity.state !== 'refused') return false;
@@ -49,11 +63,8 @@ export function predefinedObstacle(of: {
 }): PredefinedObstacle | undefined {
   const { name, spec, cluster, holder } = of;
   const { id } = cluster.aggregate;
-  const { clusterId, clientId } = spec;
-  if (clusterId !== undefined && clientId !== undefined && clusterIdOf(clientId) !== clusterId) {
-    const message = `the cluster id of the client id "${clientId}" is "${clusterIdOf(clientId)}", not "${clusterId}"; give one of the two`;
-    return { reason: 'IdMismatch', message };
-  }
+  const mismatch = idMismatch(spec);
+  if (mismatch) return mismatch;
   const knownAs = cluster.decision?.clusterName ?? cluster.identity?.clusterName;
   if (!isFree(cluster) && knownAs !== name) {
     return { reason: 'IdTaken', message: `the cluster id "${id}" is that of the cluster "${knownAs}"` };

@@ -111,6 +111,18 @@ test('an object whose id or name another cluster has says so, and is left alone'
   expect((await cluster('named'))?.metadata).not.toHaveProperty('finalizers');
 });
 
+test('another client id for a cluster that is declared counts for nothing, and says so', async () => {
+  await makeCluster('renumbered', { clusterId: 'id-4', clusterType: 'Edge' }, { env: 'prod' });
+  await predefine('renumbered', 'id-4');
+  await expect.poll(() => accepted('renumbered'), { timeout: 30_000 }).toBe('Unknown Predefined');
+  const setClientId = (clientId: string | null) =>
+    admin.mergePatch(resources.managedClusters, 'renumbered', { spec: { clientId } });
+  await setClientId('Shop 8');
+  await expect.poll(() => accepted('renumbered'), { timeout: 30_000 }).toBe('False IdMismatch');
+  await setClientId(null);
+  await expect.poll(() => accepted('renumbered'), { timeout: 30_000 }).toBe('Unknown Predefined');
+});
+
 test('never claimed and deleted, it goes; what a person makes anew under its name stays', async () => {
   await predefine('short', 'id-3');
   await expect.poll(() => accepted('short'), { timeout: 30_000 }).toBe('Unknown Predefined');

@@ -1,4 +1,4 @@
-import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { parseRegistrationToken } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -107,6 +107,28 @@ test('a token is made here, printed once, and nowhere else [KA-4]', async () => 
     /^NAMESPACE +NAME +USES +USED +EXPIRES +READY +AGE\nrollcall-join +token-\w+ +3 +0 +2026-11-21T13:00:00Z +True/,
   );
   expect(stderr + list.stdout).not.toContain(secret);
+});
+
+test('who may make a token and not watch it has the token all the same: it is nowhere else', async () => {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const role = {
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name: 'token-maker' },
+    rules: [
+      { apiGroups: ['rollcall.dev'], resources: ['clusterregistrationtokens'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
+    ],
+  };
+  await applyManifests(plane.admin, [role as KubeObject]);
+  await bindRole(plane.admin, 'maker', 'token-maker');
+  const kubeconfig = plane.kubeconfigFor('maker');
+  const { code, stdout, stderr } = await runCli(['token', 'create', '--kubeconfig', kubeconfig]);
+  expect(stderr).toContain('you may not watch whether the hub takes the token');
+  expect(code).toBe(0);
+  const { key } = parseRegistrationToken(stdout.trim());
+  const kept = await plane.admin.raw('/apis/rollcall.dev/v1alpha1/clusterregistrationtokens');
+  expect(kept.body).toContain(key.publicKey);
 });
 
 test.each([{ format: 'table' }, { format: 'json' }])(

@@ -44,6 +44,7 @@ export async function followClusters(
         filter: 'cluster.*.*',
         fromSequence: next,
         signal,
+        onSkip,
       })) {
         hear(event);
         next = event.sequence + 1;

@@ -8,7 +8,10 @@ function nameIn(section: unknown): string | undefined {
   return typeof clusterName === 'string' ? clusterName : undefined;
 }
 
-/** Names of clusters, read from the history once for each that an event does not say itself. */
+/**
+ * Names of clusters, read from the history once for each that an event does not say itself; undefined where it cannot be read: a
+ * name is for people, and no reason not to show what happened.
+ */
 export interface ClusterNames {
   of(event: Pick<StoredEvent, 'kind' | 'id' | 'section'>): Promise<string | undefined>;
   ofId(clusterId: string): Promise<string | undefined>;
@@ -22,9 +25,14 @@ export function createClusterNames(log: Pick<EventLog, 'read'>): ClusterNames {
     return decision?.clusterName ?? identity?.clusterName;
   }
   function ofId(clusterId: string): Promise<string | undefined> {
-    const known = names.get(clusterId) ?? lookUp(clusterId);
-    names.set(clusterId, known);
-    return known;
+    const known = names.get(clusterId);
+    if (known) return known;
+    const looking = lookUp(clusterId).catch(() => {
+      names.delete(clusterId);
+      return undefined;
+    });
+    names.set(clusterId, looking);
+    return looking;
   }
   return {
     ofId,

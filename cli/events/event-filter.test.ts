@@ -49,6 +49,8 @@ test.each([
   { types: ['token.approved'] },
   { types: ['a.b.c'] },
   { since: 'yesterday' },
+  { since: '45' },
+  { since: 'last week 3' },
 ])('%j is refused', (options) => {
   expect(() => eventFilter({ ...options, nowMs })).toThrow(expect.objectContaining({ code: 'USAGE' }));
 });

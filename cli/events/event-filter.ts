@@ -15,7 +15,9 @@ export interface EventFilter {
  */
 export function sinceMs(text: string, nowMs: number): number {
   const backMs = parseDurationMs(text);
-  const atMs = backMs === undefined ? Date.parse(text) : nowMs - backMs;
+  // What else `Date.parse` takes is a guess: "40" is a year to it, and "last week 3" a month.
+  const isTime = /^\d{4}-\d{2}-\d{2}(T.+)?$/.test(text);
+  const atMs = backMs === undefined ? (isTime ? Date.parse(text) : Number.NaN) : nowMs - backMs;
   if (!Number.isNaN(atMs)) return atMs;
   throw new RollcallError(
     'USAGE',

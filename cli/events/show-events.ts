@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { type EventLog, followEvents } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { documentText, type DocumentFormat } from '../document-text.ts';
 import { printResult, say } from '../output.ts';
@@ -21,6 +23,8 @@ export interface EventsFlags extends BusFlags {
   readonly follow?: boolean;
   readonly output: 'text' | 'wide' | 'name' | DocumentFormat;
 }
+
+const goOnAfterMs = 1000;
 
 interface Printer {
   event(event: StoredEvent): Promise<void>;
@@ -120,12 +124,28 @@ async function follow(
   const ending = new AbortController();
   void untilStopSignal().then(() => ending.abort());
   const live = hearsLive && showLive(nc.subscribe(`rollcall.live.${clusterId ?? '*'}`), printer);
-  const options = { filter: filter.subject, fromSequence: 1, signal: ending.signal };
-  for await (const event of followEvents(nc, log, options)) {
-    if (filter.matches(event)) await printer.event(event);
+  const { signal } = ending;
+  let fromSequence = 1;
+  while (!signal.aborted) {
+    try {
+      const options = { filter: filter.subject, fromSequence, signal, onSkip: sayLeftOut };
+      for await (const event of followEvents(nc, log, options)) {
+        if (filter.matches(event)) await printer.event(event);
+        fromSequence = event.sequence + 1;
+      }
+    } catch (error) {
+      // A server that is started anew is back in seconds, and whoever follows does so for days.
+      if (!isAway(error) || nc.isClosed()) throw error;
+      say(`${error.message}; going on as soon as it answers`);
+      await delay(goOnAfterMs, undefined, { signal }).catch(() => undefined);
+    }
   }
   await nc.close();
   await live;
+}
+
+function isAway(error: unknown): error is RollcallError {
+  return error instanceof RollcallError && error.code === 'BUS_UNREACHABLE';
 }
 
 async function showLive(subscription: Subscription, printer: Printer): Promise<void> {

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { headers } from '@nats-io/transport-node';
 import { draft, nameReleased } from '@rollcall/shared/events';
 import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -99,6 +100,24 @@ test('a type that is asked for leaves out what is only heard', async () => {
   cli.child.kill('SIGINT');
   const { stdout } = await cli.result;
   expect(stdout).not.toContain('connection-lost');
+});
+
+test('following goes on where it was when the bus was away, and leaves nothing out unsaid', async () => {
+  await using cli = startCli(['events', '--follow', ...busFlags]);
+  await cli.line(/token\.declared/);
+  await hub.natsServer.kill();
+  await cli.line(/going on as soon as it answers/);
+  await hub.natsServer.restart();
+  const log = await hub.openLog('approver');
+  const newer = headers();
+  newer.set('ce-type', 'dev.rollcall.token.declared.v9');
+  const nc = await hub.connectAs('approver');
+  await nc.request('rollcall.events.token.newer.declared', '{}', { headers: newer, timeout: 5000 });
+  const { key } = await declareToken(log, hub.hub.hubId, { name: 'after' });
+  await cli.line(/left out: /);
+  await cli.line(new RegExp(`token\\.declared +${tokenIdOf(key.publicKey).slice(0, 8)}`));
+  cli.child.kill('SIGINT');
+  expect((await cli.result).code).toBe(0);
 });
 
 test('a cluster that has left is found by the name that it had', async () => {

@@ -1,6 +1,6 @@
-import { stringify } from 'yaml';
 import type { Resource } from '@rollcall/shared/kubernetes';
-import { printableJson, printableLines } from '../printable.ts';
+import { printableJson } from '../printable.ts';
+import { printableYaml } from '../printable-yaml.ts';
 
 export type ObjectFormat = 'json' | 'yaml' | 'name';
 
@@ -11,7 +11,7 @@ export interface ShownObject {
 /** An object as the format has it; `name` is what kubectl takes back. */
 export function objectText(object: unknown, { kind, group }: Resource, format: ObjectFormat): string {
   if (format === 'json') return printableJson(object, 2);
-  if (format === 'yaml') return printableLines(stringify(object).trimEnd());
+  if (format === 'yaml') return printableYaml(object);
   return `${kind.toLowerCase()}.${group}/${(object as ShownObject).metadata.name}`;
 }
 

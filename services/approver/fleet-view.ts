@@ -31,6 +31,8 @@ export function createFleetView(
 ): FleetView {
   const tally = new FleetTally();
   let approvedUpTo = 0;
+  /** Of a history with a hole: it was waited for once, and cannot be read. */
+  let notThere = 0;
   const scan = mergedScan(log, {
     filters: decidingFilters,
     onSkip(error, event) {
@@ -57,7 +59,11 @@ export function createFleetView(
   /** A replica of the stream that is behind may not have the approval yet that came in one batch with the newest count. */
   async function countUpTo({ lastOf }: AggregateRecord): Promise<void> {
     const least = (lastOf.approver?.sequence ?? 0) - 1;
-    await notBehind(least, catchUp, () => approvedUpTo >= least);
+    const waitingFor = notBehind(least, catchUp, () => approvedUpTo >= least || notThere >= least);
+    await waitingFor.catch((error: unknown) => {
+      notThere = least;
+      throw error;
+    });
   }
 
   /** Up to the end of the stream as it is when this is called: a catch-up that has begun before may miss the newest. */

@@ -1,4 +1,13 @@
-import { approved, counted, type Decision, denied, held, leaving } from '@rollcall/shared/events';
+import {
+  approved,
+  counted,
+  type Decision,
+  denied,
+  held,
+  type Identity,
+  leaving,
+  type MemberProof,
+} from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { fleetAggregate } from './fleet-view.ts';
 import type { PolicyRule } from './policy-problem.ts';
@@ -169,6 +178,30 @@ test('held again only when the reason or the rule changes', () => {
   expect(decide(matching({ ...rule('Hold'), name: 'freeze' }), before(freeze))).toBeUndefined();
   const full = decide(matching({ ...rule('Hold'), name: 'full' }), before(freeze));
   expect(full).toMatchObject({ reason: 'PolicyHeld', by: { rule: 'full' } });
+});
+
+test('of another key it is held again where its proof of member is another', () => {
+  const asked = (member: MemberProof) =>
+    anIdentity({ admittedKey: 'K0', request: { ...aRequest(), member } });
+  const failed = asked({ sameMember: false, problem: 'it has expired' });
+  const [first] = decideRequest({
+    record: aRecord(failed),
+    outcome: matching(),
+    heartbeat,
+    nowMs,
+  });
+  const decision = first?.section as Decision;
+  const again = (identity: Identity) =>
+    decideRequest({
+      record: aRecord(identity, { definition: held, section: decision }),
+      outcome: matching(),
+      heartbeat,
+      nowMs,
+    });
+  expect(again(failed)).toEqual([]);
+  expect(again(asked({ sameMember: true }))).toMatchObject([
+    { reason: 'KeyChanged', message: expect.stringContaining('it proved that it is of the same member') },
+  ]);
 });
 
 test('while another key is held, the owner keeps name, labels and key', () => {

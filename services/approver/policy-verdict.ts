@@ -276,9 +276,11 @@ function givenTo(
   };
 }
 
-/** Not the message: it may have the time in it. */
-function isSameCause(before: Decision, now: Pick<Decision, 'reason' | 'by'>): boolean {
-  return before.reason === now.reason && before.by.policy === now.by.policy && before.by.rule === now.by.rule;
+/** Not the message, which may have the time in it; but of another key it says what a person decides by. */
+function isSameCause(before: Decision, now: Pick<Decision, 'reason' | 'by' | 'message'>): boolean {
+  if (before.reason !== now.reason) return false;
+  if (now.reason === 'KeyChanged') return before.message === now.message;
+  return before.by.policy === now.by.policy && before.by.rule === now.by.rule;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { ByteIndex } from './byte-index.ts';
 import { copiedInto } from './copied-into.ts';
-import type { LivenessState } from './liveness-transition.ts';
+import type { LivenessState } from '@rollcall/shared/events';
 
 /** The order gives the number in the column. */
 export const livenessStates = [

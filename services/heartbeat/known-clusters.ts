@@ -8,12 +8,12 @@ import {
   identitySchema,
   type Liveness,
   livenessSchema,
+  livenessStateOf,
   requested,
 } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { fromHubTime, type HubClock } from './hub-clock.ts';
 import type { KnownCluster } from './liveness-signals.ts';
-import { livenessStateOf } from './liveness-event.ts';
 import { type Membership, type MemberSections, membershipOf } from './membership.ts';
 
 /** What the engine needs of a member, in its own clock. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { LivenessEngine } from './liveness-engine.ts';
 import type { KnownCluster, MemberConnection, TransitionWish } from './liveness-signals.ts';
 import type { StormWatchSettings } from './storm-watch.ts';
-import type { LivenessState } from './liveness-transition.ts';
+import type { LivenessState } from '@rollcall/shared/events';
 
 const intervalMs = 15_000;
 const graceMs = 45_000;

@@ -1,16 +1,11 @@
 import { beatFlags } from '@rollcall/shared/bus';
+import type { LivenessState } from '@rollcall/shared/events';
 import type { PaceInForce } from './beat-pace.ts';
 import { ClusterTable, livenessStates, marks, readyState } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { hashBytes } from './hash-bytes.ts';
 import { KeyUseWatch } from './key-use.ts';
-import {
-  healthyUntilMs,
-  isHeard,
-  judgeLiveness,
-  type LivenessState,
-  type LivenessVerdict,
-} from './liveness-transition.ts';
+import { healthyUntilMs, isHeard, judgeLiveness, type LivenessVerdict } from './liveness-transition.ts';
 import type {
   Becomes,
   EngineOutput,

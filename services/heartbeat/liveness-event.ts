@@ -5,6 +5,8 @@ import {
   flapping,
   joined,
   type Liveness,
+  type LivenessState,
+  livenessStateOf,
   memberDown,
   ready,
   stopped,
@@ -12,7 +14,7 @@ import {
   unreachable,
 } from '@rollcall/shared/events';
 import { type FlapSettings, lossesAfter } from './flap-rule.ts';
-import type { LivenessCause, LivenessState } from './liveness-transition.ts';
+import type { LivenessCause } from './liveness-transition.ts';
 import { membershipOf } from './membership.ts';
 
 type Stored = Exclude<LivenessState, 'neverSeen'>;
@@ -38,17 +40,6 @@ export const stateAfter: Readonly<Record<string, LivenessState>> = {
     Object.entries(definitionOf).map(([state, { type }]) => [type, state as LivenessState]),
   ),
 };
-
-/**
- * What a section says. The two states that are heard and still not ready stand there as causes of `ready`: an older version
- * knows no other states, and takes them for what they were to it.
- */
-export function livenessStateOf(liveness: Pick<Liveness, 'state' | 'cause'> | undefined): LivenessState {
-  if (!liveness) return 'neverSeen';
-  if (liveness.state !== 'ready') return liveness.state;
-  if (liveness.cause === 'MemberAPIDown') return 'memberDown';
-  return liveness.cause === 'Flapping' ? 'flapping' : 'ready';
-}
 
 const messageOf: Readonly<Record<LivenessCause, (quietMs: number) => string>> = {
   Alive: () => 'beats are heard',

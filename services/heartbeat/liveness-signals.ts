@@ -1,4 +1,5 @@
-import type { LivenessState, LivenessVerdict } from './liveness-transition.ts';
+import type { LivenessState } from '@rollcall/shared/events';
+import type { LivenessVerdict } from './liveness-transition.ts';
 import type { StormChange } from './storm-watch.ts';
 
 /** What is written when a cluster changes. */

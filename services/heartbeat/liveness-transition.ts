@@ -1,15 +1,4 @@
-/**
- * What the hub has said of a cluster so far; `neverSeen` until its first beat after an admission. Beats of a `memberDown` one
- * come, and say that the member's API server does not answer; those of a `flapping` one come and go too often to be believed.
- */
-export type LivenessState =
-  | 'neverSeen'
-  | 'ready'
-  | 'suspect'
-  | 'unreachable'
-  | 'stopped'
-  | 'memberDown'
-  | 'flapping';
+import type { LivenessState } from '@rollcall/shared/events';
 
 /** Why; becomes the reason of the condition Ready. */
 export type LivenessCause =

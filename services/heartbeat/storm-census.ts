@@ -1,5 +1,6 @@
 import { type ClusterTable, marks } from './cluster-table.ts';
-import { isHeard, type LivenessState } from './liveness-transition.ts';
+import type { LivenessState } from '@rollcall/shared/events';
+import { isHeard } from './liveness-transition.ts';
 import { type StormChange, type StormGroup, StormWatch, type StormWatchSettings } from './storm-watch.ts';
 
 const shouldBeHeard = new Set<LivenessState>(['ready', 'memberDown', 'flapping', 'suspect']);

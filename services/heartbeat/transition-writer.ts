@@ -1,15 +1,19 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { togetherOrEach } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { type ClusterRecord, joined, type Liveness } from '@rollcall/shared/events';
+import {
+  type ClusterRecord,
+  joined,
+  type Liveness,
+  type LivenessState,
+  livenessStateOf,
+} from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import type { HubClock } from './hub-clock.ts';
 import type { FlapSettings } from './flap-rule.ts';
-import { livenessStateOf } from './liveness-event.ts';
 import { knownCluster } from './known-clusters.ts';
 import type { LivenessEngine } from './liveness-engine.ts';
 import type { KnownCluster, TransitionWish } from './liveness-signals.ts';
-import type { LivenessState } from './liveness-transition.ts';
 import { membershipOf } from './membership.ts';
 import type { Siblings } from './siblings.ts';
 import { type LotOutcome, readCluster, writeLot } from './transition-lot.ts';

@@ -8,7 +8,7 @@ import {
   aRecord,
   member,
 } from './cluster-record.builder.ts';
-import { phaseOf } from './cluster-standing.ts';
+import { endedFormerLife, phaseOf } from './cluster-standing.ts';
 
 const identity = anIdentity();
 
@@ -47,4 +47,42 @@ test.each([
   },
 ])('$name → $want', ({ sections, want }) => {
   expect(phaseOf(aRecord(sections))).toBe(want);
+});
+
+const deleted = { metadata: { uid: 'uid-1', deletionTimestamp: '2026-11-22T00:00:00Z' } };
+const leavingUid = 'uid-1';
+
+test.each([
+  { name: 'it is in anew', sections: { identity, decision: aDecision({ leavingUid }) }, want: true },
+  {
+    name: 'it waits anew',
+    sections: {
+      identity,
+      decision: aDecision({ verdict: 'held', approvedKey: undefined, leavingUid }),
+      access: anAccess({ state: 'deprovisioned' }),
+    },
+    want: true,
+  },
+  {
+    name: 'another key waits in the middle of leaving',
+    sections: {
+      identity: anIdentity(member),
+      decision: aDecision({ verdict: 'held', approvedKey: undefined, leavingUid }),
+      access: anAccess(),
+    },
+    want: false,
+  },
+  {
+    name: 'it leaves',
+    sections: { identity, decision: aDecision({ verdict: 'leaving', approvedKey: undefined, leavingUid }) },
+    want: false,
+  },
+  {
+    name: 'it left by another object',
+    sections: { identity, decision: aDecision({ leavingUid: 'uid-0' }) },
+    want: false,
+  },
+])('an object in deletion is of a former life: $name → $want', ({ sections, want }) => {
+  expect(endedFormerLife(aRecord(sections), deleted)).toBe(want);
+  expect(endedFormerLife(aRecord(sections), { metadata: { uid: 'uid-1' } })).toBe(false);
 });

@@ -23,14 +23,16 @@ export function hasLeft(record: ClusterRecord): boolean {
 
 /**
  * Whether the deletion of this object has ended a former life of the cluster, which came back before the object was gone. What is
- * being deleted stays so: nobody could delete it once more, and who did waits for its end.
+ * being deleted stays so: nobody could delete it once more, and who did waits for its end. A request in the middle of leaving is
+ * no return: then the access or the key is still there.
  */
 export function endedFormerLife(
-  { decision }: ClusterRecord,
+  { decision, identity, access }: ClusterRecord,
   { metadata }: { readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string } },
 ): boolean {
-  const isDecided = decision !== undefined && decision.verdict !== 'leaving';
-  return isDecided && metadata.deletionTimestamp !== undefined && decision.leavingUid === metadata.uid;
+  if (!decision || decision.verdict === 'leaving' || metadata.deletionTimestamp === undefined) return false;
+  const isOver = identity?.admittedKey === undefined && access?.state === 'deprovisioned';
+  return decision.leavingUid === metadata.uid && (decision.approvedKey !== undefined || isOver);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Claims,
+  claimsSchema,
   type ClusterRecord,
   draft,
   type EventDraft,
@@ -13,9 +14,11 @@ import { openRequest } from './standing.ts';
 /** The reason of `requested` where the request is not a new one. */
 export const claimsChanged = 'ClaimsChanged';
 
-/** An agent that has waited longer is heard at least so often, however often its member changes. */
-const longestPauseMs = 3_600_000;
+/** However often its member changes, an agent that waits is heard this often. */
+const longestPauseMs = 86_400_000;
 const leastPauseMs = 60_000;
+/** One that was longer on its way may be older than what was heard since and changed nothing. */
+const freshForMs = 60_000;
 
 /** Facts may be longer than what history keeps of them (`claimsSchema`). */
 function cut(text: string | undefined): string | undefined {
@@ -38,20 +41,26 @@ export function claimsIn({ facts, labels }: JoinBody): Claims {
   return { ...Object.fromEntries(told), labels };
 }
 
-/** The names of what is otherwise, sorted. */
+/** The names of what is otherwise, sorted: of what both may say. */
 function changedNames(before: Claims, now: Claims): string[] {
-  const names = new Set([...Object.keys(before), ...Object.keys(now)]);
-  return [...names].filter((name) => !isDeepStrictEqual(before[name], now[name])).toSorted();
+  return Object.keys(claimsSchema.shape)
+    .filter((name) => !isDeepStrictEqual(before[name], now[name]))
+    .toSorted();
+}
+
+/** A newer version, running beside this one, may have kept claims that this one does not know. */
+function unknownIn(claimed: Claims): Claims {
+  const names = Object.keys(claimed).filter((name) => !Object.hasOwn(claimsSchema.shape, name));
+  return Object.fromEntries(names.map((name) => [name, claimed[name]])) as Claims;
 }
 
 /**
  * A cluster that waits asks again and again with the same key: what it says of itself may have changed, or it can prove now what
  * it could not before, and policies are to judge by that (ADR 48). The request stays the same one: no use of a token is spent, and
- * what an approval gives is what it asked for at first.
+ * what an approval gives is what it asked for at first. Its labels are that, too: who decides must not be shown others.
  *
  * The longer it has waited without a change, the sooner a change is heard; one that changes all the time is heard at twice the
- * interval each time, up to an hour: it must not fill the history.
- * @param ask.askedAtMs - an ask that was late on its way must not undo what a later one said
+ * interval each time, up to a day: it must not fill the history.
  * @param context.nowMs - hub time
  */
 export function changedRequest(
@@ -68,8 +77,12 @@ export function changedRequest(
   const request = openRequest(cluster);
   // For a rotation the key that is in speaks, and no claim.
   if (!identity || request?.key !== ask.agentKey || request.rotation !== undefined) return [];
-  if (askedAtMs !== undefined && askedAtMs < (request.askedAtMs ?? 0)) return [];
-  const claimed = claimsIn(ask.body);
+  if (askedAtMs !== undefined && nowMs - askedAtMs > freshForMs) return [];
+  const claimed = {
+    ...unknownIn(request.claimed),
+    ...claimsIn(ask.body),
+    labels: request.claimed.labels,
+  };
   const names = changedNames(request.claimed, claimed);
   const isProven = member?.sameMember === true && request.member?.sameMember !== true;
   if (names.length === 0 && !isProven) return [];
@@ -83,11 +96,11 @@ export function changedRequest(
     ...(isProven ? { member } : {}),
     ...(askedAtMs === undefined ? {} : { askedAtMs }),
   };
-  return [
-    draft(requested, cluster, {
-      reason: claimsChanged,
-      message: `cluster "${identity.clusterName}" says something else of itself while it waits: ${what}`,
-      section: { ...identity, request: again },
-    }),
-  ];
+  const drafted = draft(requested, cluster, {
+    reason: claimsChanged,
+    message: `cluster "${identity.clusterName}" says something else of itself while it waits: ${what}`,
+    section: { ...identity, request: again },
+  });
+  // What comes of it is found by the request, whichever ask said it.
+  return [{ ...drafted, trace: { correlation: request.id, traceparent: lastOf.registrar?.traceparent } }];
 }

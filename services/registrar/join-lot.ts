@@ -40,7 +40,7 @@ export function judgeLot(lot: readonly LotJoin[]): LotVerdict {
   for (const { ask, context, trace } of lot) {
     const token = context.token && uses ? { ...context.token, uses } : context.token;
     const verdict = judgeJoin(ask, { ...context, token });
-    const drafts = verdict.drafts.map((one) => ({ ...one, trace }));
+    const drafts = verdict.drafts.map((one) => ({ ...one, trace: one.trace ?? trace }));
     uses = (drafts.find(isUse)?.section as TokenUses | undefined) ?? uses;
     verdicts.push({ ...verdict, drafts });
   }

@@ -197,6 +197,24 @@ test('the same key asks again for nothing: before the decision, after it, after 
   expect(judgeOn(log, anAsk({ tokenProven: false }))).toEqual({ drafts: [] });
 });
 
+test('in a full place nothing that a waiting cluster says otherwise is kept, and it waits all the same', () => {
+  const log = withToken();
+  join(log);
+  const otherwise = anAsk({ facts: { kubernetesVersion: 'v1.37.0' } });
+  const context = (code: 'HUB_FULL' | 'TOO_MANY_OPEN_REQUESTS') => ({
+    ...log.joinContext({
+      clusterId: 'id-1',
+      clusterName: 'one',
+      tokenId: tokenIdOf(tokens[0]),
+      agentKey: keyA,
+      nowMs: nowMs + 3_600_000,
+    }),
+    refuseNew: { code, message: 'full' },
+  });
+  expect(judgeJoin(otherwise, context('HUB_FULL'))).toEqual({ drafts: [] });
+  expect(types(judgeJoin(otherwise, context('TOO_MANY_OPEN_REQUESTS')).drafts)).toEqual(['requested']);
+});
+
 test('credentials of before the restore take the place of a token that is not good, and of nothing else', () => {
   const formerMember = { issuedAtMs: 1, endsAtMs: 2 };
   const judged = (log: MemoryLog, overrides: AskOverrides = {}) => {

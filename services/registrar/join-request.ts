@@ -277,7 +277,11 @@ function asksBy({ tokenName, formerMember }: Identity['request']): string {
  */
 export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
   const { cluster, name } = context;
-  if (isRepetition(cluster, ask)) return { drafts: changedRequest(ask, context) };
+  if (isRepetition(cluster, ask)) {
+    // What is left of a full place is for what the hub has promised already (decision 12).
+    const isFull = context.refuseNew?.code === 'HUB_FULL';
+    return { drafts: isFull ? [] : changedRequest(ask, context) };
+  }
   const refusal = refuse(ask, context);
   if (refusal) return { drafts: storeRefusal(ask, context, refusal), refusal };
   const section = describeIdentity(ask, context);

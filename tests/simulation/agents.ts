@@ -172,7 +172,9 @@ export class Agent {
     const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs: this.#refusedRetryMs() };
     this.joining = nextJoining(this.joining, { kind: 'asked' }, context);
     const isRenewal = isAdmitted && this.#turn++ % 2 === 0;
-    const join = { clusterId, clusterName, labels: { team: 'a', other: 'b' }, facts: this.facts };
+    // Who changes one thing may change others: labels stay those of the first ask.
+    const team = this.#region === undefined ? 'a' : 'b';
+    const join = { clusterId, clusterName, labels: { team, other: 'b' }, facts: this.facts };
     const message = encodeAsk(
       isRenewal
         ? { verb: 'renew', body: { clusterId } }

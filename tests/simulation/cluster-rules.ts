@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterRecord, Liveness, StoredEvent } from '@rollcall/shared/events';
-import { livenessStateOf } from '../../services/heartbeat/liveness-event.ts';
+import {
+  type ClusterRecord,
+  type Liveness,
+  livenessStateOf,
+  type StoredEvent,
+} from '@rollcall/shared/events';
 import type { World } from './world.ts';
 
 export interface ClusterStep {
@@ -53,7 +57,9 @@ export const clusterRules: readonly ClusterRule[] = [
         return undefined;
       if (decision.verdict !== 'held') return `it was ${decision.verdict} already`;
       const isSameRule = event.by?.policy === decision.by.policy && event.by?.rule === decision.by.rule;
-      return event.type === 'held' && event.reason === decision.reason && isSameRule
+      // What is said of the proof of another key is what a person decides by.
+      const isSameWord = event.reason !== 'KeyChanged' || event.message === decision.message;
+      return event.type === 'held' && event.reason === decision.reason && isSameRule && isSameWord
         ? 'held twice by one rule for one reason'
         : undefined;
     },
@@ -69,8 +75,10 @@ export const clusterRules: readonly ClusterRule[] = [
       if (decision?.requestId === was?.id && decision?.verdict !== 'held')
         return `it is ${decision?.verdict}`;
       if ((now?.askedAtMs ?? 0) < (was?.askedAtMs ?? 0)) return 'an older ask undoes a later one';
-      const { claimed: _was, askedAtMs: _before, member: _shown, ...same } = was ?? {};
-      const { claimed: _now, askedAtMs: _after, member: _shows, ...still } = now ?? {};
+      const { claimed: said, askedAtMs: _before, member: _shown, ...same } = was ?? {};
+      const { claimed: says, askedAtMs: _after, member: _shows, ...still } = now ?? {};
+      // What the person who decides is shown, and an approval gives.
+      if (!isDeepStrictEqual(said?.labels, says?.labels)) return 'it asks for other labels';
       return isDeepStrictEqual(same, still) ? undefined : 'it is another request';
     },
   },

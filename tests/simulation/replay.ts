@@ -10,6 +10,7 @@ import {
   foldRecord,
   type Identity,
   type Liveness,
+  livenessStateOf,
   keyAggregate,
   keyRecord,
   nameRecord,
@@ -23,7 +24,7 @@ import { decidePersonDecision } from '../../services/approver/person-decision.ts
 import { decideRequest, type PolicyOutcome } from '../../services/approver/policy-verdict.ts';
 import { decideNameRelease, decideRevocation } from '../../services/approver/settle-clusters.ts';
 import type { LivenessCause } from '../../services/heartbeat/liveness-transition.ts';
-import { decideLiveness, livenessStateOf } from '../../services/heartbeat/liveness-event.ts';
+import { decideLiveness } from '../../services/heartbeat/liveness-event.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access-event.ts';
 import { admissionStep } from '../../services/registrar/admission.ts';
 import { judgeRotation } from '../../services/registrar/key-rotation.ts';
@@ -144,7 +145,9 @@ const asked: Again = (event, history) => {
       key: keyRecord(history.record(keyAggregate(request.key))),
       member: request.member,
       reservedNames: [],
-      nowMs: isAgain ? event.timeMs : request.requestedAtMs,
+      nowMs: isAgain
+        ? Math.min(event.timeMs, (request.askedAtMs ?? event.timeMs) + 60_000)
+        : request.requestedAtMs,
       mayStoreRefusal: true,
     },
   );

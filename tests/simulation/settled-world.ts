@@ -149,8 +149,8 @@ function* openPicture(world: World, id: string, record: ClusterRecord): Generato
   if (cluster.presence === 'present') {
     const wrong = shows(found, { spec: cluster.shape.spec, status: cluster.status });
     if (wrong) yield `I5 managedcluster ${name} ${wrong}`;
-    const isEnding = record.decision?.verdict === 'leaving' || record.decision?.verdict === 'banned';
-    if (found?.metadata.deletionTimestamp !== undefined && !isEnding)
+    const isIn = record.decision?.approvedKey !== undefined;
+    if (found?.metadata.deletionTimestamp !== undefined && isIn)
       yield `managedcluster ${name} is being deleted, and its cluster stays`;
   }
   for (const other of kube.list('managedclusters')) {

@@ -26,6 +26,7 @@ import { aggregates, readTogether } from './read-together.ts';
 import { seenOver } from './seen-sequences.ts';
 import { isStreamEnd } from './stream-end.ts';
 import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
+import { streamState } from './whole-stream.ts';
 
 /** What set an append off: carried from the agent's request to the last projected status. */
 export interface Trace {
@@ -145,6 +146,21 @@ export async function openEventLog(
     return messagesUpTo(seen.of(aggregate), () => readLast(subject));
   }
 
+  /** A stream that has lost its tail never has what this process knows of it: that is said once, and not waited for again. */
+  async function orTailIsLost<Result>(reading: Promise<Result>): Promise<Result> {
+    try {
+      return await reading;
+    } catch (error) {
+      const newest = seen.newest();
+      if (!newest || !(error instanceof RollcallError) || error.code !== 'BUS_UNREACHABLE') throw error;
+      const { lastSequence } = await streamState(nc, stream);
+      if (lastSequence >= newest.sequence) throw error;
+      seen.forgetNewest();
+      const what = `the stream ends at event ${lastSequence}, and event ${newest.sequence} was there: its tail is lost`;
+      throw new RollcallError('BUS_UNREACHABLE', what, { cause: error });
+    }
+  }
+
   function noteOwn(drafts: readonly EventDraft[], lastSequence: number): void {
     // Those of one batch follow each other.
     for (const [index, { aggregate, definition }] of drafts.entries())
@@ -191,7 +207,8 @@ export async function openEventLog(
       return foldRecord(aggregate, events, garbage);
     },
     async readAll(filter, { onSkip } = {}) {
-      const messages = await lastOfAll({ nc, jsm }, stream, `rollcall.events.${filter}`, seen.newest());
+      const wanted = `rollcall.events.${filter}`;
+      const messages = await orTailIsLost(lastOfAll({ nc, jsm }, stream, wanted, seen.newest()));
       return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
     },
     async aggregates() {
@@ -222,7 +239,7 @@ export async function openEventLog(
         }
         if (messages.length === scanBatch) continue;
         const end = { filter: subjects, from: next, newest: seen.newest() };
-        if (!isWhole || (await isStreamEnd(nc, stream, end))) return;
+        if (!isWhole || (await orTailIsLost(isStreamEnd(nc, stream, end)))) return;
       }
     },
     async append(drafts, trace) {

@@ -15,6 +15,8 @@ export interface SeenSequences {
   of(aggregate: AggregateId): number;
   /** Of all that was noted. */
   newest(): SeenEvent | undefined;
+  /** It is not there any more: the stream has lost its tail. */
+  forgetNewest(): void;
 }
 
 export interface SeenEvent {
@@ -41,6 +43,9 @@ export function createSeenSequences(): SeenSequences {
     },
     of: (aggregate) => sequences.get(nameOf(aggregate)) ?? 0,
     newest: () => newest,
+    forgetNewest() {
+      newest = undefined;
+    },
   };
 }
 

@@ -25,6 +25,7 @@ export * from './heartbeat-events.ts';
 export * from './host-events.ts';
 export { paceAggregate, paceOf, stretchOf } from './pace.ts';
 export { agentAwaitedUntilMs, isTombstoned } from './leaving.ts';
+export { type LivenessState, livenessStateOf } from './liveness-state.ts';
 export * from './provisioner-events.ts';
 export {
   type AggregateRecord,

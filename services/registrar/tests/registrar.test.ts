@@ -102,25 +102,27 @@ test('asking again with the same key gives the same answer and spends nothing', 
   expect((await approverLog.read({ kind: 'cluster', id: body.clusterId })).head).toEqual(before.head);
 });
 
-test('what a waiting agent says otherwise is kept with its request, at no use of its token', async () => {
+test('what a waiting agent says otherwise is kept with its request, but no labels, and at no use of its token', async () => {
   const token = await declareToken(approverLog, hub.hub.hubId);
   await using agent = await connectWithToken(hub, token);
   const body = aJoin(token);
   const aggregate = { kind: 'cluster', id: body.clusterId } as const;
   const agoMs = Date.now() - 300_000;
   const pastLog = await hub.openLog('registrar', { nowMs: () => agoMs });
-  await requestAs(pastLog, body.clusterId, agoMs, { key: agent.key.publicKey });
+  const labels = { env: 'prod' };
+  await requestAs(pastLog, body.clusterId, agoMs, { key: agent.key.publicKey, labels, claimed: { labels } });
   await decideAs(approverLog, body.clusterId, 'held');
   const { id } = clusterRecord(await approverLog.read(aggregate)).identity?.request ?? {};
 
-  const otherwise = { ...body, facts: { ...body.facts, provider: 'gcp' } };
+  const otherwise = { ...body, labels: { env: 'harmless' }, facts: { ...body.facts, provider: 'gcp' } };
   expect((await joinWith(agent, token, otherwise)).result).toMatchObject({ kind: 'waiting' });
   const told = clusterRecord(await approverLog.read(aggregate));
   expect(told.newest).toMatchObject({ type: 'requested', reason: 'ClaimsChanged' });
   expect(told.identity?.request).toMatchObject({
     id,
     requestedAtMs: agoMs,
-    claimed: { kubernetesVersion: 'v1.36.3', provider: 'gcp' },
+    labels: { env: 'prod' },
+    claimed: { kubernetesVersion: 'v1.36.3', provider: 'gcp', labels: { env: 'prod' } },
   });
   expect((await joinWith(agent, token, otherwise)).result.kind).toBe('waiting');
   expect((await approverLog.read(aggregate)).head).toEqual(told.head);

@@ -70,6 +70,7 @@ const described = (events: readonly StoredEvent[], change: Partial<ClusterSource
     ...change,
   });
 
+const other = createNkey('user').publicKey;
 const asked = () => anEvent(requested, anIdentity());
 const decided = (definition: typeof held, change: object) =>
   anEvent(definition, aDecision({ requestId: 'ask-1', key, clusterName: 'edge-1', ...change }));
@@ -116,6 +117,41 @@ test.each([
     events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, beating('ready'))],
     standing: 'ready',
     next: /^Nothing/,
+  },
+  {
+    name: "one whose member's API server does not answer",
+    events: () => [
+      anEvent(requested, admitted()),
+      letIn(),
+      anEvent(joined, { ...beating('ready'), cause: 'MemberAPIDown' }),
+    ],
+    standing: 'memberDown',
+    next: /API server of its member/,
+  },
+  {
+    name: 'one that comes and goes',
+    events: () => [
+      anEvent(requested, admitted()),
+      letIn(),
+      anEvent(joined, { ...beating('ready'), cause: 'Flapping' }),
+    ],
+    standing: 'flapping',
+    next: /network between/,
+  },
+  {
+    name: 'a member while another key was denied',
+    events: () => [
+      anEvent(requested, admitted()),
+      letIn(),
+      anEvent(joined, beating('ready')),
+      anEvent(requested, {
+        ...admitted(),
+        request: { ...anIdentity().request, id: 'ask-2', key: other, keyFingerprint: 'of-other' },
+      }),
+      decided(held, { verdict: 'denied', requestId: 'ask-2', key: other, approvedKey: key }),
+    ],
+    standing: 'ready',
+    next: /^Another key \(of-other\) asked for this cluster and was denied/,
   },
   {
     name: 'one that is let in again and has not beaten since',
@@ -210,6 +246,17 @@ test('of a predefined cluster the id counts that was declared, whatever stands i
     'What is changed in its object counts for nothing: give one of the two.',
     expect.stringContaining('--cluster-name edge-1'),
   ]);
+});
+
+test('a key in use twice is said, although the cluster is alive', () => {
+  const cluster = {
+    metadata: { name: 'edge-1' },
+    status: {
+      conditions: [{ type: 'CredentialsValid', status: 'False', reason: 'KeyInUseTwice', message: 'm' }],
+    },
+  } as unknown as NonNullable<ClusterSources['cluster']>;
+  const events = [anEvent(requested, admitted()), letIn(), anEvent(joined, beating('ready'))];
+  expect(nextSteps(described(events, { cluster }))[0]).toMatch(/^Two agents use its key/);
 });
 
 test('only the picture in Kubernetes is at hand', () => {

@@ -5,6 +5,7 @@ import {
   clusterRecord,
   foldRecord,
   livenessOf,
+  livenessStateOf,
   type StoredEvent,
 } from '@rollcall/shared/events';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
@@ -100,8 +101,11 @@ function standing(record: ClusterRecord): string {
   if (!decision) return identity ? 'waiting' : 'unknown';
   if (identity && decision.requestId !== identity.request.id && decision.verdict !== 'leaving')
     return 'waiting';
-  if (decision.verdict !== 'approved') return decision.verdict;
-  return livenessOf(record)?.state ?? 'approved';
+  // A denied other key takes nothing from the member.
+  const isIn = decision.verdict === 'approved' || decision.approvedKey !== undefined;
+  if (!isIn || decision.verdict === 'held') return decision.verdict;
+  const live = livenessOf(record);
+  return live ? livenessStateOf(live) : 'approved';
 }
 
 function requestOf({ identity }: ClusterRecord): ClusterDescription['request'] {
@@ -191,7 +195,7 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
     credentials: credentialsOf(record),
     namespace: namespaceOf(record),
     liveness: liveness && {
-      state: liveness.state,
+      state: livenessStateOf(liveness),
       cause: liveness.cause,
       joinedAt: time(liveness.joinedAtMs),
       since: time(liveness.sinceMs),

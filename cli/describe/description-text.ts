@@ -1,3 +1,4 @@
+import type { LivenessState } from '@rollcall/shared/events';
 import { causeText } from '../events/event-line.ts';
 import { printable } from '../printable.ts';
 import type { ClusterDescription } from './cluster-description.ts';
@@ -124,6 +125,9 @@ function timelineLines({ timeline }: ClusterDescription, all: boolean): string[]
   ];
 }
 
+/** Its beats come, whatever else is wrong. */
+const heardStates: ReadonlySet<string> = new Set<LivenessState>(['ready', 'memberDown', 'flapping']);
+
 /** The description as people read it, from who it is to what to do. */
 export function descriptionText(description: ClusterDescription, options: { all: boolean }): string {
   const { liveness, namespace, labels } = description;
@@ -140,7 +144,8 @@ export function descriptionText(description: ClusterDescription, options: { all:
       ],
       [
         'Last beat',
-        liveness && (liveness.state === 'ready' ? `live (stored: ${liveness.lastBeat})` : liveness.lastBeat),
+        liveness &&
+          (heardStates.has(liveness.state) ? `live (stored: ${liveness.lastBeat})` : liveness.lastBeat),
       ],
       ['Joined', liveness?.joinedAt],
       ['Namespace', namespace && `${namespace.name} (${namespace.state}; access ${namespace.access})`],

@@ -50,9 +50,27 @@ export function nextSteps(description: ClusterDescription): string[] {
       'In the member: `rollcall doctor --member-kubeconfig FILE` says whether the agent can reach the hub.',
     ],
     stopped: ['The agent said goodbye: start it again in the member.'],
+    memberDown: [
+      "The agent is fine, and the API server of its member does not answer it: look at that one's own health in the member.",
+    ],
+    flapping: [
+      `It came and went too often: look at the network between agent and hub, and whether the agent restarts. \`rollcall events --cluster ${name}\` has each loss.`,
+    ],
     ready: ['Nothing: the cluster is alive.'],
   };
   const isClockOff = conditions.some(({ type, status }) => type === 'ClockSynced' && status === 'False');
   const clock = isClockOff ? ['Set the clock of the machine of the agent (NTP): see ClockSynced.'] : [];
-  return [...broken, ...clock, ...(steps[standing] ?? [look(name)])];
+  const isShared = conditions.some(
+    ({ type, reason }) => type === 'CredentialsValid' && reason === 'KeyInUseTwice',
+  );
+  const shared = isShared
+    ? [
+        'Two agents use its key: a cloned member, or a copied key store. Give the copy keys and a token of its own; where you do not know which it is, reinstall the agent where it belongs, and replace the key.',
+      ]
+    : [];
+  const denied =
+    standing !== 'denied' && isOther && description.decision?.verdict === 'denied'
+      ? [`Another key (${request.keyFingerprint}) asked for this cluster and was denied; the member goes on.`]
+      : [];
+  return [...broken, ...clock, ...shared, ...denied, ...(steps[standing] ?? [look(name)])];
 }

@@ -19,6 +19,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   REQUEST_HELD: 'held',
   KUBE_UNREACHABLE: 'unreachable',
   BUS_UNREACHABLE: 'unreachable',
+  BUS_REFUSED: 'refused',
   HUB_UNREACHABLE: 'unreachable',
   MEMBER_UNREACHABLE: 'unreachable',
   PROXY_UNREACHABLE: 'unreachable',

@@ -17,6 +17,9 @@ test.each([
   { name: 'the same in one word', line: ['get', 'clusters', '--output=y'], want: ['yaml'] },
   { name: 'the same as bash splits it', line: ['get', 'clusters', '--output', '=', 'y'], want: ['yaml'] },
   { name: 'a service', line: ['serve', 'trust'], want: ['trust-keeper'] },
+  { name: 'the agents that a hub runs', line: ['serve', 'agent'], want: ['agent-host'] },
+  { name: 'wishes', line: ['get', 'w'], want: ['wishes'] },
+  { name: 'a key', line: ['trust', 'rotate', 'op'], want: ['operator-keys'] },
   { name: 'a shell', line: ['completion', ''], want: ['bash', 'zsh', 'fish'] },
   { name: 'nothing that exists', line: ['frobnicate', 'x'], want: [] },
 ])('completes $name', async ({ line, want }) => {
@@ -29,9 +32,12 @@ test('hidden names are not offered, and everything else of the first level is', 
   expect((await at('get', '--karm')).values).toEqual([]);
 });
 
-test.each([{ line: ['policy', 'check', ''] }, { line: ['get', 'clusters', '--kubeconfig', ''] }])(
-  'files are left to the shell: $line',
-  async ({ line }) => {
-    expect(await at(...line)).toEqual({ values: [], directive: 0 });
-  },
-);
+test.each([
+  { line: ['policy', 'check', ''] },
+  { line: ['get', 'clusters', '--kubeconfig', ''] },
+  { line: ['restore', ''] },
+  { line: ['backup', ''] },
+  { line: ['verify', '--state-dir', ''] },
+])('files are left to the shell: $line', async ({ line }) => {
+  expect(await at(...line)).toEqual({ values: [], directive: 0 });
+});

@@ -28,15 +28,22 @@ const liveArguments: Readonly<Record<string, readonly LiveKind[]>> = {
   revoke: ['cluster'],
   ban: ['cluster'],
   unban: ['cluster'],
+  rotate: ['cluster'],
+  show: ['cluster'],
+  unregister: ['cluster'],
   'token delete': ['token'],
+  'token renew': ['token'],
 };
+/** Of these, any number may be named. */
+const manyArguments = new Set(['token delete', 'token renew']);
 const wordArguments: Readonly<Record<string, readonly string[]>> = {
-  get: Object.keys(kindWords),
+  get: [...Object.keys(kindWords), 'wishes'],
   describe: ['cluster', 'request'],
-  serve: services,
+  serve: [...services, 'agent-host'],
+  'trust rotate': ['signing-keys', 'service-keys', 'ca', 'answer-key', 'operator-keys'],
   completion: shells,
 };
-const fileArguments = new Set(['policy check', 'policy try']);
+const fileArguments = new Set(['policy check', 'policy try', 'backup', 'restore']);
 
 /** Names that stand as values of flags. */
 const liveFlags: Readonly<Record<string, readonly LiveKind[]>> = { '--cluster': ['cluster'] };
@@ -54,7 +61,7 @@ const words = (candidates: readonly Candidate[]): Completion => ({
 
 async function valuesOf(option: Option, at: CommandAt): Promise<Completion> {
   if (option.argChoices) return words(plain(option.argChoices));
-  if (/<(file|directory)>/.test(option.flags)) return { candidates: [], directive: directives.files };
+  if (/<(file|dir|directory)>/.test(option.flags)) return { candidates: [], directive: directives.files };
   const kinds =
     at.path === 'audit' && option.long === '--token' ? (['token'] as const) : liveFlags[option.long ?? ''];
   return words(kinds ? await liveNames(kinds, at.flags) : []);
@@ -78,7 +85,7 @@ async function argumentsAt({ path, given, flags }: CommandAt): Promise<Completio
       ? [kindWords[given[0] ?? ''] ?? []].flat()
       : path === 'describe' && given.length === 1
         ? ['cluster', 'request']
-        : path.endsWith('delete') || given.length === 0
+        : manyArguments.has(path) || given.length === 0
           ? (liveArguments[path] ?? [])
           : [];
   const names = kinds.length === 0 ? [] : await liveNames(kinds, flags);

@@ -4,7 +4,7 @@ import type { HubFlags } from '../hub-access.ts';
 
 /** Somebody is waiting at the keyboard: names that are late are not worth it. */
 const withinMs = 1500;
-const most = 500;
+const pageSize = 500;
 
 interface Listed {
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -20,10 +20,22 @@ export interface Candidate {
   readonly description: string;
 }
 
+/** Page after page for as long as somebody waits: of a large fleet what is typed may stand on the last one. */
 async function list(client: KubeClient, resource: Resource): Promise<readonly Listed[]> {
-  const path = `/apis/${resource.group}/${resource.version}/${resource.plural}?limit=${most}`;
-  const { status, body } = await client.raw(path, { timeoutMs: withinMs });
-  return status === 200 ? (JSON.parse(body) as { items: Listed[] }).items : [];
+  const path = `/apis/${resource.group}/${resource.version}/${resource.plural}?limit=${pageSize}`;
+  const untilMs = performance.now() + withinMs;
+  const found: Listed[] = [];
+  for (let next = ''; ;) {
+    const timeoutMs = untilMs - performance.now();
+    if (timeoutMs <= 0) return found;
+    const more = next === '' ? '' : `&continue=${encodeURIComponent(next)}`;
+    const answer = await client.raw(`${path}${more}`, { timeoutMs }).catch(() => undefined);
+    if (answer?.status !== 200) return found;
+    const page = JSON.parse(answer.body) as { items: Listed[]; metadata?: { continue?: string } };
+    found.push(...page.items);
+    next = page.metadata?.continue ?? '';
+    if (next === '') return found;
+  }
 }
 
 function readyText({ status }: Listed): string {

@@ -4,6 +4,7 @@ import { durationFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { printable } from '../printable.ts';
+import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { actedOrHeld } from '../wishes/acted-or-held.ts';
 import { findRequest, type RequestObject, type RequestStatus, type StoredRequest } from './find-request.ts';
@@ -36,7 +37,7 @@ export async function decideRequest(
   const client = openHub(flags);
   try {
     sayHub(client);
-    const request = await findRequest(client, target);
+    const request = await withProgress('looking for the request', findRequest(client, target));
     const { clusterName, keyFingerprint, knownKeyFingerprint } = request.spec;
     say(`request: cluster "${clusterName}" (${request.metadata.name}), key ${keyFingerprint}`);
     if (knownKeyFingerprint !== undefined) say(`known key of this cluster: ${knownKeyFingerprint}`);
@@ -47,7 +48,7 @@ export async function decideRequest(
       return;
     }
     refuseUnnamedReplacement(request, verb, flags.replaceKey);
-    await writeDecision(client, request, { verb, flags });
+    await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));
     if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
     else await untilActedOn(client, request, { verb, timeoutMs });
   } finally {
@@ -127,7 +128,11 @@ async function untilActedOn(
     });
   };
   // Denying a member puts it out, and so does another key for it.
-  const decided = await actedOrHeld(client, { clusterId: request.spec.clusterId, timeoutMs }, untilDecided);
+  const on = { clusterId: request.spec.clusterId, timeoutMs };
+  const decided = await withProgress(
+    'waiting for the hub to act on it',
+    actedOrHeld(client, on, untilDecided),
+  );
   if (!decided) {
     throw new RollcallError(
       'DEADLINE_EXCEEDED',

@@ -110,7 +110,8 @@ export async function wishForCluster(verb: WishVerb, name: string, flags: WishFl
       );
     const on = { clusterId: cluster.spec.clusterId ?? '', timeoutMs };
     // Whoever lets a cluster in again is never held.
-    const acted = await (verb === 'unban' ? untilDone() : actedOrHeld(client, on, untilDone));
+    const acting = verb === 'unban' ? untilDone() : actedOrHeld(client, on, untilDone);
+    const acted = await withProgress('waiting for the hub to act on it', acting);
     if (!acted) {
       throw new RollcallError(
         'DEADLINE_EXCEEDED',

@@ -2,16 +2,17 @@ import { errorCatalogue } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import { findHubInfo } from '@rollcall/shared/hub';
+import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { userName } from '../decide/user-name.ts';
 import { fenceFindings } from '../status/fence-state.ts';
+import { serverVersion } from '../status/server-version.ts';
 import { examineClock } from './examine-clock.ts';
 import { counted, examine, finding, type Finding, ok, skipped } from './finding.ts';
 
 const oldest = { major: 1, minor: 30 } as const;
 
 async function version(client: KubeClient): Promise<Finding> {
-  const { body } = await client.raw('/version');
-  const { gitVersion = '' } = JSON.parse(body) as { gitVersion?: string };
+  const gitVersion = (await serverVersion(client)) ?? '';
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   const isNewEnough = Number(major) > oldest.major || Number(minor) >= oldest.minor;
   return isNewEnough
@@ -32,7 +33,10 @@ const ourKinds = [
 ];
 
 async function kinds(client: KubeClient): Promise<Finding> {
-  const { status, body } = await client.raw('/apis/rollcall.dev/v1alpha1');
+  const path = '/apis/rollcall.dev/v1alpha1';
+  const { status, body } = await client.raw(path);
+  // A server that is busy, or does not know us, says nothing of kinds.
+  if (status !== 200 && status !== 404) throw kubeApiError(status, body, `GET ${path}`);
   const served =
     status === 200 ? ((JSON.parse(body) as { resources?: readonly { name: string }[] }).resources ?? []) : [];
   const missing = ourKinds.filter(({ plural }) => !served.some(({ name }) => name === plural));

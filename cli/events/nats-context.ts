@@ -34,7 +34,10 @@ export function contextPath(name: string): string {
   );
 }
 
-/** `nats://host:port` as other tools write it, or `host:port`; several with commas between them. */
+/**
+ * `nats://host:port` as other tools write it, or `host:port`; several with commas between them. A user and password in it are of
+ * no use here, and addresses are shown.
+ */
 export function serversOf(url: string): string[] {
   return url
     .split(',')
@@ -42,6 +45,7 @@ export function serversOf(url: string): string[] {
       one
         .trim()
         .replace(/^(nats|tls):\/\//, '')
+        .replace(/^.*@/, '')
         .replace(/\/$/, ''),
     )
     .filter((one) => one !== '');

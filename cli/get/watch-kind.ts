@@ -3,6 +3,7 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import { KubeApiError, type KubeClient, readJsonLines, type Resource } from '@rollcall/shared/kubernetes';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { type ObjectFormat, objectText, type ShownObject, withoutManagers } from './object-text.ts';
 import { asTable, type Page, readPages } from './read-pages.ts';
@@ -86,10 +87,9 @@ export async function watchKind(client: KubeClient, watched: Watched): Promise<v
   const printer = output === 'table' || output === 'wide' ? tablePrinter(watched) : objectPrinter(watched);
 
   async function listAll(): Promise<string> {
-    const pages = await readPages<Page & Partial<ServerTable>>(client, path, {
-      accept: printer.accept,
-      selector,
-    });
+    const how = { accept: printer.accept, selector };
+    const reading = readPages<Page & Partial<ServerTable>>(client, path, how);
+    const pages = await withProgress('reading the list', reading);
     printer.list(pages);
     return pages[0]?.metadata?.resourceVersion ?? '';
   }

@@ -7,6 +7,7 @@ import type { OpenBus } from '../events/open-bus.ts';
 import { shownWishes } from '../wishes/shown-wishes.ts';
 import { askServices, figureOf, isNeeded, type ServiceAnswer, serviceNames } from './ask-services.ts';
 import { fenceFindings } from './fence-state.ts';
+import { serverVersion } from './server-version.ts';
 import { type StreamName, streamSizes } from './stream-sizes.ts';
 
 export interface ServiceLine {
@@ -126,8 +127,7 @@ export async function readBusSide({ nc }: OpenBus): Promise<BusSide> {
 export async function readKubernetesSide(client: KubeClient): Promise<KubernetesSide> {
   const { server } = client.access;
   try {
-    const { body } = await client.raw('/version');
-    const version = (JSON.parse(body) as { gitVersion?: string }).gitVersion;
+    const version = await serverVersion(client);
     const { held } = await shownWishes(client).catch((): ShownWishes => ({}));
     try {
       return { server, version, held, fence: await fenceFindings(client) };

@@ -80,6 +80,24 @@ test('a hub that is away is exit 5, credentials that are none are a clear error'
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('no JWT and seed') });
 });
 
+test('credentials that have ended are refused, and not taken for a bus that is away', async () => {
+  const { jwt, seed } = hub.agentCredentials('member', 'x', { lifeMs: -1000 });
+  const ended = join(hub.stateDir, 'ended.creds');
+  const block = (what: string, text: string) => `-----BEGIN ${what}-----\n${text}\n------END ${what}------\n`;
+  writeFileSync(ended, block('NATS USER JWT', jwt) + block('USER NKEY SEED', seed));
+  const { code, stderr } = await runCli(['events', ...busFlags.slice(0, -1), ended]);
+  expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('BUS_REFUSED') });
+});
+
+test('a password in an address is shown to nobody', async () => {
+  const [, server = '', , ca = '', , creds = ''] = busFlags;
+  const environment = { NATS_URL: `nats://alice:s3cret@${server}`, NATS_CA: ca, NATS_CREDS: creds };
+  const { code, stdout, stderr } = await runCli(['events'], { environment });
+  expect(code).toBe(0);
+  expect(stderr).toContain(`bus: ${server} (NATS_URL)`);
+  expect(stdout + stderr).not.toContain('s3cret');
+});
+
 test('--creds says who we are, also where the environment says where the bus is', async () => {
   const [, server = '', , ca = '', , creds = ''] = busFlags;
   const environment = { NATS_URL: server, NATS_CA: ca, NATS_CREDS: creds };

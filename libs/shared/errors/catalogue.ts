@@ -115,13 +115,17 @@ export const errorCatalogue = {
   },
   KUBE_API: {
     retry: false,
-    hint: 'The API server said why. Where a right is missing: `rollcall doctor` says which you have, and ClusterRole rollcall-viewer, rollcall-approver or rollcall-admin gives more.',
+    hint: 'The API server said why: with 401 your credentials were refused, or have ended. Where a right is missing: `rollcall doctor` says which you have, and ClusterRole rollcall-viewer, rollcall-approver or rollcall-admin gives more.',
   },
 
   // The bus
   BUS_UNREACHABLE: {
     retry: true,
     hint: 'Check that the hub is running and that its NATS port can be reached from here.',
+  },
+  BUS_REFUSED: {
+    retry: false,
+    hint: 'Take the newest credentials: ops.creds of the directory of the hub, Secret rollcall-ops, or `rollcall context export` once more. They end when service keys are rotated. A clock that is far off makes good ones bad, too.',
   },
   BUS_UNSAFE: {
     retry: false,

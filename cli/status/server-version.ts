@@ -1,0 +1,13 @@
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
+
+/**
+ * What the API server says it runs, such as `v1.36.3`.
+ * @throws KubeApiError where it answers something else, such as that it does not know us; KUBE_UNREACHABLE
+ */
+export async function serverVersion(client: KubeClient): Promise<string | undefined> {
+  const path = '/version';
+  const { status, body } = await client.raw(path);
+  if (status !== 200) throw kubeApiError(status, body, `GET ${path}`);
+  return (JSON.parse(body) as { gitVersion?: string }).gitVersion;
+}

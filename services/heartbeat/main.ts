@@ -1,5 +1,5 @@
 import { toRollcallError } from '@rollcall/shared/errors';
-import type { ClusterRecord } from '@rollcall/shared/events';
+import { type ClusterRecord, letInBy } from '@rollcall/shared/events';
 import { heardSubject } from '@rollcall/shared/protocol';
 import {
   busAddress,
@@ -97,8 +97,8 @@ async function work(
   });
   function observeRegistration({ identity, decision }: ClusterRecord): void {
     if (!identity || !decision) return;
-    const by = decision.by.policy === undefined ? 'person' : 'policy';
     const seconds = Math.max(0, clock.hubMs() - identity.request.requestedAtMs) / 1000;
+    const by = letInBy(decision, identity.request);
     metrics.observe('rollcall_registration_duration_seconds', seconds, { by });
   }
   const listenAfresh = () => engine.listenAfresh(clock.monotonicMs());

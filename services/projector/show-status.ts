@@ -17,6 +17,7 @@ export function createShowStatus({
   metrics,
   logger,
 }: Pick<ClusterTools, 'nowMs' | 'metrics' | 'logger'>): ShowStatus {
+  const startedAtMs = nowMs();
   function noteShown({ aggregate }: ClusterRecord, newest: StoredEvent, object: string): void {
     const seconds = Math.max(0, nowMs() - newest.timeMs) / 1000;
     metrics.observe('rollcall_projection_duration_seconds', seconds);
@@ -28,8 +29,10 @@ export function createShowStatus({
   return async (record, current, write) => {
     const { newest, head, aggregate } = record;
     const shown = current.status?.observed;
-    const isNews = head !== undefined && (!shown || isNewer(head, shown));
-    if (!newest || !isNews) return write();
+    if (!newest || !head) return write();
+    // An object that is made again shows no event yet, and its newest one may be months old.
+    const isNews = shown ? isNewer(head, shown) : newest.timeMs >= startedAtMs;
+    if (!isNews) return write();
     const object = `${current.kind}/${current.metadata.name}`;
     const step = {
       name: 'projector status',

@@ -6,6 +6,7 @@ import {
   agentAwaitedUntilMs,
   type ClusterRecord,
   clusterRecord,
+  letInBy,
   draft,
   type EventDraft,
   left,
@@ -86,8 +87,8 @@ export function createAdmission(
 ) {
   function observeAdmission({ identity, decision }: ClusterRecord, nowMs: number): void {
     if (!identity || !decision) return;
-    const by = decision.by.policy === undefined ? 'person' : 'policy';
     const seconds = Math.max(0, nowMs - identity.request.requestedAtMs) / 1000;
+    const by = letInBy(decision, identity.request);
     metrics.observe('rollcall_admission_duration_seconds', seconds, { by });
   }
 

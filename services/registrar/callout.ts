@@ -155,11 +155,11 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     late.push(() => respond(message, request, { kind: 'refuse', reason: 'Flooding' }));
   }
 
-  async function answer(message: Msg, request: CalloutRequest): Promise<void> {
-    const startedMs = performance.now();
+  /** @param sinceMs - when it was asked: the server waits from then on, also while others come first */
+  async function answer(message: Msg, request: CalloutRequest, sinceMs: number): Promise<void> {
     try {
       await decide(message, request);
-      metrics.observe('rollcall_callout_duration_seconds', (performance.now() - startedMs) / 1000);
+      metrics.observe('rollcall_callout_duration_seconds', (performance.now() - sinceMs) / 1000);
     } catch (thrown) {
       metrics.count('rollcall_callouts_total', { outcome: 'failed' });
       logger.warn({ err: toRollcallError(thrown) }, 'callout not answered');
@@ -176,7 +176,8 @@ export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { d
     // As `judge` reads it: an empty user is none. Never the token's key alone, which its holder could flood with as its own.
     const agentKey = user === undefined || user === '' ? nkey : user;
     if (floods.isKeptOut([agentKey, shownFrom(request)])) return keepOut(message, request);
-    queue.push(turns.turnOf(request, performance.now()), () => answer(message, request));
+    const nowMs = performance.now();
+    queue.push(turns.turnOf(request, nowMs), () => answer(message, request, nowMs));
   }
 
   const subscription = nc.subscribe('$SYS.REQ.USER.AUTH', {

@@ -1,5 +1,6 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
+import { RollcallError } from '@rollcall/shared/errors';
 import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
 import { countSubjects } from './count-subjects.ts';
@@ -70,26 +71,37 @@ export async function countHeldEvents(
   return Object.fromEntries(Object.entries(byService).map(([service, held]) => [service, held?.length]));
 }
 
-async function put(nc: NatsConnection, subject: string, body: unknown, ttl: string): Promise<void> {
+/** @param after - what the subject must have last, or nothing is put */
+async function put(
+  nc: NatsConnection,
+  subject: string,
+  body: unknown,
+  { ttl, after }: { ttl: string; after?: number },
+): Promise<void> {
   const ends = headers();
   ends.set('Nats-TTL', ttl);
+  const expect = after === undefined ? {} : { expect: { lastSubjectSequence: after } };
   await jetstream(nc)
-    .publish(subject, JSON.stringify(body), { headers: ends })
+    .publish(subject, JSON.stringify(body), { headers: ends, ...expect })
     .catch((cause: unknown) => {
       throw asBusError(cause);
     });
 }
 
 /**
- * Forgets a dead letter; the event is in EVENTS as before.
+ * Forgets a dead letter; the event is in EVENTS as before. One that has been buried anew meanwhile is another, and stays.
  * @throws RollcallError BUS_UNREACHABLE
  */
-export function dropDeadLetter(
+export async function dropDeadLetter(
   nc: NatsConnection,
-  { service, sequence }: Pick<DeadLetter, 'service' | 'sequence'>,
+  { service, sequence, id }: Pick<DeadLetter, 'service' | 'sequence' | 'id'>,
 ): Promise<void> {
-  // Whoever may delete could delete everything: something that ends by itself takes its place.
-  return put(nc, `rollcall.dead.${service}.${sequence}`, {}, '1s');
+  try {
+    // Whoever may delete could delete everything: something that ends by itself takes its place.
+    await put(nc, `rollcall.dead.${service}.${sequence}`, {}, { ttl: '1s', after: id });
+  } catch (error) {
+    if (!(error instanceof RollcallError) || error.code !== 'APPEND_CONFLICT') throw error;
+  }
 }
 
 /**
@@ -99,6 +111,6 @@ export function dropDeadLetter(
 export async function retryDeadLetter(nc: NatsConnection, letter: DeadLetter): Promise<void> {
   const { service, subject, sequence, code, message, deliveries } = letter;
   const note = { service, subject, sequence, code, message, deliveries };
-  await put(nc, `rollcall.held.${service}.${sequence}`, note, 'never');
+  await put(nc, `rollcall.held.${service}.${sequence}`, note, { ttl: 'never' });
   await dropDeadLetter(nc, letter);
 }

@@ -99,6 +99,10 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
       'event moved to the dead letters',
     );
     countDelivery(message, 'dead');
+    noteDead(error);
+  }
+
+  function noteDead(error: RollcallError): void {
     options.metrics?.count('rollcall_dead_letters_total');
     options.onDead?.(error);
   }
@@ -215,7 +219,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     }
   }
   const consuming = consumeOn();
-  const stopHeld = handleHeld(held, { service, handle: handleEvent, logger });
+  const stopHeld = handleHeld(held, { service, handle: handleEvent, logger, onDead: noteDead });
 
   return {
     async drain() {

@@ -20,9 +20,15 @@ const isHopeless = (error: RollcallError) => afterFailure(error, Number.MAX_SAFE
  */
 export function handleHeld(
   held: HeldEvents,
-  options: { service: string; handle(event: StoredEvent): Promise<unknown>; logger: Logger },
+  options: {
+    service: string;
+    handle(event: StoredEvent): Promise<unknown>;
+    logger: Logger;
+    /** Called for each dead letter. */
+    onDead(error: RollcallError): void;
+  },
 ): () => Promise<void> {
-  const { service, handle, logger } = options;
+  const { service, handle, logger, onDead } = options;
   let lookedAt = 0;
   let isStopping = false;
 
@@ -43,6 +49,7 @@ export function handleHeld(
         const { subject } = message;
         await held.bury({ service, subject, sequence, code, message: why, deliveries: 1, body });
         logger.error({ err: error, seq: sequence }, 'held event moved to the dead letters');
+        onDead(error);
         return true;
       }
       logger.warn({ err: error, seq: sequence }, 'held event could not be handled yet');

@@ -24,6 +24,7 @@ export { epochAggregate, type EpochRecord, epochRecord } from './epoch-record.ts
 export * from './heartbeat-events.ts';
 export * from './host-events.ts';
 export { paceAggregate, paceOf, stretchOf } from './pace.ts';
+export { letInBy } from './let-in-by.ts';
 export { agentAwaitedUntilMs, isTombstoned } from './leaving.ts';
 export { type LivenessState, livenessStateOf } from './liveness-state.ts';
 export * from './provisioner-events.ts';

@@ -45,7 +45,7 @@ const eventTypes = eventCatalogue.map(({ kind, type }) => `${kind}.${type}`);
 const errorCodes = Object.keys(errorCatalogue);
 const kinds = [...new Set(Object.values(resources).map(({ kind }) => kind))];
 /** Who let a cluster in: a person's minutes must not spoil the machine's milliseconds. */
-const deciders = ['policy', 'person'] as const;
+const deciders = ['policy', 'policy-later', 'person'] as const;
 
 /** Work inside one process or one round trip. */
 const shortSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -51,7 +51,7 @@ function seriesOf(family: KeptFamily, labels: Readonly<Record<string, string>> =
 }
 
 /** Series of one metric; those with a label that has many values appear as they are counted. */
-const shownFromTheStart = 32;
+const shownFromTheStart = 128;
 
 function combinationsOf(labels: MetricDefinition['labels'] = {}): Record<string, string>[] {
   let all: Record<string, string>[] = [{}];

@@ -1,0 +1,17 @@
+import type { Decision } from './approver-events.ts';
+import type { Identity } from './registrar-events.ts';
+
+/** Judging takes milliseconds: a request that a policy approves later than this was held before. */
+const atOnceMs = 60_000;
+
+/**
+ * Who let a cluster in, for figures of how long that took: hours for which a request was held until an office opened say nothing
+ * of how fast policies are, and a person's minutes neither.
+ */
+export function letInBy(
+  decision: Decision,
+  { requestedAtMs }: Identity['request'],
+): 'policy' | 'policy-later' | 'person' {
+  if (decision.by.policy === undefined) return 'person';
+  return decision.decidedAtMs - requestedAtMs > atOnceMs ? 'policy-later' : 'policy';
+}

@@ -102,11 +102,12 @@ function idOf({ cluster, request }: Pictures): string | undefined {
 }
 
 async function gather(target: string, flags: DescribeFlags): Promise<ClusterSources> {
-  const client = openHub(flags);
+  let client: KubeClient | undefined;
   let bus: OpenBus | undefined;
   try {
     const [pictures, opened] = await Promise.all([
-      attempt(() => readPictures(client, target)),
+      // Who has a context of the bus alone sees the history.
+      attempt(async () => readPictures((client = openHub(flags)), target)),
       attempt(() => openBus(flags)),
     ]);
     bus = opened.value;
@@ -129,7 +130,7 @@ async function gather(target: string, flags: DescribeFlags): Promise<ClusterSour
     const facts: Facts | undefined = bus ? (await openFactStore(bus.nc).get(clusterId))?.facts : undefined;
     return { clusterId, ...found, events, facts, missing };
   } finally {
-    client.close();
+    client?.close();
     await bus?.nc.close();
   }
 }

@@ -12,7 +12,7 @@ import type { MemberFlags } from '../member-access.ts';
 import { printResult } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
-import { readKubernetesSide } from '../status/hub-status.ts';
+import { type KubernetesSide, readKubernetesSide } from '../status/hub-status.ts';
 import { hasColour } from '../terminal.ts';
 import { examineAddress } from './examine-address.ts';
 import { examineBus } from './examine-bus.ts';
@@ -56,12 +56,15 @@ async function examineAddresses(flags: DoctorFlags, client: KubeClient): Promise
   });
 }
 
-async function examineConnection(flags: DoctorFlags, client: KubeClient): Promise<readonly Finding[]> {
+async function examineConnection(
+  flags: DoctorFlags,
+  kubernetes: () => Promise<KubernetesSide>,
+): Promise<readonly Finding[]> {
   return examine('nats', async () => {
     const bus = await openBus(flags);
     try {
       const connected = ok('nats', `connected to ${bus.nc.getServer()}`);
-      return [connected, ...(await examineBus(bus, await readKubernetesSide(client)))];
+      return [connected, ...(await examineBus(bus, await kubernetes()))];
     } finally {
       await bus.nc.close();
     }
@@ -74,13 +77,18 @@ async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
   try {
     client = openHub(flags);
   } catch (thrown) {
-    return [...state, findingOf('kubeconfig', toRollcallError(thrown))];
+    const error = toRollcallError(thrown);
+    const unknown = { server: '', version: undefined, fence: undefined, error: error.message };
+    // Who has a context of the bus alone can still look at the bus.
+    const namesBus = flags.server !== undefined || flags.natsContext !== undefined;
+    const ofBus = namesBus ? await examineConnection(flags, async () => unknown) : [];
+    return [...state, findingOf('kubeconfig', error), ...ofBus];
   }
   try {
     const rest = await Promise.all([
       examineKubernetes(client),
       examineAddresses(flags, client),
-      examineConnection(flags, client),
+      examineConnection(flags, () => readKubernetesSide(client)),
     ]);
     return [...state, ...rest.flat()];
   } finally {

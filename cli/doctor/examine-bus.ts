@@ -1,6 +1,6 @@
 import { isServerNewEnough, minimumServerVersion } from '@rollcall/shared/service/bus-safety';
 import type { OpenBus } from '../events/open-bus.ts';
-import { heldText, judgeHub, type KubernetesSide, readBusSide } from '../status/hub-status.ts';
+import { heldText, judgeHub, troublesOf, type KubernetesSide, readBusSide } from '../status/hub-status.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 import { judgeClock, measureClock } from './judge-clock.ts';
 import { serverTimeMs } from './server-time.ts';
@@ -104,5 +104,6 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
           'Look at JetStream of the NATS server: its disk, and its leader.',
         )
       : ok('history', `${streams.EVENTS.messages} events`),
+    ...troublesOf(side, kubernetes).map(({ check, message, next }) => finding(check, message, next)),
   ];
 }

@@ -139,19 +139,40 @@ async function waiting(client: KubeClient): Promise<Finding> {
       );
 }
 
+type Cluster = ManagedCluster & { readonly metadata: { readonly name: string } };
+
+const conditionOf = ({ status }: Cluster, wanted: string) =>
+  status?.conditions?.find(({ type }) => type === wanted);
+
+/** Why an object that a person made defines no cluster. */
+const inVain = new Set(['NameReserved', 'IdMismatch', 'IdTaken', 'NameTaken']);
+
+/** Nobody has claimed it, or a person has put it out: it is not to be ready. */
+function isAsPeopleWish(cluster: Cluster): boolean {
+  const accepted = conditionOf(cluster, 'Accepted');
+  const isLeaving = conditionOf(cluster, 'Deleting')?.status === 'True';
+  return isLeaving || (accepted !== undefined && accepted.status !== 'True' && !inVain.has(accepted.reason));
+}
+
+const rankOf = (cluster: Cluster): number => (conditionOf(cluster, 'Ready')?.status === 'False' ? 0 : 1);
+
 async function clusters(client: KubeClient): Promise<Finding[]> {
   const all = await client.list<ManagedCluster & { metadata: object }>(resources.managedClusters);
   const clocks = all.flatMap(({ metadata, status }) => {
     const clock = status?.conditions?.find(({ type }) => type === 'ClockSynced');
     return clock?.status === 'False' ? [`${metadata.name}: ${clock.message}`] : [];
   });
-  const notReady = all.flatMap(({ metadata, status }) => {
-    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-    return ready?.status === 'True' ? [] : [`${metadata.name} (${ready?.reason ?? 'unknown'})`];
-  });
+  const asWished = all.filter(isAsPeopleWish);
+  const notReady = all
+    .filter((cluster) => !isAsPeopleWish(cluster) && conditionOf(cluster, 'Ready')?.status !== 'True')
+    // What is known to be gone first.
+    .toSorted((a, b) => rankOf(a) - rankOf(b))
+    .map((cluster) => `${cluster.metadata.name} (${conditionOf(cluster, 'Ready')?.reason ?? 'unknown'})`);
+  const others =
+    asWished.length === 0 ? '' : `; ${asWished.length} not in: not claimed yet, shut out, or leaving`;
   return [
     notReady.length === 0
-      ? ok('clusters', `${counted(all.length, 'cluster')}, all ready`)
+      ? ok('clusters', `${counted(all.length - asWished.length, 'cluster')}, all ready${others}`)
       : finding(
           'clusters',
           `${notReady.length} of ${all.length} not ready: ${some(notReady)}`,

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { shellWord } from '@rollcall/shared/hub';
 import { stateDirectory } from '../state-directory.ts';
 import { bytesText } from '../status/stream-sizes.ts';
 import { rotationStep } from '../trust/rotation-step.ts';
@@ -78,7 +79,7 @@ export async function examineState(): Promise<readonly Finding[]> {
         : finding(
             'state',
             `others can read ${open.map((path) => `"${path}"`).join(', ')}`,
-            `Close it: \`chmod -R go-rwx ${directory}\`.`,
+            `Close it: \`chmod -R go-rwx ${shellWord(directory)}\`.`,
           );
     }),
     examine('process', () => {

@@ -1,6 +1,6 @@
 import { countHeldEvents, type StreamSize } from '@rollcall/shared/bus';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
-import { toRollcallError } from '@rollcall/shared/errors';
+import { errorCatalogue, toRollcallError } from '@rollcall/shared/errors';
 import type { ShownWishes } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { OpenBus } from '../events/open-bus.ts';
@@ -146,6 +146,50 @@ export const heldText = (held: HeldEvents): string =>
     .toSorted()
     .join(', ');
 
+/** What is wrong that no figure of its own shows, and what to do about it. */
+export interface Trouble {
+  readonly check: string;
+  readonly message: string;
+  readonly next: string;
+}
+
+/** What the services say of themselves, and held wishes. */
+export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trouble[] {
+  const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
+  const revokedKeysRoom = figureOf(answers, 'trust-keeper', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
+  const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
+  const isOneSignal = answers.some(({ name, figures }) => name === 'heartbeat' && figures['signals'] === 1);
+  const found: (Trouble | false | undefined)[] = [
+    figureOf(answers, 'approver', 'fenceOk') === 0 && {
+      check: 'fence probe',
+      message: 'the approver holds decisions of people: its probe of the fence was not refused as it must be',
+      next: errorCatalogue.FENCE_MISSING.hint,
+    },
+    held && {
+      check: 'wishes',
+      message: `${held.wishes.length} wishes that put members out are held`,
+      next: `\`rollcall get wishes\` shows them, \`rollcall confirm ${held.id}\` has them acted on.`,
+    },
+    isOneSignal && {
+      check: 'signals',
+      message:
+        'liveness is degraded to one signal: the NATS server does not tell of connections, so only missing beats show who is gone',
+      next: 'docs/metrics.md says what to look at (RollcallOneSignal).',
+    },
+    beatStretch > 1 && {
+      check: 'pace',
+      message: `the fleet is larger than the beats that the hub takes: intervals and graces are ${beatStretch} times what they are set to`,
+      next: 'Raise beatsPerSecond of the heartbeat service, or give it parts (docs/scale.md).',
+    },
+    revokedKeys > revocationsAlarmShare * revokedKeysRoom && {
+      check: 'revocations',
+      message: `${revokedKeys} keys are on the revocation list, which takes ${revokedKeysRoom}`,
+      next: '`rollcall trust rotate signing-keys` empties it (docs/security/revoke.md).',
+    },
+  ];
+  return found.filter((one): one is Trouble => one !== undefined && one !== false);
+}
+
 /** Judges both sides together. Pure. */
 export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
   const { answers, streams, heldEvents } = bus;
@@ -155,42 +199,17 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
   const isFenceKnown = kubernetes.fence !== undefined || fenceOk !== undefined;
   const projectorLagSeconds = figureOf(answers, 'projector', 'lagSeconds');
   const storm = figureOf(answers, 'heartbeat', 'storm');
-  const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
   const held = Object.values(heldEvents ?? {}).reduce<number>((sum, count = 0) => sum + count, 0);
   // Both lie in one stream, and were counted one after the other.
   const deadLetters = streams.DEAD && Math.max(0, streams.DEAD.messages - held);
   const eventsUsedPercent = figureOf(answers, 'registrar', 'eventsUsedPercent');
-  const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
-  const revokedKeysRoom = figureOf(answers, 'trust-keeper', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
   const problems = [
     ...(bus.error === undefined ? [] : [`the bus: ${bus.error}`]),
     ...(kubernetes.error === undefined ? [] : [`the API server: ${kubernetes.error}`]),
     ...services.flatMap(serviceProblems),
     ...(kubernetes.fence ?? []),
-    ...(fenceOk === 0
-      ? ['the approver holds decisions of people: its probe of the fence was not refused as it must be']
-      : []),
-    ...(kubernetes.held
-      ? [
-          `${kubernetes.held.wishes.length} wishes that put members out are held: \`rollcall get wishes\` shows them, \`rollcall confirm ${kubernetes.held.id}\` has them acted on`,
-        ]
-      : []),
-    ...(answers.some(({ name, figures }) => name === 'heartbeat' && figures['signals'] === 1)
-      ? [
-          'liveness is degraded to one signal: the NATS server does not tell of connections, so only missing beats show who is gone (docs/operations.md)',
-        ]
-      : []),
-    ...(beatStretch > 1
-      ? [
-          `the fleet is larger than the beats that the hub takes (beatsPerSecond of the heartbeat service): intervals and graces are ${beatStretch} times what they are set to`,
-        ]
-      : []),
+    ...troublesOf(bus, kubernetes).map(({ message, next }) => `${message}. ${next}`),
     ...(storm === 1 ? ['a large part of the fleet is silent together; transitions are held'] : []),
-    ...(revokedKeys > revocationsAlarmShare * revokedKeysRoom
-      ? [
-          `${revokedKeys} keys are on the revocation list, which takes ${revokedKeysRoom}: \`rollcall trust rotate signing-keys\` empties it (docs/security/revoke.md)`,
-        ]
-      : []),
     ...(deadLetters !== undefined && deadLetters > 0
       ? [`${deadLetters} dead letters: \`rollcall dead list\` shows them`]
       : []),

@@ -1,4 +1,5 @@
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { BusFlags } from '../events/bus-access.ts';
 import { type OpenBus, openBus } from '../events/open-bus.ts';
 import { documentText } from '../document-text.ts';
@@ -6,7 +7,14 @@ import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
 import { printResult } from '../output.ts';
 import { withProgress } from '../progress.ts';
-import { type BusSide, type HubStatus, judgeHub, readBusSide, readKubernetesSide } from './hub-status.ts';
+import {
+  type BusSide,
+  type HubStatus,
+  judgeHub,
+  type KubernetesSide,
+  readBusSide,
+  readKubernetesSide,
+} from './hub-status.ts';
 import { statusText } from './status-text.ts';
 
 export interface StatusFlags extends BusFlags {
@@ -18,9 +26,17 @@ export interface StatusFlags extends BusFlags {
  * @throws RollcallError HUB_MISSING, KUBECONFIG_INVALID, BUS_UNREACHABLE
  */
 async function readStatus(flags: BusFlags): Promise<HubStatus> {
-  const client = openHub(flags);
+  let client: KubeClient | undefined;
   let bus: OpenBus | undefined;
   let busError: RollcallError | undefined;
+  // Who has a context of the bus alone sees what the services say.
+  async function readKubernetes(): Promise<KubernetesSide> {
+    try {
+      return await readKubernetesSide((client = openHub(flags)));
+    } catch (thrown) {
+      return { server: '', version: undefined, fence: undefined, error: toRollcallError(thrown).message };
+    }
+  }
   try {
     bus = await openBus(flags).catch((thrown: unknown) => {
       busError = toRollcallError(thrown);
@@ -34,14 +50,11 @@ async function readStatus(flags: BusFlags): Promise<HubStatus> {
       version: undefined,
       error: busError?.message ?? '',
     };
-    const [busSide, kubernetesSide] = await Promise.all([
-      bus ? readBusSide(bus) : away,
-      readKubernetesSide(client),
-    ]);
+    const [busSide, kubernetesSide] = await Promise.all([bus ? readBusSide(bus) : away, readKubernetes()]);
     if (busError && kubernetesSide.error !== undefined) throw busError;
     return judgeHub(busSide, kubernetesSide);
   } finally {
-    client.close();
+    client?.close();
     await bus?.nc.close();
   }
 }

@@ -4,7 +4,7 @@ import { headers } from '@nats-io/transport-node';
 import { draft, nameReleased } from '@rollcall/shared/events';
 import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { declareToken } from '../../tests/harness/events.ts';
+import { declareToken, requestAs } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
 import { runCli, startCli } from './run-cli.ts';
 
@@ -87,6 +87,20 @@ test('credentials that have ended are refused, and not taken for a bus that is a
   writeFileSync(ended, block('NATS USER JWT', jwt) + block('USER NKEY SEED', seed));
   const { code, stderr } = await runCli(['events', ...busFlags.slice(0, -1), ended]);
   expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('BUS_REFUSED') });
+});
+
+test('who can reach the bus alone sees what it knows', async () => {
+  await requestAs(await hub.openLog('registrar'), 'seen', Date.now());
+  const described = await runCli(['describe', 'cluster', 'seen', ...busFlags]);
+  expect(described).toMatchObject({ code: 0, stdout: expect.stringMatching(/^State: +waiting$/m) });
+  expect(described.stdout).toMatch(/^Not known:\n {2}kubernetes: there is no hub/m);
+  const status = await runCli(['status', ...busFlags]);
+  expect(status).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('the API server: there is no hub'),
+  });
+  const doctor = await runCli(['doctor', ...busFlags]);
+  expect(doctor.stdout).toMatch(/^ok +nats: connected to /m);
 });
 
 test('a password in an address is shown to nobody', async () => {

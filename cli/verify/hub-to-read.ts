@@ -25,7 +25,7 @@ export function kubernetesIn(stateDir: string): KubeClient {
 
 /**
  * The directory of the hub that is meant, where it is on this machine: as named, or the usual one unless flags, KUBECONFIG or
- * NATS_URL are about another hub.
+ * NATS_URL and NATS_CONTEXT are about another hub.
  */
 export function ownStateDirectory({
   stateDir,
@@ -36,6 +36,7 @@ export function ownStateDirectory({
     namesAnotherHub(flags) ||
     flags.server !== undefined ||
     flags.natsContext !== undefined ||
+    !!process.env['NATS_CONTEXT'] ||
     !!process.env['NATS_URL'];
   const usual = stateDirectory();
   return !isElsewhere && existsSync(join(usual, 'hub.json')) ? usual : undefined;

@@ -70,6 +70,15 @@ export async function askServices(nc: NatsConnection): Promise<ServiceAnswer[]> 
   return [...byId.values()].toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
 }
 
+/** Of a fleet in parts (`beatPartition`), whose heartbeat services each know their own: the largest of each part, added up. */
+export function figureOfParts(answers: readonly ServiceAnswer[], figure: string): number | undefined {
+  const parts = Map.groupBy(answers, ({ figures }) => figures['part'] ?? 0);
+  const known = [...parts.values()]
+    .map((ofPart) => figureOf(ofPart, 'heartbeat', figure))
+    .filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
+}
+
 /** The largest of what the replicas of a service say: each of them knows everything, a young one perhaps not yet. */
 export function figureOf(
   answers: readonly ServiceAnswer[],

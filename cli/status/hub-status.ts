@@ -5,7 +5,14 @@ import type { ShownWishes } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { OpenBus } from '../events/open-bus.ts';
 import { shownWishes } from '../wishes/shown-wishes.ts';
-import { askServices, figureOf, isNeeded, type ServiceAnswer, serviceNames } from './ask-services.ts';
+import {
+  askServices,
+  figureOf,
+  figureOfParts,
+  isNeeded,
+  type ServiceAnswer,
+  serviceNames,
+} from './ask-services.ts';
 import { fenceFindings } from './fence-state.ts';
 import { serverVersion } from './server-version.ts';
 import { type StreamName, streamSizes } from './stream-sizes.ts';
@@ -66,7 +73,7 @@ export function clusterCounts(
   answers: readonly ServiceAnswer[],
 ): Readonly<Record<string, number>> | undefined {
   const known = Object.entries(clusterStates).flatMap(([state, figure]) => {
-    const count = figureOf(answers, 'heartbeat', figure);
+    const count = figureOfParts(answers, figure);
     return count === undefined ? [] : [[state, count] as const];
   });
   return known.length === 0 ? undefined : Object.fromEntries(known);

@@ -1,4 +1,4 @@
-import { figureOf, serviceNames } from '../status/ask-services.ts';
+import { figureOf, figureOfParts, serviceNames } from '../status/ask-services.ts';
 import { clusterCounts } from '../status/hub-status.ts';
 import type { FleetSample } from './fleet-sample.ts';
 
@@ -49,8 +49,8 @@ export function fleetFigures(
     oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),
     projectorLagSeconds: figureOf(answers, 'projector', 'lagSeconds'),
     beatsPerSecond: rate(
-      figureOf(answers, 'heartbeat', 'beats'),
-      before && figureOf(before.answers, 'heartbeat', 'beats'),
+      figureOfParts(answers, 'beats'),
+      before && figureOfParts(before.answers, 'beats'),
       elapsedMs,
     ),
     eventsPerSecond: rate(sample.lastSequence, before?.lastSequence, elapsedMs),

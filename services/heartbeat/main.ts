@@ -230,9 +230,10 @@ async function work(
       return writing;
     },
   });
+  const part = partition?.number ?? 0;
   metrics.beforeScrape(() => {
     for (const state of livenessStates)
-      metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state });
+      metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state, part: String(part) });
     metrics.total('rollcall_beats_total', receiver.counts.taken);
     metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown);
     metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed);
@@ -242,6 +243,7 @@ async function work(
   });
   return {
     stats: () => ({
+      part,
       clustersNeverSeen: engine.countOf('neverSeen'),
       clustersReady: engine.countOf('ready'),
       clustersSuspect: engine.countOf('suspect'),

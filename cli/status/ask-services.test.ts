@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { figureOfParts, type ServiceAnswer } from './ask-services.ts';
+
+const answer = (figures: Record<string, number>, name = 'heartbeat'): ServiceAnswer => ({
+  name,
+  id: JSON.stringify(figures),
+  version: '1',
+  started: '',
+  figures,
+});
+
+test('replicas of one part know the same, and parts add up', () => {
+  const parts = [
+    answer({ part: 0, clustersReady: 10 }),
+    // It has just started.
+    answer({ part: 0, clustersReady: 4 }),
+    answer({ part: 1, clustersReady: 7 }),
+    answer({ clustersReady: 100 }, 'projector'),
+  ];
+  expect(figureOfParts(parts, 'clustersReady')).toBe(17);
+});
+
+test('an older version says nothing of parts, and nobody nothing at all', () => {
+  expect(figureOfParts([answer({ clustersReady: 5 }), answer({ clustersReady: 6 })], 'clustersReady')).toBe(
+    6,
+  );
+  expect(figureOfParts([], 'clustersReady')).toBeUndefined();
+});

@@ -12,7 +12,9 @@ import { counted, examine, finding, type Finding, ok, skipped } from './finding.
 const oldest = { major: 1, minor: 30 } as const;
 
 async function version(client: KubeClient): Promise<Finding> {
-  const gitVersion = (await serverVersion(client)) ?? '';
+  const gitVersion = await serverVersion(client);
+  if (gitVersion === undefined)
+    return skipped('kubernetes', `${client.access.server} does not tell you its version`);
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   const isNewEnough = Number(major) > oldest.major || Number(minor) >= oldest.minor;
   return isNewEnough
@@ -144,14 +146,16 @@ type Cluster = ManagedCluster & { readonly metadata: { readonly name: string } }
 const conditionOf = ({ status }: Cluster, wanted: string) =>
   status?.conditions?.find(({ type }) => type === wanted);
 
-/** Why an object that a person made defines no cluster. */
-const inVain = new Set(['NameReserved', 'IdMismatch', 'IdTaken', 'NameTaken']);
+/** Nobody wished that: an object defines no cluster, or the hub itself put one out. */
+const unwished = new Set(['NameReserved', 'IdMismatch', 'IdTaken', 'NameTaken', 'Flooding']);
 
 /** Nobody has claimed it, or a person has put it out: it is not to be ready. */
 function isAsPeopleWish(cluster: Cluster): boolean {
   const accepted = conditionOf(cluster, 'Accepted');
   const isLeaving = conditionOf(cluster, 'Deleting')?.status === 'True';
-  return isLeaving || (accepted !== undefined && accepted.status !== 'True' && !inVain.has(accepted.reason));
+  return (
+    isLeaving || (accepted !== undefined && accepted.status !== 'True' && !unwished.has(accepted.reason))
+  );
 }
 
 const rankOf = (cluster: Cluster): number => (conditionOf(cluster, 'Ready')?.status === 'False' ? 0 : 1);

@@ -11,10 +11,12 @@ const answer = (figures: Record<string, number>, name = 'heartbeat'): ServiceAns
 
 test('replicas of one part know the same, and parts add up', () => {
   const parts = [
-    answer({ part: 0, clustersReady: 10 }),
+    answer({ part: 0, parts: 2, clustersReady: 10 }),
     // It has just started.
-    answer({ part: 0, clustersReady: 4 }),
-    answer({ part: 1, clustersReady: 7 }),
+    answer({ part: 0, parts: 2, clustersReady: 4 }),
+    answer({ part: 1, parts: 2, clustersReady: 7 }),
+    // Of before the fleet was divided: it still hears all of it.
+    answer({ part: 0, parts: 1, clustersReady: 16 }),
     answer({ clustersReady: 100 }, 'projector'),
   ];
   expect(figureOfParts(parts, 'clustersReady')).toBe(17);

@@ -70,13 +70,24 @@ export async function askServices(nc: NatsConnection): Promise<ServiceAnswer[]> 
   return [...byId.values()].toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
 }
 
-/** Of a fleet in parts (`beatPartition`), whose heartbeat services each know their own: the largest of each part, added up. */
-export function figureOfParts(answers: readonly ServiceAnswer[], figure: string): number | undefined {
+function sumOfParts(answers: readonly ServiceAnswer[], figure: string): number | undefined {
   const parts = Map.groupBy(answers, ({ figures }) => figures['part'] ?? 0);
   const known = [...parts.values()]
     .map((ofPart) => figureOf(ofPart, 'heartbeat', figure))
     .filter((value) => value !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
+}
+
+/**
+ * Of a fleet in parts (`beatPartition`), whose heartbeat services each know their own: the largest of each part, added up. While it
+ * is being divided, services of both ways run beside each other; whoever knows most knows the fleet.
+ */
+export function figureOfParts(answers: readonly ServiceAnswer[], figure: string): number | undefined {
+  const ways = Map.groupBy(answers, ({ figures }) => figures['parts'] ?? 1);
+  const sums = [...ways.values()]
+    .map((ofWay) => sumOfParts(ofWay, figure))
+    .filter((sum) => sum !== undefined);
+  return sums.length === 0 ? undefined : Math.max(...sums);
 }
 
 /** The largest of what the replicas of a service say: each of them knows everything, a young one perhaps not yet. */

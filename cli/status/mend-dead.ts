@@ -74,6 +74,15 @@ async function untilTakenUp(
   }
 }
 
+async function drop(nc: NatsConnection, letters: readonly DeadLetter[]): Promise<void> {
+  let dropped = 0;
+  for (const letter of letters) {
+    if (await dropDeadLetter(nc, letter)) dropped++;
+    else say(`buried anew meanwhile, and left: ${wordsOf(letter)}`);
+  }
+  printResult(`dropped: ${dropped}`);
+}
+
 /**
  * `rollcall dead retry` and `dead drop`, on the machine that holds the hub's keys: people's own bus user only reads.
  * @throws RollcallError USAGE, NOT_FOUND, HUB_MISSING, KEYS_OFFLINE, BUS_UNREACHABLE, DEADLINE_EXCEEDED, RETRY_IN_VAIN
@@ -100,10 +109,9 @@ export async function mendDead(
       say('dry run; nothing was changed');
       return;
     }
-    for (const letter of chosen)
-      await (verb === 'retry' ? retryDeadLetter(nc, letter) : dropDeadLetter(nc, letter));
-    if (verb === 'drop') printResult(`dropped: ${chosen.length}`);
-    else await withProgress('waiting for the services', untilTakenUp(nc, chosen, timeoutMs));
+    if (verb === 'drop') return await drop(nc, chosen);
+    for (const letter of chosen) await retryDeadLetter(nc, letter);
+    await withProgress('waiting for the services', untilTakenUp(nc, chosen, timeoutMs));
   } finally {
     await nc.close();
   }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { type BusFlags, busAccess, namesAnotherHub } from '../events/bus-access.ts';
@@ -43,14 +44,19 @@ export function ownStateDirectory({
 }
 
 async function connect(flags: BusFlags, directory: string | undefined): Promise<NatsConnection> {
-  if (directory !== undefined) return connectAsOps(directory, openHubFiles(directory).address);
+  if (directory !== undefined) {
+    const { address } = openHubFiles(directory);
+    if (address.servers.length > 0) return connectAsOps(directory, address);
+    const what = `"${directory}" has the keys of a hub in a cluster, whose API server and bus are elsewhere: leave --state-dir out, and name it by --kubeconfig or --context`;
+    throw new RollcallError('HUB_IN_PODS', what);
+  }
   const { address, credentials } = await busAccess(flags);
   return connectBus(address, credentials, 'ops');
 }
 
 /**
  * Opens the hub of a state directory, or the one that the other flags, NATS_URL or a context name, wherever it runs.
- * @throws RollcallError HUB_MISSING, USAGE, NOT_FOUND, BUS_UNREACHABLE; KubeApiError
+ * @throws RollcallError HUB_MISSING, HUB_IN_PODS, USAGE, NOT_FOUND, BUS_UNREACHABLE; KubeApiError
  */
 export async function openHubToRead(flags: BusFlags & { stateDir?: string }): Promise<HubToRead> {
   const directory = ownStateDirectory(flags);

@@ -31,7 +31,7 @@ export function createFleetView(
 ): FleetView {
   const tally = new FleetTally();
   let approvedUpTo = 0;
-  /** Of a history with a hole: it was waited for once, and cannot be read. */
+  /** Of a history with a hole, such as that of a store that was damaged: what was counted there is no approval. */
   let notThere = 0;
   const scan = mergedScan(log, {
     filters: decidingFilters,
@@ -56,14 +56,27 @@ export function createFleetView(
     }
   }
 
+  /** Whether a server that has what comes after it shows something else in its place; one that shows nothing may be behind. */
+  async function isHole(sequence: number): Promise<boolean> {
+    let first: SkippedEvent | StoredEvent | undefined;
+    const noteSkip = (_error: RollcallError, event: SkippedEvent) => void (first ??= event);
+    for await (const event of log.scan({ fromSequence: sequence, onSkip: noteSkip })) {
+      first ??= event;
+      break;
+    }
+    const isIt = first?.sequence === sequence && first.kind === 'cluster' && first.type === approved.type;
+    return first !== undefined && !isIt;
+  }
+
   /** A replica of the stream that is behind may not have the approval yet that came in one batch with the newest count. */
   async function countUpTo({ lastOf }: AggregateRecord): Promise<void> {
     const least = (lastOf.approver?.sequence ?? 0) - 1;
-    const waitingFor = notBehind(least, catchUp, () => approvedUpTo >= least || notThere >= least);
-    await waitingFor.catch((error: unknown) => {
+    try {
+      await notBehind(least, catchUp, () => approvedUpTo >= least || notThere >= least);
+    } catch (error) {
+      if (!(await isHole(least))) throw error;
       notThere = least;
-      throw error;
-    });
+    }
   }
 
   /** Up to the end of the stream as it is when this is called: a catch-up that has begun before may miss the newest. */

@@ -230,10 +230,14 @@ async function work(
       return writing;
     },
   });
-  const part = partition?.number ?? 0;
+  const { number: part, count: parts } = partition ?? { number: 0, count: 1 };
   metrics.beforeScrape(() => {
     for (const state of livenessStates)
-      metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state, part: String(part) });
+      metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), {
+        state,
+        part: String(part),
+        of: String(parts),
+      });
     metrics.total('rollcall_beats_total', receiver.counts.taken);
     metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown);
     metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed);
@@ -244,6 +248,7 @@ async function work(
   return {
     stats: () => ({
       part,
+      parts,
       clustersNeverSeen: engine.countOf('neverSeen'),
       clustersReady: engine.countOf('ready'),
       clustersSuspect: engine.countOf('suspect'),

@@ -64,6 +64,14 @@ test.each([
     want: true,
   },
   {
+    name: 'it was never claimed before',
+    sections: {
+      identity,
+      decision: aDecision({ verdict: 'denied', approvedKey: undefined, leavingUid }),
+    },
+    want: true,
+  },
+  {
     name: 'another key waits in the middle of leaving',
     sections: {
       identity: anIdentity(member),

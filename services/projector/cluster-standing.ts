@@ -31,7 +31,9 @@ export function endedFormerLife(
   { metadata }: { readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string } },
 ): boolean {
   if (!decision || decision.verdict === 'leaving' || metadata.deletionTimestamp === undefined) return false;
-  const isOver = identity?.admittedKey === undefined && access?.state === 'deprovisioned';
+  // A predefined cluster that nobody claimed never had access.
+  const hasNone = access === undefined || access.state === 'deprovisioned';
+  const isOver = identity?.admittedKey === undefined && hasNone;
   return decision.leavingUid === metadata.uid && (decision.approvedKey !== undefined || isOver);
 }
 

@@ -90,17 +90,20 @@ async function put(
 
 /**
  * Forgets a dead letter; the event is in EVENTS as before. One that has been buried anew meanwhile is another, and stays.
+ * @returns whether it is gone
  * @throws RollcallError BUS_UNREACHABLE
  */
 export async function dropDeadLetter(
   nc: NatsConnection,
   { service, sequence, id }: Pick<DeadLetter, 'service' | 'sequence' | 'id'>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     // Whoever may delete could delete everything: something that ends by itself takes its place.
     await put(nc, `rollcall.dead.${service}.${sequence}`, {}, { ttl: '1s', after: id });
+    return true;
   } catch (error) {
-    if (!(error instanceof RollcallError) || error.code !== 'APPEND_CONFLICT') throw error;
+    if (error instanceof RollcallError && error.code === 'APPEND_CONFLICT') return false;
+    throw error;
   }
 }
 

@@ -143,7 +143,7 @@ export async function openEventLog(
 
   function lastOf(aggregate: AggregateId): Promise<RawMessage[]> {
     const { subject } = aggregateSubjects(aggregate);
-    return messagesUpTo(seen.of(aggregate), () => readLast(subject));
+    return orTailIsLost(messagesUpTo(seen.of(aggregate), () => readLast(subject)));
   }
 
   /** A stream that has lost its tail never has what this process knows of it: that is said once, and not waited for again. */
@@ -155,7 +155,7 @@ export async function openEventLog(
       if (!newest || !(error instanceof RollcallError) || error.code !== 'BUS_UNREACHABLE') throw error;
       const { lastSequence } = await streamState(nc, stream);
       if (lastSequence >= newest.sequence) throw error;
-      seen.forgetNewest();
+      seen.forgetAfter(lastSequence);
       const what = `the stream ends at event ${lastSequence}, and event ${newest.sequence} was there: its tail is lost`;
       throw new RollcallError('BUS_UNREACHABLE', what, { cause: error });
     }

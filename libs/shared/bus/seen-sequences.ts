@@ -15,8 +15,8 @@ export interface SeenSequences {
   of(aggregate: AggregateId): number;
   /** Of all that was noted. */
   newest(): SeenEvent | undefined;
-  /** It is not there any more: the stream has lost its tail. */
-  forgetNewest(): void;
+  /** What came after it is not there any more: the stream has lost its tail. */
+  forgetAfter(sequence: number): void;
 }
 
 export interface SeenEvent {
@@ -43,8 +43,9 @@ export function createSeenSequences(): SeenSequences {
     },
     of: (aggregate) => sequences.get(nameOf(aggregate)) ?? 0,
     newest: () => newest,
-    forgetNewest() {
+    forgetAfter(last) {
       newest = undefined;
+      for (const [name, sequence] of sequences) if (sequence > last) sequences.delete(name);
     },
   };
 }

@@ -47,8 +47,8 @@ const kinds = [...new Set(Object.values(resources).map(({ kind }) => kind))];
 /** Who let a cluster in: a person's minutes must not spoil the machine's milliseconds. */
 const deciders = ['policy', 'policy-later', 'person'] as const;
 
-/** Of `beatPartition`; a fleet that is not in parts is part 0. */
-const fleetParts = Array.from({ length: 16 }, (_, part) => String(part));
+/** Of `beatPartition`; a fleet that is not in parts is part 0 of 1. */
+const fleetParts = Array.from({ length: 32 }, (_, part) => String(part));
 
 /** Work inside one process or one round trip. */
 const shortSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -248,6 +248,7 @@ export const metricCatalogue = {
     services: ['heartbeat'],
     labels: {
       part: fleetParts,
+      of: fleetParts,
       state: ['neverSeen', 'ready', 'suspect', 'unreachable', 'stopped', 'memberDown', 'flapping'],
     },
   },

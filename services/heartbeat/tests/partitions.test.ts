@@ -18,7 +18,7 @@ test('two parts: each cluster is heard by one of them, which says when it is gon
   );
   const readyIn = async ({ healthPort }: RunningService) => {
     const text = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
-    return Number(/^rollcall_liveness_clusters\{part="[01]",state="ready"\} (\d+)$/m.exec(text)?.[1]);
+    return Number(/^rollcall_liveness_clusters\{part="[01]",of="2",state="ready"\} (\d+)$/m.exec(text)?.[1]);
   };
   const ids = Array.from({ length: 8 }, (_, index) => `part-${index}`);
   const members = await Promise.all(

@@ -72,8 +72,8 @@ export const mutants = {
   },
   'claims-stay-as-they-were': {
     file: 'services/registrar/join-request.ts',
-    find: 'return { drafts: changedRequest(ask, context) };',
-    put: 'return { drafts: [] };',
+    find: 'return { drafts: isFull ? [] : changedRequest(ask, context) };',
+    put: 'return { drafts: isFull ? [] : [] };',
     from: 1,
     seeds: 400,
   },

@@ -16,6 +16,7 @@ import { decideRequest } from '../../services/approver/policy-verdict.ts';
 import { desiredCluster } from '../../services/projector/desired-cluster.ts';
 import { desiredRequest } from '../../services/projector/desired-request.ts';
 import { mergePatchBetween, plain, statusPatch } from '../../services/projector/difference.ts';
+import { openRequest } from '../../services/registrar/standing.ts';
 import type { Agents } from './agents.ts';
 import type { Kept } from './kube-server.ts';
 import type { People, SaidLabel } from './people.ts';
@@ -81,6 +82,18 @@ function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Gener
     yield `I8 ${id} beats and is ${liveness?.state ?? 'never seen'}`;
   if (!isBeating && (liveness?.state === 'ready' || liveness?.state === 'suspect'))
     yield `${id} is silent and ${liveness.state}`;
+}
+
+/** The request that waits is judged by what its agent says now. */
+function* openClaims(agents: Agents, id: string, record: ClusterRecord): Generator<string> {
+  const request = openRequest(record);
+  if (!request || request.rotation !== undefined) return;
+  const asks = agents
+    .running()
+    .find(({ key, plan }) => key.publicKey === request.key && plan.clusterId === id);
+  const { region } = asks?.facts ?? {};
+  if (asks && region !== request.claimed.region)
+    yield `${asks.name} is in region ${region}, and its request says ${request.claimed.region}`;
 }
 
 async function* openDecision(world: World, id: string, record: ClusterRecord): AsyncGenerator<string> {
@@ -230,6 +243,7 @@ export async function whatIsNotSettled(world: World, agents: Agents, people: Peo
     const record = recordOf(world, id);
     for await (const what of openDecision(world, id, record)) open.push(what);
     open.push(
+      ...openClaims(agents, id, record),
       ...openAccess(world, id, record),
       ...openLiveness(agents, id, record),
       ...openTrust(world, agents, id, record),

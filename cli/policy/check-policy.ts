@@ -6,7 +6,7 @@ import {
   setProblem,
   setWarnings,
 } from '@rollcall/approver/policy';
-import { RollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ManagedClusterSet } from '@rollcall/shared/resources';
 import { type DocumentFormat, documentText } from '../document-text.ts';
@@ -154,6 +154,11 @@ export async function checkPolicies(paths: readonly string[], flags: CheckFlags)
       if (output === 'text') printResult(`${path}: policies ${policies.length}, rules ${rules}: good`);
       isGood = true;
     } catch (thrown) {
+      // What stands in the file has been told; that it cannot be read, or has no policy, is told once, with the first at the end.
+      const { message } = toRollcallError(thrown);
+      if (output !== 'text' && findings.length === 0)
+        findings.push({ line: 1, column: 1, severity: 'error', message });
+      if (output === 'text' && first !== undefined) say(`${path}: ${message}`);
       first ??= thrown;
     }
     checked.push({ file: path, good: isGood, findings });

@@ -114,6 +114,21 @@ test('check: for programs, one document with every finding, and the same exit co
   expect(code).toBe(1);
 });
 
+test('a file that cannot be read is told also after one that is wrong', async () => {
+  const bad = file('bad.yaml', policyYaml('a', 'token.valid && token.color'));
+  const files = [bad, 'nowhere.yaml'];
+  const { code, stderr } = await runCli(['policy', 'check', ...files]);
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('cannot read "nowhere.yaml"'),
+  });
+  const { stdout } = await runCli(['policy', 'check', '-o', 'json', ...files]);
+  expect(JSON.parse(stdout)).toMatchObject([
+    { file: bad, good: false },
+    { file: 'nowhere.yaml', good: false, findings: [{ message: 'cannot read "nowhere.yaml"' }] },
+  ]);
+});
+
 test.each([
   { name: 'no such file', args: ['check', 'nowhere.yaml'], code: 2, says: 'cannot read "nowhere.yaml"' },
   { name: 'no file', args: ['check'], code: 2, says: "missing required argument 'files'" },

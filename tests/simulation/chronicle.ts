@@ -8,6 +8,7 @@ import {
   type StoredEvent,
   tokenRecord,
 } from '@rollcall/shared/events';
+import { claimsChanged } from '../../services/registrar/claims.ts';
 import { clusterRules, type ClusterStep } from './cluster-rules.ts';
 import type { Change, Kept } from './kube-server.ts';
 import { Violation } from './violation.ts';
@@ -89,7 +90,7 @@ export class Chronicle {
       if (what) this.#broken(invariant, `event ${event.sequence} (${event.id} ${event.type}): ${what}`);
     }
     const { identity } = after;
-    const isNew = identity?.request.id !== step.before.identity?.request.id;
+    const isNew = event.reason !== claimsChanged;
     if (event.type === 'requested' && isNew && identity && identity.request.rotation === undefined) {
       const { tokenId } = identity.request;
       this.#requestsOfToken.set(tokenId, (this.#requestsOfToken.get(tokenId) ?? 0) + 1);

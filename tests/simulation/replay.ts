@@ -29,6 +29,7 @@ import { accessEvents } from '../../services/rbac-provisioner/access-event.ts';
 import { admissionStep } from '../../services/registrar/admission.ts';
 import { judgeRotation } from '../../services/registrar/key-rotation.ts';
 import { plain } from '../../services/projector/difference.ts';
+import { claimsChanged } from '../../services/registrar/claims.ts';
 import { judgeJoin } from '../../services/registrar/join-request.ts';
 
 type Again = (event: StoredEvent, history: History) => readonly EventDraft[] | undefined;
@@ -129,7 +130,8 @@ const asked: Again = (event, history) => {
     facts: facts as Parameters<typeof judgeJoin>[0]['body']['facts'],
   };
   const cluster = history.cluster(clusterId);
-  const isAgain = cluster.identity?.request.id === request.id;
+  // A request that was refused before may have the same id, and is a new one.
+  const isAgain = event.reason === claimsChanged;
   const verdict = judgeJoin(
     {
       id: request.id,

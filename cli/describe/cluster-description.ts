@@ -102,8 +102,8 @@ function standing(record: ClusterRecord): string {
   if (identity && decision.requestId !== identity.request.id && decision.verdict !== 'leaving')
     return 'waiting';
   // A denied other key takes nothing from the member.
-  const isIn = decision.verdict === 'approved' || decision.approvedKey !== undefined;
-  if (!isIn || decision.verdict === 'held') return decision.verdict;
+  const isOtherDenied = decision.verdict === 'denied' && decision.approvedKey !== undefined;
+  if (decision.verdict !== 'approved' && !isOtherDenied) return decision.verdict;
   const live = livenessOf(record);
   return live ? livenessStateOf(live) : 'approved';
 }

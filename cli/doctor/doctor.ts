@@ -12,7 +12,7 @@ import type { MemberFlags } from '../member-access.ts';
 import { printResult } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
-import { type KubernetesSide, readKubernetesSide } from '../status/hub-status.ts';
+import { kubernetesAway, type KubernetesSide, readKubernetesSide } from '../status/hub-status.ts';
 import { hasColour } from '../terminal.ts';
 import { examineAddress } from './examine-address.ts';
 import { examineBus } from './examine-bus.ts';
@@ -77,12 +77,10 @@ async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
   try {
     client = openHub(flags);
   } catch (thrown) {
-    const error = toRollcallError(thrown);
-    const unknown = { server: '', version: undefined, fence: undefined, error: error.message };
     // Who has a context of the bus alone can still look at the bus.
     const namesBus = flags.server !== undefined || flags.natsContext !== undefined;
-    const ofBus = namesBus ? await examineConnection(flags, async () => unknown) : [];
-    return [...state, findingOf('kubeconfig', error), ...ofBus];
+    const ofBus = namesBus ? await examineConnection(flags, async () => kubernetesAway(thrown)) : [];
+    return [...state, findingOf('kubeconfig', toRollcallError(thrown)), ...ofBus];
   }
   try {
     const rest = await Promise.all([

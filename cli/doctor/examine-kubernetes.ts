@@ -162,21 +162,21 @@ const rankOf = (cluster: Cluster): number => (conditionOf(cluster, 'Ready')?.sta
 
 async function clusters(client: KubeClient): Promise<Finding[]> {
   const all = await client.list<ManagedCluster & { metadata: object }>(resources.managedClusters);
-  const clocks = all.flatMap(({ metadata, status }) => {
-    const clock = status?.conditions?.find(({ type }) => type === 'ClockSynced');
-    return clock?.status === 'False' ? [`${metadata.name}: ${clock.message}`] : [];
+  const clocks = all.flatMap((cluster) => {
+    const clock = conditionOf(cluster, 'ClockSynced');
+    return clock?.status === 'False' ? [`${cluster.metadata.name}: ${clock.message}`] : [];
   });
-  const asWished = all.filter(isAsPeopleWish);
-  const notReady = all
-    .filter((cluster) => !isAsPeopleWish(cluster) && conditionOf(cluster, 'Ready')?.status !== 'True')
+  const wanted = all.filter((cluster) => !isAsPeopleWish(cluster));
+  const notReady = wanted
+    .filter((cluster) => conditionOf(cluster, 'Ready')?.status !== 'True')
     // What is known to be gone first.
     .toSorted((a, b) => rankOf(a) - rankOf(b))
     .map((cluster) => `${cluster.metadata.name} (${conditionOf(cluster, 'Ready')?.reason ?? 'unknown'})`);
-  const others =
-    asWished.length === 0 ? '' : `; ${asWished.length} not in: not claimed yet, shut out, or leaving`;
+  const notIn = all.length - wanted.length;
+  const others = notIn === 0 ? '' : `; ${notIn} not in: not claimed yet, shut out, or leaving`;
   return [
     notReady.length === 0
-      ? ok('clusters', `${counted(all.length - asWished.length, 'cluster')}, all ready${others}`)
+      ? ok('clusters', `${counted(wanted.length, 'cluster')}, all ready${others}`)
       : finding(
           'clusters',
           `${notReady.length} of ${all.length} not ready: ${some(notReady)}`,

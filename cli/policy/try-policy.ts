@@ -206,9 +206,10 @@ function sayProgress(judged: number): void {
 /** Of the sets that are declared. */
 async function readSetNames(log: Pick<EventLog, 'readAll'>): Promise<string[]> {
   const ofSets = Map.groupBy(await log.readAll('set.*.*', { onSkip: sayLeftOut }), ({ id }) => id);
-  return Array.from(ofSets, ([id, events]) => setDeclaration(foldRecord({ kind: 'set', id }, events)))
-    .filter((set) => set !== undefined && !set.withdrawn)
-    .map((set) => set?.name ?? '');
+  return [...ofSets].flatMap(([id, events]) => {
+    const set = setDeclaration(foldRecord({ kind: 'set', id }, events));
+    return set && !set.withdrawn ? [set.name] : [];
+  });
 }
 
 /**

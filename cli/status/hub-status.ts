@@ -142,8 +142,13 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
       return { server, version, held, fence: undefined, fenceError: toRollcallError(thrown).message };
     }
   } catch (thrown) {
-    return { server, version: undefined, fence: undefined, error: toRollcallError(thrown).message };
+    return kubernetesAway(thrown, server);
   }
+}
+
+/** @param server - empty where nobody knows which it would be */
+export function kubernetesAway(thrown: unknown, server = ''): KubernetesSide {
+  return { server, version: undefined, fence: undefined, error: toRollcallError(thrown).message };
 }
 
 /** `1 of approver, 3 of registrar`; empty where none is held. */

@@ -11,6 +11,7 @@ import {
   type BusSide,
   type HubStatus,
   judgeHub,
+  kubernetesAway,
   type KubernetesSide,
   readBusSide,
   readKubernetesSide,
@@ -34,7 +35,7 @@ async function readStatus(flags: BusFlags): Promise<HubStatus> {
     try {
       return await readKubernetesSide((client = openHub(flags)));
     } catch (thrown) {
-      return { server: '', version: undefined, fence: undefined, error: toRollcallError(thrown).message };
+      return kubernetesAway(thrown);
     }
   }
   try {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { connectBus } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
-import { type BusFlags, busAccess, namesAnotherHub } from '../events/bus-access.ts';
+import { type BusFlags, namesAnotherHub } from '../events/bus-access.ts';
+import { openBus } from '../events/open-bus.ts';
 import { openHub } from '../hub-access.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { openHubFiles } from '../trust/hub-files.ts';
@@ -50,13 +50,12 @@ async function connect(flags: BusFlags, directory: string | undefined): Promise<
     const what = `"${directory}" has the keys of a hub in a cluster, whose API server and bus are elsewhere: leave --state-dir out, and name it by --kubeconfig or --context`;
     throw new RollcallError('HUB_IN_PODS', what);
   }
-  const { address, credentials } = await busAccess(flags);
-  return connectBus(address, credentials, 'ops');
+  return (await openBus(flags)).nc;
 }
 
 /**
  * Opens the hub of a state directory, or the one that the other flags, NATS_URL or a context name, wherever it runs.
- * @throws RollcallError HUB_MISSING, HUB_IN_PODS, USAGE, NOT_FOUND, BUS_UNREACHABLE; KubeApiError
+ * @throws RollcallError HUB_MISSING, HUB_IN_PODS, USAGE, NOT_FOUND, BUS_UNREACHABLE, BUS_REFUSED; KubeApiError
  */
 export async function openHubToRead(flags: BusFlags & { stateDir?: string }): Promise<HubToRead> {
   const directory = ownStateDirectory(flags);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type ClusterRecord,
+  currentIdentity,
   type Decision,
   draft,
   type EventDraft,
@@ -36,8 +37,8 @@ export function isMadeByPerson({ metadata }: ClusterObject): boolean {
 }
 
 /** Whether the cluster's agent has not asked yet, or only in vain: then the object alone says what the cluster is. */
-export function isBeforeRequest({ identity }: ClusterRecord): boolean {
-  return identity === undefined || identity.state === 'left' || identity.state === 'refused';
+export function isBeforeRequest(record: ClusterRecord): boolean {
+  return currentIdentity(record) === undefined;
 }
 
 function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Decision {

@@ -1,6 +1,7 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Cause, ClusterRecord, Decision } from '@rollcall/shared/events';
 import {
+  currentIdentity,
   idMismatch,
   isNewer,
   isPredefinedUnclaimed,
@@ -68,9 +69,8 @@ function fingerprintOf(key: string, request: JoinRequest | undefined): string {
 }
 
 /** Its object alone says what the cluster is: nobody has asked as it. */
-function isBeforeClaim({ identity, decision }: ClusterRecord): boolean {
-  const hasAsked = identity !== undefined && identity.state !== 'left' && identity.state !== 'refused';
-  return isPredefinedUnclaimed(decision) && !hasAsked;
+function isBeforeClaim(record: ClusterRecord): boolean {
+  return isPredefinedUnclaimed(record.decision) && currentIdentity(record) === undefined;
 }
 
 function clusterStatus(
@@ -105,9 +105,9 @@ function clusterStatus(
 }
 
 /** What kind of cluster it is: by the request that is open or was let in, else as a person laid it down beforehand. */
-function specOf({ identity, decision }: ClusterRecord): Omit<ClusterShape['spec'], 'clusterId'> {
-  const isOpen = identity !== undefined && identity.state !== 'refused' && identity.state !== 'left';
-  const { clientId, clusterType, mode } = (isOpen ? identity : decision?.predefined) ?? identity ?? {};
+function specOf(record: ClusterRecord): Omit<ClusterShape['spec'], 'clusterId'> {
+  const { identity, decision } = record;
+  const { clientId, clusterType, mode } = currentIdentity(record) ?? decision?.predefined ?? identity ?? {};
   return {
     ...(clientId === undefined ? {} : { clientId: clientId.slice(0, 253) }),
     clusterType: clusterType ?? 'Standard',

@@ -1,6 +1,7 @@
 import {
   type ClusterRecord,
   clusterIdOf,
+  currentIdentity,
   draft,
   type EventDraft,
   type FormerMember,
@@ -134,11 +135,6 @@ function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'
   };
 }
 
-/** The identity that a request about this cluster builds on; none where it has left or never got so far. */
-function knownIdentity({ cluster: { identity } }: JoinContext): Identity | undefined {
-  return identity && identity.state !== 'left' && identity.state !== 'refused' ? identity : undefined;
-}
-
 /** What a person laid down before the agent came; it counts more than what the agent says. */
 function predefinedOf({ cluster: { decision } }: JoinContext) {
   return isPredefinedUnclaimed(decision) ? decision : undefined;
@@ -146,12 +142,16 @@ function predefinedOf({ cluster: { decision } }: JoinContext) {
 
 /** A cluster keeps the name it has: whoever else asks in its name cannot rename it. */
 function nameOf(ask: JoinAsk, context: JoinContext): string {
-  return knownIdentity(context)?.clusterName ?? predefinedOf(context)?.clusterName ?? ask.body.clusterName;
+  return (
+    currentIdentity(context.cluster)?.clusterName ??
+    predefinedOf(context)?.clusterName ??
+    ask.body.clusterName
+  );
 }
 
 function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
   const { body } = ask;
-  const known = knownIdentity(context);
+  const known = currentIdentity(context.cluster);
   const kind = known ?? predefinedOf(context)?.predefined ?? body;
   const { admittedKey, admittedAtMs, rotatedFrom, rotatedAtMs, member } = known ?? {};
   return {
@@ -305,7 +305,9 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
   }
   // Who comes back takes its name again: a release that is on its way then loses the race.
   const comesBack =
-    name.holder === clusterId && cluster.identity !== undefined && knownIdentity(context) === undefined;
+    name.holder === clusterId &&
+    cluster.identity !== undefined &&
+    currentIdentity(context.cluster) === undefined;
   if (name.aggregate.id === clusterName && (name.holder === undefined || comesBack)) {
     drafts.push(
       draft(nameTaken, name, {

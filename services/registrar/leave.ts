@@ -1,4 +1,11 @@
-import { cleaned, type ClusterRecord, draft, type EventDraft, leaveAsked } from '@rollcall/shared/events';
+import {
+  cleaned,
+  type ClusterRecord,
+  currentIdentity,
+  draft,
+  type EventDraft,
+  leaveAsked,
+} from '@rollcall/shared/events';
 
 /**
  * The key whose agent is told that its cluster leaves: that of the owner; of a cluster that nobody was let in for, the one
@@ -10,9 +17,10 @@ export function leavingKeyOf({ identity, decision }: ClusterRecord): string | un
 }
 
 /** Whoever else asks in the name of a cluster cannot make its owner leave. */
-function mayAskToLeave({ identity, decision }: ClusterRecord, agentKey: string): boolean {
-  if (!identity || identity.state === 'left' || identity.state === 'refused') return false;
-  const owner = decision?.approvedKey ?? identity.admittedKey ?? identity.request.key;
+function mayAskToLeave(record: ClusterRecord, agentKey: string): boolean {
+  const identity = currentIdentity(record);
+  if (!identity) return false;
+  const owner = record.decision?.approvedKey ?? identity.admittedKey ?? identity.request.key;
   return owner === agentKey;
 }
 

@@ -1,4 +1,10 @@
-import { type ClusterRecord, type Decision, isTombstoned, type JoinRequest } from '@rollcall/shared/events';
+import {
+  type ClusterRecord,
+  currentIdentity,
+  type Decision,
+  isTombstoned,
+  type JoinRequest,
+} from '@rollcall/shared/events';
 import { leavingKeyOf } from './leave.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -23,9 +29,10 @@ export function banOf({ reason, message }: Decision): Refusal {
 }
 
 /** The request that waits for a decision, if one does. */
-export function openRequest({ identity, decision }: ClusterRecord): JoinRequest | undefined {
-  if (!identity || identity.state === 'left' || identity.state === 'refused') return undefined;
-  const { request } = identity;
+export function openRequest(record: ClusterRecord): JoinRequest | undefined {
+  const { request } = currentIdentity(record) ?? {};
+  const { decision } = record;
+  if (!request) return undefined;
   // The key too, because the id of a request is the agent's to choose.
   const isDecided = decision?.requestId === request.id && decision.key === request.key;
   return !isDecided || decision.verdict === 'held' ? request : undefined;

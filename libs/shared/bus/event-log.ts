@@ -146,6 +146,9 @@ export async function openEventLog(
     return orTailIsLost(messagesUpTo(seen.of(aggregate), () => readLast(subject)));
   }
 
+  /** What a server that answers alone must have: only servers in a cluster can be behind each other. */
+  const leastKnown = () => (nc.info?.cluster === undefined ? undefined : seen.newest());
+
   /** A stream that has lost its tail never has what this process knows of it: that is said once, and not waited for again. */
   async function orTailIsLost<Result>(reading: Promise<Result>): Promise<Result> {
     try {
@@ -208,7 +211,7 @@ export async function openEventLog(
     },
     async readAll(filter, { onSkip } = {}) {
       const wanted = `rollcall.events.${filter}`;
-      const messages = await orTailIsLost(lastOfAll({ nc, jsm }, stream, wanted, seen.newest()));
+      const messages = await orTailIsLost(lastOfAll({ nc, jsm }, stream, wanted, leastKnown()));
       return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
     },
     async aggregates() {
@@ -238,8 +241,8 @@ export async function openEventLog(
           if (event) yield event;
         }
         if (messages.length === scanBatch) continue;
-        const end = { filter: subjects, from: next, newest: seen.newest() };
-        if (!isWhole || (await orTailIsLost(isStreamEnd(nc, stream, end)))) return;
+        const end = { filter: subjects, from: next, least: isWhole ? leastKnown() : undefined };
+        if (await orTailIsLost(isStreamEnd(nc, stream, end))) return;
       }
     },
     async append(drafts, trace) {

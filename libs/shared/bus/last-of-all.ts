@@ -17,17 +17,15 @@ export function isUnder(subject: string, filter: string): boolean {
 /**
  * The last message of every subject under the filter, however many there are, in no order. A few hundred cost one request; more
  * are listed first and then read by name.
- * @param newest - what the server that answers must have, where one does alone
+ * @param least - what the server that answers must have, where one does alone
  * @throws RollcallError BUS_UNREACHABLE
  */
 export async function lastOfAll(
   { nc, jsm }: { nc: NatsConnection; jsm: JetStreamManager },
   stream: string,
   filter: string,
-  newest: SeenEvent | undefined,
+  least: SeenEvent | undefined,
 ): Promise<RawMessage[]> {
-  // Only servers in a cluster can be behind each other.
-  const least = nc.info?.cluster === undefined ? undefined : newest;
   try {
     const filters = least ? [filter, least.subject] : [filter];
     const messages = await messagesUpTo(least?.sequence ?? 0, () => directGetLast(nc, stream, filters));

@@ -5,21 +5,22 @@ import { messagesUpTo } from './not-behind.ts';
 import type { SeenEvent } from './seen-sequences.ts';
 
 /**
- * Whether nothing more follows under a filter, up to the newest event that this process knows of: of servers in a cluster, the one
- * that said so may be behind. With more than a thousand subjects under the filter it is believed.
- * @param from - the sequence after the last message that was read
+ * Whether nothing more follows under a filter up to that event: the server that said so may be behind. With more than a thousand
+ * subjects under the filter it is believed.
+ * @param end.from - the sequence after the last message that was read
+ * @param end.least - up to which it is to be whole; undefined: whoever said so is believed
  * @throws RollcallError BUS_UNREACHABLE
  */
 export async function isStreamEnd(
   nc: NatsConnection,
   stream: string,
-  { filter, from, newest }: { filter: string; from: number; newest: SeenEvent | undefined },
+  { filter, from, least }: { filter: string; from: number; least: SeenEvent | undefined },
 ): Promise<boolean> {
   // Whoever gave the last message has all that is older.
-  if (nc.info?.cluster === undefined || newest === undefined || newest.sequence < from) return true;
-  const query = { multi_last: [filter, newest.subject], seq: from, batch: mostAnswered } as const;
+  if (least === undefined || least.sequence < from) return true;
+  const query = { multi_last: [filter, least.subject], seq: from, batch: mostAnswered } as const;
   try {
-    const messages = await messagesUpTo(newest.sequence, () => directGet(nc, stream, query));
+    const messages = await messagesUpTo(least.sequence, () => directGet(nc, stream, query));
     return !messages.some(({ subject }) => isUnder(subject, filter));
   } catch (cause) {
     if (cause instanceof TooManyResults) return true;

@@ -32,6 +32,7 @@ export {
   type AggregateRecord,
   clusterRecord,
   type ClusterRecord,
+  currentIdentity,
   foldRecord,
   keyAggregate,
   keyRecord,

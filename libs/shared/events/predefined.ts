@@ -1,5 +1,5 @@
 import type { Decision } from './approver-events.ts';
-import type { ClusterRecord, NameRecord } from './record.ts';
+import { type ClusterRecord, currentIdentity, type NameRecord } from './record.ts';
 import { clusterIdOf } from './safe-id.ts';
 
 /** Names that can be no namespace of a cluster; the fence refuses the same (deploy/fence/provisioner.yaml). */
@@ -45,8 +45,9 @@ export function idMismatch({
 }
 
 /** Whether nobody of this id is known, or it has left. */
-function isFree({ identity, decision }: ClusterRecord): boolean {
-  if (identity && identity.state !== 'left' && identity.state !== 'refused') return false;
+function isFree(cluster: ClusterRecord): boolean {
+  const { decision } = cluster;
+  if (currentIdentity(cluster)) return false;
   return decision === undefined || decision.verdict === 'leaving';
 }
 

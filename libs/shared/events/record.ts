@@ -59,6 +59,11 @@ export interface ClusterRecord extends AggregateRecord {
   readonly hosting: Hosting | undefined;
 }
 
+/** Who has asked as this cluster, and has neither been refused nor left since. */
+export function currentIdentity({ identity }: Pick<ClusterRecord, 'identity'>): Identity | undefined {
+  return identity && identity.state !== 'left' && identity.state !== 'refused' ? identity : undefined;
+}
+
 // The casts below are sound because decodeEvent has parsed each section with the schema of its own definition.
 export function clusterRecord(record: AggregateRecord): ClusterRecord {
   const { lastOf } = record;

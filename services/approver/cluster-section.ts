@@ -1,7 +1,33 @@
 import { type Cause, type Decision, type Identity, isPredefinedUnclaimed } from '@rollcall/shared/events';
+import type { ManagedCluster } from '@rollcall/shared/resources';
 
 /** Settings of the hub that a cluster gets where nobody asked for others. */
 export type Heartbeat = Decision['heartbeat'];
+
+/** Lost beats that a cluster may have before it counts as silent, where a person gave only the interval or only the grace. */
+const beatsOfGrace = 3;
+
+/**
+ * How a cluster is to beat, by what a person wrote into its spec.
+ * @param before - fills in what is not written; adapted where it does not fit the written half, as a grace shorter than the
+ * interval would call every cluster dead between two beats
+ */
+export function heartbeatWanted(
+  wanted: ManagedCluster['spec']['heartbeat'],
+  before: Heartbeat,
+): { intervalSeconds: number; graceSeconds: number } {
+  const { intervalSeconds, graceSeconds } = wanted ?? {};
+  if (intervalSeconds !== undefined && graceSeconds === undefined)
+    return { intervalSeconds, graceSeconds: Math.max(before.graceSeconds, beatsOfGrace * intervalSeconds) };
+  if (graceSeconds !== undefined && intervalSeconds === undefined) {
+    const fitting = Math.max(1, Math.floor(graceSeconds / beatsOfGrace));
+    return { intervalSeconds: Math.min(before.intervalSeconds, fitting), graceSeconds };
+  }
+  return {
+    intervalSeconds: intervalSeconds ?? before.intervalSeconds,
+    graceSeconds: graceSeconds ?? before.graceSeconds,
+  };
+}
 
 /** What every decision about a cluster starts from. */
 export interface SectionBase {

@@ -20,6 +20,7 @@ import {
   allKeysTaken,
   approvalAfter,
   type Heartbeat,
+  heartbeatWanted,
   type SectionBase,
   sectionAfter,
 } from './cluster-section.ts';
@@ -153,10 +154,7 @@ function wantedSettings(object: ClusterObject, previous: Decision) {
     // The API server fills in the default, so what stands there is meant.
     namespacePolicy: spec.namespacePolicy,
     access: spec.access ?? previous.access,
-    heartbeat: {
-      intervalSeconds: spec.heartbeat?.intervalSeconds ?? previous.heartbeat.intervalSeconds,
-      graceSeconds: spec.heartbeat?.graceSeconds ?? previous.heartbeat.graceSeconds,
-    },
+    heartbeat: heartbeatWanted(spec.heartbeat, previous.heartbeat),
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { durationMs, yesOrNo } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 
-export const configSchema = z.strictObject({
+const settings = z.strictObject({
   ...commonConfig,
   ...kubernetesConfig,
   fenceProbeKubeconfig: z
@@ -56,4 +56,13 @@ export const configSchema = z.strictObject({
     .default(45)
     .describe('silence after which a cluster is unreachable'),
 });
+
+export const configSchema = settings.refine(
+  ({ heartbeatIntervalSeconds: interval, heartbeatGraceSeconds: grace }) => grace >= interval,
+  {
+    path: ['heartbeatGraceSeconds'],
+    error:
+      'must not be less than heartbeatIntervalSeconds: every cluster would be unreachable between two beats',
+  },
+);
 export type ApproverConfig = z.output<typeof configSchema>;

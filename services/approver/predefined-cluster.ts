@@ -14,7 +14,7 @@ import {
   predefinedObstacle,
 } from '@rollcall/shared/events';
 import { annotations, labels, leaveFinalizer } from '@rollcall/shared/resources';
-import type { Heartbeat } from './cluster-section.ts';
+import { type Heartbeat, heartbeatWanted } from './cluster-section.ts';
 import { type ClusterObject, ownLabels, setOfObject } from './cluster-wish.ts';
 import { declaredBy } from './declared-by.ts';
 
@@ -59,10 +59,7 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
     namespacePolicy: spec.namespacePolicy,
     unschedulable: spec.unschedulable ?? false,
     taints: spec.taints ?? [],
-    heartbeat: {
-      intervalSeconds: spec.heartbeat?.intervalSeconds ?? heartbeat.intervalSeconds,
-      graceSeconds: spec.heartbeat?.graceSeconds ?? heartbeat.graceSeconds,
-    },
+    heartbeat: heartbeatWanted(spec.heartbeat, heartbeat),
     by: declaredBy(object),
     reason: 'Predefined',
     message: `a person made ManagedCluster "${metadata.name}"; a token that names it may claim it`,

@@ -1,4 +1,4 @@
-import type { Identity } from '@rollcall/shared/events';
+import type { Identity, StoredEvent } from '@rollcall/shared/events';
 import { expect, test, vi } from 'vitest';
 import { type CalloutClaim, judgeReturning, judgeTokenHolder } from './callout-verdict.ts';
 import { aDeclaration } from '../../tests/harness/events.ts';
@@ -35,8 +35,27 @@ test.each([
   expect(judgeTokenHolder(claim, aToken(), isProven)).toMatchObject(want);
 });
 
-test('expired and spent tokens are let in to hear why they are refused', () => {
-  expect(judgeTokenHolder(claim, aToken({ expiresAtMs: 1 }), yes).kind).toBe('admit');
+const declaredAt = (timeMs: number) => ({ lastOf: { approver: { timeMs } as StoredEvent } });
+
+test.each([
+  { name: 'an expired one', token: aToken({ expiresAtMs: 1 }), want: 'admit' },
+  {
+    name: 'one that is not taken as it stands',
+    token: aToken({ withdrawn: true, problem: { reason: 'InvalidSet', message: 'm' } }),
+    want: 'admit',
+  },
+  {
+    name: 'one that was removed after its end',
+    token: { ...aToken({ withdrawn: true, expiresAtMs: 5 }), ...declaredAt(5) },
+    want: 'admit',
+  },
+  {
+    name: 'one that a person took back before its end',
+    token: { ...aToken({ withdrawn: true, expiresAtMs: 5 }), ...declaredAt(4) },
+    want: 'refuse',
+  },
+])('a token that is not good is let in only to hear why: $name → $want', ({ token, want }) => {
+  expect(judgeTokenHolder(claim, token, yes).kind).toBe(want);
 });
 
 function aCluster(overrides: { admittedKey?: string; key?: string } | undefined) {

@@ -1,4 +1,10 @@
-import { type ClusterRecord, isTombstoned, type TokenRecord } from '@rollcall/shared/events';
+import {
+  type ClusterRecord,
+  isTakenBack,
+  isTombstoned,
+  type TokenDeclaration,
+  type TokenRecord,
+} from '@rollcall/shared/events';
 import { isForgotten } from './former-member.ts';
 
 /** What somebody without credentials shows when it connects. All of it is theirs to choose. */
@@ -28,8 +34,15 @@ export type CalloutVerdict =
 const tokenConnectionMs = 120_000;
 const returningConnectionMs = 120_000;
 
+/** Whether a person took the token back while it was good. One whose object is removed after its end has only ended. */
+function isRevoked({ lastOf }: TokenRecord, declaration: TokenDeclaration): boolean {
+  const { expiresAtMs = Infinity } = declaration;
+  return isTakenBack(declaration) && (lastOf.approver?.timeMs ?? 0) < expiresAtMs;
+}
+
 /**
- * Whether a token's holder is let in to ask. Expired and used-up tokens are: they hear why they are refused.
+ * Whether a token's holder is let in to ask. Those of expired and used-up tokens, and of ones that are not taken as they stand, are:
+ * they hear why they are refused.
  * @param isProven - checks a signature of the nonce; only called for keys the hub knows
  */
 export function judgeTokenHolder(
@@ -38,7 +51,7 @@ export function judgeTokenHolder(
   isProven: (key: string, signature: string) => boolean,
 ): CalloutVerdict {
   const known = token.declaration;
-  if (!known || known.withdrawn || known.publicKey !== claim.nkey)
+  if (!known || known.publicKey !== claim.nkey || isRevoked(token, known))
     return { kind: 'refuse', reason: 'UnknownToken' };
   if (!isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'TokenNotProven' };
   if (!isProven(claim.user, claim.pass ?? '')) return { kind: 'refuse', reason: 'KeyNotProven' };

@@ -124,16 +124,16 @@ test.each([
     want: 'TOKEN_UNKNOWN',
   },
   {
-    name: 'a withdrawn token',
-    token: { withdrawn: true, expiresAtMs: 1 },
-    ask: { ...worst, tokenProven: true },
-    want: 'TOKEN_UNKNOWN',
-  },
-  {
     name: 'an expired token',
-    token: { expiresAtMs: nowMs, clusterName: 'x' },
+    token: { expiresAtMs: nowMs, withdrawn: true, clusterName: 'x' },
     ask: { ...worst, tokenProven: true },
     want: 'TOKEN_EXPIRED',
+  },
+  {
+    name: 'a withdrawn token',
+    token: { withdrawn: true, clusterName: 'x' },
+    ask: { ...worst, tokenProven: true },
+    want: 'TOKEN_UNKNOWN',
   },
   {
     name: 'a token for another name',

@@ -24,6 +24,16 @@ const used = (count: number) => ({ used: count, lastUsedBy: 'other', lastUsedAtM
 test.each([
   { name: 'an unknown token', use: aUse(undefined), want: 'TOKEN_UNKNOWN' },
   { name: 'a withdrawn token', use: aUse({ withdrawn: true }), want: 'TOKEN_UNKNOWN' },
+  {
+    name: 'a token that was removed after its end',
+    use: aUse({ withdrawn: true, expiresAtMs: nowMs - 1 }),
+    want: 'TOKEN_EXPIRED',
+  },
+  {
+    name: 'a token that is not taken as it stands',
+    use: aUse({ withdrawn: true, problem: { reason: 'InvalidSet', message: 'm' } }),
+    want: 'TOKEN_UNKNOWN',
+  },
   { name: 'a token in its last millisecond', use: aUse({ expiresAtMs: nowMs + 1 }), want: undefined },
   { name: 'a token that ends exactly now', use: aUse({ expiresAtMs: nowMs }), want: 'TOKEN_EXPIRED' },
   { name: 'a token that never ends', use: aUse({ expiresAtMs: undefined }), want: undefined },

@@ -1,4 +1,4 @@
-import { clusterIdOf, type TokenDeclaration, type TokenUses } from '@rollcall/shared/events';
+import { clusterIdOf, isTakenBack, type TokenDeclaration, type TokenUses } from '@rollcall/shared/events';
 import type { Refusal } from './refusal.ts';
 
 export interface TokenUse {
@@ -47,6 +47,22 @@ const expired: Rule = ({ declaration: { expiresAtMs, name }, nowMs }) =>
         message: `the token "${name}" expired at ${new Date(expiresAtMs).toISOString()}`,
       };
 
+const unknown: Refusal = {
+  code: 'TOKEN_UNKNOWN',
+  message: 'the hub does not know this token, or it was withdrawn',
+};
+
+/** What the problem is, people find on the hub; it is none of the holder's business. */
+const notTaken: Rule = ({ declaration }) => {
+  const { withdrawn, name } = declaration;
+  if (!withdrawn) return undefined;
+  if (isTakenBack(declaration)) return unknown;
+  return {
+    code: 'TOKEN_UNKNOWN',
+    message: `the token "${name}" is not taken at the moment: its status on the hub says why`,
+  };
+};
+
 const oldEpoch: Rule = ({ declaration: { name }, isVoid }) =>
   isVoid === true
     ? {
@@ -76,8 +92,8 @@ const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses }) =>
         message: `the token "${name}" was made for ${allowed === 1 ? 'one cluster' : `${allowed} clusters`}, and is spent`,
       };
 
-/** What a holder is told first: the end of the token, then that it is void, that it is for somebody else, then that it is spent. */
-const rules: readonly Rule[] = [expired, oldEpoch, otherName, otherClient, usedUp];
+/** What a holder is told first: the end of the token, then that it is not good, that it is for somebody else, then that it is spent. */
+const rules: readonly Rule[] = [expired, notTaken, oldEpoch, otherName, otherClient, usedUp];
 
 /** Whether a token is for this one predefined cluster: by its client id, or by its name without wildcard (FL-4). */
 export function tokenNames(
@@ -94,9 +110,7 @@ export function tokenNames(
  */
 export function refuseToken(use: TokenUse): Refusal | undefined {
   const { declaration } = use;
-  if (!declaration || declaration.withdrawn) {
-    return { code: 'TOKEN_UNKNOWN', message: 'the hub does not know this token, or it was withdrawn' };
-  }
+  if (!declaration) return unknown;
   for (const rule of rules) {
     const refusal = rule({ ...use, declaration });
     if (refusal) return refusal;

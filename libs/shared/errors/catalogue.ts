@@ -230,7 +230,7 @@ export const errorCatalogue = {
   },
   TOKEN_UNKNOWN: {
     retry: false,
-    hint: 'The hub does not let this token in: it was taken back, ended more than a day ago (`--ttl` says how long one lives), is not taken at the moment (`rollcall token list` says why), or is of another hub. Create one with `rollcall token create`. If somebody floods the hub with it from your address, it is good again a minute after that has ended.',
+    hint: 'The hub does not let this token in: it was taken back, is not taken at the moment (`rollcall token list` says why), or is of another hub. Create one with `rollcall token create`. If somebody floods the hub with it from your address, it is good again a minute after that has ended.',
   },
   TOKEN_EXPIRED: {
     retry: false,

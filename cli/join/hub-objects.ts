@@ -1,5 +1,13 @@
+import { createHash } from 'node:crypto';
+import { RollcallError } from '@rollcall/shared/errors';
 import type { HubInfo } from '@rollcall/shared/hub';
-import { apiVersionOf, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import {
+  apiVersionOf,
+  isAlreadyExists,
+  type KubeClient,
+  type KubeObject,
+  resources,
+} from '@rollcall/shared/kubernetes';
 import { labels, madeByJoin, type ManagedCluster, namespaces } from '@rollcall/shared/resources';
 import { createRegistrationToken } from '@rollcall/shared/trust';
 import type { Mode } from './member-account.ts';
@@ -18,7 +26,39 @@ export interface Joining {
 const namespace = namespaces.join;
 /** As Cluster API names them. */
 export const kubeconfigSecretOf = (name: string) => `${name}-kubeconfig`;
-const tokenName = (name: string) => `join-${name}`;
+
+const maxNameLength = 63;
+
+/** A cluster's name may be as long as that of a token, so a long one is cut, and told from others by its digest. */
+function tokenName(name: string): string {
+  const whole = `join-${name}`;
+  if (whole.length <= maxNameLength) return whole;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${whole.slice(0, maxNameLength - digest.length - 1)}-${digest}`;
+}
+
+function secretObject(name: string, stringData: Secret['stringData']): Secret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: kubeconfigSecretOf(name),
+      namespace,
+      labels: { [labels.createdBy]: madeByJoin },
+    },
+    type: 'Opaque',
+    stringData,
+  };
+}
+
+function tokenObject(name: string, publicKey: string): KubeObject {
+  return {
+    apiVersion: apiVersionOf(resources.clusterRegistrationTokens),
+    kind: resources.clusterRegistrationTokens.kind,
+    metadata: { name: tokenName(name), namespace },
+    spec: { publicKey, uses: 1, ttl: '24h', clusterName: name, description: 'made by rollcall join' },
+  } as KubeObject;
+}
 
 function clusterObject({ name, clusterId, mode, labels: own, clusterSet, clusterType }: Joining): KubeObject {
   return {
@@ -32,9 +72,23 @@ function clusterObject({ name, clusterId, mode, labels: own, clusterSet, cluster
   } as KubeObject;
 }
 
-/** Whether the hub would take the cluster: rights, name and fence. @throws KubeApiError */
-export async function checkHubTakes(client: KubeClient, joining: Joining): Promise<void> {
-  await client.create(resources.managedClusters, clusterObject(joining), { dryRun: true, strict: true });
+/**
+ * Whether the hub would take all that is made for the cluster: rights, names and fence.
+ * @throws RollcallError NAME_TAKEN; KubeApiError
+ */
+export async function checkHubTakes(client: KubeClient, joining: Joining, hubId: string): Promise<void> {
+  const how = { dryRun: true, strict: true };
+  try {
+    await client.create(resources.managedClusters, clusterObject(joining), how);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const message = `the hub has a cluster "${joining.name}" already`;
+    throw new RollcallError('NAME_TAKEN', message, { cause: error });
+  }
+  const { publicKey } = createRegistrationToken(hubId).key;
+  await client.create(resources.secrets, secretObject(joining.name, {}), { namespace, ...how });
+  const token = tokenObject(joining.name, publicKey);
+  await client.create(resources.clusterRegistrationTokens, token, { namespace, ...how });
 }
 
 /** Takes away what `rollcall join` made on the hub for one member; what is not there, or is somebody else's, is left alone. */
@@ -58,40 +112,18 @@ export async function makeHubObjects(
 ): Promise<void> {
   const { name } = joining;
   const token = createRegistrationToken(hub.hubId);
-  const secret: Secret = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: {
-      name: kubeconfigSecretOf(name),
-      namespace,
-      labels: { [labels.createdBy]: madeByJoin },
-    },
-    type: 'Opaque',
-    stringData: {
-      value: kubeconfig,
-      token: token.text,
-      hub: hub.addresses.join(','),
-      caBundle: hub.caPem,
-    },
-  };
+  const secret = secretObject(name, {
+    value: kubeconfig,
+    token: token.text,
+    hub: hub.addresses.join(','),
+    caBundle: hub.caPem,
+  });
   await client.create(resources.secrets, secret, { namespace });
   try {
-    await client.create(
-      resources.clusterRegistrationTokens,
-      {
-        apiVersion: apiVersionOf(resources.clusterRegistrationTokens),
-        kind: resources.clusterRegistrationTokens.kind,
-        metadata: { name: tokenName(name), namespace },
-        spec: {
-          publicKey: token.key.publicKey,
-          uses: 1,
-          ttl: '24h',
-          clusterName: name,
-          description: 'made by rollcall join',
-        },
-      } as KubeObject,
-      { namespace, strict: true },
-    );
+    await client.create(resources.clusterRegistrationTokens, tokenObject(name, token.key.publicKey), {
+      namespace,
+      strict: true,
+    });
     await client.create<ManagedCluster>(resources.managedClusters, clusterObject(joining) as ManagedCluster, {
       strict: true,
     });

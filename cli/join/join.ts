@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { isReservedClusterName, isSafeId } from '@rollcall/shared/events';
-import { readHubInfo } from '@rollcall/shared/hub';
-import { createKubeClient, isAlreadyExists, type KubeClient } from '@rollcall/shared/kubernetes';
+import { type HubInfo, readHubInfo } from '@rollcall/shared/hub';
+import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { durationFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
@@ -52,25 +52,12 @@ function sayPlan({ name, mode }: Joining): void {
   );
 }
 
-/** @throws RollcallError NAME_TAKEN; KubeApiError */
-async function checkHub(client: KubeClient, joining: Joining): Promise<void> {
-  try {
-    await withProgress('asking the hub', checkHubTakes(client, joining));
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    throw new RollcallError('NAME_TAKEN', `the hub has a cluster "${joining.name}" already`, {
-      cause: error,
-    });
-  }
-}
-
 async function joinBoth(
   { hub: client, member }: { hub: KubeClient; member: KubeClient },
   joining: Joining,
-  timeoutMs: number,
+  { hub, timeoutMs }: { hub: HubInfo; timeoutMs: number },
 ): Promise<void> {
   const { name, mode } = joining;
-  const hub = await readHubInfo(client);
   try {
     const kubeconfig = await withProgress('making an account in the member', makeMemberAccount(member, mode));
     say('[member] the account of the hub is there');
@@ -115,13 +102,14 @@ export async function join(name: string, flags: JoinFlags): Promise<void> {
       clusterSet: flags.clusterSet,
       clusterType: flags.clusterType ?? 'Standard',
     };
-    await checkHub(client, joining);
+    const hub = await readHubInfo(client);
+    await withProgress('asking the hub', checkHubTakes(client, joining, hub.hubId));
     sayPlan(joining);
     if (flags.dryRun) {
       printResult('the cluster can be joined (dry run; nothing was changed)');
       return;
     }
-    await joinBoth({ hub: client, member }, joining, timeoutMs);
+    await joinBoth({ hub: client, member }, joining, { hub, timeoutMs });
     printResult(`cluster "${name}" is Ready`);
   } finally {
     member?.close();

@@ -109,6 +109,15 @@ test.each([
     want: undefined,
   },
   {
+    name: 'without a label that no object can carry',
+    before: {
+      definition: approved,
+      section: aDecision({ labels: { env: 'test', 'no key': 'x', x: '-', 'k8s.io/y': 'z' } }),
+    },
+    object: anObject({ metadata: { labels: { env: 'test' } } }),
+    want: undefined,
+  },
+  {
     name: 'put into a set',
     object: anObject({ metadata: { labels: { env: 'test', 'rollcall.dev/cluster-set': 'x' } } }),
     want: 'changed',

@@ -16,6 +16,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, labels, leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
+import { carriedLabels, isReservedLabel } from '@rollcall/shared/resources/label-syntax';
 import {
   allKeysTaken,
   approvalAfter,
@@ -26,7 +27,6 @@ import {
 } from './cluster-section.ts';
 import { declaredBy, unknownPerson } from './declared-by.ts';
 import { leavingSection } from './leaving.ts';
-import { isReservedLabel } from './policy-problem.ts';
 import { decideRevocation } from './settle-clusters.ts';
 import { decideSpokenWish } from './spoken-wish.ts';
 
@@ -177,7 +177,14 @@ const settingsDiffer: WishRule = ({ record, object, previous, setProblem }) => {
   const { clusterSet: wantedSet, ...wantedOthers } = wanted;
   const isSame = isDeepStrictEqual(
     { ...wantedOthers, unschedulable },
-    { labels: { ...ofCluster }, unschedulable, taints, namespacePolicy, access, heartbeat: { ...heartbeat } },
+    {
+      labels: carriedLabels(ofCluster),
+      unschedulable,
+      taints,
+      namespacePolicy,
+      access,
+      heartbeat: { ...heartbeat },
+    },
   );
   const moved = wantedSet === clusterSet ? [] : [moveText(clusterSet, wantedSet, setProblem)];
   const isCordon = wanted.unschedulable !== unschedulable;

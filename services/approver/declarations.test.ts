@@ -85,6 +85,21 @@ test.each([
   expect(declaration).not.toHaveProperty('expiresAtMs');
 });
 
+test.each([
+  { name: 'a key that is none', labels: { 'no key': 'x' }, says: '"no key" is no key' },
+  {
+    name: 'a value that is none',
+    labels: { env: 'test/eu' },
+    says: 'the label "env" has the value "test/eu"',
+  },
+  { name: 'a reserved key', labels: { 'a.k8s.io/x': 'y' }, says: '"a.k8s.io/x" is reserved' },
+])('a token with $name among its labels lets nobody in and says why', ({ labels, says }) => {
+  const declaration = declare(aToken({ labels: { fine: '1', ...labels } }));
+  expect(declaration).toMatchObject({ withdrawn: true, problem: { reason: 'InvalidLabels' } });
+  expect(declaration.problem?.message).toContain(says);
+  expect(declaration).toHaveProperty('expiresAtMs');
+});
+
 test('a token that gives a set into which none can be put lets nobody in, until it can', () => {
   const token = aToken({ clusterSet: 'emea' });
   const whenSynced = Promise.resolve();

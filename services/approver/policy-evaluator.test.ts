@@ -209,12 +209,13 @@ test.each([
   expect(policyProblem([{ name: 'r', when, effect: 'Approve' }])).toEqual({ rule: 'r', ...want });
 });
 
-test('policyProblem refuses reserved labels, by subdomain too, and too many rules', () => {
+test('policyProblem refuses reserved labels, by subdomain too, ones that Kubernetes does not take, and too many rules', () => {
   const rule = { name: 'r', when: 'true', effect: 'Approve' } as const;
   expect(policyProblem([{ ...rule, labels: { 'x.k8s.io/a': 'b' } }])?.message).toBe(
     'the label "x.k8s.io/a" is reserved',
   );
   expect(policyProblem([{ ...rule, labels: { 'notk8s.io/a': 'b' } }])).toBeUndefined();
+  expect(policyProblem([{ ...rule, labels: { 'a b': 'c' } }])?.message).toContain('"a b" is no key');
   expect(policyProblem(Array.from({ length: 10_000 }, () => rule))?.message).toBe(
     'a policy has at most 64 rules',
   );

@@ -1,6 +1,7 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import type { PolicyDeclaration } from '@rollcall/shared/events';
-import { maxPolicyRules, reservedPrefixes } from '@rollcall/shared/resources';
+import { maxPolicyRules } from '@rollcall/shared/resources';
+import { labelProblem } from '@rollcall/shared/resources/label-syntax';
 import { createPolicyEnvironment, policyRoots } from './policy-environment.ts';
 import { type ExpressionUse, readExpression } from './policy-expression.ts';
 import { problemText, unknownFieldText } from './policy-problem-text.ts';
@@ -22,11 +23,6 @@ const maxLoopDepth = 2;
 function placeOf(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n');
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-}
-
-/** `rollcall.dev/x` and `a.rollcall.dev/x`, but not `notrollcall.dev/x`. */
-export function isReservedLabel(key: string): boolean {
-  return reservedPrefixes.some((prefix) => key.startsWith(prefix) || key.includes(`.${prefix}`));
 }
 
 function patternError(pattern: string): string | undefined {
@@ -77,8 +73,8 @@ function ruleProblem(environment: Environment, rule: PolicyRule): PolicyProblem 
   if (Buffer.byteLength(rule.when) > maxExpressionBytes) {
     return at(0, `the expression is longer than ${maxExpressionBytes} bytes`);
   }
-  const reserved = Object.keys(rule.labels ?? {}).find(isReservedLabel);
-  if (reserved !== undefined) return at(0, `the label "${reserved}" is reserved`);
+  const ofLabels = labelProblem(rule.labels ?? {});
+  if (ofLabels !== undefined) return at(0, ofLabels);
   const checked = environment.check(rule.when);
   const use = useOf(environment, rule.when);
   if (!checked.valid) {

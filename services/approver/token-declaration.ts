@@ -13,6 +13,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
+import { labelProblem } from '@rollcall/shared/resources/label-syntax';
 import { unknownPerson } from './declared-by.ts';
 
 export type TokenObject = StoredObject<ClusterRegistrationToken>;
@@ -31,9 +32,14 @@ function ttlProblem(ttl: string, ttlMs: number | undefined, allowEndless: boolea
   return undefined;
 }
 
-function tokenProblem(ofTtl: string | undefined, ofSet: string | undefined): TokenDeclaration['problem'] {
-  if (ofTtl !== undefined) return { reason: 'InvalidTtl', message: ofTtl };
-  return ofSet === undefined ? undefined : { reason: 'InvalidSet', message: ofSet };
+/** The first of what is wrong with a token, by its part. */
+function tokenProblem(
+  problems: Record<'InvalidTtl' | 'InvalidLabels' | 'InvalidSet', string | undefined>,
+): TokenDeclaration['problem'] {
+  for (const [reason, message] of Object.entries(problems)) {
+    if (message !== undefined) return { reason, message };
+  }
+  return undefined;
 }
 
 /**
@@ -48,7 +54,11 @@ export function readToken(
 ): TokenDeclaration {
   const ttlMs = parseDurationMs(spec.ttl);
   const ofTtl = ttlProblem(spec.ttl, ttlMs, options.allowEndless);
-  const problem = tokenProblem(ofTtl, options.setProblem);
+  const problem = tokenProblem({
+    InvalidTtl: ofTtl,
+    InvalidLabels: labelProblem(spec.labels ?? {}),
+    InvalidSet: options.setProblem,
+  });
   const createdAtMs = Date.parse(metadata.creationTimestamp ?? '');
   const ends = ofTtl === undefined && ttlMs !== undefined && ttlMs > 0;
   return {

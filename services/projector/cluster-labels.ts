@@ -1,22 +1,7 @@
 import type { Facts } from '@rollcall/shared/bus';
-import { labels, reservedPrefixes } from '@rollcall/shared/resources';
-import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
+import { labels } from '@rollcall/shared/resources';
+import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
 import { nodeLabelPrefix } from '@rollcall/shared/resources/node-labels';
-
-/** Of a prefix that neither agents nor policies may set. */
-export function isReservedLabel(key: string): boolean {
-  const slash = key.indexOf('/');
-  const prefix = `.${key.slice(0, slash + 1)}`;
-  return slash > 0 && reservedPrefixes.some((reserved) => prefix.endsWith(`.${reserved}`));
-}
-
-/** Given labels without those that the API server would refuse the whole object for, and without ours. */
-export function givenLabels(given: Readonly<Record<string, string>>): Record<string, string> {
-  const usable = Object.entries(given).filter(
-    ([key, value]) => isLabelKey(key) && !isReservedLabel(key) && isLabelValue(value),
-  );
-  return Object.fromEntries(usable.slice(0, 64));
-}
 
 /** Every label of a ManagedCluster that follows from the record. */
 export function clusterLabels(cluster: {
@@ -30,7 +15,7 @@ export function clusterLabels(cluster: {
   isHosted: boolean;
 }): Record<string, string> {
   return {
-    ...givenLabels(cluster.given),
+    ...carriedLabels(cluster.given),
     [labels.clusterId]: cluster.clusterId,
     [labels.clusterName]: cluster.clusterName,
     [labels.registeredBy]: cluster.isHosted ? 'hub' : 'agent',

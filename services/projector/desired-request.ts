@@ -4,7 +4,7 @@ import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
-import { givenLabels } from './cluster-labels.ts';
+import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
 import { currentDecision, isHidden } from './cluster-standing.ts';
 import type { Wanted } from './wanted.ts';
 
@@ -88,7 +88,7 @@ function requestStatus(record: ClusterRecord): RequestStatus {
 /** @param known - the key that the hub knows the cluster by */
 function requestShape(identity: Identity, known: string | undefined): RequestShape {
   const { clusterId, clientId, clusterName, clusterType, mode, request } = identity;
-  const labels = givenLabels(request.claimed.labels);
+  const labels = carriedLabels(request.claimed.labels);
   const digest = createHash('sha256').update(JSON.stringify(request.claimed)).digest('hex');
   return {
     clusterId,

@@ -11,7 +11,7 @@ import {
   uncordoned,
 } from '@rollcall/shared/events';
 import { labels, type ManagedCluster } from '@rollcall/shared/resources';
-import { isReservedLabel } from './cluster-labels.ts';
+import { isReservedLabel } from '@rollcall/shared/resources/label-syntax';
 
 /** What is to be known of an event of the past. */
 export type PastEvent = Pick<StoredEvent, 'definition' | 'section' | 'by' | 'epoch' | 'sequence'>;

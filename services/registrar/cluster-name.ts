@@ -1,4 +1,4 @@
-import { isSafeId } from '@rollcall/shared/events';
+import { isSafeId, type NameRecord, nameReserved } from '@rollcall/shared/events';
 import type { Refusal } from './refusal.ts';
 
 const alwaysReserved = /^(kube|rollcall)-/;
@@ -17,4 +17,17 @@ export function refuseName(name: string, reservedNames: readonly string[]): Refu
     return { code: 'CLUSTER_NAME_RESERVED', message: `the name "${name}" is reserved on this hub` };
   }
   return undefined;
+}
+
+/** Whether another cluster has the name. Who declares a cluster and registers it without its client id is another one, and hears why. */
+export function refuseTakenName(
+  { aggregate, holder, newest }: NameRecord,
+  clusterId: string,
+): Refusal | undefined {
+  if (holder === undefined || holder === clusterId) return undefined;
+  const message =
+    newest?.definition === nameReserved
+      ? `the name "${aggregate.id}" is reserved for a predefined cluster: if this is the one, register it with the clientId of that ManagedCluster (--client-id)`
+      : `the name "${aggregate.id}" belongs to another cluster`;
+  return { code: 'NAME_TAKEN', message };
 }

@@ -22,7 +22,7 @@ import type { JoinBody } from '@rollcall/shared/protocol';
 import { keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
 import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { changedRequest, claimsIn } from './claims.ts';
-import { refuseName, refuseUnsafeName } from './cluster-name.ts';
+import { refuseName, refuseTakenName, refuseUnsafeName } from './cluster-name.ts';
 import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from './refusal.ts';
@@ -243,9 +243,8 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
     refuseName(nameOf(ask, context), reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
   if (byName) return byName;
   const asksForName = nameOf(ask, context) === body.clusterName;
-  if (asksForName && name.holder !== undefined && name.holder !== body.clusterId) {
-    return { code: 'NAME_TAKEN', message: `the name "${body.clusterName}" belongs to another cluster` };
-  }
+  const byHolder = asksForName ? refuseTakenName(name, body.clusterId) : undefined;
+  if (byHolder) return byHolder;
   // Last: whoever could not come in anyway hears why.
   return context.refuseNew;
 }

@@ -76,9 +76,15 @@ test('it keeps the name and the kind that it was given, whatever its agent says'
   });
 });
 
-test('its name is not for another cluster', () => {
-  const log = aHub({});
-  expect(join(log, { clusterId: 'other', clusterName: 'shop' }).refusal?.code).toBe('NAME_TAKEN');
+test('its name is not for another cluster, which hears how the right one comes in', () => {
+  const log = aHub({ clientId });
+  const refusal = {
+    code: 'NAME_TAKEN',
+    message: expect.stringContaining('reserved for a predefined cluster'),
+  };
+  const forAnybody = aHub({});
+  expect(join(forAnybody, { clusterId: 'other', clusterName: 'shop' })).toMatchObject({ refusal });
+  expect(join(log, { clusterName: 'shop' }).refusal).toBeUndefined();
 });
 
 test('a refused claim is kept where people look, and the right one comes through afterwards', () => {

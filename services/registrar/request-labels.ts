@@ -1,6 +1,4 @@
-import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
-
-const reservedPrefix = /(^|\.)(rollcall\.dev|kubernetes\.io|k8s\.io)\//;
+import { labelProblem } from '@rollcall/shared/resources/label-syntax';
 
 function isAllowed(key: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
@@ -19,8 +17,7 @@ export function splitLabels(
   const granted: Record<string, string> = {};
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(asked)) {
-    const isFine = isLabelKey(key) && isLabelValue(value) && !reservedPrefix.test(key);
-    if (isFine && isAllowed(key, allowed)) granted[key] = value;
+    if (labelProblem({ [key]: value }) === undefined && isAllowed(key, allowed)) granted[key] = value;
     else dropped.push(key.slice(0, 80));
   }
   return { granted, dropped: dropped.slice(0, 50) };

@@ -97,6 +97,22 @@ export function desiredToken(
   };
 }
 
+/**
+ * The status of a younger object with the key of another one, a copied manifest for example: only the older counts.
+ * @param declaration - of the key, by the object that counts
+ */
+export function statusOfCopy(
+  { namespace, name, declaredAtMs }: TokenDeclaration,
+  current: ClusterRegistrationToken,
+): TokenStatus {
+  const older = `token "${namespace}/${name}"`;
+  const message = `${older} is older and has the same public key, so that one alone counts; delete this one, or make a token of its own`;
+  const judged = { type: 'Ready', status: 'False', reason: 'KeyTaken', message, atMs: declaredAtMs } as const;
+  return {
+    conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
+  };
+}
+
 /** When the status changes by time alone: in how many ms from now, or never. */
 export function tokenEndsInMs(record: TokenRecord, nowMs: number): number | undefined {
   const endsAtMs = record.declaration?.expiresAtMs;

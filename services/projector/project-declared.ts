@@ -1,10 +1,11 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { policyDeclaration, type TokenRecord, tokenRecord } from '@rollcall/shared/events';
 import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { desiredPolicy, isPolicyJudged } from './desired-policy.ts';
 import { desiredSet } from './desired-set.ts';
-import { desiredToken, tokenEndsInMs, tokenGoesInMs, tokenUseFields } from './desired-token.ts';
+import { desiredToken, statusOfCopy, tokenEndsInMs, tokenGoesInMs, tokenUseFields } from './desired-token.ts';
 import { statusPatch } from './difference.ts';
 import type { Pass } from './dirty-objects.ts';
 import type { Importance } from './importance.ts';
@@ -54,6 +55,14 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     return ofKey.declaration ? ofKey : record;
   }
 
+  /** Other objects with the key of this one. */
+  function copiesOf({ metadata, spec: { publicKey } }: StoredObject<ClusterRegistrationToken>) {
+    if (publicKey === undefined) return [];
+    return view.tokens
+      .list()
+      .filter(({ metadata: { uid }, spec }) => spec.publicKey === publicKey && uid !== metadata.uid);
+  }
+
   async function writeStatus<T extends KubeObject>(
     kind: KindView<T>,
     object: StoredObject<T>,
@@ -83,6 +92,10 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const now = nowMs();
       const status = desiredToken(record, object, now);
       if (!status) return shown;
+      for (const copy of copiesOf(object)) {
+        const ofCopy = { status: statusOfCopy(declaration, copy), importance: () => 'fact' as const };
+        await writeStatus(view.tokens, copy, { ...ofCopy, waitMs: () => 0, wrote: () => undefined });
+      }
       const pass = await writeStatus(view.tokens, object, {
         status,
         // The first status, and every end of a token, are shown at once.

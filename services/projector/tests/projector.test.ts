@@ -564,6 +564,20 @@ test('tokens, policies and sets show their status', async () => {
   const tokenStatus = () => tokens.get('rollcall-join/one')?.status;
   await eventually('usable', () => conditionOf(tokens.get('rollcall-join/one')) === 'Ready True Usable');
   expect(tokenStatus()).toMatchObject({ used: 0, expires: '2100-01-01T00:00:00Z' });
+  await admin.create(resources.clusterRegistrationTokens, {
+    ...version,
+    kind: 'ClusterRegistrationToken',
+    metadata: { name: 'copy', namespace: 'rollcall-join' },
+    spec: { publicKey },
+  });
+  await eventually(
+    'the copy',
+    () => conditionOf(tokens.get('rollcall-join/copy')) === 'Ready False KeyTaken',
+  );
+  expect(tokens.get('rollcall-join/copy')?.status?.conditions?.[0]?.message).toContain(
+    '"rollcall-join/one" is older',
+  );
+  expect(conditionOf(tokens.get('rollcall-join/one'))).toBe('Ready True Usable');
   const { head } = await registrar.read(aggregate);
   const uses = { used: 1, lastUsedBy: 'somebody', lastUsedAtMs: nowMs };
   await registrar.append([draft(tokenUsed, { aggregate, head }, { ...text, section: uses })], trace);

@@ -1,5 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { clusterIdOf, isSafeId } from '@rollcall/shared/events/safe-id';
+import { clusterIdOf, isSafeId, maxClientIdLength } from '@rollcall/shared/events/safe-id';
 import { memberError, type MemberApi } from './member-api.ts';
 
 /** Contexts that every such installation has: as names of clusters they say nothing. */
@@ -21,13 +21,18 @@ const namesThatSayNothing = new Set([
 
 /**
  * Finds out which cluster this is: the client id it was given, else the UID of its namespace kube-system.
- * @throws RollcallError MEMBER_UNREACHABLE, MEMBER_FORBIDDEN
+ * @throws RollcallError CLUSTER_ID_INVALID, MEMBER_UNREACHABLE, MEMBER_FORBIDDEN
  */
 export async function readClusterId(
   member: Pick<MemberApi, 'get'>,
   clientId: string | undefined,
 ): Promise<string> {
-  if (clientId !== undefined) return clusterIdOf(clientId);
+  if (clientId !== undefined) {
+    if (clientId.length <= maxClientIdLength) return clusterIdOf(clientId);
+    const shown = `"${clientId.slice(0, 40)}…"`;
+    const message = `the client id ${shown} has ${clientId.length} characters; at most ${maxClientIdLength} are taken`;
+    throw new RollcallError('CLUSTER_ID_INVALID', message);
+  }
   const path = '/api/v1/namespaces/kube-system';
   const answer = await member.get(path);
   const uid = answer.status === 200 ? uidOf(answer.body) : undefined;

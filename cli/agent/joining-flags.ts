@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type HubAddress, type HubTrust, parseHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -21,6 +22,18 @@ export function readText(flag: string, path: string): string {
     return readFileSync(path, 'utf8');
   } catch (cause) {
     throw new RollcallError('USAGE', `${flag}: cannot read "${path}"`, { cause });
+  }
+}
+
+/** @throws RollcallError USAGE */
+function certificatesIn(flag: string, path: string): string {
+  const pem = readText(flag, path);
+  try {
+    // oxlint-disable-next-line no-new -- whether it can be read is the question
+    new X509Certificate(pem);
+    return pem;
+  } catch (cause) {
+    throw new RollcallError('USAGE', `${flag}: "${path}" holds no certificate (PEM)`, { cause });
   }
 }
 
@@ -48,7 +61,7 @@ export function trustOf(flags: TrustFlags): HubTrust | undefined {
   }
   if (flags.caFile === undefined) return pins.length === 0 ? undefined : { pins };
   if (pins.length > 0) throw new RollcallError('USAGE', 'give either --ca-cert-hash or --ca-file');
-  return { caPem: readText('--ca-file', flags.caFile) };
+  return { caPem: certificatesIn('--ca-file', flags.caFile) };
 }
 
 /**

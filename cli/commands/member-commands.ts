@@ -120,7 +120,9 @@ export function addMemberCommands(program: Command): void {
     .option('--cluster-name <name>', 'name on the hub (default: ROLLCALL_CLUSTER_NAME)')
     .option('--client-id <id>', 'identity on the hub (default: ROLLCALL_CLIENT_ID, the UID of kube-system)')
     .option('--labels <k=v,k=v>', 'labels to ask for (default: ROLLCALL_LABELS)')
-    .addOption(new Option('--cluster-type <type>').choices(['Standard', 'Edge']))
+    .addOption(
+      new Option('--cluster-type <type>', 'Edge: expected to be away often').choices(['Standard', 'Edge']),
+    )
     .option('--provider <name>', 'who runs the member (default: ROLLCALL_PROVIDER, what its nodes say)')
     .option('--region <name>', 'where it runs (default: ROLLCALL_REGION, what its nodes say)')
     .option(

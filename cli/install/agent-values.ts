@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { maxClientIdLength } from '@rollcall/shared/events/safe-id';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
 
 const anything = z.looseObject({});
+/** As `isSafeId` of the shared library, for the schema of the chart. */
+const namePattern = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$/;
 const pinPattern = /^(sha256:[0-9a-f]{64}(,sha256:[0-9a-f]{64})*)?$/;
 
 /**
@@ -32,9 +35,14 @@ export const agentValuesSchema = z.strictObject({
     ),
   clusterName: z
     .string()
+    .regex(namePattern)
     .default('')
     .describe('Name on the hub. Empty: cluster-<first 8 characters of its id>.'),
-  clientID: z.string().default('').describe('Identity on the hub. Empty: the UID of namespace kube-system.'),
+  clientID: z
+    .string()
+    .max(maxClientIdLength)
+    .default('')
+    .describe('Identity on the hub. Empty: the UID of namespace kube-system.'),
   labels: z
     .record(z.string().refine(isLabelKey), z.string().refine(isLabelValue))
     .default({})

@@ -1,33 +1,21 @@
-import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
-import { type NetworkFlags, networkValues } from '../agent/network-flags.ts';
-import { addressesOf, tokenOf, type TrustFlags, trustOf } from '../agent/joining-flags.ts';
+import { type TrustFlags, trustOf } from '../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../document-text.ts';
 import { durationFlagMs } from '../duration-flag.ts';
-import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { checkMember } from '../register/check-member.ts';
 import { reportChecks } from '../register/check.ts';
-import { agentRules, agentValuesSchema, type AgentValues } from './agent-values.ts';
+import { type AgentFlags, agentValuesOf } from './agent-flags.ts';
+import type { AgentValues } from './agent-values.ts';
 import { objectsIn, renderFolder, shown } from './deploy-templates.ts';
 import { installClient } from './install-client.ts';
 import { findInstalled, refuseHelm } from './installed.ts';
 import { untilAvailable } from './until-available.ts';
-import { checkValues, readValuesFile } from './values.ts';
 
-export interface InstallAgentFlags extends MemberFlags, TrustFlags, NetworkFlags {
-  readonly values?: readonly string[];
-  readonly hub?: readonly string[];
-  readonly token?: string;
-  readonly clusterName?: string;
-  readonly clientId?: string;
-  readonly labels?: string;
-  readonly clusterType?: 'Standard' | 'Edge';
-  readonly image?: string;
+export interface InstallAgentFlags extends AgentFlags, MemberFlags, TrustFlags {
   readonly output: 'text' | DocumentFormat;
   readonly wait: boolean;
   readonly timeout: string;
@@ -36,33 +24,6 @@ export interface InstallAgentFlags extends MemberFlags, TrustFlags, NetworkFlags
 
 const namespace = 'rollcall-agent';
 const name = 'rollcall-agent';
-
-/** Flags say the same as values; what is not said is left to the values. */
-function valuesOfFlags(flags: InstallAgentFlags): Record<string, unknown> {
-  const trust = trustOf(flags);
-  const said = {
-    hub: flags.hub && addressesOf(flags.hub).map(formatHubAddress).join(','),
-    caBundle: trust && ('caPem' in trust ? trust.caPem : ''),
-    caCertHash: trust && ('pins' in trust ? trust.pins.join(',') : ''),
-    token: tokenOf(flags.token),
-    clusterName: flags.clusterName,
-    clientID: flags.clientId,
-    labels: flags.labels === undefined ? undefined : parseLabels(flags.labels),
-    clusterType: flags.clusterType,
-    image: flags.image,
-    ...networkValues(flags),
-  };
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
-}
-
-/** @throws RollcallError USAGE, CONFIG_INVALID, TOKEN_INVALID */
-function valuesOf(flags: InstallAgentFlags): AgentValues {
-  const files = (flags.values ?? []).map(readValuesFile);
-  const values = checkValues([...files, valuesOfFlags(flags)], agentValuesSchema, agentRules);
-  if (values.hub !== '') addressesOf([values.hub]);
-  if (values.token !== '') parseRegistrationToken(values.token);
-  return values;
-}
 
 /** An agent without keys asks with a token; whether one is in a Secret of somebody's own is for the agent to see. */
 async function checkCredentials(client: KubeClient, values: AgentValues): Promise<void> {
@@ -80,7 +41,7 @@ async function checkCredentials(client: KubeClient, values: AgentValues): Promis
  * DEADLINE_EXCEEDED with what its pod says
  */
 export async function installAgent(flags: InstallAgentFlags): Promise<void> {
-  const values = valuesOf(flags);
+  const values = agentValuesOf(flags, trustOf(flags));
   const timeoutMs = durationFlagMs('--timeout', flags.timeout);
   const yaml = renderFolder('agent', values);
   const objects = objectsIn(yaml);

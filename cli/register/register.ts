@@ -14,8 +14,10 @@ import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { addressesOf, type FirstContactFlags, tokenOf, trustOf } from '../agent/joining-flags.ts';
-import { type NetworkFlags, networkOf, networkValues, throughProxy } from '../agent/network-flags.ts';
+import { type NetworkFlags, networkOf, throughProxy } from '../agent/network-flags.ts';
 import { durationFlagMs } from '../duration-flag.ts';
+import { agentValuesOf } from '../install/agent-flags.ts';
+import { renderFolder } from '../install/deploy-templates.ts';
 import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
@@ -24,7 +26,6 @@ import { checkMember, checkName } from './check-member.ts';
 import { reportChecks, runCheck } from './check.ts';
 import { runInForeground } from './foreground-agent.ts';
 import { nameAsHubsOwn } from './hub-own-cluster.ts';
-import { renderManifest } from './manifest.ts';
 import { stateDirectoryOf } from './state-place.ts';
 
 export interface RegisterFlags extends MemberFlags, FirstContactFlags, NetworkFlags {
@@ -128,11 +129,8 @@ export async function register(hub: string, flags: RegisterFlags): Promise<void>
 function printManifest({ addresses, trust, token, flags }: Registration): void {
   if (token === undefined)
     throw new RollcallError('USAGE', 'give --token, or ROLLCALL_TOKEN: the agent asks with it');
-  parseRegistrationToken(token);
-  const { image, clusterName, clientId, labels } = flags;
-  const hub = addresses.map(formatHubAddress);
-  const network = networkValues(flags);
-  printResult(renderManifest({ hub, network, trust, token, image, clusterName, clientId, labels }));
+  const values = agentValuesOf({ ...flags, hub: addresses.map(formatHubAddress) }, trust);
+  printResult(renderFolder('agent', values));
   say(
     'apply it in the member: kubectl apply -f -   (it holds the token: keep it no longer than you need it)',
   );

@@ -62,6 +62,11 @@ test.each([
     want: '"sha256:xyz"',
   },
   {
+    name: 'a CA file that holds no certificate',
+    args: ['register', 'h:1', '--run', '--ca-file', import.meta.filename],
+    want: 'holds no certificate (PEM)',
+  },
+  {
     name: 'an address that is none',
     args: ['register', 'h:1:2', '--run', '--ca-cert-hash', pin],
     want: '"h:1:2"',

@@ -10,6 +10,9 @@ export function isSafeId(text: string): boolean {
   return safeId.test(text);
 }
 
+/** What a person may make up to tell clusters apart; what is longer, no request carries. */
+export const maxClientIdLength = 253;
+
 /** The cluster id of a client id: itself where it is safe, else a hash of it (surfaces: "Cluster name and id"). */
 export function clusterIdOf(clientId: string): string {
   return isSafeId(clientId) && !clientId.startsWith('h-')

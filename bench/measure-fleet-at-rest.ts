@@ -44,7 +44,9 @@ export async function measureFleetAtRest(
     name: 'bench',
   };
   const plan = planFleet(scenario, clusters, createRandom(seed));
-  const fleet = stack.adopt(await openFleet(at, plan, run), (opened) => opened.stop());
+  const fleet = stack.adopt(await openFleet(at, plan, run, new AbortController().signal), (opened) =>
+    opened.stop(),
+  );
   const watch = watchRun(nc, { prefix: fleet.prefix, onStorm: say });
   stack.defer(() => watch.stop());
   say(`${clusters} clusters come`);

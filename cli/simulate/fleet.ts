@@ -31,30 +31,55 @@ export interface Fleet {
   leave(): Promise<void>;
 }
 
-/** @throws RollcallError KEYS_OFFLINE, BUS_UNREACHABLE, DEADLINE_EXCEEDED */
+/** A token for the real agents of a run, that lasts for as long as they may come. */
+function tokenFor(
+  { admin, hub }: Pick<HubAtHand, 'hub' | 'admin'>,
+  { real, joinsPerSecond, scenario }: SimulationSettings,
+  { tokenName, prefix }: { tokenName: string; prefix: string },
+): Promise<string> {
+  const lastsS = Math.ceil(real / joinsPerSecond + scenario.end / 1000) + 3600;
+  return makeToken(admin, {
+    hubId: hub.hubId,
+    name: tokenName,
+    uses: real,
+    terms: {
+      ttl: `${lastsS}s`,
+      clusterName: `${prefix}*`,
+      allowLabels: ['simulated'],
+      description: 'rollcall simulate',
+    },
+  });
+}
+
+/**
+ * @param signal - nobody else registers after it
+ * @throws RollcallError KEYS_OFFLINE, BUS_UNREACHABLE, DEADLINE_EXCEEDED; nothing of the run stays on the hub then
+ */
 export async function openFleet(
   at: Pick<HubAtHand, 'stateDir' | 'hub' | 'port' | 'address' | 'admin'>,
   plan: FleetPlan,
   settings: SimulationSettings,
+  signal: AbortSignal,
 ): Promise<Fleet> {
   const run = randomBytes(3).toString('hex');
   const tokenName = `sim-${run}`;
   const prefix = `sim-${run}-`;
   const idOf = (cluster: number) => `${prefix}${String(cluster + 1).padStart(6, '0')}`;
   const { interval, grace } = settings.scenario.heartbeat;
-  const token =
-    settings.real === 0
-      ? undefined
-      : await makeToken(at.admin, {
-          hubId: at.hub.hubId,
-          name: tokenName,
-          uses: settings.real,
-          terms: { clusterName: `${prefix}*`, allowLabels: ['simulated'], description: 'rollcall simulate' },
-        });
   const all = Array.from({ length: plan.total }, (_, cluster) => cluster);
   const madeUp = all.filter((cluster) => !isReal(cluster, settings));
   const clusterIds = madeUp.map(idOf);
   const connections = await openSimulatorBus({ ...at, clusterIds });
+  const closeAll = () => Promise.all(connections.map(({ nc }) => nc.close()));
+  const forgetToken = () =>
+    at.admin.delete(resources.clusterRegistrationTokens, tokenName, { namespace: namespaces.join });
+  let token: string | undefined;
+  try {
+    token = settings.real === 0 ? undefined : await tokenFor(at, settings, { tokenName, prefix });
+  } catch (error) {
+    await Promise.allSettled([closeAll(), forgetToken()]);
+    throw error;
+  }
   const connectionOf = new Map(
     connections.flatMap((connection) => connection.clusterIds.map((id) => [id, connection] as const)),
   );
@@ -95,6 +120,7 @@ export async function openFleet(
       }
       for (const cluster of clusters) {
         if (!isReal(cluster, settings)) continue;
+        if (signal.aborted) break;
         await join(cluster);
         await delay(1000 / settings.joinsPerSecond);
       }
@@ -113,19 +139,20 @@ export async function openFleet(
     },
     async stop() {
       beats.stop();
-      await agents?.stop();
-      await Promise.all(connections.map(({ nc }) => nc.close()));
+      try {
+        await agents?.stop();
+        if (agents) await forgetToken();
+      } finally {
+        await closeAll();
+      }
     },
     async leave() {
       beats.stop();
       try {
         await Promise.all([agents?.leave(), takeAway(connections, run)]);
-        if (agents)
-          await at.admin.delete(resources.clusterRegistrationTokens, tokenName, {
-            namespace: namespaces.join,
-          });
+        if (agents) await forgetToken();
       } finally {
-        await Promise.all(connections.map(({ nc }) => nc.close()));
+        await closeAll();
       }
     },
   };

@@ -49,7 +49,12 @@ async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<Si
     const elapsed = () => `${((Date.now() - startedAtMs) / 1000).toFixed(1)} s`;
     const atFirst = Array.from({ length: clusters }, (_, cluster) => cluster);
     const madeUpTookMs = await fleet.register(atFirst);
-    view.say('register', `${clusters} clusters are registered (${elapsed()}); waiting for their first beats`);
+    view.say(
+      'register',
+      signal.aborted
+        ? `interrupted while clusters registered (${elapsed()})`
+        : `${clusters} clusters are registered (${elapsed()}); waiting for their first beats`,
+    );
     const areAllIn = await untilJoined(watch, clusters, signal);
     view.say(
       'ready',
@@ -103,7 +108,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     'simulate',
     `${clusters} clusters in ${plan.groups.length} groups, ${real} of them with agents of their own; seed ${seed}`,
   );
-  const fleet = await openFleet(at, plan, settings);
+  const fleet = await openFleet(at, plan, settings, stopping.signal);
   try {
     const report = await run({ at, fleet, settings, view, signal: stopping.signal }, plan);
     printResult(flags.output === 'text' ? reportText(report) : documentText(report, flags.output));

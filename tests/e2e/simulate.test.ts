@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { clusterRecord, joined } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCli } from '../../cli/tests/run-cli.ts';
+import { runCli, startCli } from '../../cli/tests/run-cli.ts';
 import type { SimulationReport } from '../../cli/simulate/report.ts';
 import { openSimulatorBus } from '../../cli/simulate/simulator-bus.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
@@ -24,6 +24,22 @@ function scenario(name: string, text: string): string {
   const path = join(hub.up.stateDir, `${name}.yaml`);
   writeFileSync(path, text);
   return path;
+}
+
+async function simulated(kind: typeof resources.managedClusters): Promise<unknown[]> {
+  const all = await hub.up.admin.list(kind);
+  return all.filter(({ metadata }) => metadata.name.startsWith('sim-'));
+}
+
+function untilNothingIsLeft(): Promise<unknown> {
+  return until('no simulated cluster is left', async () => {
+    const left = await Promise.all([
+      simulated(resources.managedClusters),
+      simulated(resources.clusterRegistrationRequests),
+      simulated(resources.clusterRegistrationTokens),
+    ]);
+    return left.flat().length === 0;
+  });
 }
 
 test('an outage of a group: the guard holds it, agents come back, and afterwards nothing is left', async () => {
@@ -58,16 +74,7 @@ end: 16s
   expect(report.processes.map(({ name }) => name)).toContain('nats-server');
   expect(run.stderr).toContain('went silent together; transitions are held');
 
-  await until('no simulated cluster is left', async () => {
-    const names = (kind: typeof resources.managedClusters) =>
-      hub.up.admin.list(kind).then((all) => all.filter(({ metadata }) => metadata.name.startsWith('sim-')));
-    const left = await Promise.all([
-      names(resources.managedClusters),
-      names(resources.clusterRegistrationRequests),
-      names(resources.clusterRegistrationTokens),
-    ]);
-    return left.flat().length === 0;
-  });
+  await untilNothingIsLeft();
   const everybody = await hub.log.readAll('cluster.*.*');
   const ids = new Set(everybody.map(({ id }) => id).filter((id) => id.startsWith('sim-')));
   expect(ids.size).toBe(40);
@@ -75,6 +82,21 @@ end: 16s
     const { identity } = clusterRecord(await hub.log.read({ kind: 'cluster', id }));
     expect(identity?.state).toBe('left');
   }
+});
+
+test('who interrupts it while agents register gets a report, and nothing is left', async () => {
+  const file = scenario('long', 'description: many agents\nend: 60s\nsteps: []\n');
+  const args = ['simulate', '--clusters', '2000', '--real', '2000', '--rate', '1', '--scenario', file];
+  await using run = startCli(args, { environment: { ROLLCALL_HOME: hub.up.stateDir } });
+  await until('an agent has asked', async () => {
+    return (await simulated(resources.clusterRegistrationRequests)).length > 0;
+  });
+  run.child.kill('SIGINT');
+  const { code, stdout, stderr } = await run.result;
+  expect({ code }, stderr).toEqual({ code: 0 });
+  expect(stdout).toContain('2,000 clusters');
+  expect(stderr).toContain('interrupted while clusters registered');
+  await untilNothingIsLeft();
 });
 
 test('a mistake in the scenario, and no hub, are told before anything is done', async () => {

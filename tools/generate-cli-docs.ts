@@ -72,7 +72,8 @@ Derived from \`cli/commands/\` by \`npm run generate\`; do not edit. ${sentence(
 The result is on stdout, everything else on stderr. Exit codes: 0 done, 2 usage, 3 refused, 4 held, 5 unreachable, 6 timed out,
 1 anything else. Colours are for terminals only; \`NO_COLOR\` turns them off. Which hub: \`--kubeconfig\`, KUBECONFIG, the hub of
 \`.rollcall/\` (\`ROLLCALL_HOME\`), kubectl's default. Which bus: \`--server\` with \`--creds\` and \`--ca-file\`, \`--nats-context\`
-(NATS_CONTEXT), NATS_URL (with NATS_CREDS and NATS_CA), the hub of \`.rollcall/\`, the hub of the kubeconfig.
+(NATS_CONTEXT), NATS_URL (with NATS_CREDS and NATS_CA), the hub of \`.rollcall/\`, the hub of the kubeconfig. Flags that name the
+hub (\`--kubeconfig\`, \`--context\`) name its bus, too, and NATS_… of the environment are not looked at.
 
 ${links.join('\n')}
 

@@ -3,7 +3,7 @@ import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { findHubInfo } from '@rollcall/shared/hub';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { documentText } from '../document-text.ts';
-import { busAccess, type BusFlags } from '../events/bus-access.ts';
+import { busAccess, type BusFlags, isElsewhere } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
@@ -12,6 +12,7 @@ import type { MemberFlags } from '../member-access.ts';
 import { printResult } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
+import { stateDirectory } from '../state-directory.ts';
 import { kubernetesAway, type KubernetesSide, readKubernetesSide } from '../status/hub-status.ts';
 import { hasColour } from '../terminal.ts';
 import { examineAddress } from './examine-address.ts';
@@ -19,7 +20,7 @@ import { examineBus } from './examine-bus.ts';
 import { examineKubernetes } from './examine-kubernetes.ts';
 import { examineAgentState, examineMember } from './examine-member.ts';
 import { examineState } from './examine-state.ts';
-import { counted, examine, type Finding, findingOf, ok } from './finding.ts';
+import { counted, examine, type Finding, findingOf, ok, skipped } from './finding.ts';
 
 export interface DoctorFlags extends BusFlags, MemberFlags, NetworkFlags {
   readonly agentStateDir?: string;
@@ -72,7 +73,9 @@ async function examineConnection(
 }
 
 async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
-  const state = await examineState();
+  const state = isElsewhere(flags)
+    ? [skipped('state', `flags or the environment name a hub that is not the one of "${stateDirectory()}"`)]
+    : await examineState();
   let client: KubeClient;
   try {
     client = openHub(flags);

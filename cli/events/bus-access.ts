@@ -32,10 +32,28 @@ function readText(flag: string, path: string): string {
 }
 
 /** Whether flags or KUBECONFIG are about a hub that is not the embedded one of this directory. */
-export function namesAnotherHub({ kubeconfig, context }: BusFlags): boolean {
+function namesAnotherHub({ kubeconfig, context, karmadaContext }: BusFlags): boolean {
   const named = kubeconfig ?? process.env['KUBECONFIG'];
   const own = stateFile('kubeconfig');
-  return context !== undefined || (!!named && (own === undefined || resolve(named) !== resolve(own)));
+  const isOther = !!named && (own === undefined || resolve(named) !== resolve(own));
+  return context !== undefined || karmadaContext !== undefined || isOther;
+}
+
+/**
+ * What the environment says of the bus. A flag that says which hub silences all of it: that hub's bus is meant, and no mixture
+ * of two hubs.
+ */
+function busEnvironment({ kubeconfig, context, karmadaContext }: BusFlags) {
+  const isHubGiven = [kubeconfig, context, karmadaContext].some((flag) => flag !== undefined);
+  const { NATS_CONTEXT: name, NATS_URL: url, NATS_CREDS: creds, NATS_CA: ca } = process.env;
+  return isHubGiven ? {} : { context: name || undefined, url: url || undefined, creds, ca };
+}
+
+/** Whether another hub is meant than the embedded one of this directory: by flags, KUBECONFIG, NATS_URL or NATS_CONTEXT. */
+export function isElsewhere(flags: BusFlags): boolean {
+  const { context, url } = busEnvironment(flags);
+  const busses = [flags.server, flags.natsContext, context, url];
+  return namesAnotherHub(flags) || busses.some((bus) => bus !== undefined);
 }
 
 /** The embedded hub's own files: they are there when its API server is away. */
@@ -89,11 +107,11 @@ function contextAccess(name: string, own: BusCredentials | undefined): BusAccess
 
 /** NATS_URL says where, and NATS_CREDS and NATS_CA how; what they do not say is the hub's own. */
 async function withEnvironment(
+  { url, creds, ca }: ReturnType<typeof busEnvironment>,
   own: BusCredentials | undefined,
   access: () => Promise<BusAccess>,
 ): Promise<BusAccess> {
-  const { NATS_URL: url, NATS_CREDS: creds, NATS_CA: ca } = process.env;
-  if (!url) return access();
+  if (url === undefined) return access();
   const servers = serversOf(url);
   say(`bus: ${servers.join(', ')} (NATS_URL)`);
   const credentials = own ?? (creds ? parseCreds(readText('NATS_CREDS', creds)) : undefined);
@@ -105,17 +123,23 @@ async function withEnvironment(
 }
 
 /**
- * Where the bus is and who we are there: the flags; a context of the `nats` command; NATS_URL; the embedded hub of this
- * directory; or the hub of the kubeconfig. `--creds` says who we are wherever the bus is.
+ * Where the bus is and who we are there: the flags, also those that name the hub (`--kubeconfig`, `--context`); a context of the
+ * `nats` command; NATS_URL; the embedded hub of this directory; or the hub of the kubeconfig. `--creds` says who we are wherever
+ * the bus is.
  * @throws RollcallError USAGE, HUB_MISSING, NOT_FOUND; KubeApiError
  */
 export async function busAccess(flags: BusFlags): Promise<BusAccess> {
   const { creds, server, caFile } = flags;
   if (server === undefined && caFile === undefined) {
     const own = creds === undefined ? undefined : parseCreds(readText('--creds', creds));
-    const context = flags.natsContext ?? (namesAnotherHub(flags) ? undefined : process.env['NATS_CONTEXT']);
-    if (context) return contextAccess(context, own);
-    return withEnvironment(own, async () => {
+    const environment = busEnvironment(flags);
+    if (flags.natsContext !== undefined) return contextAccess(flags.natsContext, own);
+    if (environment.context !== undefined) {
+      const access = contextAccess(environment.context, own);
+      say(`bus: ${access.address.servers.join(', ')} (NATS_CONTEXT)`);
+      return access;
+    }
+    return withEnvironment(environment, own, async () => {
       const embedded = embeddedAccess(flags);
       if (!embedded) return installedAccess(flags, own);
       return own ? { ...embedded, credentials: own } : embedded;

@@ -120,6 +120,20 @@ test('--creds says who we are, also where the environment says where the bus is'
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('no JWT and seed') });
 });
 
+test('of a hub that a flag names, the environment says nothing', async () => {
+  const [, , , ca = '', , creds = ''] = busFlags;
+  const nowhere = { NATS_URL: 'nats://127.0.0.1:1', NATS_CA: ca, NATS_CREDS: creds, NATS_CONTEXT: 'none' };
+  const kubeconfig = join(hub.stateDir, 'none.kubeconfig');
+  for (const flags of [
+    ['--kubeconfig', kubeconfig],
+    ['--context', 'other'],
+  ]) {
+    const { code, stderr } = await runCli(['events', ...flags], { environment: nowhere });
+    expect(code).not.toBe(0);
+    expect(stderr).not.toMatch(/NATS_|127\.0\.0\.1:1|"none"/);
+  }
+});
+
 test('a type that is asked for leaves out what is only heard', async () => {
   await using cli = startCli(['events', '--follow', '--type', 'token.declared', '-o', 'json', ...busFlags]);
   await cli.line(/token\.declared/);

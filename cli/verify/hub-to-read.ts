@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
-import { type BusFlags, namesAnotherHub } from '../events/bus-access.ts';
+import { type BusFlags, isElsewhere } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
 import { openHub } from '../hub-access.ts';
 import { stateDirectory } from '../state-directory.ts';
@@ -25,22 +25,16 @@ export function kubernetesIn(stateDir: string): KubeClient {
 }
 
 /**
- * The directory of the hub that is meant, where it is on this machine: as named, or the usual one unless flags, KUBECONFIG or
- * NATS_URL and NATS_CONTEXT are about another hub.
+ * The directory of the hub that is meant, where it is on this machine: as named, or the usual one unless flags or the environment
+ * are about another hub.
  */
 export function ownStateDirectory({
   stateDir,
   ...flags
 }: BusFlags & { stateDir?: string }): string | undefined {
   if (stateDir !== undefined) return stateDir;
-  const isElsewhere =
-    namesAnotherHub(flags) ||
-    flags.server !== undefined ||
-    flags.natsContext !== undefined ||
-    !!process.env['NATS_CONTEXT'] ||
-    !!process.env['NATS_URL'];
   const usual = stateDirectory();
-  return !isElsewhere && existsSync(join(usual, 'hub.json')) ? usual : undefined;
+  return !isElsewhere(flags) && existsSync(join(usual, 'hub.json')) ? usual : undefined;
 }
 
 async function connect(flags: BusFlags, directory: string | undefined): Promise<NatsConnection> {

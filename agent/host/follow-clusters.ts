@@ -22,7 +22,6 @@ export async function followClusters(
 ): Promise<void> {
   const { log, logger, signal, look } = options;
   const ours = new Set<string>();
-  let next: number | undefined;
 
   const onSkip = (error: Error) => logger.warn({ err: error }, 'event skipped');
   function hear(event: StoredEvent): void {
@@ -37,22 +36,25 @@ export async function followClusters(
     return lastSequence + 1;
   }
 
-  while (!signal.aborted) {
-    try {
-      next ??= await readAll();
-      for await (const event of followEvents(nc, log, {
-        filter: 'cluster.*.*',
-        fromSequence: next,
-        signal,
-        onSkip,
-      })) {
-        hear(event);
-        next = event.sequence + 1;
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      logger.warn({ err: toRollcallError(error), delayMs: againAfterMs }, 'events could not be read');
-    }
+  async function onAway(thrown: unknown): Promise<void> {
+    if (signal.aborted) return;
+    logger.warn({ err: toRollcallError(thrown), delayMs: againAfterMs }, 'events could not be read');
     await delay(againAfterMs, undefined, { signal }).catch(() => undefined);
   }
+
+  async function untilRead(): Promise<number | undefined> {
+    while (!signal.aborted) {
+      try {
+        return await readAll();
+      } catch (error) {
+        await onAway(error);
+      }
+    }
+    return undefined;
+  }
+
+  const fromSequence = await untilRead();
+  if (fromSequence === undefined) return;
+  const following = { filter: 'cluster.*.*', fromSequence, signal, onSkip, onAway };
+  for await (const event of followEvents(nc, log, following)) hear(event);
 }

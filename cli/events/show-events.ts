@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
-import { type EventLog, followEvents, type OnSkip, streamState } from '@rollcall/shared/bus';
+import { type EventLog, followEvents } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { documentText, type DocumentFormat } from '../document-text.ts';
@@ -127,36 +127,24 @@ async function follow(
   void untilStopSignal().then(() => ending.abort());
   const live = hearsLive && showLive(nc.subscribe(`rollcall.live.${clusterId ?? '*'}`), printer);
   const { signal } = ending;
-  let fromSequence = 1;
-  let awaySinceMs: number | undefined;
-  const onSkip: OnSkip = (error, event) => {
-    fromSequence = event.sequence + 1;
-    sayLeftOut(error);
-  };
-  while (!signal.aborted) {
-    try {
-      if (awaySinceMs !== undefined) {
-        const { lastSequence } = await streamState(nc, 'EVENTS');
-        if (lastSequence + 1 < fromSequence) {
-          say(`the history ends at event ${lastSequence} now: the hub was restored; what is new follows`);
-          fromSequence = lastSequence + 1;
-        }
-        awaySinceMs = undefined;
-      }
-      const options = { filter: filter.subject, fromSequence, signal, onSkip };
-      for await (const event of followEvents(nc, log, options)) {
-        if (filter.matches(event)) await printer.event(event);
-        fromSequence = event.sequence + 1;
-      }
-    } catch (error) {
-      awaySinceMs ??= performance.now();
-      const isForGood = nc.isClosed() || performance.now() - awaySinceMs > goOnForMs;
-      // A server that is started anew is back in seconds, and whoever follows does so for days.
-      if (!isAway(error) || isForGood) throw error;
-      say(`${error.message}; going on as soon as it answers`);
+  const options = {
+    filter: filter.subject,
+    fromSequence: 1,
+    signal,
+    onSkip: sayLeftOut,
+    // A server that is started anew is back in seconds, and whoever follows does so for days.
+    async onAway(thrown: unknown, awayMs: number) {
+      if (!isAway(thrown) || awayMs > goOnForMs) throw thrown;
+      say(`${thrown.message}; going on as soon as it answers`);
       await delay(goOnAfterMs, undefined, { signal }).catch(() => undefined);
-    }
+    },
+    onRestored: (lastSequence: number) =>
+      say(`the history ends at event ${lastSequence} now: the hub was restored; what is new follows`),
+  };
+  for await (const event of followEvents(nc, log, options)) {
+    if (filter.matches(event)) await printer.event(event);
   }
+  if (!signal.aborted) throw new RollcallError('BUS_UNREACHABLE', 'the connection to the bus has ended');
   await nc.close();
   await live;
 }

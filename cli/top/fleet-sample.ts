@@ -12,9 +12,25 @@ export interface FleetSample {
   readonly joinedAtMs: readonly number[];
 }
 
-/** How many events at most are looked at for joins of the minute before the first frame. */
+/** How many events are looked at first. */
 const lookBack = 5000;
 const joinWindowMs = 60_000;
+
+/**
+ * Where to read from to see everything since a time: twice as far back for as long as all that is found there is younger. A fleet
+ * that is coming in writes thousands of events a minute.
+ * @param firstMsFrom - when the first event of those that are looked for was, from a sequence on; undefined where there is none
+ */
+export async function sequenceSince(
+  sinceMs: number,
+  lastSequence: number,
+  firstMsFrom: (sequence: number) => Promise<number | undefined>,
+): Promise<number> {
+  for (let back = lookBack; ; back *= 2) {
+    const from = Math.max(1, lastSequence - back);
+    if (from === 1 || ((await firstMsFrom(from)) ?? 0) < sinceMs) return from;
+  }
+}
 
 export interface Sampler {
   next(): Promise<FleetSample>;
@@ -24,20 +40,28 @@ export interface Sampler {
 export function createSampler(nc: NatsConnection, log: Pick<EventLog, 'scan'>): Sampler {
   let readUntil: number | undefined;
   let joined: number[] = [];
+  const joins = (fromSequence: number) => log.scan({ filter: 'cluster.*.joined', fromSequence });
+
+  async function firstMsFrom(sequence: number): Promise<number | undefined> {
+    for await (const { timeMs } of joins(sequence)) return timeMs;
+    return undefined;
+  }
+
   return {
     async next() {
       const [answers, size] = await Promise.all([askServices(nc), streamSize(nc, 'EVENTS')]);
       const atMs = Date.now();
+      const sinceMs = atMs - joinWindowMs;
       const lastSequence = size?.lastSequence;
       if (lastSequence !== undefined) {
-        const from = readUntil ?? Math.max(1, lastSequence - lookBack);
-        for await (const event of log.scan({ filter: 'cluster.*.joined', fromSequence: from })) {
+        const from = readUntil ?? (await sequenceSince(sinceMs, lastSequence, firstMsFrom));
+        for await (const event of joins(from)) {
           joined.push(event.timeMs);
           readUntil = event.sequence + 1;
         }
         readUntil = Math.max(readUntil ?? 1, lastSequence + 1);
       }
-      joined = joined.filter((joinedAtMs) => joinedAtMs > atMs - joinWindowMs);
+      joined = joined.filter((joinedAtMs) => joinedAtMs > sinceMs);
       return { atMs, answers, lastSequence, joinedAtMs: joined };
     },
   };

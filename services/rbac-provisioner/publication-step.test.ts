@@ -1,6 +1,7 @@
 import {
   foldRecord,
   type Publication,
+  type StoredEvent,
   type TokenDeclaration,
   tokenPublished,
   tokenPublishingFailed,
@@ -28,6 +29,10 @@ function asked(more: Partial<TokenDeclaration> = {}, publication?: Publication):
     ...more,
   });
   return { ...record, declaration, publication };
+}
+function declaredAgain(more: Partial<TokenDeclaration> = {}): TokenRecord {
+  const at = (sequence: number) => ({ epoch: 1, sequence }) as StoredEvent;
+  return { ...asked(more, published), lastOf: { 'rbac-provisioner': at(2), approver: at(3) } };
 }
 const ofKey = (used: number): TokenRecord => ({
   ...asked(),
@@ -61,6 +66,12 @@ test.each([
   },
   { name: 'used once of two', record: asked({ uses: 2 }, published), key: ofKey(1), want: undefined },
   { name: 'used for the last time', record: asked({ uses: 2 }, published), key: ofKey(2), want: 'remove' },
+  { name: 'changed since', record: declaredAgain(), want: 'reword' },
+  {
+    name: 'changed since into what cannot be taken',
+    record: declaredAgain({ withdrawn: true, problem: { reason: 'InvalidSet', message: 'm' } }),
+    want: undefined,
+  },
   { name: 'unlimited', record: asked({ uses: 'unlimited' }, published), key: ofKey(99), want: undefined },
 ])('the Secret of a token that $name: $want', ({ record, key, want }) => {
   expect(publicationStep(record, key, nowMs)).toBe(want);

@@ -1,12 +1,13 @@
-import { isTakenBack, type TokenRecord } from '@rollcall/shared/events';
+import { isNewer, isTakenBack, type TokenRecord } from '@rollcall/shared/events';
 
 /**
  * What is to be done about the Secret of a token that the hub makes.
  *
  * - `make`: it is asked for, and there is no word yet that it is there
+ * - `reword`: the token was changed since; what the Secret hands out beside it may be of before
  * - `remove`: the token has ended; the Secret goes, whether or not anybody told that it was made
  */
-export type PublicationStep = 'make' | 'remove';
+export type PublicationStep = 'make' | 'reword' | 'remove';
 
 /** When a token came to its end, in hub time; undefined: it is good. Renewing the token later makes no new Secret. */
 export function endedAtMs(
@@ -33,8 +34,11 @@ export function publicationStep(
   ofKey: TokenRecord | undefined,
   nowMs: number,
 ): PublicationStep | undefined {
-  const { declaration, publication } = asked;
+  const { declaration, publication, lastOf } = asked;
   if (!declaration) return undefined;
   if (endedAtMs(asked, ofKey, nowMs) !== undefined) return 'remove';
-  return declaration.problem || publication?.state === 'published' ? undefined : 'make';
+  if (declaration.problem) return undefined;
+  if (publication?.state !== 'published') return 'make';
+  const { approver: declared, 'rbac-provisioner': told } = lastOf;
+  return declared && told && isNewer(declared, told) ? 'reword' : undefined;
 }

@@ -19,6 +19,7 @@ import {
   type PublicationFailure,
   type PublishedSecret,
   removeSecret,
+  rewordSecret,
 } from './published-secret.ts';
 
 export interface PublishingWorld {
@@ -72,6 +73,11 @@ async function carryOut(
 ): Promise<Made | undefined> {
   const { declaration, publication } = about;
   if (step === 'make') return make(world, declaration);
+  if (step === 'reword') {
+    const hub = await findHubInfo(world.kube);
+    if (hub) await rewordSecret(world.kube, declaration, hub);
+    return undefined;
+  }
   await removeSecret(world.kube, declaration, publication?.secretUid);
   return undefined;
 }
@@ -79,7 +85,7 @@ async function carryOut(
 /**
  * Makes the Secret of a token fit its record, and tells what was done (ADR 11).
  *
- *     read the record → make or remove the Secret → append, if the record is still that one
+ *     read the record → make, reword or remove the Secret → append, if the record is still that one
  *                  ▲                                     │ conflict
  *                  └─────────────────────────────────────┘ the token may have ended meanwhile: then the Secret goes again
  *

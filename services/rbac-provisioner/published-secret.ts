@@ -13,7 +13,8 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
 import { labels } from '@rollcall/shared/resources';
-import { createRegistrationToken } from '@rollcall/shared/trust';
+import { createRegistrationToken, parseRegistrationToken } from '@rollcall/shared/trust';
+import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 
 type Kube = Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>;
 type Asked = Pick<TokenDeclaration, 'namespace' | 'name' | 'uid' | 'clusterName' | 'clientId'>;
@@ -21,6 +22,7 @@ type Asked = Pick<TokenDeclaration, 'namespace' | 'name' | 'uid' | 'clusterName'
 interface Secret extends KubeObject {
   readonly type?: string;
   readonly stringData?: Readonly<Record<string, string>>;
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 /** Which object a Secret was made for, and the public half of what is in it: read again after a crash, never believed of others. */
@@ -39,10 +41,21 @@ export interface PublicationFailure {
   readonly message: string;
 }
 
+/** What the Secret hands out. */
+function wordsOf(
+  { clusterName, clientId }: Asked,
+  hub: HubInfo,
+  text: string,
+): Record<'values' | 'command', string> {
+  return {
+    values: chartValues(hub, { text, clusterName, clientId }),
+    command: registerCommand(hub, { token: text, clusterName, clientId }),
+  };
+}
+
 function secretOf(asked: Asked, hub: HubInfo): Secret {
-  const { namespace, name, uid, clusterName, clientId } = asked;
+  const { namespace, name, uid } = asked;
   const token = createRegistrationToken(hub.hubId);
-  const about = { clusterName, clientId };
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -53,10 +66,7 @@ function secretOf(asked: Asked, hub: HubInfo): Secret {
       annotations: { [marks.tokenUid]: uid, [marks.publicKey]: token.key.publicKey },
     },
     type: 'Opaque',
-    stringData: {
-      values: chartValues(hub, { text: token.text, ...about }),
-      command: registerCommand(hub, { token: token.text, ...about }),
-    },
+    stringData: wordsOf(asked, hub, token.text),
   };
 }
 
@@ -130,6 +140,43 @@ export async function makeSecret(
     if (!isForbidden(error) && !isInvalid(error) && !isNotFound(error)) throw error;
     return { reason: 'Refused', code: 'KUBE_API', message: (error as Error).message };
   }
+}
+
+/** The token in a Secret of ours; undefined where a person has put something else there. */
+function tokenIn({ metadata, data }: StoredObject<Secret>): string | undefined {
+  try {
+    const values = Buffer.from(data?.['values'] ?? '', 'base64').toString('utf8');
+    const { token } = parseBoundedYaml(values) as { token: string };
+    const isOurs = parseRegistrationToken(token).key.publicKey === metadata.annotations?.[marks.publicKey];
+    return isOurs ? token : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Has the Secret hand out what the token says now; the token in it stays.
+ * @throws RollcallError KUBE_UNREACHABLE, KUBE_API
+ */
+export async function rewordSecret(kube: Kube, asked: Asked, hub: HubInfo): Promise<void> {
+  const found = await look(kube, asked);
+  if (!found || found === 'foreign' || found.metadata.annotations?.[marks.tokenUid] !== asked.uid) return;
+  const text = tokenIn(found);
+  if (text === undefined) return;
+  const words = wordsOf(asked, hub, text);
+  const isSaid = Object.entries(words).every(
+    ([key, said]) => found.data?.[key] === Buffer.from(said).toString('base64'),
+  );
+  if (isSaid) return;
+  // Of that version: another replica may have removed it, and a newer token of the same name has taken its place.
+  const { namespace, name } = asked;
+  const { resourceVersion } = found.metadata;
+  await kube.mergePatch<Secret>(
+    resources.secrets,
+    name,
+    { metadata: { resourceVersion }, stringData: words },
+    { namespace },
+  );
 }
 
 /** @param secretUid - as it was told; undefined: nobody told, so what carries this token's mark goes */

@@ -99,6 +99,23 @@ test('a token is made, told by its public half, and gone with its last use', asy
   }
 });
 
+test('what the Secret hands out follows the token when that is changed; the token in it stays', async () => {
+  await ask('edited', { clusterName: 'old' });
+  await told('edited', 'published');
+  const wordsIn = async () => {
+    const secret = (await secretOf('edited')) as (KubeObject & { data?: Record<string, string> }) | undefined;
+    const text = (key: string) => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString('utf8');
+    return { values: text('values'), command: text('command') };
+  };
+  const before = await wordsIn();
+  expect(before.values).toContain('clusterName: old');
+  await ask('edited', { clusterName: 'new', clientId: 'shop 7' });
+  await expect.poll(async () => (await wordsIn()).values, { timeout: 30_000 }).toContain('clusterName: new');
+  const after = await wordsIn();
+  expect(after.command).toContain("--cluster-name new --client-id 'shop 7'");
+  expect(/rc1\S+/.exec(after.values)?.[0]).toBe(/rc1\S+/.exec(before.values)?.[0]);
+});
+
 test('a token that expires loses its Secret although nothing happens', async () => {
   await ask('expiring', { expiresAtMs: Date.now() + 1500 });
   await told('expiring', 'published');

@@ -21,7 +21,12 @@ const ended = jwtOf({ expiresAtMs: nowMs - 3_600_000 });
 describe('what an agent shows to be let in', () => {
   test.each([
     { name: 'a new one only its token', state: {}, hasToken: true, want: ['token'] },
-    { name: 'a new one without a token nothing', state: {}, hasToken: false, want: [] },
+    {
+      name: 'one that lost the answer, and has no token any more, its key',
+      state: {},
+      hasToken: false,
+      want: ['returning'],
+    },
     {
       name: 'one that waits its own credentials first',
       state: { waitingJwt: jwtOf() },

@@ -7,7 +7,8 @@ import type { Uninstall } from './removal.ts';
 const name = 'rollcall-agent';
 /** What goes last, for people to read. */
 export const installedInMember = `in the member: ClusterRoleBinding, ClusterRole and Namespace ${name}`;
-const secrets = ['rollcall-hub-kubeconfig', 'rollcall-bootstrap'] as const;
+/** Neither the keys nor what says where the hub is: whoever is stopped before the end needs both for another try. */
+const secretsBefore = ['rollcall-hub-kubeconfig'] as const;
 
 type Client = Pick<KubeClient, 'get' | 'mergePatch' | 'delete'>;
 
@@ -48,7 +49,7 @@ export function uninstallFromMember(client: Client): Uninstall {
   return {
     what: installedInMember,
     async beforeGoodbye() {
-      for (const secret of secrets) await client.delete(resources.secrets, secret, { namespace: name });
+      for (const secret of secretsBefore) await client.delete(resources.secrets, secret, { namespace: name });
     },
     async afterGoodbye() {
       await removeOwnRights(client);

@@ -94,8 +94,15 @@ function short(text: unknown): string | undefined {
   return typeof text === 'string' ? text.slice(0, 256) : undefined;
 }
 
-/** @param before - what stays where nobody answers: a version does not change while its API server is away */
-async function readApiFacts(member: MemberReader, before: Facts): Promise<Facts> {
+/**
+ * Never rejects: an unhandled rejection would end the process, in the agent host with the agents of all other members.
+ * @param before - what stays where nobody answers: a version does not change while its API server is away
+ */
+function readApiFacts(member: MemberReader, before: Facts): Promise<Facts> {
+  return askApi(member, before).catch(() => before);
+}
+
+async function askApi(member: MemberReader, before: Facts): Promise<Facts> {
   const version = await readJson<{ gitVersion?: unknown; platform?: unknown }>(member, '/version');
   const kubernetesVersion = short(version?.gitVersion) ?? before.kubernetesVersion;
   const platform = short(version?.platform) ?? before.platform;
@@ -116,7 +123,7 @@ async function readApiFacts(member: MemberReader, before: Facts): Promise<Facts>
 }
 
 interface ServiceCidrs {
-  readonly items?: readonly { readonly spec?: { readonly cidrs?: readonly string[] } }[];
+  readonly items?: readonly { readonly spec?: { readonly cidrs?: readonly unknown[] } }[];
 }
 
 /** Kubernetes says so from 1.33 on; before that nobody but its start-up flags knows. */
@@ -124,7 +131,8 @@ async function readServiceCidrs(member: MemberReader): Promise<string[] | undefi
   const path = `/apis/networking.k8s.io/v1/servicecidrs?limit=${mostCidrs}`;
   const list = await readJson<ServiceCidrs>(member, path);
   const items = Array.isArray(list?.items) ? (list.items as NonNullable<ServiceCidrs['items']>) : [];
-  const cidrs = mergeCidrs(items.flatMap((item) => item?.spec?.cidrs ?? []).map(String));
+  const said = items.flatMap((item) => item?.spec?.cidrs ?? []);
+  const cidrs = mergeCidrs(said.filter((cidr) => typeof cidr === 'string'));
   return cidrs.length > 0 ? cidrs.slice(0, mostCidrs) : undefined;
 }
 

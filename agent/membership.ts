@@ -243,6 +243,8 @@ export function createMembership(options: MembershipOptions): Membership {
     const { clusterName, namespace, beatIntervalMs, returnWithinMs = 0 } = member;
     beating.beat(beatIntervalMs);
     await link.flush().catch(() => undefined);
+    // Stopped meanwhile: what is started from here on nobody would stop.
+    if (signal.aborted) return;
     if (!link.isClosed() && before?.role !== 'member') {
       const message = `"${clusterName}" is a member; beating every ${beatIntervalMs / 1000} s`;
       session.tell('ready', message, { clusterId, clusterName });

@@ -51,8 +51,15 @@ test.each([
   expect(shown(after(...events))).toEqual(want);
 });
 
-test('the message says what to do, and a renewal changes nothing', () => {
+test('a renewal that was refused for a moment is over with the next one', () => {
+  const member = after(event('connect'), event('ready'));
+  const refused = conditionsAfter(member, event('refused', 'm', { code: 'HUB_BUSY' }));
+  expect(shown(refused)).toEqual(['True Connected', 'False HubBusy']);
+  expect(shown(conditionsAfter(refused, event('renew')))).toEqual(['True Connected', 'True Admitted']);
+});
+
+test('the message says what to do, and what the member does changes nothing', () => {
   const away = after(event('connect', 'no route to h:1', { code: 'HUB_UNREACHABLE', hint: 'Check it.' }));
   expect(away.Connected.message).toBe('no route to h:1. Check it.');
-  expect(conditionsAfter(away, event('renew'))).toBe(away);
+  expect(conditionsAfter(away, event('member'))).toBe(away);
 });

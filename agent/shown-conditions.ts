@@ -47,6 +47,8 @@ export function conditionsAfter(
       return set('Registered', 'False', reason === '' ? 'Waiting' : reason);
     case 'refused':
       return set('Registered', 'False', code === undefined ? 'Refused' : codeAsReason(code));
+    // After a renewal that was refused for a moment, too.
+    case 'renew':
     case 'approve':
     case 'ready':
       return set('Registered', 'True', 'Admitted');
@@ -54,7 +56,6 @@ export function conditionsAfter(
       return set('Registered', 'False', 'Leaving');
     case 'preflight':
     case 'register':
-    case 'renew':
     case 'rotate':
     case 'access':
     case 'member':

@@ -43,7 +43,43 @@ describe('a Secret', () => {
     expect([await one?.load(), await two?.load()]).toEqual([undefined, undefined]);
     await one?.save(anAgentState());
     await expect(two?.save(anAgentState())).rejects.toMatchObject({ status: 409 });
+    // Nor the next time, nor by an agent that has not looked before.
+    const third = secretKeyStore(member.admin, { namespace, name });
+    for (const store of [two, third])
+      await expect(store?.save(anAgentState())).rejects.toMatchObject({ code: 'AGENT_STATE_OTHER' });
     expect((await member.admin.get(resources.secrets, { namespace, name }))?.metadata.labels).toEqual(labels);
+  });
+
+  test('is saved at the next try when somebody wrote beside it, when it is gone, and when an answer got lost', async () => {
+    const name = `agent-${count++}`;
+    let isAnswerLost = false;
+    const store = secretKeyStore(
+      {
+        get: member.admin.get,
+        create: member.admin.create,
+        async mergePatch(...args) {
+          const answer = await member.admin.mergePatch<never>(...args);
+          if (isAnswerLost) throw new Error('reset');
+          return answer;
+        },
+      },
+      { namespace, name },
+    );
+    const savedAtTheSecondTry = async (waitingJwt: string, failure: RegExp) => {
+      const state = anAgentState({ waitingJwt });
+      await expect(store.save(state)).rejects.toThrow(failure);
+      isAnswerLost = false;
+      await store.save(state);
+      expect(await secretKeyStore(member.admin, { namespace, name }).load()).toEqual(state);
+    };
+    await store.save(anAgentState());
+    const metadata = { annotations: { who: 'else' } };
+    await member.admin.mergePatch(resources.secrets, name, { metadata }, { namespace });
+    await savedAtTheSecondTry('beside', /modified|conflict/i);
+    await member.admin.delete(resources.secrets, name, { namespace });
+    await savedAtTheSecondTry('gone', /not found/);
+    isAnswerLost = true;
+    await savedAtTheSecondTry('lost', /reset/);
   });
 });
 

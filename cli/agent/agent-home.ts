@@ -71,15 +71,20 @@ function podHome(client: KubeClient): AgentHome {
 }
 
 /** What a hosted agent was given and keeps goes; there may be others beside it, and the member never had anything of it. */
-function forgetHosted(client: KubeClient, names: { before: readonly string[]; after: string }): Uninstall {
+function forgetHosted(
+  client: KubeClient,
+  names: { before: readonly string[]; after: readonly string[] },
+): Uninstall {
   const { namespace } = client.access;
   const remove = (name: string) => client.delete(resources.secrets, name, { namespace });
   return {
-    what: `Secrets ${[...names.before, names.after].join(', ')} in namespace ${namespace}`,
+    what: `Secrets ${[...names.before, ...names.after].join(', ')} in namespace ${namespace}`,
     async beforeGoodbye() {
       for (const name of names.before) await remove(name);
     },
-    afterGoodbye: async () => void (await remove(names.after)),
+    async afterGoodbye() {
+      for (const name of names.after) await remove(name);
+    },
   };
 }
 
@@ -97,7 +102,7 @@ export function hostedHome(client: KubeClient, name: string): AgentHome {
     store: secretKeyStore(client, { namespace, name: keys }),
     hubAccess: secretHubAccess(client, { namespace, name: hubKubeconfig }),
     rotationWish: secretRotationWish(client, { namespace, name: bootstrap }),
-    uninstall: forgetHosted(client, { before: [hubKubeconfig, bootstrap], after: keys }),
+    uninstall: forgetHosted(client, { before: [hubKubeconfig], after: [bootstrap, keys] }),
     showConditions: undefined,
     bootstrap: { client, namespace, name: bootstrap },
     close: () => client.close(),

@@ -12,3 +12,8 @@ test.each([
 test.each([1, 2, 2.5, Number.NaN])('epoch %s would not be a later life than 2', (asked) => {
   expect(() => nextEpoch([2, 1], asked)).toThrow(/at least 3/);
 });
+
+test('after a hub whose file is damaged a person has to say it', () => {
+  expect(() => nextEpoch([1, undefined], undefined)).toThrow(/cannot be read.*--epoch 2/);
+  expect(nextEpoch([1, undefined], 5)).toBe(5);
+});

@@ -25,7 +25,13 @@ import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { loopbackPorts } from '../up/control-plane-ports.ts';
 import { endLeftovers } from '../up/leftovers.ts';
-import { isHalfRestored, knownEpochs, movedAsidePrefix, restoringDirectory } from '../up/half-restored.ts';
+import {
+  hubsPutAside,
+  isHalfRestored,
+  knownEpochs,
+  movedAsidePrefix,
+  restoringDirectory,
+} from '../up/half-restored.ts';
 import { type HubState, openHubState } from '../up/hub-state.ts';
 import { startNatsServer } from '../up/nats-server.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
@@ -62,22 +68,37 @@ export interface RestoreReport {
 const staying = new Set(['kubernetes', 'up.lock', restoringDirectory]);
 const isMovedAside = (name: string) => name.startsWith(movedAsidePrefix);
 
-/** @throws RollcallError BACKUP_WITHOUT_KEYS, HUB_WRONG */
+const hubIn = (directory: string) => readState<HubState>(join(directory, 'hub.json'));
+
+/** Of the hub that is there, or of the one that a restore put aside which was stopped in its last step. */
 function keysOfHubThere(stateDir: string, header: BackupHeader): Opener {
-  const there = readState<HubState>(join(stateDir, 'hub.json'));
-  if (!there) {
+  const places = isHalfRestored(stateDir) ? hubsPutAside(stateDir) : [stateDir];
+  const place = places.find((directory) => existsSync(join(directory, 'hub.json')));
+  const there = place === undefined ? undefined : hubIn(place);
+  if (place === undefined || !there) {
     throw new RollcallError(
       'BACKUP_WITHOUT_KEYS',
       `the backup has no keys, and there is no hub in "${stateDir}" that has them`,
     );
   }
-  if (there.hubId !== header.hubId) {
-    const message = `the backup is of hub "${header.hubId}", and the keys in "${stateDir}" are those of hub "${there.hubId}"`;
-    throw new RollcallError('HUB_WRONG', message);
-  }
-  return { kind: 'files', files: readSecretFiles(stateDir) };
+  checkIsOf(there, header, place);
+  return { kind: 'files', files: readSecretFiles(place) };
 }
 
+function checkIsOf(there: HubState, header: BackupHeader, directory: string): void {
+  if (there.hubId === header.hubId) return;
+  const message = `the backup is of hub "${header.hubId}", and what is in "${directory}" is of hub "${there.hubId}"`;
+  throw new RollcallError('HUB_WRONG', message);
+}
+
+/** What stays of Kubernetes has to be of the same hub: else its objects and policies would speak of another one's clusters. */
+function checkKept(stateDir: string, header: BackupHeader): void {
+  if (knownEpochs(stateDir)[0] === undefined) return;
+  const there = hubIn(stateDir);
+  if (there) checkIsOf(there, header, stateDir);
+}
+
+/** @throws RollcallError BACKUP_WITHOUT_KEYS, BACKUP_LOCKED, HUB_WRONG */
 async function openerOf(header: BackupHeader, flags: RestoreFlags, stateDir: string): Promise<Opener> {
   const { sealing } = header;
   if (sealing.kind === 'without-keys') return keysOfHubThere(stateDir, header);
@@ -116,10 +137,16 @@ function checkRoom(stateDir: string, keepKubernetes: boolean): void {
 
 /**
  * One more than any life that is known of: two lives of the same number could not be told apart.
+ * @param known - undefined: one that nobody can read any more
  * @param asked - by a person who knows of a later one
+ * @throws RollcallError USAGE
  */
-export function nextEpoch(known: readonly number[], asked: number | undefined): number {
-  const least = Math.max(...known) + 1;
+export function nextEpoch(known: readonly (number | undefined)[], asked: number | undefined): number {
+  const least = Math.max(...known.map((epoch) => epoch ?? 0)) + 1;
+  if (asked === undefined && known.includes(undefined)) {
+    const message = `the epoch of the hub that was there cannot be read: give one that it never had, --epoch ${least} where it was not restored since this backup`;
+    throw new RollcallError('USAGE', message);
+  }
   if (asked === undefined) return least;
   if (Number.isInteger(asked) && asked >= least) return asked;
   throw new RollcallError('USAGE', `--epoch must be a whole number of at least ${least}`);
@@ -247,7 +274,7 @@ function putInPlace(directory: string, stateDir: string): string | undefined {
 /**
  * Makes a hub from a backup that was checked and opened. It is put together beside what is there and moved into its place at the
  * end, so that a restore which fails, or is killed, leaves what was there before.
- * @throws RollcallError STATE_NOT_EMPTY, STATE_IN_USE, BACKUP_LOCKED, BACKUP_INVALID, DISK_FULL
+ * @throws RollcallError STATE_NOT_EMPTY, STATE_IN_USE, HUB_WRONG, USAGE, BACKUP_LOCKED, BACKUP_INVALID, DISK_FULL
  */
 export async function restoreHub(
   backup: CheckedBackup,
@@ -257,14 +284,16 @@ export async function restoreHub(
   const { header } = backup;
   const files = backup.open(options.opener);
   checkRoom(stateDir, keepKubernetes);
+  if (keepKubernetes) checkKept(stateDir, header);
   const unlock = lockState(stateDir);
   const directory = join(stateDir, restoringDirectory);
   let isBeingPut = false;
+  const wasHalfRestored = isHalfRestored(stateDir);
   try {
     // A server of a killed run would go on writing into what is moved aside here, and agents would find that one.
     await endLeftovers(stateDir);
     const epoch = nextEpoch([header.epoch, ...knownEpochs(stateDir)], options.epoch);
-    if (!isHalfRestored(stateDir)) rmSync(directory, { recursive: true, force: true });
+    if (!wasHalfRestored) rmSync(directory, { recursive: true, force: true });
     else renameSync(directory, join(stateDir, `${movedAsidePrefix}half-${Date.now()}`));
     const hub = writeFiles(directory, files, epoch);
     // Not where agents look for the hub: nobody may be let in before all is there.
@@ -291,6 +320,8 @@ export async function restoreHub(
   } finally {
     // From there on it is the new hub, or a part of it, and says that the last step is not done.
     if (!isBeingPut) rmSync(directory, { recursive: true, force: true });
+    // What an earlier restore left half done is still neither the old hub nor a new one, and has to be seen as that.
+    if (!isBeingPut && wasHalfRestored) mkdirSync(directory, { mode: 0o700 });
     unlock();
   }
 }

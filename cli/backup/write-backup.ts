@@ -1,36 +1,42 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, createWriteStream, openSync, rmSync } from 'node:fs';
+import { closeSync, createWriteStream, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { RollcallError } from '@rollcall/shared/errors';
+import { syncDirectory } from '../up/private-files.ts';
 import type { BackupLine } from './backup-format.ts';
 
 export interface BackupFile {
   write(line: object): Promise<void>;
   /** Of every line so far. */
   contentDigest(): string;
-  /** The last line, and everything on disk. @returns its size */
+  /** The last line, and everything on disk, under its name. @returns its size */
   end(): Promise<{ lines: number; sizeBytes: number }>;
   /** Takes the unfinished file away. */
   abandon(): void;
 }
 
 /**
- * A new file, for its owner only: JSON lines, compressed as gzip does, so that `zcat` shows them.
+ * A new file, for its owner only: JSON lines, compressed as gzip does, so that `zcat` shows them. Until it is whole and on disk it
+ * is called `….partial`: nobody takes one for a backup that was cut off in the middle.
  * @throws RollcallError BACKUP_EXISTS, DISK_FULL
  */
 export function createBackupFile(path: string): BackupFile {
+  const refuseExisting = () => {
+    if (existsSync(path)) throw new RollcallError('BACKUP_EXISTS', `the file "${path}" is there already`);
+  };
+  refuseExisting();
+  const draft = `${path}.${process.pid}.partial`;
   let fd: number;
   try {
-    fd = openSync(path, 'wx', 0o600);
+    fd = openSync(draft, 'w', 0o600);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
-      throw new RollcallError('BACKUP_EXISTS', `the file "${path}" is there already`, { cause });
     throw new RollcallError('USAGE', `cannot write the file "${path}": ${String(cause)}`, { cause });
   }
   const gzip = createGzip({ level: 3 });
-  const file = gzip.pipe(createWriteStream(path, { fd, flush: true, autoClose: false }));
+  const file = gzip.pipe(createWriteStream(draft, { fd, autoClose: false }));
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => undefined);
   for (const stream of [gzip, file]) {
@@ -63,13 +69,17 @@ export function createBackupFile(path: string): BackupFile {
       await writeText(`${JSON.stringify(last)}\n`);
       gzip.end();
       await Promise.race([finished(file), failed.promise]);
+      fsyncSync(fd);
       closeSync(fd);
+      refuseExisting();
+      renameSync(draft, path);
+      syncDirectory(dirname(path));
       return { lines, sizeBytes: file.bytesWritten };
     },
     abandon() {
       gzip.destroy();
       file.destroy();
-      rmSync(path, { force: true });
+      rmSync(draft, { force: true });
     },
   };
 }

@@ -1,9 +1,18 @@
-import type { AnswerKeyLink } from '@rollcall/shared/protocol';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type AnswerKeyLink, maxAnswerLinks } from '@rollcall/shared/protocol';
 import { createNkey, nkeyFromSeed, signMessage } from '@rollcall/shared/trust';
 import type { HubFiles } from './hub-files.ts';
 
-/** From here on nobody has the former key any more; the link that it signed is all that is left of it. */
+/**
+ * From here on nobody has the former key any more; the link that it signed is all that is left of it.
+ * @throws RollcallError ROTATION_NOT_DUE where agents could not follow
+ */
 export function rotateAnswerKey(files: HubFiles, nowMs: number): void {
+  const links = files.read('registrar').answerChain?.length ?? 0;
+  if (links >= maxAnswerLinks) {
+    const message = `the answer key of this hub was replaced ${links} times, and agents follow no more links than that; a new one would lock out all of them`;
+    throw new RollcallError('ROTATION_NOT_DUE', message);
+  }
   const next = createNkey('account');
   const { hubId } = files.read('hub');
   files.change('registrar', (identity) => {

@@ -32,6 +32,12 @@ export function announceCa(files: HubFiles, nowMs: number): HubState {
   return hub;
 }
 
+/** Of a CA that was announced: whoever was stopped before agents could be told of it tells them now. */
+export function announceAgain(files: HubFiles): void {
+  const hub = files.read('hub');
+  if (hub.rotations?.ca !== undefined) announce(files, hub);
+}
+
 /** @returns whether a server runs that has read its new certificate */
 export function switchCa(files: HubFiles, nowMs: number): boolean {
   const { caPem, issuingCaPem, rotations } = files.read('hub');

@@ -56,9 +56,18 @@ export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promis
     offline: files.read('offline'),
     keeper: files.read('trust-keeper'),
   };
-  const staying = offline.operatorSigners.find((seed) => seed !== keeper.operatorSigningSeed);
+  // Whoever was stopped in the middle goes on to the same key: by then the trust-keeper may sign with it already.
+  const begun = hub.rotations?.['operator-keys']?.to;
+  const staying = offline.operatorSigners.find((seed) =>
+    begun === undefined ? seed !== keeper.operatorSigningSeed : nkeyFromSeed(seed).publicKey === begun,
+  );
   if (staying === undefined) throw new RollcallError('STATE_INVALID', 'there is no second operator key');
   const signer = nkeyFromSeed(staying);
+  const rotation = { stage: 'switched', atMs: nowMs, to: signer.publicKey } as const;
+  files.change('hub', (before) => ({
+    ...before,
+    rotations: { ...before.rotations, 'operator-keys': rotation },
+  }));
   const next = createNkey('operator');
   const root = nkeyFromSeed(offline.operator);
   const accountJwts = Object.fromEntries(
@@ -78,9 +87,11 @@ export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promis
   );
   files.change('offline', (before) => ({ ...before, operatorSigners: [staying, next.seed] }));
   const nats = operatorClaims(hub.keys.sys, [signer, next]);
+  const { 'operator-keys': _done, ...rotations } = files.read('hub').rotations ?? {};
   files.change('hub', (before) => ({
     ...before,
     accountJwts,
+    rotations,
     operatorJwt: encodeJwt({ subject: root.publicKey, name: 'rollcall', nowMs, nats }, root),
   }));
 }

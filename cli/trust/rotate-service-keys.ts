@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { hubAccountClaims, type HubKeys, otherRoles, serviceRoles } from '@rollcall/shared/rights';
 import { createNkey, decodeJwt, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { type BusUser, busUser, credsFile } from '../up/hub-state.ts';
+import { parseCreds } from '../up/ops-connection.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
 import { connectedBy } from './agent-connections.ts';
 import type { HubFiles } from './hub-files.ts';
@@ -25,21 +26,21 @@ async function changeAccount(files: HubFiles, keys: HubKeys, nowMs: number): Pro
   files.change('trust-keeper', (identity) => ({ ...identity, hubKeys: keys }));
 }
 
-/** Each service reads its file again and connects with the new user; whoever starts meanwhile has it from the beginning. */
-function writeUsers(
-  files: HubFiles,
-  { seed, account }: { seed: string; account: string },
-  nowMs: number,
-): void {
-  const issuer = { account, signer: nkeyFromSeed(seed) };
+/** Of those that are not by the present key yet. Each service reads its file again and connects with the new user; whoever starts meanwhile has it from the beginning. */
+function writeUsers(files: HubFiles, nowMs: number): void {
+  const { keys } = files.read('hub');
+  const issuer = { account: keys.hub, signer: nkeyFromSeed(files.read('offline').signers.hub) };
+  const isOurs = (jwt: string) => decodeJwt(jwt)?.iss === issuer.signer.publicKey;
   for (const [name, role] of Object.entries({ ...serviceRoles, setup: otherRoles.setup })) {
     const path = join(files.stateDir, 'identities', `${name}.json`);
     const identity = readState<{ readonly bus: BusUser }>(path);
     const bus = busUser(role, name, issuer, nowMs);
-    if (identity) writePrivate(path, JSON.stringify({ ...identity, bus }, undefined, 2));
+    if (identity && !isOurs(identity.bus.jwt))
+      writePrivate(path, JSON.stringify({ ...identity, bus }, undefined, 2));
   }
   const ops = join(files.stateDir, 'ops.creds');
-  if (existsSync(ops)) writePrivate(ops, credsFile(busUser(otherRoles.ops, 'ops', issuer, nowMs)));
+  if (existsSync(ops) && !isOurs(parseCreds(readFileSync(ops, 'utf8')).jwt))
+    writePrivate(ops, credsFile(busUser(otherRoles.ops, 'ops', issuer, nowMs)));
 }
 
 /**
@@ -47,16 +48,23 @@ function writeUsers(
  * @throws RollcallError CLAIMS_NOT_APPLIED, BUS_UNREACHABLE while the hub does not run
  */
 export async function announceServiceKeys(files: HubFiles, nowMs: number): Promise<void> {
-  const next = createNkey('account');
+  const { nextHubSigner } = files.read('offline');
+  // One that was stopped in the middle goes on with the same key: the account may know it already.
+  const next = nextHubSigner === undefined ? createNkey('account') : nkeyFromSeed(nextHubSigner);
+  files.change('offline', (offline) => ({ ...offline, nextHubSigner: next.seed }));
   const { keys } = files.read('hub');
   const { hubSigner: formerHubSigner } = keys;
-  await changeAccount(files, { ...keys, hubSigner: next.publicKey, formerHubSigner }, nowMs);
-  files.change('offline', (offline) => ({ ...offline, signers: { ...offline.signers, hub: next.seed } }));
+  if (formerHubSigner !== next.publicKey)
+    await changeAccount(files, { ...keys, hubSigner: next.publicKey, formerHubSigner }, nowMs);
+  files.change('offline', ({ nextHubSigner: _isNow, ...offline }) => ({
+    ...offline,
+    signers: { ...offline.signers, hub: next.seed },
+  }));
   files.change('hub', (hub) => ({
     ...hub,
     rotations: { ...hub.rotations, 'service-keys': { stage: 'switched', atMs: nowMs } },
   }));
-  writeUsers(files, { seed: next.seed, account: keys.hub }, nowMs);
+  writeUsers(files, nowMs);
 }
 
 /**
@@ -67,6 +75,8 @@ export async function dropServiceKeys(
   files: HubFiles,
   { nowMs, isNow }: { nowMs: number; isNow: boolean },
 ): Promise<void> {
+  // Of those whose announcement was stopped in the middle.
+  writeUsers(files, nowMs);
   const { keys, rotations } = files.read('hub');
   const { formerHubSigner: former, ...good } = keys;
   const connected = former === undefined ? [] : await connectedBy(files, former);

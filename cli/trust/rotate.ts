@@ -8,7 +8,7 @@ import { type KeysFlags, type OpenedHub, openHubAnywhere } from '../install/hub-
 import type { HubFiles } from './hub-files.ts';
 import { publishHubInfo } from './publish-hub-info.ts';
 import { rotateAnswerKey } from './rotate-answer-key.ts';
-import { announceCa, switchCa } from './rotate-ca.ts';
+import { announceAgain, announceCa, switchCa } from './rotate-ca.ts';
 import { rotateOperatorKeys } from './rotate-operator-keys.ts';
 import { announceServiceKeys, dropServiceKeys } from './rotate-service-keys.ts';
 import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotate-signing-keys.ts';
@@ -22,7 +22,7 @@ export interface RotateFlags extends KeysFlags {
 }
 
 const newHub =
-  'if it has leaked, set up a new hub from a backup (docs/security/rotate.md, "What cannot be replaced")';
+  'if it has leaked, set up a new hub, with new keys; every cluster registers again (docs/security/rotate.md, "What cannot be replaced yet")';
 /** Keys that people may look for here, and why there is no step for them (ADR 16). */
 const cannotRotate: Readonly<Record<string, string>> = {
   'account-keys': `every credential of an agent names its account by that key, so that a new one would cut off all of them at once; ${newHub}`,
@@ -105,6 +105,9 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
     printResult(`nothing was changed${isDue ? '' : `; before ${dueAt} it takes --now`}`);
     return;
   }
+  // Whoever was stopped before services had what was decided gives it to them now, due or not.
+  if (key === 'ca') announceAgain(files);
+  await files.publish();
   if (!isDue && !isNow) {
     throw new RollcallError('ROTATION_NOT_DUE', `the next step of "${key}" is due at ${dueAt}`);
   }

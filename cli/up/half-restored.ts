@@ -25,11 +25,24 @@ export function refuseHalfRestored(stateDir: string): void {
   );
 }
 
-/** Epochs of every hub that this directory knows of: the one that is there, one that was being made, and those put aside. */
-export function knownEpochs(stateDir: string): number[] {
+/** Directories of hubs that were put aside, the newest first. */
+export function hubsPutAside(stateDir: string): string[] {
   const found = existsSync(stateDir) ? readdirSync(stateDir) : [];
-  const aside = found.filter((name) => name.startsWith(movedAsidePrefix));
-  return ['.', restoringDirectory, ...aside].map(
-    (name) => readState<{ epoch?: number }>(join(stateDir, name, 'hub.json'))?.epoch ?? 0,
-  );
+  const aside = found.filter((name) => name.startsWith(movedAsidePrefix)).toSorted();
+  return aside.toReversed().map((name) => join(stateDir, name));
+}
+
+/**
+ * Epochs of every hub that this directory knows of: the one that is there, one that was being made, and those put aside.
+ * @returns undefined for one whose file is damaged: a backup is put back for that
+ */
+export function knownEpochs(stateDir: string): (number | undefined)[] {
+  return [stateDir, join(stateDir, restoringDirectory), ...hubsPutAside(stateDir)].map((directory) => {
+    try {
+      return readState<{ epoch?: number }>(join(directory, 'hub.json'))?.epoch ?? 0;
+    } catch (error) {
+      if (error instanceof RollcallError && error.code === 'STATE_INVALID') return undefined;
+      throw error;
+    }
+  });
 }

@@ -55,6 +55,8 @@ export type RotatedKey = (typeof rotatedKeys)[number];
 export interface Rotation {
   readonly stage: 'announced' | 'switched';
   readonly atMs: number;
+  /** Public key that it leads to, where a step that was stopped in the middle could not tell it any more. */
+  readonly to?: string;
 }
 
 export interface BusUser {

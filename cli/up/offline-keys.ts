@@ -9,6 +9,8 @@ export interface OfflineKeys {
   readonly operatorSigners: readonly string[];
   readonly accounts: Readonly<Record<'sys' | 'auth' | 'agents' | 'hub', string>>;
   readonly signers: Readonly<Record<'sys' | 'auth' | 'hub', string>>;
+  /** Seed of the next `signers.hub`, while a rotation makes it known. */
+  readonly nextHubSigner?: string | undefined;
   /** Seeds of a generation that is announced and does not sign yet. */
   readonly nextAgentSigners?: Readonly<Record<AgentRole, string>> | undefined;
 }

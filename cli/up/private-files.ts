@@ -1,6 +1,25 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
+
+/** A name in a directory lasts once the directory is on disk. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
 
 /**
  * Writes a file that only its owner may read, whole or not at all: a killed process leaves the old one.
@@ -12,13 +31,16 @@ export function writePrivate(path: string, text: string): void {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const file = openSync(draft, 'w', 0o600);
     try {
-      writeSync(file, text);
+      // A single write may end in the middle of the text where the disk is nearly full, and say so by its count alone.
+      writeFileSync(file, text);
       fsyncSync(file);
     } finally {
       closeSync(file);
     }
     renameSync(draft, path);
+    syncDirectory(dirname(path));
   } catch (cause) {
+    rmSync(draft, { force: true });
     if ((cause as NodeJS.ErrnoException).code === 'ENOSPC') {
       throw new RollcallError('DISK_FULL', `no space left to write "${path}"`, { cause });
     }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EventLog, openEventLog, seenOver } from '@rollcall/shared/bus';
+import { type EventLog, openEventLog, readStream, seenOver } from '@rollcall/shared/bus';
 import { draft, type StoredEvent, tokenDeclared } from '@rollcall/shared/events';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -65,6 +65,17 @@ test('a whole scan has no end before what this process knows of; another one end
   await declare('scanned');
   expect(idsIn(await reading)).toEqual(['scanned']);
   expect(idsIn(await scan(true))).toEqual(['scanned']);
+});
+
+test('a history that is read whole, for a backup, does not end with the server that answers', async () => {
+  const newest = await declare('whole');
+  const sequences = async (through: number) =>
+    (await Array.fromAsync(readStream(nc, 'EVENTS', through))).map(({ sequence }) => sequence);
+  const reading = sequences(newest + 1);
+  expect(await isPending(reading)).toBe(true);
+  await declare('whole-too');
+  expect((await reading).at(-1)).toBe(newest + 1);
+  await expect(sequences(newest + 1000)).rejects.toMatchObject({ code: 'BUS_UNREACHABLE' });
 });
 
 test('who stays behind is no answer', async () => {

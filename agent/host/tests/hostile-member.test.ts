@@ -183,6 +183,19 @@ describe('a hostile member costs little and is never quoted', () => {
     expect(pages).toBeLessThan(100);
   });
 
+  test('ranges that no text can be made of are none', async () => {
+    const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+    const access = await aMember((_, response) =>
+      response.end(
+        `{"items":[{"spec":{"cidrs":[{"toString":1,"valueOf":1},${deep},"10.0.0.0/8"]}}],"metadata":{}}`,
+      ),
+    );
+    const member = openMemberApi(access, 'test');
+    const facts = await factsOf(member);
+    member.close();
+    expect(facts.serviceCIDRs).toEqual(['10.0.0.0/8']);
+  });
+
   test('facts that are of no kind at all are left out, and the hub takes the rest', async () => {
     const odd: unknown[] = [null, 1, 'x', [], [null], {}, { a: null }, [{ type: 1 }], 'x'.repeat(300)];
     for (let turn = 0; turn < odd.length; turn++) {

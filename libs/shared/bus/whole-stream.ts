@@ -3,6 +3,7 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
 import { asBusError } from './bus-error.ts';
 import { directGet } from './direct-get.ts';
+import { notBehind } from './not-behind.ts';
 import { storedAtMs } from './raw-message.ts';
 
 export type StreamName = 'EVENTS' | 'FACTS' | 'DEAD';
@@ -32,14 +33,22 @@ export async function streamState(
   return { messages: state.messages, firstSequence: state.first_seq, lastSequence: state.last_seq };
 }
 
-/** Every message up to a sequence, oldest first, whether or not it can be understood. */
+/**
+ * Every message up to a sequence, oldest first, whether or not it can be understood. From EVENTS nothing is ever deleted, so an end
+ * before that sequence is one of a server that is behind, and is not believed.
+ * @param throughSequence - as the stream's leader has it
+ * @throws RollcallError BUS_UNREACHABLE
+ */
 export async function* readStream(
   nc: NatsConnection,
   name: StreamName,
   throughSequence: number,
 ): AsyncIterable<StreamMessage> {
   for (let next = 1; next <= throughSequence;) {
-    const messages = await directGet(nc, name, { seq: next, batch: readBatch });
+    const from = next;
+    const read = () => directGet(nc, name, { seq: from, batch: readBatch });
+    const messages =
+      name === 'EVENTS' ? await notBehind(throughSequence, read, ({ length }) => length > 0) : await read();
     if (messages.length === 0) return;
     for (const message of messages) {
       const { sequence, subject, data } = message;

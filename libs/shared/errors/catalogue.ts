@@ -57,7 +57,7 @@ export const errorCatalogue = {
   },
   STATE_INVALID: {
     retry: false,
-    hint: 'Run `rollcall down --wipe` to start over; every cluster then registers again.',
+    hint: 'Put a backup back: `rollcall restore FILE --keep-kubernetes` (docs/security/restore.md). Without one, `rollcall down --wipe` starts over, without history and keys: every cluster then registers again.',
   },
   STATE_VERSION: {
     retry: false,

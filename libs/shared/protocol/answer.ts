@@ -103,7 +103,7 @@ export interface AnswerKeyLink {
 }
 
 /** More than a hub rolls over in its life; whoever sends more is not one. */
-const mostLinks = 64;
+export const maxAnswerLinks = 64;
 
 export function answerSubject(agentKey: string, verb: string): string {
   return `rollcall.answer.${agentKey}.${verb}`;
@@ -141,7 +141,7 @@ function isSignedMessage(value: unknown): value is SignedMessage {
 /** The keys that a trusted one vouches for, over any number of links in their order. */
 function vouchedFor(chain: unknown, isTrusted: (publicKey: string) => boolean): Map<string, string> {
   const hubOf = new Map<string, string>();
-  if (!Array.isArray(chain) || chain.length > mostLinks) return hubOf;
+  if (!Array.isArray(chain) || chain.length > maxAnswerLinks) return hubOf;
   for (const link of chain as unknown[]) {
     if (!isSignedMessage(link)) return new Map();
     const said = parseJson(link.signed) as Partial<AnswerKeyLink> | null | undefined;

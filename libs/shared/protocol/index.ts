@@ -9,6 +9,7 @@ export {
 export {
   type Answer,
   type AnswerKeyLink,
+  maxAnswerLinks,
   type AnswerResult,
   answerSubject,
   decodeAnswer,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import * as registrar from '@rollcall/registrar';
@@ -7,7 +7,7 @@ import { connect } from '@nats-io/transport-node';
 import { type BusCredentials, connectBus, connectionOptions, jwtProof } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import { scopedUserClaims } from '@rollcall/shared/rights';
-import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { createNkey, decodeJwt, encodeJwt, keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -146,7 +146,15 @@ test('the users of all services are replaced while they run, and those of before
     new Map((await trustStatus(files)).services.map(({ name, fingerprint }) => [name, fingerprint]));
   const before = await namesOf();
   const stolen = parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8'));
+  // As one leaves it that was stopped before the account knew of the next key, and then before the last user was written.
+  const nextHubSigner = createNkey('account').seed;
+  files.change('offline', (offline) => ({ ...offline, nextHubSigner }));
+  const setupFile = join(stateDir, 'identities', 'setup.json');
+  const formerSetup = readFileSync(setupFile);
   await rotate('service-keys', {}, stateDir);
+  expect(files.read('offline')).toMatchObject({ signers: { hub: nextHubSigner } });
+  expect(files.read('offline')).not.toHaveProperty('nextHubSigner');
+  writeFileSync(setupFile, formerSetup);
   const after = await namesOf();
   for (const [name, fingerprint] of before) expect(after.get(name), name).not.toBe(fingerprint);
   await until('every service is connected with its new user', async () => {
@@ -160,6 +168,8 @@ test('the users of all services are replaced while they run, and those of before
     code: 'ROTATION_NOT_DUE',
     message: expect.stringContaining('ops'),
   });
+  const { bus } = JSON.parse(readFileSync(setupFile, 'utf8')) as { bus: { jwt: string } };
+  expect(decodeJwt(bus.jwt)?.iss).toBe(files.read('hub').keys.hubSigner);
   await rotate('service-keys', { now: true }, stateDir);
   await until('the copy is void', () => isLetIn(stolen).then((isIn) => !isIn));
   await nc.close();
@@ -198,8 +208,17 @@ test('the operator key is replaced: at once what it signed, at the next start th
   await expect(rotate('operator-keys', {}, stateDir)).rejects.toMatchObject({ code: 'ROTATION_NOT_DUE' });
   await restartNats();
   await joins('after-restart');
-  // Twice: by then every key of the beginning is gone.
+  // Twice: by then every key of the beginning is gone. As one leaves it that was stopped once the trust-keeper had the other key.
+  const { operatorSigningSeed: leaked } = files.read('trust-keeper');
+  const other = files.read('offline').operatorSigners.find((seed) => seed !== leaked) ?? '';
+  const { publicKey: to } = nkeyFromSeed(other);
+  const begun = { stage: 'switched', atMs: Date.now(), to } as const;
+  files.change('hub', (state) => ({ ...state, rotations: { ...state.rotations, 'operator-keys': begun } }));
+  files.change('trust-keeper', (identity) => ({ ...identity, operatorSigningSeed: other }));
   await rotate('operator-keys', {}, stateDir);
+  expect((await trustStatus(files)).operator.signs).toBe(keyFingerprint(to));
+  expect(files.read('offline').operatorSigners).not.toContain(leaked);
+  expect(files.read('hub').rotations).not.toHaveProperty('operator-keys');
   await joins('after-second');
   await hub.untilReady('old');
 });

@@ -247,6 +247,30 @@ test('a set that falls silent together is held, the rest of the fleet is not', (
   expect(history).toEqual(['us0 suspect']);
 });
 
+test('when the storm of a set is over, only those of the set have time to come back', () => {
+  const { engine, put, beat, pass, history, storms } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
+  engine.pace({ stretch: 1, returnWithinMs: 600_000 });
+  const ofSet = Array.from({ length: 5 }, (_, index) => `eu${index}`);
+  const others = Array.from({ length: 20 }, (_, index) => `us${index}`);
+  for (const id of ofSet) put(id, 'ready', false, 'eu');
+  for (const id of others) put(id, 'ready', false, 'us');
+  for (const id of [...ofSet, ...others]) beat(id);
+  const goOn = (silent: ReadonlySet<string>) => {
+    pass(intervalMs);
+    for (const id of [...ofSet, ...others]) if (!silent.has(id)) beat(id);
+  };
+  for (let one = 0; one < 2; one++) goOn(new Set(ofSet));
+  pass(100);
+  for (const id of ofSet.slice(1)) beat(id);
+  pass(100);
+  expect(storms).toEqual(['begins set eu', 'ends set eu']);
+  history.length = 0;
+  for (let one = 0; one < 4; one++) goOn(new Set(['eu0', 'us0']));
+  expect(history).toEqual(['us0 suspect', 'us0 unreachable']);
+  for (let one = 0; one < 50; one++) goOn(new Set(['eu0', 'us0']));
+  expect(history.slice(2)).toEqual(['eu0 suspect', 'eu0 unreachable']);
+});
+
 test('the clusters of one server that fall silent together are held', () => {
   const { engine, put, beat, pass, history, storms, nowMs } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
   const ids = Array.from({ length: 12 }, (_, index) => `c${index}`);

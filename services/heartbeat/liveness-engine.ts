@@ -147,7 +147,9 @@ export class LivenessEngine {
     if (isShorter && staysHeard && !table.has(slot, marks.silent)) table.lastBeatMs[slot] = nowMs;
     table.intervalMs[slot] = Math.min(cluster.intervalMs, longestMs);
     table.graceMs[slot] = Math.min(cluster.graceMs, longestMs);
-    table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, cluster.lastBeatMs);
+    // By the clock of another replica, which may be ahead: nobody has been heard later than now.
+    const heardMs = Math.min(cluster.lastBeatMs, nowMs);
+    table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, heardMs);
     if (!table.has(slot, marks.writing) && table.stateOf(slot) !== cluster.state) {
       // A sibling heard a beat after the goodbye that we know of. Said again, it would be answered with `ready` again, without end.
       if (table.stateOf(slot) === 'stopped') table.set(slot, marks.saidGoodbye, false);
@@ -201,7 +203,11 @@ export class LivenessEngine {
 
   #stormChanged(change: StormChange, nowMs: number): void {
     // Most are back and the others wait for their turn to connect again: to them it was as if nobody had listened.
-    if (change.change === 'ends' && !change.isDeadline) this.awaitReturn(nowMs);
+    // Of a group only its own clusters: else the silence of all others would not count for as long, again and again.
+    if (change.change === 'ends' && !change.isDeadline) {
+      if (change.group) this.#storms.awaitReturn(change.group, nowMs + this.#returnWithinMs);
+      else this.awaitReturn(nowMs);
+    }
     this.#output.storm(change);
     if (change.change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
   }
@@ -210,7 +216,7 @@ export class LivenessEngine {
   #expired(slot: number, nowMs: number): void {
     const { state, mark, lastBeatMs, intervalMs, graceMs } = this.#table;
     if (mark[slot] === 0 && state[slot] === readyState) {
-      const quietSinceMs = Math.max(lastBeatMs[slot]!, this.#listeningSinceMs);
+      const quietSinceMs = Math.max(lastBeatMs[slot]!, this.#listeningTo(slot));
       const stretch = this.#stretch;
       const untilMs = healthyUntilMs(quietSinceMs, intervalMs[slot]! * stretch, graceMs[slot]! * stretch);
       if (nowMs < untilMs) return this.#wheel.schedule(slot, untilMs);
@@ -394,6 +400,10 @@ export class LivenessEngine {
     if (isHeard(table.stateOf(slot))) this.#output.live(table.ids.textOf(slot), 'ready', 'ConnectionBack');
   }
 
+  #listeningTo(slot: number): number {
+    return Math.max(this.#listeningSinceMs, this.#storms.listeningSinceMs(slot));
+  }
+
   #judge(slot: number, nowMs: number): LivenessVerdict {
     const table = this.#table;
     return judgeLiveness(
@@ -407,7 +417,7 @@ export class LivenessEngine {
         stormHeld: this.#storms.holds(slot),
         lastBeatMs: table.lastBeatMs[slot]!,
         connectionLostMs: table.has(slot, marks.connectionLost) ? table.connectionLostMs[slot]! : undefined,
-        listeningSinceMs: this.#listeningSinceMs,
+        listeningSinceMs: this.#listeningTo(slot),
         intervalMs: table.intervalMs[slot]! * this.#stretch,
         graceMs: table.graceMs[slot]! * this.#stretch,
         suspectAfterMs: this.#suspectAfterMs,

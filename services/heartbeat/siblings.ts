@@ -26,11 +26,16 @@ export interface Siblings {
 /** @param ageOf - how long ago, in ms, this replica itself heard the cluster; undefined: never */
 export function joinSiblings(nc: NatsConnection, ageOf: (clusterId: string) => number | undefined): Siblings {
   const me = nuid.next();
+  const agesIn = (id: string) => {
+    const ageMs = ageOf(id);
+    // By clocks that differ a beat may look as if it were still to come.
+    return ageMs === undefined ? null : Math.max(0, ageMs);
+  };
   const questions = nc.subscribe(youngestSubject, {
     callback: (error, message) => {
       const question = error ? undefined : parsed(questionSchema, message);
       if (!question || question.from === me) return;
-      message.respond(JSON.stringify({ agesMs: question.ids.map((id) => ageOf(id) ?? null) }));
+      message.respond(JSON.stringify({ agesMs: question.ids.map(agesIn) }));
     },
   });
   return {

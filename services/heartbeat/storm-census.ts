@@ -29,6 +29,16 @@ export class StormCensus {
     this.#watch.hold(nowMs, group);
   }
 
+  /** Those of the group that are not back yet have their turn until then. */
+  awaitReturn(group: StormGroup, untilMs: number): void {
+    this.#watch.awaitReturn(group, untilMs);
+  }
+
+  /** Since when silence counts in the groups of the cluster. */
+  listeningSinceMs(slot: number): number {
+    return this.#watch.listeningSinceMs(this.#table.server[slot]!, this.#table.clusterSet[slot]!);
+  }
+
   /** How many should be heard. */
   known(): number {
     return [...shouldBeHeard].reduce((sum, state) => sum + this.#table.countOf(state), 0);

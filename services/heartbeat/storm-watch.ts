@@ -26,6 +26,8 @@ interface Watched {
   readonly guard: StormGuard;
   /** How many of it should be heard. */
   known: number;
+  /** Silence in it counts from then on, at the earliest: its clusters come back one after the other. */
+  listeningSinceMs: number;
 }
 
 /** No group: of a cluster that has no set, or was never seen connected. */
@@ -40,6 +42,7 @@ export class StormWatch {
   readonly #groups: Watched[] = [];
   readonly #numberOf = new Map<string, number>();
   #holding = 0;
+  #isAnyBack = false;
 
   constructor(settings: StormWatchSettings) {
     this.#groupSettings = { ...settings, share: settings.groupShare };
@@ -56,7 +59,12 @@ export class StormWatch {
     const known = this.#numberOf.get(key);
     if (known !== undefined) return known;
     if (this.#groups.length === mostGroups) return noGroup;
-    this.#groups.push({ group, guard: new StormGuard(this.#groupSettings), known: 0 });
+    this.#groups.push({
+      group,
+      guard: new StormGuard(this.#groupSettings),
+      known: 0,
+      listeningSinceMs: -Infinity,
+    });
     this.#numberOf.set(key, this.#groups.length);
     return this.#groups.length;
   }
@@ -96,6 +104,21 @@ export class StormWatch {
     const guard = group ? this.#groups[this.numberOf(group) - 1]?.guard : this.#fleet;
     guard?.hold(nowMs, true);
     if (group && guard) this.#holding++;
+  }
+
+  /** The storm of that group is over: those of it that are not back yet have their turn until then. */
+  awaitReturn(group: StormGroup, untilMs: number): void {
+    const watched = this.#groups[this.numberOf(group) - 1];
+    if (!watched) return;
+    watched.listeningSinceMs = untilMs;
+    this.#isAnyBack = true;
+  }
+
+  /** Since when silence counts in both of these groups. Asked for each beat that is late. */
+  listeningSinceMs(server: number, set: number): number {
+    if (!this.#isAnyBack) return -Infinity;
+    const since = (number: number) => this.#groups[number - 1]?.listeningSinceMs ?? -Infinity;
+    return Math.max(since(server), since(set));
   }
 
   /** What begins or ends now. @param known - of the whole fleet */

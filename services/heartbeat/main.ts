@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, letInBy } from '@rollcall/shared/events';
 import { heardSubject } from '@rollcall/shared/protocol';
@@ -32,6 +33,8 @@ export { configSchema } from './config.ts';
 
 /** A fleet does not grow much faster. */
 const lookAtPaceMs = 30_000;
+const listenAgainMs = 5000;
+const readAgainMs = 1000;
 
 /** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
 export async function start(config: HeartbeatConfig): Promise<RunningService> {
@@ -111,12 +114,21 @@ async function work(
       : clock.monotonicMs() - lastBeatMs;
   };
   const siblings = joinSiblings(nc, ageOf);
+  /** Nobody else would ask again while all beats come. */
+  async function untilHeard(): Promise<void> {
+    while (isDeaf && !nc.isClosed()) {
+      await delay(listenAgainMs, undefined, { ref: false });
+      if (beats !== undefined && (await beats.earsWork().catch(() => false))) isDeaf = false;
+    }
+  }
   writer = createTransitionWriter({
     engine,
     log,
     siblings,
     async earsWork() {
+      const wasDeaf = isDeaf;
       isDeaf = beats !== undefined && !(await beats.earsWork());
+      if (isDeaf && !wasDeaf) void untilHeard();
       return !isDeaf;
     },
     clock,
@@ -202,6 +214,7 @@ async function work(
         } catch (thrown) {
           if (nc.isClosed()) return;
           logger.warn({ err: toRollcallError(thrown) }, 'clusters could not be read after a reconnect');
+          await delay(readAgainMs);
         }
       }
       awaitReturn();

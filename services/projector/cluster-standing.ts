@@ -46,10 +46,9 @@ export function isHidden({ identity, decision }: ClusterRecord): boolean {
   return saysSo && (decision === undefined || decision.simulated?.isShown === false);
 }
 
-/** Whether the key with member credentials was taken back after it got them. */
+/** Whether the key with member credentials was taken back. An approval takes it off the list, so no times are compared: clocks differ. */
 export function isKeyRevoked({ identity, decision }: ClusterRecord): boolean {
-  const { admittedKey, admittedAtMs = 0 } = identity ?? {};
-  return decision?.revokedKeys.some(({ key, atMs }) => key === admittedKey && atMs >= admittedAtMs) ?? false;
+  return decision?.revokedKeys.some(({ key }) => key === identity?.admittedKey) ?? false;
 }
 
 /** A word about another key than the one that is in changes nothing for the member (decision 11). */

@@ -1,6 +1,9 @@
 import type { Condition } from '@rollcall/shared/resources';
 import { hubTime } from './hub-time.ts';
 
+/** What the API server takes of a message; a longer one would keep the whole status from being written. */
+export const longestMessage = 4096;
+
 /** What one question was answered with, before it is known when the answer last changed. */
 export interface Judged {
   readonly type: string;
@@ -26,7 +29,7 @@ export function conditionList(
       type,
       status,
       reason,
-      message: message.slice(0, 4096),
+      message: message.slice(0, longestMessage),
       lastTransitionTime: old?.status === status ? old.lastTransitionTime : hubTime(atMs),
       ...(generation === undefined ? {} : { observedGeneration: generation }),
     };

@@ -217,6 +217,14 @@ describe('a policy', () => {
   });
 });
 
+test('a mistake that is long to tell is told as far as a status takes it', () => {
+  const problem = { generation: 2, rule: 'r', line: 1, column: 1, message: 'x'.repeat(10_000) };
+  const section = { name: 'one', uid: 'uid-1', generation: 1, rules: [], withdrawn: false, problem };
+  const record = foldRecord({ kind: 'policy', id: 'one' }, [anEvent(policyDeclared, section, 1)]);
+  const object = { metadata, spec: { rules: [] } } as unknown as ApprovalPolicy;
+  expect(desiredPolicy(record, object, startMs).message).toHaveLength(4096);
+});
+
 test('a policy shows what compiles and most likely is not meant', () => {
   const object: ApprovalPolicy = {
     apiVersion: 'rollcall.dev/v1alpha1',

@@ -1,7 +1,7 @@
 import { type AggregateRecord, type PolicyDeclaration, policyDeclaration } from '@rollcall/shared/events';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
-import { conditionList, type Judged } from './condition-list.ts';
+import { conditionList, type Judged, longestMessage } from './condition-list.ts';
 
 export type PolicyStatus = NonNullable<ApprovalPolicy['status']>;
 
@@ -66,7 +66,7 @@ export function desiredPolicy(record: AggregateRecord, current: ApprovalPolicy, 
     conditions: conditionList([judged, warning], current.status?.conditions ?? [], generation),
     observedGeneration: generation,
     rules,
-    ...(judged.status === 'True' ? {} : { message: judged.message }),
+    ...(judged.status === 'True' ? {} : { message: judged.message.slice(0, longestMessage) }),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
   };
 }

@@ -6,6 +6,7 @@ import { keyFingerprint } from '@rollcall/shared/trust';
 import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
 import { currentDecision, isHidden } from './cluster-standing.ts';
+import { longestMessage } from './condition-list.ts';
 import type { Wanted } from './wanted.ts';
 
 export type RequestShape = Omit<ClusterRegistrationRequest['spec'], 'decision'>;
@@ -17,8 +18,8 @@ function failed(code: string, message: string): Outcome {
   return {
     result: 'Failed',
     reason: codeAsReason(code),
-    message: hint === '' ? message : `${message}. ${hint}`,
-    errorMessage: message,
+    message: (hint === '' ? message : `${message}. ${hint}`).slice(0, longestMessage),
+    errorMessage: message.slice(0, longestMessage),
   };
 }
 

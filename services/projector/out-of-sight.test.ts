@@ -53,6 +53,12 @@ describe('only exceptions are shown', () => {
     expect(judge(well, shown())).toBe('unneeded');
   });
 
+  test('labels that the nodes share, which nobody but the projector writes, keep no picture there', () => {
+    const cluster = shown();
+    const labels = { ...cluster.metadata.labels, 'node.rollcall.dev/zone': 'a' };
+    expect(judge(well, { ...cluster, metadata: { ...cluster.metadata, labels } })).toBe('unneeded');
+  });
+
   test('a hub may make no namespace for who was given no access', () => {
     expect(judge(aRecord({ identity, decision, liveness: aLiveness() }))).toBe('unneeded');
   });

@@ -7,6 +7,7 @@ import {
   labels,
   type ManagedCluster,
 } from '@rollcall/shared/resources';
+import { nodeLabelPrefix } from '@rollcall/shared/resources/node-labels';
 import { currentDecision, standingOf } from './cluster-standing.ts';
 import {
   type ClusterFacts,
@@ -74,7 +75,14 @@ function saysNothingNew(
   const read: Partial<ManagedCluster['spec']> = { ...shape.spec, ...readSettings(decision) };
   const isRead = ([field, value]: [string, unknown]) =>
     isDeepStrictEqual(value, read[field as keyof ManagedCluster['spec']]);
-  return Object.entries(rest).every(isRead) && isDeepStrictEqual(metadata.labels, { ...shape.labels });
+  return (
+    Object.entries(rest).every(isRead) && isDeepStrictEqual(ownLabelsOf(metadata.labels), { ...shape.labels })
+  );
+}
+
+/** What nodes share nobody but the agent says, and it may change at any time. */
+function ownLabelsOf(shown: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(shown).filter(([key]) => !key.startsWith(nodeLabelPrefix)));
 }
 
 /** Until when a person wants to see the object; what is no time is no end. */

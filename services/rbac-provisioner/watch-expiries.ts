@@ -39,7 +39,15 @@ export function watchExpiries(options: {
       fromSequence = event.sequence + 1;
       open.add(event.id);
     }
-    for (const id of open) await lookAtOne(id, options.nowMs());
+    for (const id of open) {
+      // One that cannot be read, of a newer version for example, keeps no other one.
+      await lookAtOne(id, options.nowMs()).catch((thrown: unknown) =>
+        logger.warn(
+          { err: toRollcallError(thrown), object: `token/${id}` },
+          'an expired token will be looked at again',
+        ),
+      );
+    }
   }
 
   let timer: NodeJS.Timeout | undefined;

@@ -1,3 +1,4 @@
+import { RollcallError } from '@rollcall/shared/errors';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -169,6 +170,26 @@ describe('requests', () => {
     const robot = createKubeClient(access, { fieldManager: 'robot', userAgent: 'rollcall-test' });
     await expect(robot.list(configMaps)).rejects.toThrow(`system:serviceaccount:${namespace}:robot`);
     robot.close();
+  });
+
+  test('a source of tokens that works and fails for a moment is no wrong kubeconfig', async () => {
+    const { certPem: _cert, keyPem: _key, ...withoutUser } = plane.access;
+    const failure = new RollcallError('KUBECONFIG_INVALID', 'the credential plugin "p" failed: ETIMEDOUT');
+    const answers: (() => string)[] = [];
+    const token = async () => answers.shift()?.() ?? 'nobody';
+    const fail = () => {
+      throw failure;
+    };
+    const someone = createKubeClient(
+      { ...withoutUser, token },
+      { fieldManager: 'x', userAgent: 'rollcall-test' },
+    );
+    answers.push(fail);
+    await expect(someone.list(configMaps)).rejects.toMatchObject({ code: 'KUBECONFIG_INVALID' });
+    await expect(someone.list(configMaps)).rejects.toMatchObject({ status: 401 });
+    answers.push(fail);
+    await expect(someone.list(configMaps)).rejects.toMatchObject({ code: 'KUBE_UNREACHABLE', retry: true });
+    someone.close();
   });
 
   test('refusals and missing servers have their own codes', async () => {

@@ -1,6 +1,6 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { RollcallError } from '../errors/index.ts';
+import { RollcallError, toRollcallError } from '../errors/index.ts';
 import type { KubeAccess } from './kube-access.ts';
 
 export interface TransportRequest {
@@ -55,9 +55,24 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
   // Watches stay open for minutes: they must not use up the connections of the requests.
   const watchAgent = new Agent({ ...tls, keepAlive: false });
 
+  let hadToken = false;
+  /** A plugin or a file that worked and does not for a moment is trouble that passes, and nothing that a person has to mend first. */
+  async function tokenNow(): Promise<string | undefined> {
+    if (typeof access.token !== 'function') return access.token;
+    try {
+      const token = await access.token();
+      hadToken = true;
+      return token;
+    } catch (cause) {
+      if (!hadToken) throw cause;
+      const message = `there is no token for the API server at the moment: ${toRollcallError(cause).message}`;
+      throw new RollcallError('KUBE_UNREACHABLE', message, { cause });
+    }
+  }
+
   async function start(options: TransportRequest, using: Agent): Promise<ClientRequest> {
     options.signal?.throwIfAborted();
-    const token = typeof access.token === 'function' ? await access.token() : access.token;
+    const token = await tokenNow();
     const request = httpsRequest({
       agent: using,
       protocol: base.protocol,

@@ -237,3 +237,35 @@ test('back after a connection was lost, a member without access asks what was de
   await vi.advanceTimersByTimeAsync(0);
   expect(kept.writes).toBe(1);
 });
+
+test('what could not be written is written once that can be; withdrawn meanwhile, it never is', async () => {
+  let isAway = true;
+  const written: (string | undefined)[] = [];
+  const store = {
+    place: 'a test',
+    write: async ({ kubeconfig }: { kubeconfig: string }) => {
+      if (isAway) throw new Error('the API server is away');
+      written.push(kubeconfig);
+    },
+    remove: async () => void written.push(undefined),
+  };
+  const member = aMember({ store });
+  member.say(may('Namespace'));
+  await member.tokenAfter(2000);
+  member.answer(member.sealed());
+  await member.tokenAfter(30_000);
+  expect(written).toEqual([]);
+  isAway = false;
+  await member.tokenAfter(60_000);
+  expect(written).toEqual([expect.stringContaining('token-1')]);
+
+  isAway = true;
+  await member.tokenAfter(0.8 * hourMs);
+  member.answer(member.sealed());
+  await member.tokenAfter(1000);
+  member.say(may('None'));
+  isAway = false;
+  await member.tokenAfter(hourMs);
+  expect(written.slice(1)).toEqual([undefined]);
+  await member.access.stop();
+});

@@ -3,11 +3,14 @@ import type { Answer, AnswerResult } from '@rollcall/shared/protocol/answer';
 import type { Logger } from '@rollcall/shared/service';
 import type { Xkey } from '@rollcall/shared/trust/keys';
 import type { AskContent } from './ask-message.ts';
+import { fullJitterMs } from './back-off.ts';
 import { hubKubeconfig, openAccessBox } from './hub-access-box.ts';
 import type { HubAccessStore } from './hub-access-store.ts';
 import { type HubAccessInput, nextHubAccess, noHubAccess } from './hub-access-time.ts';
 import { answeredRefusal, refusalDetail } from './refusal.ts';
 import type { OnPhase } from './phase.ts';
+
+const writeBackOff = { firstMs: 1000, longestMs: 600_000 };
 
 export interface HubAccessOptions {
   readonly clusterId: string;
@@ -61,9 +64,13 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
   let plan = options.isKnown ? { ...noHubAccess, askAtMs: Date.now() } : noHubAccess;
   let askId: string | undefined;
   let timer: NodeJS.Timeout | undefined;
+  /** Whether it should be there; unknown after a start: an earlier run may have left one. */
+  let isWanted: boolean | undefined;
   let isThere: boolean | undefined;
   /** One after the other: what was decided last stands in the end. */
   let writing: Promise<void> = Promise.resolve();
+  let newest = 0;
+  let resume: (() => void) | undefined;
   let isStopped = false;
   let wasConnected = false;
 
@@ -92,25 +99,40 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
     step({ kind: 'asked' });
   }
 
+  function pause(forMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    setTimeout(resolve, forMs).unref();
+    resume = resolve;
+    return promise;
+  }
+
   async function writeAfter(
     before: Promise<void>,
     work: () => Promise<void>,
     failure: string,
   ): Promise<void> {
+    const number = ++newest;
     await before;
-    if (isStopped) return;
-    try {
-      await work();
-    } catch (thrown) {
-      logger.error({ err: toRollcallError(thrown) }, failure);
+    // The next token comes in an hour, and the last one ends before: nobody would have access until then.
+    for (let failures = 1; !isStopped && number === newest; failures++) {
+      try {
+        return await work();
+      } catch (thrown) {
+        const delayMs = fullJitterMs(writeBackOff, failures, Math.random());
+        logger.error({ err: toRollcallError(thrown), delayMs }, failure);
+        await pause(delayMs);
+      }
     }
   }
 
   function write(work: () => Promise<void>, failure: string): void {
     writing = writeAfter(writing, work, failure);
+    // What is waited for is out of date.
+    resume?.();
   }
 
   function keep(kubeconfig: string, namespace: string): void {
+    isWanted = true;
     write(async () => {
       await store.write({ kubeconfig, namespace });
       const message = `kubeconfig for namespace "${namespace}" of the hub ${isThere ? 'renewed' : 'written'}: ${store.place}`;
@@ -120,12 +142,12 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
   }
 
   function remove(): void {
-    // Unknown after a start: an earlier run may have left one.
-    if (isThere === false) return;
-    const wasThere = isThere;
-    isThere = false;
+    if (isWanted === false) return;
+    isWanted = false;
     write(async () => {
       await store.remove();
+      const wasThere = isThere;
+      isThere = false;
       if (!wasThere) return;
       const message = `access to the hub was withdrawn; removed: ${store.place}`;
       onPhase({ phase: 'access', message, detail: { clusterId } });
@@ -174,6 +196,7 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
     },
     stop() {
       isStopped = true;
+      resume?.();
       clearTimeout(timer);
       return writing;
     },

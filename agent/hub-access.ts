@@ -112,9 +112,10 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
     failure: string,
   ): Promise<void> {
     const number = ++newest;
+    const isDue = () => !isStopped && number === newest;
     await before;
     // The next token comes in an hour, and the last one ends before: nobody would have access until then.
-    for (let failures = 1; !isStopped && number === newest; failures++) {
+    for (let failures = 1; isDue(); failures++) {
       try {
         return await work();
       } catch (thrown) {

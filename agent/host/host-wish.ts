@@ -1,4 +1,6 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
+import { jwtIssuedAt } from '@rollcall/shared/trust/keys';
+import type { AgentState } from '../key-store.ts';
 
 /** What the hub is to do about a member that it reaches by itself. */
 export interface HostWish {
@@ -43,4 +45,17 @@ export function hostWishOf(record: ClusterRecord): HostWish | undefined {
 /** Whether two wishes are served by the same work. */
 export function isSameWork(a: HostWish, b: HostWish): boolean {
   return a.sinceMs === b.sinceMs && a.secret === b.secret && a.mode === b.mode;
+}
+
+/**
+ * Whether kept keys are of an earlier life of the cluster: they were let in before this one began, and nobody has asked in this one.
+ * With them it would hear that it has left, and what was just made in the member would be taken away again.
+ */
+export function isOfEarlierLife(
+  { member, waitingJwt }: Pick<AgentState, 'member' | 'waitingJwt'>,
+  { hasAsked, sinceMs }: Pick<HostWish, 'hasAsked' | 'sinceMs'>,
+): boolean {
+  const jwt = member?.jwt ?? waitingJwt;
+  const issuedAtS = jwt === undefined ? undefined : jwtIssuedAt(jwt);
+  return !hasAsked && issuedAtS !== undefined && issuedAtS * 1000 < sinceMs;
 }

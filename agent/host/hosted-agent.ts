@@ -9,7 +9,7 @@ import { secretKeyStore } from '../key-store-secret.ts';
 import { runAgent, type RunningAgent } from '../main.ts';
 import type { Uninstall } from '../removal.ts';
 import { failureWords } from './failure-words.ts';
-import type { HostWish } from './host-wish.ts';
+import { type HostWish, isOfEarlierLife } from './host-wish.ts';
 import { type MemberSecret, type Secret, textIn } from './member-secret.ts';
 
 /** What the agents of a host have in common. */
@@ -111,13 +111,21 @@ export async function startHostedAgent(
 ): Promise<RunningAgent> {
   const { wish, secret, access } = member;
   const { clusterId, clusterName, clientId, clusterType } = wish;
-  const store = secretKeyStore(host.client, {
-    namespace: host.namespace,
-    name: keysSecret(clusterId),
-    beside: secret.isMadeByJoin ? { [kubeconfigKey]: secret.kubeconfig } : {},
-  });
+  const openStore = () =>
+    secretKeyStore(host.client, {
+      namespace: host.namespace,
+      name: keysSecret(clusterId),
+      beside: secret.isMadeByJoin ? { [kubeconfigKey]: secret.kubeconfig } : {},
+    });
   const logger = loggerOf(host, wish);
-  const known = await store.load();
+  let store = openStore();
+  let known = await store.load();
+  if (known && isOfEarlierLife(known, wish)) {
+    logger.info({}, 'the keys of an earlier life of the cluster are forgotten');
+    await uninstallOnHub(host, wish).afterGoodbye();
+    store = openStore();
+    known = await store.load();
+  }
   if (known === undefined && secret.token === undefined)
     throw new RollcallError('TOKEN_INVALID', `there is no token, and no key in ${store.place}`);
   return runAgent({

@@ -3,6 +3,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /src
 COPY . .
 RUN npm ci && npm run build && cd dist && rm -rf node_modules && npm ci --omit=dev --ignore-scripts
+RUN mkdir /empty-state
 
 FROM gcr.io/distroless/nodejs24-debian12:nonroot AS rollcall
 WORKDIR /app
@@ -22,5 +23,7 @@ ENV ROLLCALL_NATS_SERVER=/usr/local/bin/nats-server \
     ROLLCALL_KUBE_CONTROLLER_MANAGER=/usr/local/bin/kube-controller-manager \
     ROLLCALL_KUBECTL=/usr/local/bin/kubectl \
     ROLLCALL_HOME=/state
+# A volume is made from what stands here, and belongs to whom that does.
+COPY --from=build --chown=nonroot:nonroot /empty-state /state
 VOLUME /state
 CMD ["up"]

@@ -140,7 +140,7 @@ function fixedFiles({ fixed, without }: Chart): (readonly [string, string])[] {
 /** Helm itself would name the first of many objects that are not its own, and no way out. */
 function ownershipText({ name, namespace, main }: Chart): string {
   const place = `${JSON.stringify(namespace)} ${JSON.stringify(main)}`;
-  const byCommand = `what is here was installed without Helm; \`rollcall uninstall ${name}\` removes it`;
+  const byCommand = `what is here was installed without Helm; \`rollcall uninstall ${name}\` removes it, and --take-ownership takes over what stays`;
   const byRelease = 'release %q of Helm is installed here; upgrade it by that name, or uninstall it first';
   return [
     `{{- range $there := list (lookup "apps/v1" "Deployment" ${place}) (lookup "v1" "ServiceAccount" ${place}) }}`,

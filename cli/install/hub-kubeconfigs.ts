@@ -3,6 +3,7 @@ import { type KubeAccess, type KubeClient, type KubeObject, resources } from '@r
 import { stringify } from 'yaml';
 import { waitForObject } from '../wait-for-object.ts';
 import { type FilesSecret, filesSecret } from './files-secret.ts';
+import type { HubPlaces } from './hub-places.ts';
 
 const namespace = 'rollcall-system';
 
@@ -46,6 +47,22 @@ export async function hasServiceTokens(hub: KubeClient): Promise<boolean> {
   const names = Object.values(tokenSecrets);
   const found = await Promise.all(names.map((name) => hub.get(resources.secrets, { name, namespace })));
   return !found.includes(undefined);
+}
+
+/**
+ * Of a hub whose pods run elsewhere their cluster has to be named each time: else a second hub would come up here, or only half of
+ * this one would go.
+ * @throws RollcallError USAGE
+ */
+export async function refuseForgottenPlace({
+  hub,
+  areApart,
+}: Pick<HubPlaces, 'hub' | 'areApart'>): Promise<void> {
+  if (areApart || !(await hasServiceTokens(hub))) return;
+  throw new RollcallError(
+    'USAGE',
+    'the pods of this hub run in another cluster: name it with --workloads-context or --workloads-kubeconfig',
+  );
 }
 
 /**

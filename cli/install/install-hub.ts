@@ -14,7 +14,7 @@ import { createSets, stampIsServed } from '../up/hub-manifests.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../up/nats-servers-of.ts';
 import { shown } from './deploy-templates.ts';
 import { hubKeys } from './hub-keys.ts';
-import { hasServiceTokens, hubKubeconfigs } from './hub-kubeconfigs.ts';
+import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { hubObjects, hubNamespaces } from './hub-objects.ts';
 import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { refuseOtherKeys } from './hub-there.ts';
@@ -65,14 +65,16 @@ interface Addresses {
  * Looks before anything is done, and says what it sees.
  * @throws RollcallError INSTALLED_BY_HELM, NAMESPACE_TERMINATING, HUB_KEYS_OTHER, USAGE
  */
-async function preflight({ hub: client, workloads }: HubPlaces, flags: InstallHubFlags): Promise<Addresses> {
+async function preflight(places: HubPlaces, flags: InstallHubFlags): Promise<Addresses> {
+  const { hub: client, workloads } = places;
+  await refuseForgottenPlace(places);
   const installed = await findInstalled(workloads, { name: 'rollcall-registrar', namespace });
   if (!flags.onlyKeys) refuseHelm(installed, namespace);
   if (installed.version !== undefined) {
     say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
   }
   for (const line of await otherOwners(client)) say(`[preflight] short names: ${line}`);
-  const known = await refuseOtherKeys(client, flags.keys);
+  const known = await refuseOtherKeys(places, flags.keys);
   const advertised =
     flags.advertise === undefined ? known : addressesOf(flags.advertise).map(formatHubAddress);
   if (advertised.length > 0) return { known, advertised };

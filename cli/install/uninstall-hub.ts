@@ -8,6 +8,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { printResult, say } from '../output.ts';
 import { shown } from './deploy-templates.ts';
+import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { hubNamespaces, hubObjects } from './hub-objects.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { hubValuesSchema } from './hub-values.ts';
@@ -52,7 +53,7 @@ async function sayWhatStays(client: KubeClient, withData: boolean): Promise<void
     'stays: the kinds and their objects, namespace rollcall-join with its tokens, the namespaces of clusters',
   );
   say(
-    `stays: namespace ${namespace} with the keys and what the hub has written; installed again, it goes on from there (--with-data removes all of that)`,
+    `stays: namespace ${namespace} with the keys and what the hub has written; installed again, it goes on from there, by Helm with --take-ownership (--with-data removes all of that)`,
   );
 }
 
@@ -111,6 +112,7 @@ export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
   const places = openHubPlaces(flags);
   try {
     refuseHelm(await findInstalled(places.workloads, { name: 'rollcall-registrar', namespace }), namespace);
+    await refuseForgottenPlace(places);
     await sayWhatStays(places.hub, withData);
     let removed = 0;
     // What runs goes before what it was allowed elsewhere.

@@ -169,6 +169,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     onProgress('starting NATS, etcd and the Kubernetes API server');
     let nats: EmbeddedNats | undefined;
     let natsCluster: NatsCluster | undefined;
+    let isStoppingNats = false;
     const startNats = async () => {
       if (isCluster) {
         natsCluster = await startNatsCluster({
@@ -180,8 +181,14 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       // Read again: keys may have been rolled over since this process began.
       const nowMs = Date.now();
       nats = await startNatsServer(openHubState(stateDir, nowMs), { ...natsOptions, nowMs });
+      const { server } = nats;
+      isStoppingNats = false;
+      void server.whenExited.then((how) => isStoppingNats || options.onUnexpectedExit?.(server, how));
     };
-    const stopNats = () => Promise.all([nats?.server.stop(), natsCluster?.stop()]);
+    const stopNats = () => {
+      isStoppingNats = true;
+      return Promise.all([nats?.server.stop(), natsCluster?.stop()]);
+    };
     const restartNats = async () => {
       await stopNats();
       await startNats();
@@ -230,7 +237,9 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     await applyHubManifests(admin, hub, addresses);
     // Before the services look: what people wrote is there again, and says that it is of an older epoch.
     const restored = await applyRestoredObjects(admin, stateDir);
-    if (restored > 0) onProgress(`made ${restored} objects of people again from the backup`);
+    if (restored.made > 0) onProgress(`made ${restored.made} objects of people again from the backup`);
+    for (const why of restored.refused)
+      onProgress(`from the backup could not be made again, and stays there: ${why}`);
     const serviceOptions: HubServicesOptions = {
       stateDir,
       busServers: natsAddress.servers.join(','),

@@ -33,18 +33,16 @@ function say(phase: string, message: string): void {
   process.stderr.write(`[${phase}] ${message}\n`);
 }
 
-async function untilReady(hub: EmbeddedHub, name: string): Promise<void> {
+/** @returns whether it became Ready in time: people may have shut it out, and need the hub to let it in again */
+async function untilReady(hub: EmbeddedHub, name: string): Promise<'ready' | 'late'> {
   const deadlineMs = performance.now() + readyWithinMs;
   while (performance.now() < deadlineMs) {
     const cluster = await hub.admin.get<ManagedCluster>(resources.managedClusters, { name });
     const ready = cluster?.status?.conditions?.find(({ type }) => type === 'Ready');
-    if (ready?.status === 'True') return;
+    if (ready?.status === 'True') return 'ready';
     await delay(50);
   }
-  throw new RollcallError(
-    'DEADLINE_EXCEEDED',
-    `cluster "${name}" is not Ready after ${readyWithinMs / 1000} s; logs are in "${join(hub.stateDir, 'logs')}"`,
-  );
+  return 'late';
 }
 
 /** A signal of the terminal or of a service manager; the second one ends at once. */
@@ -104,20 +102,25 @@ export async function up(options: UpOptions): Promise<number> {
   say('up', `the hub listens on ${hub.addresses.join(', ')} (${seconds()})`);
 
   let agent: RunningAgent | undefined;
-  if (options.withAgent ?? true) {
-    agent = await startLocalAgent(hub, {
-      clusterName: localName,
-      onPhase: ({ phase, message }) => say(phase, message),
-    });
-    const early = await Promise.race([untilReady(hub, localName), signalled, broken]);
-    if (early === undefined) say('ready', `cluster "${localName}" is Ready (${seconds()})`);
-  }
-  if ((await Promise.race([hub.fenceStands(), signalled, broken])) === undefined) {
-    say('up', `the fence stands: the API server checks who decides (${seconds()})`);
-  }
-  await showClusters(hub);
-  process.stdout.write(nextSteps(hub));
   try {
+    if (options.withAgent ?? true) {
+      agent = await startLocalAgent(hub, {
+        clusterName: localName,
+        onPhase: ({ phase, message }) => say(phase, message),
+      });
+      const early = await Promise.race([untilReady(hub, localName), signalled, broken]);
+      if (early === 'ready') say('ready', `cluster "${localName}" is Ready (${seconds()})`);
+      if (early === 'late')
+        say(
+          'ready',
+          `cluster "${localName}" is not Ready yet: \`rollcall describe cluster ${localName}\` says why`,
+        );
+    }
+    if ((await Promise.race([hub.fenceStands(), signalled, broken])) === undefined) {
+      say('up', `the fence stands: the API server checks who decides (${seconds()})`);
+    }
+    await showClusters(hub);
+    process.stdout.write(nextSteps(hub));
     const signal = await Promise.race([signalled, broken]);
     say('down', `${signal}: stopping the agent, the services, NATS and Kubernetes`);
   } finally {

@@ -76,6 +76,8 @@ test('the command installs and removes both parts, and goes on where the release
 
   await hub.release(['uninstall', 'agent'], 'agent');
   await management.admin.delete(resources.namespaces, 'rollcall-agent');
+  const half = await hub.rollcall('uninstall', 'hub', '--with-data');
+  expect(half).toMatchObject({ code: 2, stderr: expect.stringContaining('run in another cluster') });
   const removed = await hub.rollcall(
     'uninstall',
     'hub',

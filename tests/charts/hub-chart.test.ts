@@ -61,6 +61,12 @@ test('a release that goes leaves what people have; the command goes on from ther
   expect(await hub.cluster('own')).toBeDefined();
   expect(await hub.plane.admin.get(resources.namespaces, { name: 'rollcall-join' })).toBeDefined();
 
+  // Under other keys nobody could open what is kept.
+  const others = await hub.install('--keys', join(hub.folder, 'other'), '--advertise', hub.address);
+  expect({ code: others.code, stderr: others.stderr }).toEqual({
+    code: 3,
+    stderr: expect.stringMatching(/the data of hub \S+ is kept here/),
+  });
   const again = await hub.install('--advertise', hub.address);
   expect(again.code, again.stderr).toBe(0);
   expect(again.stdout).toBe('the hub runs\n');

@@ -27,7 +27,7 @@ import type {
   ClusterRegistrationToken,
   ManagedCluster,
 } from '@rollcall/shared/resources';
-import { keyFingerprint, type RegistrationToken } from '@rollcall/shared/trust';
+import { createNkey, keyFingerprint, type RegistrationToken } from '@rollcall/shared/trust';
 import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
 import type { VerifyReport } from '../../cli/verify/verify.ts';
 import {
@@ -148,6 +148,15 @@ beforeAll(async () => {
   });
   tokens.all = await hub.createToken({ uses: 'unlimited' });
   tokens.unused = await hub.createToken();
+  const { clusterRegistrationTokens, namespaces } = resources;
+  const ofTeam = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } };
+  await hub.up.admin.create(namespaces, ofTeam);
+  await hub.up.admin.create(clusterRegistrationTokens, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ClusterRegistrationToken',
+    metadata: { name: 'of-team', namespace: 'team' },
+    spec: { publicKey: createNkey('user').publicKey },
+  });
   await hub.up.admin.create(resources.managedClusters, {
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'ManagedCluster',
@@ -192,7 +201,7 @@ test('from elsewhere it is verified alike, and backed up without the keys, which
   const { code, stdout } = await cliElsewhere('verify', '-o', 'json');
   const report = JSON.parse(stdout) as VerifyReport;
   expect(report.findings).toEqual([]);
-  expect(report.compared).toMatchObject({ clusters: 4, requests: 4, tokens: 2, policies: 2, sets: 2 });
+  expect(report.compared).toMatchObject({ clusters: 4, requests: 4, tokens: 3, policies: 2, sets: 2 });
   expect(code).toBe(0);
   const made = await cliElsewhere('backup', keylessFile);
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('no keys') });
@@ -469,6 +478,8 @@ test('everything was lost: the hub comes back from the file alone, with what peo
   expect(head).toBeDefined();
   await untilProvisioned('stays');
   await checkTokensAreVoid('comes-with-old-token-again');
+  const ofTeam = { name: 'of-team', namespace: 'team' };
+  expect(await hub.up.admin.get(resources.clusterRegistrationTokens, ofTeam)).toBeDefined();
   expect(existsSync(join(stateDir, 'restored-objects.json'))).toBe(false);
 });
 

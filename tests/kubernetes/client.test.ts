@@ -490,5 +490,23 @@ spec: {${size}}
     'Gadget unchanged',
   ]);
   expect(await outcomes(gadget('size: 2'))).toEqual(['Gadget changed']);
+  // What people change to their needs is made once.
+  const once = (rules: string) =>
+    `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: once, annotations: {rollcall.dev/made-once: 'true'}}\nrules: ${rules}`;
+  const role = {
+    group: 'rbac.authorization.k8s.io',
+    version: 'v1',
+    plural: 'clusterroles',
+    kind: 'ClusterRole',
+    namespaced: false,
+  };
+  expect(await outcomes(once('[{apiGroups: [""], resources: [pods], verbs: [get]}]'))).toEqual([
+    'ClusterRole created',
+  ]);
+  await client.mergePatch(role, 'once', { rules: [] });
+  expect(await outcomes(once('[{apiGroups: [""], resources: [pods], verbs: [get]}]'))).toEqual([
+    'ClusterRole unchanged',
+  ]);
+  expect(await client.get(role, { name: 'once' })).not.toHaveProperty('rules.0');
   await expect(outcomes(gadget('colour: red'))).rejects.toThrow('colour');
 });

@@ -14,13 +14,16 @@ export interface AppliedObject {
   outcome: 'created' | 'changed' | 'unchanged';
 }
 
+/** Annotation of an object that people change to their needs: once it is there it is theirs. */
+const madeOnce = 'rollcall.dev/made-once';
+
 export interface ApplyManifestsOptions {
   signal?: AbortSignal;
 }
 
 /**
  * Applies objects one after the other by server-side apply, taking over fields from other managers, with unknown fields
- * refused. Waits after a CRD until its kind can be used. What is there already and equal is left alone.
+ * refused. Waits after a CRD until its kind can be used. What is there already and equal is left alone, and so is what is made once.
  * @param manifests - YAML texts of one or more documents, or objects
  * @throws KubeApiError at the first object that is refused; those before it stay applied
  */
@@ -38,6 +41,10 @@ export async function applyManifests(
       ? (object.metadata.namespace ?? client.access.namespace)
       : undefined;
     const before = await client.get(resource, { name, namespace, signal });
+    if (before && object.metadata.annotations?.[madeOnce] === 'true') {
+      applied.push({ kind: object.kind, name, namespace, outcome: 'unchanged' });
+      continue;
+    }
     const after = await client.apply(resource, object, { namespace, force: true, strict: true, signal });
     if (resource === resources.customResourceDefinitions) await waitUntilEstablished(client, after, signal);
     const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;

@@ -8,6 +8,7 @@ import { type KeysFlags, type OpenedHub, openHubAnywhere } from '../install/hub-
 import type { HubFiles } from './hub-files.ts';
 import { publishHubInfo } from './publish-hub-info.ts';
 import { rotateAnswerKey } from './rotate-answer-key.ts';
+import { agentConnections } from './agent-connections.ts';
 import { announceAgain, announceCa, switchCa } from './rotate-ca.ts';
 import { rotateOperatorKeys } from './rotate-operator-keys.ts';
 import { announceServiceKeys, dropServiceKeys } from './rotate-service-keys.ts';
@@ -56,11 +57,26 @@ async function rotateSigningKeys(files: HubFiles, { kind }: RotationStep, isNow:
   return 'the former generation is dropped; credentials that it signed are void';
 }
 
-async function rotateCa(files: HubFiles, { kind }: RotationStep): Promise<string> {
+/** A day has passed; but the hub may have been stopped meanwhile, and who has not heard would have to be registered again. */
+export async function checkAgentsHeard(files: HubFiles): Promise<void> {
+  const announcedAtMs = files.read('hub').rotations?.ca?.atMs ?? 0;
+  const agents = await agentConnections(files).catch((cause: unknown) => {
+    const why =
+      'whether agents have heard of the next CA is not known, as the hub does not answer: start it first';
+    throw new RollcallError('ROTATION_NOT_DUE', why, { cause });
+  });
+  const heard = agents.issuedSince(announcedAtMs);
+  if (heard === agents.withCredentials) return;
+  const message = `${heard} of ${agents.withCredentials} connected agents have heard of the next CA`;
+  throw new RollcallError('ROTATION_NOT_DUE', message);
+}
+
+async function rotateCa(files: HubFiles, { kind }: RotationStep, isNow: boolean): Promise<string> {
   if (kind === 'announce') {
     await publishHubInfo(files.stateDir, announceCa(files, Date.now()));
     return 'the next CA is announced; run the same command again in a day to switch to it';
   }
+  if (!isNow) await checkAgentsHeard(files);
   const isRunning = switchCa(files, Date.now());
   await publishHubInfo(files.stateDir, files.read('hub'));
   return isRunning
@@ -84,7 +100,7 @@ async function take(
       await announceServiceKeys(files, Date.now());
       return 'services take their new users within seconds; run the same command again to void the former ones';
     case 'ca':
-      return rotateCa(files, step);
+      return rotateCa(files, step, isNow);
     case 'answer-key':
       rotateAnswerKey(files, Date.now());
       return 'the next answer key signs, within seconds; the former one is deleted';

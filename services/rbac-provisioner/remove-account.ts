@@ -8,6 +8,7 @@ import {
   resources,
   type StoredObject,
 } from '@rollcall/shared/kubernetes';
+import { labels } from '@rollcall/shared/resources';
 import { allArrived } from './all-arrived.ts';
 import { isMembers, type Member, memberName } from './member-objects.ts';
 
@@ -34,19 +35,20 @@ async function removeIn(kube: Kube, member: Member): Promise<StoredObject | unde
     kube.get<KubeObject>(resources.serviceAccounts, where),
   ]);
   const found = await kube.get<KubeObject>(resources.namespaces, { name: namespace });
-  if (!found || !isMembers(found, member)) return undefined;
+  // By the cluster's own label alone, as the fence does: where somebody took the other one off, the rights go all the same.
+  if (found?.metadata.labels?.[labels.clusterId] !== member.clusterId) return undefined;
   await allArrived([
     remove(kube, resources.roleBindings, binding),
     remove(kube, resources.serviceAccounts, account),
   ]);
-  return found;
+  return isMembers(found, member) ? found : undefined;
 }
 
 /**
  * Takes away what gives a member rights in its namespace, and with it every access token: a token names the UID of its
  * ServiceAccount, so it ends with that object, whatever is made under the same name afterwards. An API server that has just seen
  * the token takes it for up to 10 s more.
- * @returns the namespace; undefined where it is gone, or was not made for this member: then there is nothing of it there
+ * @returns the namespace; undefined where it is gone, or is not ours to delete
  * @throws RollcallError ACCESS_NOT_REMOVED when the API server refuses: rights that stay must never end as a dead letter
  */
 export async function removeAccount(kube: Kube, member: Member): Promise<StoredObject | undefined> {

@@ -12,7 +12,7 @@ import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HubFiles, openHubFiles } from '../../cli/trust/hub-files.ts';
-import { rotate } from '../../cli/trust/rotate.ts';
+import { checkAgentsHeard, rotate } from '../../cli/trust/rotate.ts';
 import { trustStatus } from '../../cli/trust/trust-status.ts';
 import { serviceSettings } from '../../cli/up/hub-services.ts';
 import { parseCreds } from '../../cli/up/ops-connection.ts';
@@ -236,7 +236,21 @@ test('the CA is replaced, and agents, services and newcomers follow', async () =
   });
   expect(info?.data).toMatchObject({ caCertHash, caBundle: both });
   const pinned = await joins('knows-both');
-  await rotate('ca', { now: true }, stateDir);
+  // Its day is over; but an agent that renewed last before the announcement has not heard of it.
+  const announced = files.read('hub').rotations ?? {};
+  const since = (atMs: number) =>
+    files.change('hub', (state) => ({
+      ...state,
+      rotations: { ...announced, ca: { stage: 'announced', atMs } },
+    }));
+  const dayAgoMs = Date.now() - 26 * 3_600_000;
+  since(dayAgoMs);
+  const nobody = { ...files, address: { ...files.address, servers: ['127.0.0.1:1'] } };
+  await expect(checkAgentsHeard(nobody)).rejects.toThrow(/does not answer/);
+  since(Date.now() + 60_000);
+  await expect(checkAgentsHeard(files)).rejects.toThrow(/^0 of \d+ connected agents/);
+  since(dayAgoMs);
+  await rotate('ca', {}, stateDir);
   const { caPem: next } = files.read('hub');
   expect(both.endsWith(next)).toBe(true);
   expect(readFileSync(join(stateDir, 'nats', 'server.pem'), 'utf8')).toContain(next.trim());

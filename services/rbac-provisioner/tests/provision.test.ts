@@ -121,6 +121,17 @@ test('revoking takes the rights and keeps the namespace; approving again gives t
   expect(await bindingOf('delta')).toBeDefined();
 });
 
+test('where somebody took our mark off the namespace the rights go all the same, and the namespace stays', async () => {
+  await world.say('approved', 'unmarked');
+  await world.told('unmarked', 'provisioned');
+  const metadata = { labels: { 'rollcall.dev/created-by': null } };
+  await world.plane.admin.mergePatch(resources.namespaces, 'unmarked', { metadata });
+  await world.say('leaving', 'unmarked');
+  await world.told('unmarked', 'deprovisioned');
+  expect([await bindingOf('unmarked'), await accountOf('unmarked')]).toEqual([undefined, undefined]);
+  expect((await namespaceOf('unmarked'))?.metadata.deletionTimestamp).toBeUndefined();
+});
+
 test('leaving deletes the namespace, or keeps it where the policy says so', async () => {
   for (const name of ['goes', 'stays']) await world.say('approved', name);
   for (const name of ['goes', 'stays']) await world.told(name, 'provisioned');

@@ -1,4 +1,5 @@
-import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { KubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { addressRefused } from './cautious-lookup.ts';
 
 export interface FailureWords {
@@ -60,6 +61,29 @@ const byOwnCode: Readonly<Record<string, FailureWords>> = {
   },
 };
 
+/** The hub's own API server was in the way, which answers with the same codes as that of a member. */
+class HubTrouble extends Error {}
+
+/** Marks what fails there, so that no member is blamed for it. What is wrong with a Secret itself is said as it is. */
+export async function ofHub<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (
+      cause instanceof RollcallError &&
+      cause.code !== 'KUBE_UNREACHABLE' &&
+      !(cause instanceof KubeApiError)
+    )
+      throw cause;
+    throw new HubTrouble('the API server of the hub is in the way', { cause });
+  }
+}
+
+const hubTrouble: FailureWords = {
+  reason: 'HostTrouble',
+  message: 'the API server of the hub itself does not answer, or refuses what the agent host keeps there',
+};
+
 function codeAtBottom(error: unknown): string | undefined {
   let code: string | undefined;
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
@@ -73,7 +97,8 @@ function codeAtBottom(error: unknown): string | undefined {
  * may say anything.
  */
 export function failureWords(thrown: unknown): FailureWords {
-  const error: RollcallError = toRollcallError(thrown);
+  if (thrown instanceof HubTrouble) return hubTrouble;
+  const error = toRollcallError(thrown);
   // These were written by us about the Secret, and quote nothing of it.
   if (error.code === 'MEMBER_KUBECONFIG_REFUSED')
     return { reason: 'KubeconfigRefused', message: error.message };

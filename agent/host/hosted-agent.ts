@@ -5,10 +5,11 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { Logger } from '@rollcall/shared/service';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { installedInMember, uninstallFromMember } from '../installed-objects.ts';
+import type { KeyStore } from '../key-store.ts';
 import { secretKeyStore } from '../key-store-secret.ts';
 import { runAgent, type RunningAgent } from '../main.ts';
 import type { Uninstall } from '../removal.ts';
-import { failureWords } from './failure-words.ts';
+import { failureWords, ofHub } from './failure-words.ts';
 import { type HostWish, isOfEarlierLife } from './host-wish.ts';
 import { type MemberSecret, type Secret, textIn } from './member-secret.ts';
 
@@ -111,12 +112,14 @@ export async function startHostedAgent(
 ): Promise<RunningAgent> {
   const { wish, secret, access } = member;
   const { clusterId, clusterName, clientId, clusterType } = wish;
-  const openStore = () =>
-    secretKeyStore(host.client, {
+  const openStore = (): KeyStore => {
+    const { place, load, save } = secretKeyStore(host.client, {
       namespace: host.namespace,
       name: keysSecret(clusterId),
       beside: secret.isMadeByJoin ? { [kubeconfigKey]: secret.kubeconfig } : {},
     });
+    return { place, load: () => ofHub(load()), save: (state) => ofHub(save(state)) };
+  };
   const logger = loggerOf(host, wish);
   let store = openStore();
   let known = await store.load();

@@ -4,7 +4,7 @@ import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { fullJitterMs } from '../back-off.ts';
 import { remove } from '../removal.ts';
-import { failureWords } from './failure-words.ts';
+import { failureWords, ofHub } from './failure-words.ts';
 import type { HostWish } from './host-wish.ts';
 import type { HostingOutcome } from './hosting-event.ts';
 import {
@@ -86,7 +86,8 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
   }
 
   async function look(): Promise<Reached> {
-    const secret = await readMemberSecret(parts.client, { ...wish, namespace: parts.namespace });
+    const where = { ...wish, namespace: parts.namespace };
+    const secret = await ofHub(readMemberSecret(parts.client, where));
     const access = await openAccess(secret.kubeconfig);
     const member = createKubeClient(access, memberClientOptions);
     try {
@@ -161,7 +162,7 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
   /** The way to an account that was made in the member. By what an earlier run of this host kept, where this one never got there. */
   async function accountAccess(): Promise<KubeAccess | undefined> {
     if (reached) return reached.secret.isMadeByJoin ? reached.access : undefined;
-    const kubeconfig = await keptKubeconfig(parts, wish);
+    const kubeconfig = await ofHub(keptKubeconfig(parts, wish));
     return kubeconfig === undefined ? undefined : openAccess(kubeconfig);
   }
 

@@ -8,9 +8,17 @@ export function withHub(command: Command): Command {
     .addOption(new Option('--karmada-context <name>').hideHelp());
 }
 
-/** The same, for a hub whose pods may run in another cluster. */
+/** Of a hub in a cluster, which an embedded one of this directory never is. */
+export function withHubInCluster(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster of the hub (default: as kubectl)')
+    .option('--context <name>', 'context of that cluster in it')
+    .addOption(new Option('--karmada-context <name>').hideHelp());
+}
+
+/** The same, where its pods may run in another cluster. */
 export function withHubPlaces(command: Command): Command {
-  return withHub(command)
+  return withHubInCluster(command)
     .option(
       '--workloads-kubeconfig <file>',
       'kubeconfig of the cluster that runs the pods of the hub, where that is another one',

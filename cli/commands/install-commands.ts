@@ -4,7 +4,14 @@ import type { InstallAllInOneFlags } from '../install/install-all-in-one.ts';
 import type { InstallHubFlags } from '../install/install-hub.ts';
 import type { UninstallAgentFlags } from '../install/uninstall-agent.ts';
 import type { UninstallHubFlags } from '../install/uninstall-hub.ts';
-import { collect, outputOption, withHub, withHubPlaces, withMember, withNetwork } from './common-flags.ts';
+import {
+  collect,
+  outputOption,
+  withHubInCluster,
+  withHubPlaces,
+  withMember,
+  withNetwork,
+} from './common-flags.ts';
 
 const installAgentExamples = `
 Examples:
@@ -74,7 +81,7 @@ export function addInstallCommands(program: Command): void {
       await installAgent(flags);
     });
 
-  withHub(install.command('all-in-one'))
+  withHubInCluster(install.command('all-in-one'))
     .description('install a hub, and the agent of the same cluster, let in by the person who does it')
     .option('--hub-values <file>', 'values of the chart of the hub (YAML); repeatable', collect)
     .option('--agent-values <file>', 'values of the chart of the agent (YAML); repeatable', collect)

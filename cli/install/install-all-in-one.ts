@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { readHubInfo } from '@rollcall/shared/hub';
 import { type KubeClient, loadKubeAccess, resources } from '@rollcall/shared/kubernetes';
@@ -32,12 +35,19 @@ function inTime<Found>(found: Found | undefined, what: string): Found {
 }
 
 /** As the person who installs: without a policy nobody else would let this cluster in. */
+/** As kubectl finds it: a person's other commands would prefer the embedded hub of this directory. */
+function asKubectl(flags: InstallAllInOneFlags): InstallAllInOneFlags {
+  const usual = join(homedir(), '.kube', 'config');
+  if (flags.kubeconfig !== undefined || process.env['KUBECONFIG'] || !existsSync(usual)) return flags;
+  return { ...flags, kubeconfig: usual };
+}
+
 async function approve(client: KubeClient, flags: InstallAllInOneFlags, timeoutMs: number): Promise<void> {
   const place = await client.get(resources.namespaces, { name: 'kube-system' });
   const name = inTime(place?.metadata.uid, 'the id of this cluster');
   const on = { resource: resources.clusterRegistrationRequests, name, timeoutMs };
   inTime(await waitForObject(client, on, () => true), 'the request of the agent');
-  await decideRequest('approve', name, flags);
+  await decideRequest('approve', name, asKubectl(flags));
 }
 
 /**

@@ -13,6 +13,7 @@ import { whoRotates } from '../trust/who-rotates.ts';
 import { createSets, stampIsServed } from '../up/hub-manifests.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../up/nats-servers-of.ts';
 import { shown } from './deploy-templates.ts';
+import { isPartOfHub } from './files-secret.ts';
 import { hubKeys } from './hub-keys.ts';
 import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { hubObjects, hubNamespaces } from './hub-objects.ts';
@@ -82,6 +83,31 @@ async function preflight(places: HubPlaces, flags: InstallHubFlags): Promise<Add
 }
 
 /**
+ * Some values of the chart are flags here; others than what will be installed are not passed over.
+ * @throws RollcallError CONFIG_INVALID
+ */
+function refuseOtherValues(
+  { hub, parts }: HubValues,
+  { places, flags, advertised }: { places: HubPlaces; flags: InstallHubFlags; advertised: readonly string[] },
+): void {
+  const servers = flags.servers === undefined ? serverCountOf(flags.keys) : serverCountFlag(flags.servers);
+  const wrong = [
+    ...(hub.servers > servers ? [`hub.servers is ${hub.servers}: give --servers ${hub.servers}`] : []),
+    ...(hub.addresses !== '' && hub.addresses !== advertised.join(',')
+      ? [`hub.addresses is "${hub.addresses}": give --advertise for each of them`]
+      : []),
+    ...(places.areApart || (parts.kubernetes && parts.workloads)
+      ? []
+      : ['parts leaves something out: give --workloads-context or --workloads-kubeconfig']),
+  ];
+  if (wrong.length > 0)
+    throw new RollcallError(
+      'CONFIG_INVALID',
+      `the values say what flags have to say here\n${wrong.join('\n')}`,
+    );
+}
+
+/**
  * Makes the keys, or takes those that are there, and applies their Secrets.
  * @returns what is public of them, for the values
  */
@@ -120,7 +146,14 @@ async function applyKeys(
 
 /** For services that do not run where the hub's API server is. */
 async function applyKubeconfigs(places: HubPlaces, timeoutMs: number): Promise<void> {
-  const secrets = await hubKubeconfigs(places.hub, timeoutMs);
+  const all = await hubKubeconfigs(places.hub, timeoutMs);
+  const secrets: KubeObject[] = [];
+  for (const secret of all) {
+    const { name = '' } = secret.metadata;
+    const there = await places.workloads.get(resources.secrets, { name, namespace });
+    if (!there || isPartOfHub(there)) secrets.push(secret);
+    else say(`[keys] Secret ${name} is somebody's own, and stays as it is`);
+  }
   await applyManifests(places.workloads, secrets);
   say(`[keys] ${secrets.length} kubeconfigs of the hub in namespace ${namespace} of its pods`);
 }
@@ -166,6 +199,7 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
   const places = openHubPlaces(flags);
   try {
     const addresses = await preflight(places, flags);
+    if (!flags.onlyKeys) refuseOtherValues(given, { places, flags, advertised: addresses.advertised });
     if (flags.dryRun) {
       for (const { parts } of places.each)
         for (const object of [...hubNamespaces(parts), ...hubObjects({ ...given, parts })])

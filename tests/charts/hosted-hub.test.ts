@@ -76,6 +76,15 @@ test('the command installs and removes both parts, and goes on where the release
 
   await hub.release(['uninstall', 'agent'], 'agent');
   await management.admin.delete(resources.namespaces, 'rollcall-agent');
+  // A kubeconfig that somebody made by hand stays.
+  const own = { name: 'rollcall-kubeconfig-projector', namespace: system };
+  const metadata = { labels: { 'app.kubernetes.io/part-of': null } };
+  const before = await management.admin.mergePatch(resources.secrets, own.name, { metadata }, own);
+  const again = await hub.install('--no-wait');
+  expect(again.stderr).toContain("Secret rollcall-kubeconfig-projector is somebody's own");
+  const after = await management.admin.get(resources.secrets, own);
+  expect(after?.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+
   const half = await hub.rollcall('uninstall', 'hub', '--with-data');
   expect(half).toMatchObject({ code: 2, stderr: expect.stringContaining('run in another cluster') });
   const removed = await hub.rollcall(

@@ -74,6 +74,13 @@ test('a release that goes leaves what people have; the command goes on from ther
   const other = await hub.install('--keys', join(hub.folder, 'other'));
   expect(other.code).toBe(3);
   expect(other.stderr).toContain('has no keys');
+  const valuesFile = join(hub.folder, 'three.yaml');
+  writeFileSync(valuesFile, 'hub: { servers: 3 }\nparts: { workloads: false }\n');
+  const passedOver = await hub.install('--values', valuesFile);
+  expect(passedOver).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/give --servers 3\n.*give --workloads-context/),
+  });
   const unchanged = await hub.install();
   expect(unchanged.stderr).not.toContain('[install]');
   expect(unchanged.code).toBe(0);

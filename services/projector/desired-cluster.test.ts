@@ -444,3 +444,15 @@ test('the order in which events are read changes nothing, and showing twice chan
     }),
   );
 });
+
+test('facts of a server that is behind change none that are shown, and keep nothing else from being shown', () => {
+  const { name, shape, status } = present(aMember());
+  const metadata = { name, generation: 1 };
+  const current = { metadata, spec: shape.spec, status } as ManagedCluster;
+  const older = { facts: { readyz: false, kubernetesVersion: 'v1.30.0' }, sequence: 6, epoch: 1 };
+  const gone = aRecord(aMember({ liveness: aLiveness({ state: 'unreachable', cause: 'Unreachable' }) }));
+  const now = desiredCluster(gone, older, current);
+  if (now.presence !== 'present') throw new Error(now.presence);
+  expect(now.status).toMatchObject({ kubernetesVersion: 'v1.36.4', readyz: true, liveness: 'unreachable' });
+  expect(now.status).not.toHaveProperty('observedFacts');
+});

@@ -20,7 +20,7 @@ import { clusterLabels, nodeLabels } from './cluster-labels.ts';
 import { hasLeft, isHidden, wasLetIn } from './cluster-standing.ts';
 import { conditionList } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
-import { shownFacts } from './shown-facts.ts';
+import { factFields, shownFacts } from './shown-facts.ts';
 import type { Wanted } from './wanted.ts';
 
 export interface ClusterFacts {
@@ -73,6 +73,22 @@ function isBeforeClaim(record: ClusterRecord): boolean {
   return isPredefinedUnclaimed(record.decision) && currentIdentity(record) === undefined;
 }
 
+/** Of a server that is behind, or of a stream of facts that was made anew. */
+function isOlderThanShown(facts: ClusterFacts, current: ManagedCluster | undefined): boolean {
+  const shown = current?.status?.observedFacts;
+  return shown !== undefined && isNewer(shown, facts);
+}
+
+/** The API server refuses a whole status for older facts, and with it who is alive: then those that are shown stay. */
+function factsThatStay(
+  facts: ClusterFacts | undefined,
+  current: ManagedCluster | undefined,
+): Partial<ClusterStatus> | undefined {
+  if (!facts || !isOlderThanShown(facts, current)) return undefined;
+  const shown = factFields.map((field) => [field, current?.status?.[field]] as const);
+  return Object.fromEntries(shown.filter(([, value]) => value !== undefined));
+}
+
 function clusterStatus(
   record: ClusterRecord,
   facts: ClusterFacts | undefined,
@@ -96,11 +112,15 @@ function clusterStatus(
     ...(liveness
       ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(liveness.lastBeatAtMs) }
       : {}),
-    ...(identity ? shownFacts(facts?.facts, identity.request.claimed) : {}),
+    ...(identity
+      ? (factsThatStay(facts, current) ?? shownFacts(facts?.facts, identity.request.claimed))
+      : {}),
     ...(known === undefined ? {} : { keyFingerprint: fingerprintOf(known, identity?.request) }),
     ...(decision ? { decision: shownDecision(decision) } : {}),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
-    ...(facts ? { observedFacts: { epoch: facts.epoch, sequence: facts.sequence } } : {}),
+    ...(facts && !isOlderThanShown(facts, current)
+      ? { observedFacts: { epoch: facts.epoch, sequence: facts.sequence } }
+      : {}),
   };
 }
 

@@ -26,7 +26,7 @@ export interface HostedMemberParts extends HostedAgents {
   readonly agentImage: string;
   readonly render: RenderAgent;
   /** @throws RollcallError MEMBER_KUBECONFIG_REFUSED */
-  readonly accessOf: (kubeconfig: string) => KubeAccess;
+  readonly accessOf: (kubeconfig: string) => Promise<KubeAccess>;
   /** Has the hub hear what became of it, however long that takes; never rejects. */
   tell(wish: HostWish, outcome: HostingOutcome): Promise<void>;
 }
@@ -72,7 +72,7 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
   }
 
   async function openAccess(kubeconfig: string): Promise<KubeAccess> {
-    const access = parts.accessOf(kubeconfig);
+    const access = await parts.accessOf(kubeconfig);
     if (wish.mode === 'Pull' || typeof access.token !== 'string') return access;
     const { client, namespace } = parts;
     const name = tokenSecret(wish.clusterId);

@@ -1,4 +1,6 @@
-import type { LookupFunction } from 'node:net';
+import type { LookupOptions } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { promisify } from 'node:util';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createAnswerBudget } from './answer-budget.ts';
 import { createCautiousLookup } from './cautious-lookup.ts';
@@ -11,15 +13,18 @@ const maxAnswerBytes = 4_194_304;
 const budget = { maxBytes: 67_108_864, windowMs: 300_000 };
 
 /** Turns the kubeconfig of a Secret into access that may be used: cautiously, whatever is at the other end. */
-export function createMemberAccess(judge: AddressJudge): (kubeconfig: string) => KubeAccess {
+export function createMemberAccess(judge: AddressJudge): (kubeconfig: string) => Promise<KubeAccess> {
   const lookupFor: (port: number) => LookupFunction = createCautiousLookup(judge);
-  return (kubeconfig) => {
+  return async (kubeconfig) => {
     const access = readMemberKubeconfig(kubeconfig, judge);
-    const { port } = endpointOf(new URL(access.server), 443);
+    const { host, port } = endpointOf(new URL(access.server), 443);
+    const lookup = lookupFor(port);
+    // Nobody looks an address up when it is connected to; it may be that of a part of the hub which we know by its name.
+    if (isIP(host) !== 0) await promisify<string, LookupOptions, unknown>(lookup)(host, { all: true });
     return {
       ...access,
       caution: {
-        lookup: lookupFor(port),
+        lookup,
         maxAnswerBytes,
         spend: createAnswerBudget({ ...budget, nowMs: () => performance.now() }),
       },

@@ -2,6 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { createMemberAccess } from './member-access.ts';
 import { readMemberKubeconfig } from './member-kubeconfig.ts';
 import { type AddressRules, createAddressJudge } from './refused-address.ts';
 
@@ -217,4 +218,16 @@ describe('what is torn or does not fit is refused', () => {
       `the kubeconfig ${problem}`,
     );
   });
+});
+
+test('an address of the hub is refused also where the hub is known by a name', async () => {
+  const judge = createAddressJudge({
+    allowLoopback: true,
+    hub: [{ host: 'localhost', port: 4222 }],
+    refusedRanges: [],
+  });
+  const accessOf = createMemberAccess(judge);
+  const to = (server: string) => accessOf(textOf({ cluster: { server } }));
+  await expect(to('https://127.0.0.1:4222')).rejects.toMatchObject({ code: 'EADDRESSREFUSED' });
+  await expect(to('https://127.0.0.1:6443')).resolves.toMatchObject({ server: 'https://127.0.0.1:6443' });
 });

@@ -31,7 +31,7 @@ export const marks = {
 } as const;
 
 /**
- * One compact entry a cluster: 64 bytes of id and 48 bytes of columns, no object. Columns are public because every beat
+ * One compact entry a cluster: 64 bytes of id and 52 bytes of columns, no object. Columns are public because every beat
  * reads and writes them; who may change what is the engine's business.
  */
 export class ClusterTable {
@@ -45,6 +45,8 @@ export class ClusterTable {
   keyHash: Int32Array;
   /** Open connections of the admitted key that were seen to begin. */
   connections: Uint16Array;
+  /** Which of them began last; 0: nobody knows. */
+  newest: Uint32Array;
   /** Groups of the storm watch. */
   server: Uint16Array;
   clusterSet: Uint16Array;
@@ -65,6 +67,7 @@ export class ClusterTable {
     this.graceMs = new Uint32Array(capacity);
     this.keyHash = new Int32Array(capacity);
     this.connections = new Uint16Array(capacity);
+    this.newest = new Uint32Array(capacity);
     this.server = new Uint16Array(capacity);
     this.clusterSet = new Uint16Array(capacity);
     this.beats = new Uint32Array(capacity);
@@ -127,6 +130,7 @@ export class ClusterTable {
       graceMs,
       keyHash,
       connections,
+      newest,
       server,
       clusterSet,
       beats,
@@ -142,6 +146,7 @@ export class ClusterTable {
       graceMs,
       keyHash,
       connections,
+      newest,
       server,
       clusterSet,
       beats,
@@ -159,6 +164,7 @@ export class ClusterTable {
     this.graceMs = copiedInto(this.graceMs, new Uint32Array(capacity));
     this.keyHash = copiedInto(this.keyHash, new Int32Array(capacity));
     this.connections = copiedInto(this.connections, new Uint16Array(capacity));
+    this.newest = copiedInto(this.newest, new Uint32Array(capacity));
     this.server = copiedInto(this.server, new Uint16Array(capacity));
     this.clusterSet = copiedInto(this.clusterSet, new Uint16Array(capacity));
     this.beats = copiedInto(this.beats, new Uint32Array(capacity));

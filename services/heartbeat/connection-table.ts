@@ -6,6 +6,14 @@ function hashOf(server: number, client: number): number {
   return (mixed ^ (mixed >>> 15)) >>> 0;
 }
 
+/** Tells connections apart, never 0. Of a cluster's few, no two are alike but by one chance in four thousand million. */
+export function tagOf(serverId: string, clientId: number): number {
+  let hash = clientId;
+  for (let index = 0; index < serverId.length; index++)
+    hash = Math.imul(hash ^ serverId.charCodeAt(index), 0x01_00_01_93);
+  return hashOf(hash, clientId) || 1;
+}
+
 /**
  * Which open connections of members there are: (server id, client id) → the cluster's slot. Typed arrays with open
  * addressing, because there are as many connections as clusters.

@@ -8,7 +8,7 @@ test.each([
   { name: 'two connected, twelve beats', isDoubled: true, isShared: false, beats: 12, want: 'shared' },
   { name: 'two connected, eleven beats', isDoubled: true, isShared: false, beats: 11, want: 'shared' },
   { name: 'two connected, ten beats', isDoubled: true, isShared: false, beats: 10, want: 'as-it-was' },
-  { name: 'two connected, one beats', isDoubled: true, isShared: false, beats: 6, want: 'as-it-was' },
+  { name: 'two connected, one beats', isDoubled: true, isShared: false, beats: 6, want: 'alone' },
   {
     name: 'one connected that beats too often',
     isDoubled: false,

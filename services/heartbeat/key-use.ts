@@ -13,11 +13,12 @@ export interface KeyUseView {
   /** More than one connection of the key is known to be open. */
   readonly isDoubled: boolean;
 }
-export type KeyUseVerdict = 'too-early' | 'shared' | 'single' | 'as-it-was';
+export type KeyUseVerdict = 'too-early' | 'shared' | 'single' | 'alone' | 'as-it-was';
 
 /**
  * Whether two agents use one key: both are connected, and both beat. An agent that lost its network has two connections for
- * a while as well, the dead one among them, and beats once.
+ * a while as well, the dead one among them, and beats once. A server that was killed tells of no end: what it had open is dead, and
+ * the agent is `alone` on its newest connection.
  */
 export function judgeKeyUse({
   beats,
@@ -29,7 +30,8 @@ export function judgeKeyUse({
   if (elapsedMs < windowIntervals * intervalMs) return 'too-early';
   const rate = (beats * intervalMs) / elapsedMs;
   if (!isShared && isDoubled && rate >= sharedFrom) return 'shared';
-  if (isShared && rate < singleBelow) return 'single';
+  if (rate < singleBelow && isShared) return 'single';
+  if (rate < singleBelow && isDoubled) return 'alone';
   return 'as-it-was';
 }
 
@@ -60,12 +62,12 @@ export class KeyUseWatch {
 
   /**
    * A beat of a cluster that is watched.
-   * @returns what has changed; `over` when there is nothing left to watch
+   * @returns what has changed; `over` and `alone` when there is nothing left to watch
    */
   heard(
     slot: number,
     { intervalMs, isDoubled, nowMs }: { intervalMs: number; isDoubled: boolean; nowMs: number },
-  ): 'shared' | 'single' | 'over' | undefined {
+  ): 'shared' | 'single' | 'alone' | 'over' | undefined {
     const window = this.#windows.get(slot);
     if (!window) return 'over';
     window.beats++;
@@ -73,9 +75,10 @@ export class KeyUseWatch {
     const elapsedMs = nowMs - window.sinceMs;
     const verdict = judgeKeyUse({ beats, elapsedMs, intervalMs, isShared, isDoubled });
     if (verdict === 'too-early') return undefined;
-    if (verdict === 'as-it-was' && !isShared && !isDoubled) {
+    const isOver = verdict === 'as-it-was' && !isShared && !isDoubled;
+    if (isOver || verdict === 'alone') {
       this.#windows.delete(slot);
-      return 'over';
+      return isOver ? 'over' : 'alone';
     }
     window.sinceMs = nowMs;
     window.beats = 0;

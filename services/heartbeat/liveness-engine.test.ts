@@ -459,3 +459,36 @@ test('whatever beats and connections do: never unreachable within the grace, and
     { numRuns: 60 },
   );
 });
+
+test('a connection that a killed server never told the end of keeps no later one from being missed', () => {
+  const { engine, put, beat, pass, live, nowMs } = aHub();
+  put('c1', 'ready');
+  engine.connected({ ...connectionOf('c1', 1), serverId: 'NA' }, nowMs());
+  beat('c1');
+  // NA is killed; the agent goes to NB, and beats as one does.
+  engine.connected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
+  for (let one = 0; one < 8; one++) {
+    beat('c1');
+    pass(intervalMs);
+  }
+  beat('c1');
+  engine.disconnected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
+  expect(live).toEqual(['c1 connection-lost']);
+});
+
+test('the end of a connection that was given up already is no loss', () => {
+  const { engine, put, beat, pass, live, nowMs } = aHub();
+  put('c1', 'ready');
+  engine.connected({ ...connectionOf('c1', 1), serverId: 'NA' }, nowMs());
+  engine.connected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
+  for (let one = 0; one < 8; one++) {
+    beat('c1');
+    pass(intervalMs);
+  }
+  beat('c1');
+  engine.disconnected({ ...connectionOf('c1', 1), serverId: 'NA' }, nowMs());
+  pass(1000);
+  expect(live).toEqual([]);
+  engine.disconnected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
+  expect(live).toEqual(['c1 connection-lost']);
+});

@@ -2,7 +2,7 @@ import { beatFlags } from '@rollcall/shared/bus';
 import type { LivenessState } from '@rollcall/shared/events';
 import type { PaceInForce } from './beat-pace.ts';
 import { ClusterTable, livenessStates, marks, readyState } from './cluster-table.ts';
-import { ConnectionTable } from './connection-table.ts';
+import { ConnectionTable, tagOf } from './connection-table.ts';
 import { hashBytes } from './hash-bytes.ts';
 import { KeyUseWatch } from './key-use.ts';
 import { healthyUntilMs, isHeard, judgeLiveness, type LivenessVerdict } from './liveness-transition.ts';
@@ -105,8 +105,9 @@ export class LivenessEngine {
       isDoubled,
       nowMs,
     });
-    if (change === 'over') table.set(slot, marks.keyWatched, false);
-    else if (change) this.#output.keyUse(table.ids.textOf(slot), change);
+    if (change === 'over' || change === 'alone') table.set(slot, marks.keyWatched, false);
+    if (change === 'alone') table.connections[slot] = 1;
+    else if (change && change !== 'over') this.#output.keyUse(table.ids.textOf(slot), change);
   }
 
   #watchKey(slot: number, nowMs: number, isShared?: boolean): void {
@@ -126,6 +127,7 @@ export class LivenessEngine {
     if (table.keyHash[slot] !== keyHash) {
       table.keyHash[slot] = keyHash;
       table.connections[slot] = 0;
+      table.newest[slot] = 0;
       table.set(slot, marks.connectionLost, false);
       table.set(slot, marks.keyWatched, false);
       this.#keyUse.forget(slot);
@@ -175,6 +177,7 @@ export class LivenessEngine {
     if (slot < 0 || !this.#connections.add(connection.serverId, connection.clientId, slot)) return;
     this.#storms.move(slot, 'server', nowMs, { kind: 'server', name: connection.serverId });
     this.#table.connections[slot]!++;
+    this.#table.newest[slot] = tagOf(connection.serverId, connection.clientId);
     if (this.#table.connections[slot]! > 1) this.#watchKey(slot, nowMs);
     this.#connectionIsBack(slot);
   }
@@ -184,7 +187,13 @@ export class LivenessEngine {
     const owner = this.#connections.remove(connection.serverId, connection.clientId);
     const slot = this.#slotOfMember(connection);
     if (slot < 0) return;
-    if (owner === slot && table.connections[slot]! > 0) table.connections[slot]!--;
+    if (owner === slot && table.connections[slot]! > 0) {
+      const isNewest = table.newest[slot] === tagOf(connection.serverId, connection.clientId);
+      // One that was given up already, of a network that is dead for example: the agent is on a newer one.
+      if (table.connections[slot] === 1 && table.newest[slot] !== 0 && !isNewest) return;
+      if (isNewest) table.newest[slot] = 0;
+      table.connections[slot]!--;
+    }
     // One that began before we listened may end unnoticed while another is open: that is how agents renew.
     if (table.connections[slot]! > 0) return;
     table.set(slot, marks.connectionLost, true);
@@ -256,6 +265,7 @@ export class LivenessEngine {
     this.#connections.clear();
     for (const slot of this.#table.slots()) {
       this.#table.connections[slot] = 0;
+      this.#table.newest[slot] = 0;
       this.#table.set(slot, marks.connectionLost, false);
     }
   }

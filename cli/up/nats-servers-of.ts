@@ -33,7 +33,10 @@ export function setServerCount(stateDir: string, wanted: ServerCount | undefined
   if (isFirst && wanted !== undefined) writePrivate(fileOf(stateDir), JSON.stringify({ servers: wanted }));
   const count = serverCountOf(stateDir);
   if (wanted !== undefined && wanted !== count)
-    throw new RollcallError('USAGE', `the hub in "${stateDir}" has ${count} NATS servers, not ${wanted}`);
+    throw new RollcallError(
+      'USAGE',
+      `the hub in "${stateDir}" has ${count} NATS server${count === 1 ? '' : 's'}, not ${wanted}; a restored hub has one`,
+    );
 }
 
 /** The first is called as the only one of other hubs is, so that all that knows one server knows it. */

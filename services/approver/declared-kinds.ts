@@ -1,13 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { policyDeclaration, publicationIdOf, tokenRecord } from '@rollcall/shared/events';
+import {
+  type PolicyDeclaration,
+  policyDeclaration,
+  publicationIdOf,
+  tokenRecord,
+} from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { declaredBy } from './declared-by.ts';
 import type { DeclaredKind } from './declare-objects.ts';
-import { decidePolicy, rulesOf } from './policy-declaration.ts';
-import { policyProblem, type PolicyRule } from './policy-problem.ts';
+import { decidePolicy, type PolicyObject, rulesOf } from './policy-declaration.ts';
+import { type PolicyProblem, policyProblem, type PolicyRule } from './policy-problem.ts';
 import { policyWarnings, setWarnings } from './policy-warning.ts';
 import { decideSet, readSet } from './set-declaration.ts';
 import { decideToken, objectThatCounts, readToken } from './token-declaration.ts';
@@ -66,13 +71,32 @@ export function declaredTokens(options: {
 /** ApprovalPolicies, by name. */
 export function declaredPolicies(logger: Logger, sets?: KnownSets): DeclaredKind<ApprovalPolicy> {
   const ofSets = (rules: readonly PolicyRule[]) => setWarnings(rules, (name) => sets?.problemOf(name));
+  /** By name, what does not compile: status updates and changes of sets lead here as well. */
+  const broken = new Map<string, { readonly version: string; readonly problem: PolicyProblem }>();
+
+  function problemOf(
+    { metadata: { name, uid, generation } }: PolicyObject,
+    rules: PolicyDeclaration['rules'],
+  ) {
+    const version = `${uid} ${generation}`;
+    const known = broken.get(name);
+    if (known?.version === version) return known.problem;
+    const problem = policyProblem(rules);
+    if (problem) broken.set(name, { version, problem });
+    else broken.delete(name);
+    return problem;
+  }
+
   return {
     kind: 'policy',
     resource: resources.approvalPolicies,
     whenKnown: sets?.whenSynced,
     idOf: ({ metadata }) => metadata.name,
     decide(record, [object]) {
-      if (!object) return decidePolicy({ record, wanted: undefined });
+      if (!object) {
+        broken.delete(record.aggregate.id);
+        return decidePolicy({ record, wanted: undefined });
+      }
       const { name, uid, generation = 1 } = object.metadata;
       const before = policyDeclaration(record);
       const by = declaredBy(object);
@@ -91,7 +115,7 @@ export function declaredPolicies(logger: Logger, sets?: KnownSets): DeclaredKind
       }
       // One that an older version could not read may be good for this one, although nobody has touched it.
       const rules = rulesOf(object);
-      const problem = policyProblem(rules);
+      const problem = problemOf(object, rules);
       const warnings = problem ? [] : [...policyWarnings(rules), ...ofSets(rules)];
       const drafts = decidePolicy({
         record,

@@ -130,9 +130,9 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'injection',
-    file: 'services/registrar/request-labels.ts',
-    from: '&& !reservedPrefix.test(key);',
-    to: ';',
+    file: 'libs/shared/resources/label-syntax.ts',
+    from: 'if (isReservedLabel(key)) return',
+    to: 'if (key === value) return',
     test: 'labels that a selector, the API server or we ourselves would read otherwise are left out, and named',
   },
   {

@@ -33,7 +33,7 @@ export function createDialing(
     hubCa(options: { again: boolean }): Promise<string>;
   },
 ): Dialing {
-  const { keeper, keys, clusterId } = session;
+  const { keeper, keys, clusterId, trustDigest } = session;
   const { network, hubCa } = options;
 
   async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
@@ -43,17 +43,25 @@ export function createDialing(
     const told = toldAddresses(keeper.state.hubAddresses) ?? [];
     const addresses = addressesToTry(options.addresses, told).flatMap(inAnyOrder);
     const dialed = await dialHub(credential, { addresses, network, caPem, ...who });
-    if (dialed && keeper.state.hubCaPem !== caPem) keeper.update((old) => ({ ...old, hubCaPem: caPem }));
+    const { hubCaPem, hubCaOf } = keeper.state;
+    if (dialed && (hubCaPem !== caPem || hubCaOf !== trustDigest))
+      keeper.update((old) => ({ ...old, hubCaPem: caPem, hubCaOf: trustDigest, isHubCaTold: undefined }));
     return dialed;
   }
 
-  /** A hub with a new CA is found by its pin again; where a CA was given, that one stays what is trusted. */
+  /**
+   * A hub with a new CA is found by its pin again; where a CA was given, that one stays what is trusted. What the hub itself has told
+   * of is not doubted: the CA that it replaced may have leaked. Whoever gives another trust than before is believed first.
+   */
   async function dial(credential: Credential, key: Nkey): Promise<HubLink | undefined> {
-    const caPem = keeper.state.hubCaPem ?? (await hubCa({ again: false }));
+    const { hubCaPem, hubCaOf, isHubCaTold } = keeper.state;
+    const kept = hubCaOf === undefined || hubCaOf === trustDigest ? hubCaPem : undefined;
+    const caPem = kept ?? (await hubCa({ again: false }));
     try {
       return await dialTrusting(caPem, credential, key);
     } catch (error) {
       if (!isTrustFailure(toRollcallError(error).code)) throw error;
+      if (kept !== undefined && isHubCaTold) throw error;
       const fresh = await hubCa({ again: true });
       if (fresh === caPem) throw error;
       return await dialTrusting(fresh, credential, key);

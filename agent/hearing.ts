@@ -30,13 +30,15 @@ export interface HearingOptions {
 export type Hear = (heard: { data: Uint8Array; subject: string; key: Nkey }) => void;
 
 export function createHearing(session: Session, options: HearingOptions): Hear {
-  const { keeper, logger, signal } = session;
+  const { keeper, logger, signal, trustDigest } = session;
 
   /** The hub has announced a CA, or dropped one: its signature is what makes that true, not the connection. */
   function learnCas(hubCas: string | undefined): void {
-    if (hubCas === undefined || hubCas === keeper.state.hubCaPem || !areCas(hubCas)) return;
-    keeper.update((old) => ({ ...old, hubCaPem: hubCas }));
-    logger.info({}, 'the hub is known by other CA certificates from now on');
+    const { hubCaPem, hubCaOf, isHubCaTold } = keeper.state;
+    const isKnown = hubCas === hubCaPem && hubCaOf === trustDigest && isHubCaTold;
+    if (hubCas === undefined || isKnown || !areCas(hubCas)) return;
+    keeper.update((old) => ({ ...old, hubCaPem: hubCas, hubCaOf: trustDigest, isHubCaTold: true }));
+    if (hubCas !== hubCaPem) logger.info({}, 'the hub is known by other CA certificates from now on');
   }
 
   /** The connection stays; the next one is made by them. */

@@ -7,6 +7,12 @@ import { oldestTls, openTls } from './secure-connection.ts';
 /** How the agent knows its hub: the CA itself, or pins of the CA's public key (`sha256:<hex>`, as `--ca-cert-hash` takes). */
 export type HubTrust = { readonly caPem: string } | { readonly pins: readonly string[] };
 
+/** Tells one trust that a person gave from another. */
+export function digestOfTrust(trust: HubTrust): string {
+  const text = 'caPem' in trust ? trust.caPem.trim() : trust.pins.toSorted().join().toLowerCase();
+  return createHash('sha256').update(text).digest('hex');
+}
+
 /**
  * Finds the hub's CA certificate by its pin, in the chain that the hub shows. Nothing is trusted yet: whoever stands in
  * between can show the same certificate. The check is the connection that follows, verified against the CA that is returned.

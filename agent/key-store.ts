@@ -16,6 +16,10 @@ export interface AgentState extends Seeds {
   readonly hubId: string;
   /** The CA that was found by its pin, so that later connections need no probe. */
   readonly hubCaPem?: string;
+  /** Digest of the trust that was given when it was found or told: where a person gives another one since, that counts. */
+  readonly hubCaOf?: string;
+  /** The hub itself has told of it: the CA that it replaced is not believed any more, which may have leaked. */
+  readonly isHubCaTold?: boolean | undefined;
   /** Where the hub says that it is to be reached; absent: where it was when the agent was started. */
   readonly hubAddresses?: readonly string[];
   /** The key that signs the hub's answers, pinned at the first one. */

@@ -8,7 +8,7 @@ import { clusterNameOf, readClusterId } from './cluster-identity.ts';
 import type { HubAccessStore } from './hub-access-store.ts';
 import { parseHubAddress } from './hub-address.ts';
 import type { HubNetwork } from './hub-network.ts';
-import { findHubCa, type HubTrust } from './hub-trust.ts';
+import { digestOfTrust, findHubCa, type HubTrust } from './hub-trust.ts';
 import { type AgentState, checkStateFits, type KeyStore } from './key-store.ts';
 import { createLogLines } from './log-lines.ts';
 import { openMemberApi, type MemberApi } from './member-api.ts';
@@ -164,7 +164,8 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
     const clusterId = known?.clusterId ?? (await untilKnown(firstId, member));
     const clusterName = clusterNameOf({ ...naming, clusterId });
     // A CA that was given is kept with the keys, in one write; one that has to be found by its pin comes later.
-    const trusted = 'caPem' in options.trust ? { hubCaPem: options.trust.caPem } : {};
+    const trustDigest = digestOfTrust(options.trust);
+    const trusted = 'caPem' in options.trust ? { hubCaPem: options.trust.caPem, hubCaOf: trustDigest } : {};
     const state = known ?? { ...newAgentState({ clusterId, hubId: token?.hubId ?? '' }), ...trusted };
     const keeping = createStateKeeper(store, { state, isKept: known !== undefined, logger, signal });
     keeper = keeping;
@@ -182,6 +183,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
       addresses,
       network,
       hubCa,
+      trustDigest,
       keys,
       token,
       keeper,

@@ -49,6 +49,8 @@ export interface Patience {
 export interface MembershipOptions {
   readonly addresses: readonly HubAddress[];
   readonly network?: HubNetwork;
+  /** Digest of how it was told to know its hub. */
+  readonly trustDigest: string;
   /** The hub's CA: found by its pin, or given. Asked again after a connection showed another one. */
   hubCa(options: { again: boolean }): Promise<string>;
   readonly keys: KeyRing;
@@ -105,6 +107,7 @@ export function createMembership(options: MembershipOptions): Membership {
     keys,
     keeper,
     token: options.token,
+    trustDigest: options.trustDigest,
     refusedRetryMs,
     onPhase,
     logger,

@@ -12,6 +12,8 @@ export interface SessionOptions {
   readonly keys: KeyRing;
   readonly keeper: StateKeeper;
   readonly token: RegistrationToken | undefined;
+  /** Digest of how the agent was told to know its hub. */
+  readonly trustDigest: string;
   readonly refusedRetryMs: number;
   readonly onPhase: OnPhase;
   readonly logger: Logger;

@@ -1,6 +1,7 @@
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { parseHubAddress } from './hub-address.ts';
+import { digestOfTrust } from './hub-trust.ts';
 import type { AgentState, KeyStore } from './key-store.ts';
 import { createLogLines } from './log-lines.ts';
 import { createMembership } from './membership.ts';
@@ -88,6 +89,7 @@ export function startSimulatedAgent(
     const membership = createMembership({
       addresses: options.hub.map(parseHubAddress),
       hubCa: async () => caPem,
+      trustDigest: digestOfTrust({ caPem }),
       keys: createKeyRing(() => keeper.state, noStore.place),
       token: state.member ? undefined : token,
       keeper,

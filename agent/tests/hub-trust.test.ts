@@ -9,7 +9,11 @@ import { createCa, createNkey, issueCertificate, spkiPin } from '@rollcall/share
 import { expect, test } from 'vitest';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { dialHub } from '../hub-connection.ts';
-import { findHubCa, firstHubCa } from '../hub-trust.ts';
+import { createDialing } from '../dialing.ts';
+import { digestOfTrust, findHubCa, firstHubCa } from '../hub-trust.ts';
+import type { AgentState } from '../key-store.ts';
+import type { Session } from '../session.ts';
+import { anAgentState } from './key-store-conformance.ts';
 
 const nowMs = Date.now();
 const hourMs = 3_600_000;
@@ -201,4 +205,47 @@ test('of a first contact the CA is told, and who has another one is refused from
   }
   await using other = await startServer(leaf(otherCa), otherCa.certificatePem);
   await expect(dial(other.address, caPem)).rejects.toMatchObject({ code: 'HUB_CA_WRONG' });
+});
+
+/** Dials a server that shows the CA `ca`, which leaked and was replaced by `otherCa`. */
+async function dialed(of: Partial<AgentState>) {
+  await using impostor = await startServer(leaf(ca), ca.certificatePem);
+  const keeper = {
+    state: anAgentState({ hubCaPem: otherCa.certificatePem, ...of }),
+    update(change: (state: AgentState) => AgentState) {
+      keeper.state = change(keeper.state);
+    },
+  };
+  const trustDigest = digestOfTrust(pinned);
+  const session = { keeper, clusterId: 'c', token: undefined, trustDigest } as unknown as Session;
+  const dialing = createDialing(session, {
+    addresses: [impostor.address],
+    hubCa: () => findHubCa([impostor.address], pinned),
+  });
+  const outcome = await dialing.dial({ role: 'returning' }, ownKey).then(
+    async (link) => {
+      await link?.close();
+      return 'connected';
+    },
+    ({ code }: { code: string }) => code,
+  );
+  return {
+    outcome,
+    knownBy: keeper.state.hubCaPem === otherCa.certificatePem ? 'the new CA' : 'the former CA',
+  };
+}
+
+test('a CA that the hub has told to be replaced lets nobody in between any more', async () => {
+  const hubCaOf = digestOfTrust(pinned);
+  expect(await dialed({ hubCaOf, isHubCaTold: true })).toEqual({
+    outcome: 'HUB_CA_WRONG',
+    knownBy: 'the new CA',
+  });
+});
+
+test.each([
+  { what: 'a CA that was only found', of: { hubCaOf: digestOfTrust(pinned) } },
+  { what: 'another trust than before', of: { hubCaOf: digestOfTrust({ pins: [] }), isHubCaTold: true } },
+])('with $what, what a person has given is believed', async ({ of }) => {
+  expect(await dialed(of)).toEqual({ outcome: 'connected', knownBy: 'the former CA' });
 });

@@ -27,6 +27,8 @@ test('what a newer version has written is held and told, and everything else goe
   const { text: token } = await hub.createToken({ uses: 'unlimited' });
   await hub.startAgent({ name: 'before', token });
   await hub.untilReady('before');
+  // The approver probes the fence while it starts; until then status names that, too.
+  await hub.up.fenceStands();
   await speakAsNewerApprover(hub, 'before');
 
   // Each service that is woken by it puts it aside for itself.

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processIdentity } from './child-process-identity.ts';
@@ -22,7 +22,9 @@ export function noteChild(stateDir: string, name: string, pid: number): () => vo
   const path = join(folder, `${name}.json`);
   if (identity === undefined) return () => undefined;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(path, JSON.stringify({ pid, identity } satisfies ChildNote), { mode: 0o600 });
+  // Whole or not at all: a note that was cut off by a kill would leave its child to nobody.
+  writeFileSync(`${path}.tmp`, JSON.stringify({ pid, identity } satisfies ChildNote), { mode: 0o600 });
+  renameSync(`${path}.tmp`, path);
   ours.add(pid);
   return () => {
     ours.delete(pid);
@@ -76,7 +78,7 @@ function notesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
 }
 
-/** A note that was cut off by the kill is none. */
+/** What is no note, as after a full disk, is none. */
 function readNote(path: string): ChildNote | undefined {
   try {
     const note = JSON.parse(readFileSync(path, 'utf8')) as Partial<ChildNote>;

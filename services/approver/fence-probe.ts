@@ -12,8 +12,8 @@ const probeUser = `system:serviceaccount:rollcall-system:${probeName}`;
 const fingerprint = '0000-0000-0000-0000';
 /** Whatever happens to it is to be noticed within a minute. */
 const everyMs = 30_000;
-/** While it is missing, people wait for it. */
-const whileMissingMs = 5000;
+/** While it is missing, people wait for it: at first that is an API server that starts, and a moment later it stands. */
+const whileMissingMs = { first: 250, most: 5000 };
 
 /** Whether people's decisions are checked by the API server; while they are not, they are held (decision 9). */
 export interface Fence {
@@ -87,6 +87,7 @@ export function startFenceProbe(options: {
   let known: string | undefined = missing;
 
   let timer: NodeJS.Timeout | undefined;
+  let retryMs = whileMissingMs.first;
   let isStopped = false;
 
   async function probe(): Promise<string | undefined> {
@@ -94,7 +95,8 @@ export function startFenceProbe(options: {
     missing = inWords(differences);
     if (isStopped) return missing;
     clearTimeout(timer);
-    if (client) timer = setTimeout(() => void probe(), missing === undefined ? everyMs : whileMissingMs);
+    if (client) timer = setTimeout(() => void probe(), missing === undefined ? everyMs : retryMs);
+    retryMs = missing === undefined ? whileMissingMs.first : Math.min(2 * retryMs, whileMissingMs.most);
     if (missing === known) return missing;
     known = missing;
     if (missing === undefined) logger.info({ state: 'in place' }, 'the fence refuses as it must');

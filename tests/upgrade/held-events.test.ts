@@ -27,16 +27,20 @@ test('what a newer version has written is held and told, and everything else goe
   const { text: token } = await hub.createToken({ uses: 'unlimited' });
   await hub.startAgent({ name: 'before', token });
   await hub.untilReady('before');
-  // The approver probes the fence while it starts; until then status names that, too.
-  await hub.up.fenceStands();
   await speakAsNewerApprover(hub, 'before');
 
   // Each service that is woken by it puts it aside for itself.
   const holders = ['approver', 'projector', 'rbac-provisioner', 'registrar', 'trust-keeper'];
-  const status = await until('every service holds it', async () => {
+  const status = await until('every service holds it, and the approver has seen the fence', async () => {
     const { stdout } = await rollcall('status', '-o', 'json');
-    const shown = JSON.parse(stdout) as { heldEvents?: object; deadLetters?: number; problems: string[] };
-    return holders.every((name) => name in (shown.heldEvents ?? {})) && shown;
+    const shown = JSON.parse(stdout) as {
+      heldEvents?: object;
+      deadLetters?: number;
+      fence?: string;
+      problems: string[];
+    };
+    const areHeld = holders.every((name) => name in (shown.heldEvents ?? {}));
+    return areHeld && shown.fence === 'in place' && shown;
   });
   expect(status.heldEvents).toEqual(Object.fromEntries(holders.map((name) => [name, 1])));
   expect(status.deadLetters).toBe(0);

@@ -19,6 +19,30 @@ function maySpeakTooEarly({ status, body }: TransportAnswer): boolean {
   );
 }
 
+/** Up to ten seconds after a start (measured); `/readyz` says yes meanwhile. */
+const mostAttemptsForKind = 40;
+
+/** A mutating policy's words about a kind that the server knows from its CRD, and has not learned for policies. */
+function isOfKindNotLearned({ status, body }: TransportAnswer): boolean {
+  return status === 503 && / Kind=\w+ not found\. There can be a delay /.test(body);
+}
+
+async function pause(signal: AbortSignal | undefined): Promise<void> {
+  await delay(askAgainMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
+}
+
+/** @returns the first answer that is about the request, or the last of twenty seconds */
+async function onceKindIsLearned(
+  send: () => Promise<TransportAnswer>,
+  signal: AbortSignal | undefined,
+): Promise<TransportAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send();
+    if (!isOfKindNotLearned(answer) || attempt === mostAttemptsForKind) return answer;
+    await pause(signal);
+  }
+}
+
 /**
  * An API server that has just started refuses everybody everything until it has read its roles. That is no answer: taken for
  * one, a cluster that was approved in that moment would have no namespace for good. `/readyz` tells the two apart. It is refused
@@ -46,7 +70,8 @@ export function createEarlyRefusalCheck(
     return performance.now() - refusedSinceMs > rolesReadWithinMs;
   }
 
-  return async (send, options) => {
+  return async (sendOnce, options) => {
+    const send = () => onceKindIsLearned(sendOnce, options.signal);
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
       const answer = await send();
       if (!maySpeakTooEarly(answer)) {
@@ -54,9 +79,7 @@ export function createEarlyRefusalCheck(
         return answer;
       }
       if (await isReady(options)) return send();
-      await delay(askAgainMs, undefined, { signal: options.signal }).catch(() =>
-        options.signal?.throwIfAborted(),
-      );
+      await pause(options.signal);
     }
     throw new RollcallError(
       'KUBE_UNREACHABLE',

@@ -123,7 +123,6 @@ async function connectTo(
     return endingWith(stream, connectOver(stream, { ...common, servers: hostAndPort(address), tls }));
   }
   const { host, port, ...checkedBy } = await tlsPlace(address, network);
-  const { socket } = checkedBy;
   // nats.js hands all of it to node:tls, and its type lists less.
   const tls: NodeConnectionOptions['tls'] & ConnectionOptions = {
     ...checkedBy,
@@ -131,20 +130,17 @@ async function connectTo(
     minVersion: oldestTls,
     handshakeFirst: true,
   };
-  // Behind a proxy it is the proxy that finds the name.
-  const resolve = socket === undefined ? {} : { resolve: false };
-  return endingWith(socket, connect({ ...common, servers: hostAndPort({ host, port }), tls, ...resolve }));
+  // The socket is connected already, to whatever the name stands for.
+  const connecting = connect({ ...common, servers: hostAndPort({ host, port }), tls, resolve: false });
+  return endingWith(checkedBy.socket, connecting);
 }
 
 /** nats.js leaves what it was given to whoever made it, when no connection comes about. */
-async function endingWith(
-  made: Duplex | undefined,
-  connecting: Promise<NatsConnection>,
-): Promise<NatsConnection> {
+async function endingWith(made: Duplex, connecting: Promise<NatsConnection>): Promise<NatsConnection> {
   try {
     return await connecting;
   } catch (error) {
-    made?.destroy();
+    made.destroy();
     throw error;
   }
 }

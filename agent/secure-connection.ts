@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import { isIP, type Socket } from 'node:net';
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as secure, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { HubAddress } from './hub-address.ts';
 import { aliasedHost, type HubNetwork } from './hub-network.ts';
 import { isExcepted, type Proxy } from './proxy-choice.ts';
@@ -10,13 +10,13 @@ export const oldestTls = 'TLSv1.3';
 
 const answerWithinMs = 10_000;
 
-/** What node:tls connects to for an address of the hub, and by which name it checks who answers: always that of the address. */
+/** What TLS is spoken over for an address of the hub, and by which name it checks who answers: always that of the address. */
 export interface TlsPlace {
   readonly host: string;
   readonly port: number;
   readonly servername?: string;
-  /** Behind a proxy: the connection that it made. */
-  readonly socket?: Socket;
+  /** Connected, by a proxy where there is one. Whoever asked for it ends it. */
+  readonly socket: Socket;
 }
 
 /** The proxy that an address is reached through; undefined where it is reached without. */
@@ -26,7 +26,7 @@ export function proxyFor({ host, port }: HubAddress, network: HubNetwork): Proxy
   return isWithout(host) || isWithout(aliasedHost(host, network)) ? undefined : proxy;
 }
 
-/** @throws RollcallError what connectThroughProxy says */
+/** @throws RollcallError what connectThroughProxy says; without a proxy what node:net says, or that no answer came */
 export async function tlsPlace(address: HubAddress, network: HubNetwork): Promise<TlsPlace> {
   const { host, port } = address;
   const place = {
@@ -35,10 +35,34 @@ export async function tlsPlace(address: HubAddress, network: HubNetwork): Promis
     ...(isIP(host) === 0 ? { servername: host } : {}),
   };
   const proxy = proxyFor(address, network);
-  if (proxy === undefined) return place;
+  if (proxy === undefined) return { ...place, socket: await connectDirectly(place) };
   // Few agents need it, and all of them count their memory.
   const { connectThroughProxy } = await import('./proxied-connection.ts');
   return { ...place, socket: await connectThroughProxy(proxy, place, network) };
+}
+
+async function connectDirectly(place: { host: string; port: number }): Promise<Socket> {
+  const socket = connect(place);
+  await onceOpen(socket, 'connect');
+  // Until TLS takes it over, nobody else listens.
+  return socket.on('error', () => undefined);
+}
+
+/** Waits for the event; where another comes first, or none in time, the socket is destroyed. */
+async function onceOpen(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const late = setTimeout(() => reject(new Error(`no answer within ${answerWithinMs} ms`)), answerWithinMs);
+  const closed = () => reject(new Error('the connection was closed'));
+  socket.once(event, resolve).on('error', reject).once('close', closed);
+  try {
+    await promise;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(late);
+  }
+  socket.off('close', closed);
 }
 
 /**
@@ -75,18 +99,7 @@ export async function openTls(
   trust: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>,
 ): Promise<TLSSocket> {
   const place = await tlsPlace(address, network);
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const socket = connect({ ...place, ...trust, minVersion: oldestTls }, resolve);
-  const late = setTimeout(() => reject(new Error(`no answer within ${answerWithinMs} ms`)), answerWithinMs);
-  const closed = () => reject(new Error('the connection was closed'));
-  socket.on('error', reject).once('close', closed);
-  try {
-    await promise;
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  } finally {
-    clearTimeout(late);
-  }
-  return socket.off('close', closed).setNoDelay(true);
+  const socket = secure({ ...place, ...trust, minVersion: oldestTls });
+  await onceOpen(socket, 'secureConnect');
+  return socket.setNoDelay(true);
 }

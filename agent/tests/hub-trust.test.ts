@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { createInterface } from 'node:readline';
 import { createCa, createNkey, issueCertificate, spkiPin } from '@rollcall/shared/trust';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { dialHub } from '../hub-connection.ts';
 import { createDialing } from '../dialing.ts';
@@ -141,6 +142,22 @@ test('a hub that does not answer is unreachable, which is another error', async 
   });
   await expect(dial(address, ca.certificatePem)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
 });
+
+test('who takes a connection and says nothing is unreachable, and none is left open', async () => {
+  const held = new Set<Socket>();
+  const mute = createServer((socket) => {
+    held.add(socket.on('error', () => undefined).once('close', () => held.delete(socket)));
+    socket.resume();
+  });
+  await once(mute.listen(0, '127.0.0.1'), 'listening');
+  const address = { host: '127.0.0.1', port: (mute.address() as AddressInfo).port };
+  const failures = await Promise.allSettled([dial(address, ca.certificatePem), findHubCa([address], pinned)]);
+  expect(failures).toMatchObject(
+    failures.map(() => ({ status: 'rejected', reason: { code: 'HUB_UNREACHABLE' } })),
+  );
+  await vi.waitFor(() => expect(held.size).toBe(0));
+  mute.close();
+}, 30_000);
 
 test('a certificate for another address is refused', async () => {
   await using server = await startServer(leaf(ca, nowMs + hourMs, ['127.0.0.2']), ca.certificatePem);

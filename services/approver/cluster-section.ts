@@ -75,7 +75,9 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
     isPredefined || approvedKey !== undefined || isAboutRequest(previous, identity) ? previous : undefined;
   const ownerStays = approvedKey !== undefined && approvedKey !== request.key;
   const clusterName = ownerStays && previous ? previous.clusterName : identity.clusterName;
-  const clusterSet = sameLife?.clusterSet ?? request.clusterSet;
+  // Who was taken out of its set has none, whatever the token gives: it is asked for a new life and a claim only.
+  const clusterSet =
+    sameLife && !isPredefined ? sameLife.clusterSet : (sameLife?.clusterSet ?? request.clusterSet);
   return {
     ...outcome,
     requestId: request.id,

@@ -43,6 +43,7 @@ const anObject = ({
 });
 const leaveWaitMs = 30_000;
 const deleted = { deletionTimestamp: '2026-11-21T12:00:00Z', finalizers: ['rollcall.dev/leave'] };
+const manyLabels = Object.fromEntries(Array.from({ length: 70 }, (_, nr) => [`label-${nr}`, 'x']));
 const member = anIdentity({ state: 'admitted', admittedKey: 'K1' });
 const approvedBefore = { definition: approved, section: aDecision() };
 const withdrawn = {
@@ -152,6 +153,42 @@ test.each([
     want: 'changed',
   },
   {
+    name: 'cordoned while another key is held',
+    before: {
+      definition: held,
+      section: aDecision({ verdict: 'held', key: 'K2', requestId: 'R2', approvedKey: 'K1' }),
+    },
+    object: anObject({ spec: { unschedulable: true } }),
+    want: 'cordoned',
+  },
+  {
+    name: 'access taken away after another key was denied',
+    before: {
+      definition: denied,
+      section: aDecision({
+        verdict: 'denied',
+        key: 'K2',
+        requestId: 'R2',
+        approvedKey: 'K1',
+        access: 'Namespace',
+      }),
+    },
+    object: anObject({ spec: { access: 'None' } }),
+    want: 'changed',
+  },
+  {
+    name: 'cordoned before anybody is in',
+    before: { definition: held, section: aDecision({ verdict: 'held' }) },
+    object: anObject({ spec: { unschedulable: true } }),
+    want: undefined,
+  },
+  {
+    name: 'more labels than we carry, all of them ours',
+    before: { definition: approved, section: aDecision({ labels: manyLabels }) },
+    object: anObject({ metadata: { labels: Object.fromEntries(Object.entries(manyLabels).toReversed()) } }),
+    want: undefined,
+  },
+  {
     name: 'a picture from before our decision',
     object: anObject({ spec: { unschedulable: true }, observed: { epoch: 1, sequence: 1 } }),
     want: undefined,
@@ -180,6 +217,24 @@ test.each([
     nowMs,
   });
   expect(events.map(({ definition }) => definition.type)).toEqual(want === undefined ? [] : [want]);
+});
+
+test('what a person says of a member leaves the request of another key as it is', () => {
+  const stranger = {
+    verdict: 'held',
+    key: 'K2',
+    requestId: 'R2',
+    approvedKey: 'K1',
+    reason: 'KeyChanged',
+  } as const;
+  const [event] = decideClusterWish({
+    record: aRecord(member, { definition: held, section: aDecision(stranger) }),
+    object: anObject({ spec: { unschedulable: true } }),
+    heartbeat,
+    leaveWaitMs,
+    nowMs,
+  });
+  expect(event?.section).toMatchObject({ ...stranger, unschedulable: true });
 });
 
 test('leaving takes every key back, keeps the policy for the namespace, and ends in revoked', () => {

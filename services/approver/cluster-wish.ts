@@ -165,18 +165,22 @@ function moveText(from: string | undefined, to: string | undefined, problem: str
   return `put the cluster ${where}${left}${problem === undefined ? '' : `: ${problem}`}`;
 }
 
-/** A difference is a wish only in a picture that shows our last decision; in an older one the projector is still behind. */
+/**
+ * A difference is a wish only in a picture that shows our last decision; in an older one the projector is still behind. Who is in
+ * stays a member while another key's request is held or denied, so the last verdict does not matter.
+ */
 const settingsDiffer: WishRule = ({ record, object, previous, setProblem }) => {
   const by = declaredBy(object);
   const shown = object.status?.observed;
   const last = record.lastOf.approver;
-  if (previous.verdict !== 'approved' || !shown || !last || isNewer(last, shown)) return undefined;
+  if (previous.approvedKey === undefined || !shown || !last || isNewer(last, shown)) return undefined;
   const wanted = wantedSettings(object, previous);
   const { clusterSet, ...others } = previous;
   const { labels: ofCluster, unschedulable, taints, namespacePolicy, access, heartbeat } = others;
   const { clusterSet: wantedSet, ...wantedOthers } = wanted;
   const isSame = isDeepStrictEqual(
-    { ...wantedOthers, unschedulable },
+    // What is beyond the number that we carry would differ for ever.
+    { ...wantedOthers, labels: carriedLabels(wanted.labels), unschedulable },
     {
       labels: carriedLabels(ofCluster),
       unschedulable,

@@ -42,11 +42,13 @@ const maxGivenLabels = 64;
 
 /**
  * Those of the labels that a cluster was given which its ManagedCluster carries: no reserved ones, and none that the API server
- * would refuse the whole object for.
+ * would refuse the whole object for. Of too many the first by their keys, so that it is always the same ones.
  */
 export function carriedLabels(given: Readonly<Record<string, string>>): Record<string, string> {
   const usable = Object.entries(given).filter(
     ([key, value]) => isLabelKey(key) && !isReservedLabel(key) && isLabelValue(value),
   );
-  return Object.fromEntries(usable.slice(0, maxGivenLabels));
+  if (usable.length <= maxGivenLabels) return Object.fromEntries(usable);
+  const byKey = usable.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(byKey.slice(0, maxGivenLabels));
 }

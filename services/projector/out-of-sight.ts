@@ -117,10 +117,17 @@ export function judgeSight(
   return when.nowMs >= untilMs ? 'unneeded' : { untilMs };
 }
 
-/** Whether a person made the object to see a cluster that was out of sight: then it is filled in as if we had made it. */
-export function isMadeToSee({ metadata, status }: StoredObject<ManagedCluster>): boolean {
+/**
+ * Whether a person made the object of a cluster that the hub knows, to see it or not knowing of it: it is filled in as if we had
+ * made it, as what the API server put in for what is not said would read as wishes. Who was laid down beforehand is that object.
+ */
+export function isMadeOfKnown(
+  { decision }: ClusterRecord,
+  { metadata, status }: StoredObject<ManagedCluster>,
+): boolean {
   return (
-    metadata.annotations?.[annotations.showUntil] !== undefined &&
+    decision !== undefined &&
+    decision.predefined === undefined &&
     metadata.labels?.[labels.createdBy] === undefined &&
     status?.observed === undefined
   );

@@ -14,7 +14,7 @@ import { type JsonObject, mergePatchBetween, plain, statusPatch } from './differ
 import type { Pass } from './dirty-objects.ts';
 import { givenSince, isOfPeople, shownUpTo } from './given-labels.ts';
 import type { KubeView } from './kube-view.ts';
-import { isMadeToSee } from './out-of-sight.ts';
+import { isMadeOfKnown } from './out-of-sight.ts';
 import type { Settling } from './settling.ts';
 import type { ShowStatus } from './show-status.ts';
 import { factFields } from './shown-facts.ts';
@@ -37,7 +37,7 @@ function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: 
   const { finalizers = [], labels: shown = {}, deletionTimestamp } = current.metadata;
   const given = isDecisionUnshown(record, current);
   // What it says beyond its name are defaults of the API server, and would read as wishes.
-  const settings = isMadeToSee(current) ? shape.settings : {};
+  const settings = isMadeOfKnown(record, current) ? shape.settings : {};
   const wantedSpec = given ? { ...shape.spec, ...settings } : { clusterId: shape.spec.clusterId };
   const labelPatch = mergePatchBetween(shown, { ...shown, ...shape.labels });
   const specPatch = mergePatchBetween(plain(current.spec), plain({ ...current.spec, ...wantedSpec }));
@@ -154,7 +154,7 @@ export function createClusterPicture(
     const isOpen = Object.entries(wanted).some(
       ([label, value]) => isOfPeople(label) && shown[label] !== value,
     );
-    if (!isOpen || isMadeToSee(current)) return wanted;
+    if (!isOpen || isMadeOfKnown(record, current)) return wanted;
     const { aggregate, lastOf } = record;
     const history = await Array.fromAsync(tools.log.scan({ filter: `cluster.${aggregate.id}.*` }));
     if (!history.some(({ sequence }) => sequence === lastOf.approver?.sequence))

@@ -98,6 +98,33 @@ test('what a person set stays set, out of sight and in sight again', async () =>
   expect((await cluster.record()).lastOf.approver).toEqual(lastOf.approver);
 });
 
+test('who makes the object of a member that is out of sight, not knowing of it, changes nothing', async () => {
+  const cluster = await member('imported');
+  expect(await rollcall('show', 'imported', '--for', '5s')).toMatchObject({ code: 0 });
+  const { admin } = hub.up;
+  await admin.mergePatch(resources.managedClusters, 'imported', {
+    metadata: { labels: { env: 'prod' } },
+    spec: { namespacePolicy: 'Keep' },
+  });
+  await until('it is read', async () => (await cluster.record()).decision?.namespacePolicy === 'Keep');
+  await until('it is out of sight', cluster.isOutOfSight);
+  const { lastOf, decision } = await cluster.record();
+  const object = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name: 'imported', labels: { env: 'test' } },
+    spec: { clusterId: 'imported' },
+  };
+  await admin.create(resources.managedClusters, object);
+  await until('it is as the hub knows it, and gone again', async () => {
+    const { metadata, spec } = (await hub.cluster('imported')) ?? {};
+    if (metadata === undefined) return true;
+    if (metadata.labels?.['env'] === 'prod') expect(spec?.namespacePolicy).toBe('Keep');
+    return false;
+  });
+  expect(await cluster.record()).toMatchObject({ lastOf: { approver: lastOf.approver }, decision });
+});
+
 test('who is given access has a namespace from then on', async () => {
   const cluster = await member('trusted');
   expect(await rollcall('show', 'trusted')).toMatchObject({ code: 0 });

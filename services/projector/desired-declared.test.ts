@@ -274,6 +274,7 @@ describe('a set', () => {
     { name: 'NotIn counts those without the label', selector: rule('NotIn', 'tier', ['gold']), want: 2 },
     { name: 'Exists', selector: rule('Exists', 'tier'), want: 1 },
     { name: 'DoesNotExist', selector: rule('DoesNotExist', 'region'), want: 0 },
+    { name: 'Exists, of what every object has', selector: rule('Exists', 'constructor'), want: 0 },
   ])('$name: $want clusters', ({ selector, want }) => {
     const set = { metadata, spec: { selector } } as ManagedClusterSet;
     const status = desiredSet(set, { shown: fleet, isExceptionsOnly: false }, startMs);

@@ -7,7 +7,7 @@ type Requirement = NonNullable<NonNullable<Selector['labelSelector']>['matchExpr
 type Labels = Readonly<Record<string, string>>;
 
 function meets(labelsOfCluster: Labels, { key, operator, values = [] }: Requirement): boolean {
-  const value = labelsOfCluster[key];
+  const value = Object.hasOwn(labelsOfCluster, key) ? labelsOfCluster[key] : undefined;
   switch (operator) {
     case 'Exists':
       return value !== undefined;

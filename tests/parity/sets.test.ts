@@ -183,6 +183,11 @@ test('a set with clusters in it cannot be deleted, and says so beforehand; an em
   expect(emptyOf(counted)).toMatchObject({ status: 'False', reason: 'HasClusters', message: words });
   const refused = hub.up.admin.delete(resources.managedClusterSets, busy);
   await expect(refused).rejects.toThrow(words);
+  // Who could make a view of it first could delete that.
+  const view = { type: 'LabelSelector', labelSelector: {} };
+  const change = (patch: object) => hub.up.admin.mergePatch(resources.managedClusterSets, busy, patch);
+  await expect(change({ spec: { selector: view } })).rejects.toThrow('it can be made a view once');
+  await change({ metadata: { annotations: { note: 'x' } } });
   await moveTo(name, null);
   await untilCounted(busy, (count) => count === 0);
   await hub.up.admin.delete(resources.managedClusterSets, busy);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Decision, type EventDraft, held, type Identity } from '@rollcall/shared/events';
+import { type Decision, type EventDraft, held, type Identity, predefined } from '@rollcall/shared/events';
 import { join, logOf, startMs } from '../tests/past-history.ts';
 import { type PastRequest, replayRequests } from './past-requests.ts';
 import { tryPolicies } from './try-policy.ts';
@@ -74,4 +74,39 @@ test('the quota of a policy that was not there counts what it would have let in'
   const policies = [{ declaration, version: '1' }];
   const trial = await tryPolicies({ log: historyOf(6), policies, fromMs: startMs });
   expect(trial).toMatchObject({ judged: 7, counts: { 'approved → held': 3, 'undecided → held': 1 } });
+});
+
+const approvesAll = (clusterSet?: string) => {
+  const rules = [
+    { name: 'all', when: 'true', effect: 'Approve' as const, ...(clusterSet ? { clusterSet } : {}) },
+  ];
+  const declaration = { name: 'default', uid: '', generation: 1, rules, withdrawn: false };
+  return [{ declaration, version: JSON.stringify(rules) }];
+};
+
+test('what a person laid down beforehand is no difference, whatever rule lets the cluster in', async () => {
+  const [request, decision] = join(0) as [EventDraft, EventDraft];
+  const laidDown = {
+    clusterSet: 'edge',
+    access: 'Namespace',
+    predefined: { clusterType: 'Standard', mode: 'Pull' },
+  } as const;
+  const section = { ...(decision.section as Decision), ...laidDown };
+  const { requestId: _of, key: _by, approvedKey: _in, ...nobody } = section;
+  const before = { ...decision, definition: predefined, section: { ...nobody, verdict: 'predefined' } };
+  const log = logOf([before, request, { ...decision, section }]);
+  const policies = approvesAll('another');
+  expect(await tryPolicies({ log, policies, fromMs: startMs })).toMatchObject({ judged: 1, changed: [] });
+});
+
+test('a set that a policy would have given counts for the requests that follow', async () => {
+  const [first] = approvesAll('edge');
+  const rules = first!.declaration.rules.map((rule) => ({ ...rule, when: 'fleet.bySet["edge"] < 2' }));
+  const policies = [{ declaration: { ...first!.declaration, rules }, version: '2' }];
+  const trial = await tryPolicies({ log: historyOf(4), policies, setNames: ['edge'], fromMs: startMs });
+  expect(trial.counts).toEqual({
+    'approved → approved, set edge': 2,
+    'approved → held': 2,
+    'undecided → held': 1,
+  });
 });

@@ -28,9 +28,6 @@ export interface PastRequest {
   readonly input: PolicyInput;
 }
 
-/** What is decided about a past request instead; it counts in the fleet from then on. */
-export type Instead = Pick<Decision, 'verdict' | 'clusterSet'> & { readonly policy: string | undefined };
-
 const firstDecisions = new Set(['approved', 'held', 'denied']);
 
 /** Judged together where one answer changes nothing for the next: few enough to be far within the deadline on a busy machine, too. */
@@ -52,7 +49,8 @@ export async function replayRequests(options: {
   policyNames: readonly string[];
   /** Of the sets that are there now: a policy may ask how many are in one that was not there then. */
   setNames: readonly string[];
-  judge(past: readonly PastRequest[]): Promise<readonly (Instead | undefined)[]>;
+  /** @returns for each what is decided instead, if anything; that counts in the fleet from then on */
+  judge(past: readonly PastRequest[]): Promise<readonly (Decision | undefined)[]>;
 }): Promise<void> {
   const { log, fromMs, onSkip, judge } = options;
   const tally = new FleetTally();
@@ -75,7 +73,7 @@ export async function replayRequests(options: {
   const count = (event: StoredEvent) => options.readsFleet && tally.add(event);
 
   /** @returns what counts instead; undefined where nothing is counted */
-  async function ask(identity: Identity, decision: StoredEvent | undefined): Promise<Instead | undefined> {
+  async function ask(identity: Identity, decision: StoredEvent | undefined): Promise<Decision | undefined> {
     const { request, clusterId } = identity;
     const previous = decisions.get(clusterId);
     const section = decision?.section as Decision | undefined;
@@ -120,21 +118,7 @@ export async function replayRequests(options: {
 }
 
 /** The event as it would have been, as far as counts follow from it. */
-function asDecided(
-  event: StoredEvent,
-  section: Decision,
-  { verdict, clusterSet, policy }: Instead,
-): StoredEvent {
+function asDecided(event: StoredEvent, section: Decision, instead: Decision): StoredEvent {
   const { approvedKey: _in, clusterSet: _set, ...rest } = section;
-  return {
-    ...event,
-    type: verdict,
-    by: policy === undefined ? { service: 'approver' } : { policy },
-    section: {
-      ...rest,
-      verdict,
-      ...(verdict === 'approved' ? { approvedKey: section.key } : {}),
-      ...(clusterSet === undefined ? {} : { clusterSet }),
-    },
-  };
+  return { ...event, type: instead.verdict, by: instead.by, section: { ...rest, ...instead } };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   byName,
   createPolicyEvaluator,
+  decisionOf,
   type Judgement,
   policiesRead,
   type PolicyInForce,
@@ -18,7 +19,7 @@ import { printable } from '../printable.ts';
 import { documentText, type DocumentFormat } from '../document-text.ts';
 import { readGoodPolicies } from './check-policy.ts';
 import { judgeManyPast, type PastJudgement } from './judge-past.ts';
-import { type Instead, type PastRequest, replayRequests } from './past-requests.ts';
+import { type PastRequest, replayRequests } from './past-requests.ts';
 import type { FilePolicy } from './policy-file.ts';
 import { textTable } from './text-table.ts';
 import { deadlineMs } from './trial.ts';
@@ -71,24 +72,15 @@ export function withFile(inForce: readonly PolicyInForce[], file: readonly FileP
   return [...inForce.filter(({ declaration }) => !names.has(declaration.name)), ...changed].toSorted(byName);
 }
 
-function verdictThen({ decision }: PastRequest): Verdict | undefined {
-  if (!decision) return undefined;
-  const { verdict, reason, by, clusterSet, access } = decision.section as Decision;
-  return shown({ verdict, reason, by, clusterSet, access });
-}
+/** Nobody compares it. */
+const anyHeartbeat = { intervalSeconds: 0, graceSeconds: 0 };
 
-function verdictNow({ identity }: PastRequest, { verdict, reason, by, gives }: Judgement): Verdict {
-  const { clusterSet } = identity.request;
-  return shown({ verdict, reason, by, clusterSet: clusterSet ?? gives?.clusterSet, access: gives?.access });
+function decidedNow({ identity, previous, atMs }: PastRequest, judgement: Judgement): Decision {
+  return decisionOf({ identity, previous, heartbeat: anyHeartbeat, nowMs: atMs }, judgement);
 }
 
 /** What a cluster is given only counts where it is let in. */
-function shown(
-  all: {
-    [Field in keyof Verdict]-?: Verdict[Field] | undefined;
-  } & Pick<Verdict, 'verdict' | 'reason' | 'by'>,
-): Verdict {
-  const { verdict, reason, by, clusterSet, access } = all;
+function verdictOf({ verdict, reason, by, clusterSet, access }: Decision): Verdict {
   return {
     verdict,
     reason,
@@ -130,7 +122,7 @@ export async function tryPolicies(options: {
   let judged = 0;
   let timeouts = 0;
 
-  function compare(past: PastRequest, { outcome, judgement }: PastJudgement): Instead | undefined {
+  function compare(past: PastRequest, { outcome, judgement }: PastJudgement): Decision | undefined {
     if (!judgement) return undefined;
     judged++;
     if (outcome.kind === 'timeout' && ++timeouts >= maxTimeouts)
@@ -139,19 +131,19 @@ export async function tryPolicies(options: {
         `the policies took longer than ${deadlineMs} ms for ${timeouts} of ${judged} requests, which would all be held`,
       );
     if (judged % 10_000 === 0) onProgress?.(judged);
-    const was = verdictThen(past);
-    const wouldBe = verdictNow(past, judgement);
+    const was = past.decision && verdictOf(past.decision.section as Decision);
+    const decision = decidedNow(past, judgement);
+    const wouldBe = verdictOf(decision);
     const [before, after] = [verdictText(was), verdictText(wouldBe)];
-    const { policy } = judgement.by;
     // The same verdict by another policy is no other decision, but that policy's quota it is.
-    if (before === after && was?.by.policy === policy) return undefined;
+    if (before === after && was?.by.policy === decision.by.policy) return undefined;
     if (before !== after) {
       const { clusterId, clusterName, request } = past.identity;
       const requestedAt = new Date(request.requestedAtMs).toISOString();
       changed.push({ clusterId, clusterName, requestId: request.id, requestedAt, was, wouldBe });
       counts[`${before} → ${after}`] = (counts[`${before} → ${after}`] ?? 0) + 1;
     }
-    return { verdict: judgement.verdict, clusterSet: wouldBe.clusterSet, policy };
+    return decision;
   }
 
   try {

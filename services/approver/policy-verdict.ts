@@ -17,6 +17,7 @@ import {
   denialAfter,
   type Heartbeat,
   isAboutRequest,
+  type SectionBase,
   sectionAfter,
 } from './cluster-section.ts';
 import { isVouchedFor, rotationAfter, rotationApproved } from './key-rotated.ts';
@@ -283,6 +284,16 @@ function isSameCause(before: Decision, now: Pick<Decision, 'reason' | 'by' | 'me
   return before.by.policy === now.by.policy && before.by.rule === now.by.rule;
 }
 
+/** The whole decision that a judgement comes to, with what the cluster is given. */
+export function decisionOf(base: SectionBase, { gives, ...what }: Judgement): Decision {
+  const { identity, previous } = base;
+  const isRotation = what.verdict === 'approved' && isVouchedFor(identity, previous);
+  const approval = isRotation ? rotationAfter : approvalAfter;
+  const after = { approved: approval, denied: denialAfter, held: sectionAfter }[what.verdict];
+  const section = after(base, what);
+  return gives ? { ...section, ...givenTo(section, identity.request, gives) } : section;
+}
+
 /**
  * Judges the request that stands in the record; a request that is held already is held again only for another reason, or by
  * another rule.
@@ -295,16 +306,11 @@ export function decideRequest(context: JudgementContext): EventDraft[] {
   if (due.length > 0) return due;
   const judgement = identity && judge({ identity, previous, outcome });
   if (!judgement) return [];
-  const { gives, ...what } = judgement;
+  const { gives: _gives, ...what } = judgement;
   const isHeldAlready = isAboutRequest(previous, identity) && previous.verdict === 'held';
   if (what.verdict === 'held' && isHeldAlready && isSameCause(previous, what)) return [];
-  const base = { identity, previous, heartbeat, nowMs };
-  const isRotation = what.verdict === 'approved' && isVouchedFor(identity, previous);
-  const approval = isRotation ? rotationAfter : approvalAfter;
-  const after = { approved: approval, denied: denialAfter, held: sectionAfter }[what.verdict];
-  const section = after(base, what);
-  const given = gives && givenTo(section, identity.request, gives);
-  const decision = draft(definitions[what.verdict], record, { ...what, section: { ...section, ...given } });
+  const section = decisionOf({ identity, previous, heartbeat, nowMs }, judgement);
+  const decision = draft(definitions[what.verdict], record, { ...what, section });
   if (!context.fleet || what.verdict !== 'approved' || what.by.policy === undefined) return [decision];
   const inOneBatch = draft(counted, context.fleet.record, {
     ...what,

@@ -14,6 +14,6 @@ export {
   type PolicyInForce,
   readPolicies,
 } from './policy-verdict.gather.ts';
-export { judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
+export { decisionOf, judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
 export { type PolicyWarning, policyWarnings, setWarnings } from './policy-warning.ts';
 export { setProblem } from './set-problem.ts';

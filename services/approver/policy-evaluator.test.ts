@@ -190,6 +190,19 @@ test.each([
       message: '"(a" is no pattern: Invalid regular expression: /(a/: Unterminated group',
     },
   },
+  ...[
+    { pattern: '\\A[a-z]+\\z', shown: '\\A' },
+    { pattern: '^\\pL+$', shown: '\\p' },
+    { pattern: '^[[:alnum:]-]+$', shown: '[:alnum:]' },
+  ].map(({ pattern, shown }) => ({
+    name: `a pattern of Kubernetes that is another one here: ${pattern}`,
+    when: `request.clusterName.matches(r"${pattern}")`,
+    want: {
+      line: 1,
+      column: 29,
+      message: `"${pattern}" is no pattern: "${shown}" means something else here; patterns are those of JavaScript`,
+    },
+  })),
   {
     name: 'loops that multiply',
     when: '[1].all(a, [1].all(b, [1].all(c, true)))',

@@ -14,15 +14,16 @@ function present(fields: Record<string, string | number | boolean | object | und
 }
 
 /**
- * Whether a token still lets clusters in.
- * @param nowMs - hub time; a token that ends exactly now has ended
+ * Whether a token lets in who asked with it: nobody has taken it back, and it had not ended then. A request waits for a person or
+ * a time window as long as it takes, so the end of its token is no end of it.
+ * @param askedAtMs - hub time; a token that ended exactly then had ended
  */
-function isTokenValid(token: TokenDeclaration | undefined, nowMs: number): boolean {
+function isTokenValid(token: TokenDeclaration | undefined, askedAtMs: number): boolean {
   return (
     token !== undefined &&
     !token.withdrawn &&
     token.voidSinceEpoch === undefined &&
-    (token.expiresAtMs === undefined || nowMs < token.expiresAtMs)
+    (token.expiresAtMs === undefined || askedAtMs < token.expiresAtMs)
   );
 }
 
@@ -54,7 +55,7 @@ export function policyInput(
       labels: request.labels,
     }),
     token: present({
-      valid: isTokenValid(token, nowMs),
+      valid: isTokenValid(token, request.requestedAtMs),
       name: token?.name,
       namespace: token?.namespace,
       uses: token && (token.uses === 'unlimited' ? unlimitedUses : token.uses),

@@ -25,7 +25,21 @@ function placeOf(text: string, offset: number): { line: number; column: number }
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
+/** Escaped letters that mean something in JavaScript's patterns; any other one stands for the letter itself there, without a word. */
+const knownEscapes = new Set('dDwWsSbBnrtfvcxuk');
+
+/** Patterns of RE2, which Kubernetes takes, that JavaScript reads as something else (`\A`, `\z`, `\pL`, `[[:alpha:]]`). */
+function readOtherwise(pattern: string): string | undefined {
+  const escaped = pattern
+    .match(/\\[^]/g)
+    ?.find(([, letter = '']) => /[A-Za-z]/.test(letter) && !knownEscapes.has(letter));
+  return escaped ?? /\[:\^?[a-z]+:\]/.exec(pattern)?.[0];
+}
+
 function patternError(pattern: string): string | undefined {
+  const foreign = readOtherwise(pattern);
+  if (foreign !== undefined)
+    return `"${foreign}" means something else here; patterns are those of JavaScript`;
   try {
     // oxlint-disable-next-line no-new -- whether it can be made is the question
     new RegExp(pattern);

@@ -46,11 +46,6 @@ test.each([
     want: 'Denied NotWanted',
   },
   {
-    name: 'expired',
-    sections: { identity, decision: aDecision({ verdict: 'denied', reason: 'Expired' }) },
-    want: 'Expired Expired',
-  },
-  {
     name: 'revoked',
     sections: { identity, decision: aDecision({ verdict: 'revoked', reason: 'Revoked' }) },
     want: 'Denied Revoked',

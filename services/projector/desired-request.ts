@@ -37,10 +37,8 @@ function decided(decision: Decision): Outcome {
       return { result: 'Approved', reason: asReason(decision.reason, 'Approved'), message };
     case 'held':
       return { result: 'Held', reason: asReason(decision.reason, 'Held'), message: waitsForPerson(decision) };
-    case 'denied': {
-      const reason = asReason(decision.reason, 'Denied');
-      return { result: reason === 'Expired' ? 'Expired' : 'Denied', reason, message };
-    }
+    case 'denied':
+      return { result: 'Denied', reason: asReason(decision.reason, 'Denied'), message };
     case 'revoked':
       return { result: 'Denied', reason: asReason(decision.reason, 'Revoked'), message };
     case 'banned':

@@ -53,7 +53,7 @@ const status = z.object({
   result: z
     .enum(['Pending', 'Held', 'Approved', 'Denied', 'Failed', 'Expired'])
     .optional()
-    .describe('Pending: being judged. Held: a person must decide.'),
+    .describe('Pending: being judged. Held: a person must decide. Expired is not written.'),
   reason: reason().optional().describe('One CamelCase word that says why.'),
   message: text(4096).optional().describe('Who must do what now.'),
   policy: text(253).optional().describe('The policy that decided.'),

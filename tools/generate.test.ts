@@ -6,8 +6,9 @@ import { expect, test } from 'vitest';
 const script = fileURLToPath(new URL('generate.ts', import.meta.url));
 
 test('every derived file is what its schema says', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [script, '--check']).catch(
-    (failure: { stdout: string }) => failure,
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [script, '--check']).then(
+    (output) => ({ ...output, code: 0 }),
+    (failure: { code: number; stdout: string; stderr: string }) => failure,
   );
-  expect(stdout).toBe('');
+  expect(code, `${stdout}${stderr}`).toBe(0);
 });

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 const integration = {
   include: ['tests/**/*.test.ts', '{libs,services,agent,cli}/**/tests/**/*.test.ts'],
   exclude: ['**/node_modules/**'],
+  setupFiles: ['tests/harness/own-ports.ts'],
 };
 
 /** Real servers take seconds to start; these bounds only say when a hung test is given up. */

@@ -8,7 +8,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 /**
  * The loopback ports of servers, the same in every run: addresses stand in kubeconfigs, tokens and issuers. Free ones
  * are drawn once and remembered in the file.
- * @throws RollcallError `PORT_BUSY` if another process has taken a remembered port; `STATE_INVALID` for a broken file
+ * @throws RollcallError `PORT_BUSY` if another process has taken a remembered port, or all; `STATE_INVALID` for a broken file
  */
 export async function loopbackPorts<Name extends string>(
   path: string,
@@ -35,15 +35,32 @@ export async function loopbackPorts<Name extends string>(
 
 /**
  * Below the ports that systems give to outgoing connections (from 32768 on, Linux): one of those would often take a port
- * between our closing it and the server's opening it.
+ * between our closing it and the server's opening it. `ROLLCALL_LOOPBACK_PORTS=FROM-TO` are others, for who starts hubs in
+ * several processes all the time, and gives each its own.
  */
-const drawn = { from: 20_000, to: 32_768 };
+function drawnFrom(): { from: number; to: number } {
+  const text = process.env['ROLLCALL_LOOPBACK_PORTS'];
+  if (!text) return { from: 20_000, to: 32_767 };
+  const [from = 0, to = 0] = text.split('-').map(Number);
+  if (/^\d+-\d+$/.test(text) && from > 0 && from <= to && to <= 65_535) return { from, to };
+  throw new RollcallError('CONFIG_INVALID', `ROLLCALL_LOOPBACK_PORTS is FROM-TO, not "${text}"`);
+}
+
+/** By this process, and never again: nobody may listen there yet, and somebody of ours is about to. */
+const tried = new Set<number>();
 
 async function listenSomewhere(): Promise<Server> {
-  for (;;) {
-    const server = await listenOnce(randomInt(drawn.from, drawn.to)).catch(() => undefined);
+  const { from, to } = drawnFrom();
+  const count = to - from + 1;
+  const first = randomInt(count);
+  for (let index = 0; index < count; index++) {
+    const port = from + ((first + index) % count);
+    if (tried.has(port)) continue;
+    tried.add(port);
+    const server = await listenOnce(port).catch(() => undefined);
     if (server) return server;
   }
+  throw new RollcallError('PORT_BUSY', `no port from ${from} to ${to} is free`);
 }
 
 /** A server that was just ended may hold its port a moment longer than its process is seen. */

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
+
+let directory: string;
+beforeEach(() => (directory = mkdtempSync(join(tmpdir(), 'rollcall-ports-'))));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** For a hub of its own, which does not listen there yet. */
+const drawOne = async (name: string) => (await loopbackPorts(join(directory, name), ['nats'])).nats;
+
+test('a port is drawn once in a process, until there is none left', async () => {
+  const [first = 0] = (process.env['ROLLCALL_LOOPBACK_PORTS'] ?? '').split('-').map(Number);
+  vi.stubEnv('ROLLCALL_LOOPBACK_PORTS', `${first}-${first + 9}`);
+  const drawn = await Promise.allSettled(Array.from({ length: 11 }, (_, hub) => drawOne(`${hub}.json`)));
+  const ports = drawn.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  expect(ports.length).toBeGreaterThan(0);
+  expect(new Set(ports).size).toBe(ports.length);
+  expect(ports.filter((port) => port < first || port > first + 9)).toEqual([]);
+  expect(drawn.find((one) => one.status === 'rejected')?.reason).toMatchObject({
+    code: 'PORT_BUSY',
+    message: `no port from ${first} to ${first + 9} is free`,
+  });
+});
+
+test.each(['20000', '20000-', '30000-20000', '0-10', '20000-70000'])(
+  'ROLLCALL_LOOPBACK_PORTS=%s is refused',
+  async (range) => {
+    vi.stubEnv('ROLLCALL_LOOPBACK_PORTS', range);
+    await expect(drawOne('ports.json')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  },
+);

@@ -56,6 +56,7 @@ async function startSomewhere(
     try {
       return { stateDir, plane: await startControlPlane({ stateDir, ...options }) };
     } catch (error) {
+      rmSync(stateDir, { recursive: true, force: true });
       const isPort = error instanceof RollcallError && error.message.includes('address already in use');
       if (!isPort || start === mostStarts) throw error;
     }
@@ -105,7 +106,10 @@ export async function startTestControlPlane(
   } = {},
 ): Promise<TestControlPlane> {
   const { withControllerManager = false, withManifests = true, auditPolicy = 'none' } = options;
+  await using started = new AsyncDisposableStack();
   const { stateDir, plane } = await startSomewhere({ withControllerManager, auditPolicy });
+  started.defer(() => rmSync(stateDir, { recursive: true, force: true }));
+  started.use(plane);
   const clientOptions = { fieldManager: 'rollcall-test', userAgent: 'rollcall-test' };
   const admin = createKubeClient(plane.access, clientOptions);
   if (withManifests) {
@@ -118,6 +122,7 @@ export async function startTestControlPlane(
     await applyManifests(admin, manifests);
     await untilStamped(admin);
   }
+  const running = started.move();
   return {
     plane,
     admin,
@@ -127,9 +132,6 @@ export async function startTestControlPlane(
       writeFileSync(path, kubeconfigYaml(plane.userAccess(user, groups)), { mode: 0o600 });
       return path;
     },
-    async [Symbol.asyncDispose]() {
-      await plane.stop();
-      rmSync(stateDir, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

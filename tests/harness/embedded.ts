@@ -95,12 +95,16 @@ export function conditionOf(cluster: ManagedCluster | undefined, type: string) {
 export async function startTestEmbeddedHub(
   options: Partial<EmbeddedHubOptions> = {},
 ): Promise<TestEmbeddedHub> {
+  await using started = new AsyncDisposableStack();
   const base = mkdtempSync(join(tmpdir(), 'rollcall-up-'));
-  const up = await startEmbeddedHub({ stateDir: join(base, 'state'), port: 0, ...options });
+  started.defer(() => rmSync(base, { recursive: true, force: true }));
+  const up = started.use(await startEmbeddedHub({ stateDir: join(base, 'state'), port: 0, ...options }));
   await up.fenceStands();
-  const nc = await connectAsOps(up.stateDir, up.natsAddress);
+  const nc = started.adopt(await connectAsOps(up.stateDir, up.natsAddress), (ops) => ops.close());
   const log = await openEventLog(nc, { epoch: up.hub.epoch, source: '/rollcall/test' });
   const agents: RunningAgent[] = [];
+  started.defer(async () => void (await Promise.allSettled(agents.map((agent) => agent.stop()))));
+  const running = started.move();
   let counter = 0;
 
   const cluster = (name: string) => up.admin.get<ManagedCluster>(resources.managedClusters, { name });
@@ -174,12 +178,7 @@ export async function startTestEmbeddedHub(
         (error: { stdout: string; stderr: string; code: number }) => error,
       );
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.allSettled(agents.map((agent) => agent.stop()));
-      await nc.close();
-      await up.stop();
-      rmSync(base, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 

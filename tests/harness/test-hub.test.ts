@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { draft, nameTaken, tokenDeclared, type TokenDeclaration } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { startTestHub } from './test-hub.ts';
@@ -58,4 +59,16 @@ test('a service cannot write the events of another', async () => {
   );
   await expect(log.append([stolen], { correlation: 'c' })).rejects.toThrow(/ermissions/);
   expect((await log.read({ kind: 'name', id: 'x' })).head).toBeUndefined();
+});
+
+test('a hub that could not be started leaves nothing behind', async () => {
+  let stateDir = '';
+  const failing = startTestHub({
+    async beforeStart(path) {
+      stateDir = path;
+      throw new Error('no place for it');
+    },
+  });
+  await expect(failing).rejects.toThrow('no place for it');
+  expect(existsSync(stateDir)).toBe(false);
 });

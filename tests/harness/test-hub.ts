@@ -98,7 +98,9 @@ export async function startTestHub(
   } = {},
 ): Promise<TestHub> {
   const { advertised = [], withWebSocket = false } = options;
+  await using started = new AsyncDisposableStack();
   const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-hub-'));
+  started.defer(() => rmSync(stateDir, { recursive: true, force: true }));
   await options.beforeStart?.(stateDir);
   setServerCount(stateDir, options.servers);
   renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now(), { withWebSocket });
@@ -128,7 +130,10 @@ export async function startTestHub(
   let nats: Pick<EmbeddedNats, 'server' | 'address'> = cluster
     ? { address: cluster.address, server: (cluster.nodes[0] as NatsNode).server() }
     : await start();
+  started.defer(() => (cluster ? cluster.stop() : nats.server.stop()));
   const connections: NatsConnection[] = [];
+  started.defer(async () => void (await Promise.allSettled(connections.map((nc) => nc.close()))));
+  const running = started.move();
   const identity = <Shape>(name: string): Shape =>
     JSON.parse(readFileSync(join(stateDir, 'identities', `${name}.json`), 'utf8')) as Shape;
   const { address } = nats;
@@ -228,10 +233,6 @@ export async function startTestHub(
         nats = { ...nats, server };
       },
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.allSettled(connections.map((nc) => nc.close()));
-      await (cluster ? cluster.stop() : nats.server.stop());
-      rmSync(stateDir, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -29,10 +29,11 @@ async function main({ ratePerSecond, connections, address, user }: SenderSetting
   }
 
   process.on('message', (order: SenderOrder) => {
+    const sentBefore = sent;
     clusters = order;
     sinceMs = performance.now();
     sent = 0;
-    void Promise.all(all.map((nc) => nc.flush())).then(() => process.send?.('done'));
+    void Promise.all(all.map((nc) => nc.flush())).then(() => process.send?.(sentBefore));
   });
   process.once('disconnect', () => process.exit());
   setInterval(send, tickMs);

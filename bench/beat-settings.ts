@@ -11,8 +11,11 @@ export interface TakerSettings {
   readonly user: BusCredentials;
 }
 
-/** `listen` before beats are sent, then `begin` and `end` what is measured; each is answered once it is done. */
-export type TakerOrder = 'listen' | 'begin' | 'end';
+/**
+ * `listen` before beats are sent, then `begin` and `end` what is measured, and `stop` when all were sent; each is answered once it
+ * is done.
+ */
+export type TakerOrder = 'listen' | 'begin' | 'end' | 'stop';
 
 /** What one stretch cost the process that took the beats. */
 export interface TakerReport {
@@ -21,6 +24,11 @@ export interface TakerReport {
   readonly cpuMs: number;
   readonly beats: number;
   readonly residentBytes: number;
+}
+
+/** What the process took from `listen` to `stop`. */
+export interface Taken {
+  readonly beats: number;
   /** Transitions that it would have written: all clusters beat, so any is wrong. */
   readonly wishes: number;
 }
@@ -33,7 +41,7 @@ export interface SenderSettings {
   readonly user: BusCredentials;
 }
 
-/** How many clusters beat from now on; 0: none. Answered once it is so. */
+/** How many clusters beat from now on; 0: none. Answered once it is so and the server has all beats of before, with their number. */
 export type SenderOrder = number;
 
 /** Odd, so that `index * step` runs through every number below a power of ten once; far apart, as clusters are in memory. */

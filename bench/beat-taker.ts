@@ -8,6 +8,7 @@ import { receiveBeats } from '../services/heartbeat/receive-beats.ts';
 import {
   benchClusterId,
   indexOfTurn,
+  type Taken,
   type Taker,
   type TakerOrder,
   type TakerReport,
@@ -16,7 +17,7 @@ import {
 
 /** Takes beats while it listens. */
 interface Listening {
-  counts(): { beats: number; wishes: number };
+  counts(): Taken;
   stop(): Promise<void>;
 }
 type Listen = (nc: NatsConnection) => Listening;
@@ -99,23 +100,26 @@ async function main({ taker, ratePerSecond, address, user }: TakerSettings): Pro
     const beats = listening?.counts().beats ?? 0;
     return { atMs: performance.now(), cpuMs: (userUs + systemUs) / 1000, beats };
   }
-  async function obey(order: TakerOrder): Promise<TakerReport | undefined> {
+  async function obey(order: TakerOrder): Promise<TakerReport | Taken | undefined> {
     if (order === 'listen') {
       listening = listen(nc);
       await nc.flush();
     } else if (order === 'begin') {
       begun = usage();
-    } else if (listening && begun) {
+    } else if (order === 'end' && begun) {
       const ended = usage();
-      const { wishes } = listening.counts();
-      await listening.stop();
       return {
         lastedMs: ended.atMs - begun.atMs,
         cpuMs: ended.cpuMs - begun.cpuMs,
         beats: ended.beats - begun.beats,
         residentBytes: process.memoryUsage.rss(),
-        wishes,
       };
+    } else if (listening) {
+      // What the server has sent is there when it has answered.
+      await nc.flush();
+      const taken = listening.counts();
+      await listening.stop();
+      return taken;
     }
     return undefined;
   }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { startTestHub, type TestHub } from '../tests/harness/test-hub.ts';
 import { compiledProgram } from './agent-program.ts';
-import type { SenderSettings, Taker, TakerReport, TakerSettings } from './beat-settings.ts';
+import type { SenderSettings, Taken, Taker, TakerReport, TakerSettings } from './beat-settings.ts';
 import { quantile } from '../cli/simulate/quantile.ts';
 
 /** What beats cost one heartbeat service, and a process that only subscribes to them, in turns. */
@@ -23,7 +23,7 @@ export interface BeatsOfSize {
   /** To the empty subscriber of the same round; median. */
   readonly timesEmpty: number;
   readonly residentBytes: number;
-  /** Beats that were not taken, and transitions that would have been written; 0 of both is right. */
+  /** Beats that were sent and not taken, and transitions that would have been written; 0 of both is right. */
   readonly lost: number;
   readonly wrong: number;
 }
@@ -35,6 +35,12 @@ const takers: readonly Taker[] = ['empty', ...sizes];
 const connections = 4;
 const rounds = 5;
 const warmUpMs = 1500;
+
+/** What one stretch cost, and what came of all that was sent before, in and after it. */
+interface Stretch extends TakerReport {
+  readonly lost: number;
+  readonly wishes: number;
+}
 
 interface Worker extends AsyncDisposable {
   tell<Answer>(order: unknown): Promise<Answer>;
@@ -83,31 +89,35 @@ export async function measureBeats(seconds: number, say: (message: string) => vo
   await using workers = new AsyncDisposableStack();
   const user = hub.credentialsOf('heartbeat');
   const program = compiledProgram(join('bench', 'beat-taker.js'));
-  const ready: { taker: Taker; worker: Worker; reports: TakerReport[] }[] = [];
+  const ready: { taker: Taker; worker: Worker; stretches: Stretch[] }[] = [];
   for (const taker of takers) {
     if (taker !== 'empty') say(`a heartbeat service of ${taker} clusters`);
     const settings = { taker, ratePerSecond, address: hub.address, user };
     const worker = workers.use(await startWorker(program, settings));
-    ready.push({ taker, worker, reports: [] });
+    ready.push({ taker, worker, stretches: [] });
   }
   const stretchMs = (seconds * 1000) / rounds / takers.length;
   say(`${ratePerSecond} beats a second, ${rounds} rounds of ${(stretchMs / 1000).toFixed(1)} s each`);
   for (let round = 0; round < rounds; round++) {
-    for (const { taker, worker, reports } of ready) {
+    for (const { taker, worker, stretches } of ready) {
       await worker.tell('listen');
       await sender.tell(taker === 'empty' ? 1_000_000 : taker);
       await delay(warmUpMs);
       await worker.tell('begin');
       await delay(stretchMs);
-      reports.push(await worker.tell('end'));
-      await sender.tell(0);
+      const report = await worker.tell<TakerReport>('end');
+      const sent = await sender.tell<number>(0);
+      const { beats, wishes } = await worker.tell<Taken>('stop');
+      stretches.push({ ...report, lost: sent - beats, wishes });
     }
   }
-  const empty = ready.flatMap(({ taker, reports }) => (taker === 'empty' ? reports : []));
+  const empty = ready.flatMap(({ taker, stretches }) => (taker === 'empty' ? stretches : []));
   return {
     ratePerSecond,
     emptyCpuShare: median(empty.map(shareOf)),
-    sizes: ready.flatMap(({ taker, reports }) => (taker === 'empty' ? [] : [sizeOf(taker, reports, empty)])),
+    sizes: ready.flatMap(({ taker, stretches }) =>
+      taker === 'empty' ? [] : [sizeOf(taker, stretches, empty)],
+    ),
   };
 }
 
@@ -115,20 +125,14 @@ const shareOf = ({ cpuMs, lastedMs }: TakerReport) => cpuMs / lastedMs;
 const perBeatUs = ({ cpuMs, beats }: TakerReport) => (cpuMs * 1000) / beats;
 const median = (values: readonly number[]) => quantile(values, 0.5);
 
-function sizeOf(
-  clusters: number,
-  reports: readonly TakerReport[],
-  empty: readonly TakerReport[],
-): BeatsOfSize {
-  const expected = reports.reduce((sum, { lastedMs }) => sum + (lastedMs * ratePerSecond) / 1000, 0);
-  const taken = reports.reduce((sum, { beats }) => sum + beats, 0);
+function sizeOf(clusters: number, stretches: readonly Stretch[], empty: readonly Stretch[]): BeatsOfSize {
   return {
     clusters,
-    cpuShare: median(reports.map(shareOf)),
-    cpuUsPerBeat: median(reports.map(perBeatUs)),
-    timesEmpty: median(reports.map((report, round) => perBeatUs(report) / perBeatUs(empty[round] ?? report))),
-    residentBytes: Math.max(...reports.map((report) => report.residentBytes)),
-    lost: Math.max(0, Math.round(1 - taken / expected)),
-    wrong: reports.at(-1)?.wishes ?? 0,
+    cpuShare: median(stretches.map(shareOf)),
+    cpuUsPerBeat: median(stretches.map(perBeatUs)),
+    timesEmpty: median(stretches.map((one, round) => perBeatUs(one) / perBeatUs(empty[round] ?? one))),
+    residentBytes: Math.max(...stretches.map((one) => one.residentBytes)),
+    lost: stretches.reduce((sum, { lost }) => sum + lost, 0),
+    wrong: stretches.at(-1)?.wishes ?? 0,
   };
 }

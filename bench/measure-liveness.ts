@@ -38,17 +38,17 @@ const startsAtOnce = 4;
 /** Agents are killed one after the other, so that none waits for what follows from another. */
 const betweenMs = 300;
 
-/** The first time that something is said of each cluster. */
-function firstTimes() {
+/** The next time that something is said of a cluster. */
+function nextTimes() {
   const waiting = new Map<string, PromiseWithResolvers<number>>();
-  const of = (cluster: string) => {
-    const known = waiting.get(cluster) ?? Promise.withResolvers<number>();
-    waiting.set(cluster, known);
-    return known;
-  };
   return {
-    note: (cluster: string, atMs: number) => of(cluster).resolve(atMs),
-    when: (cluster: string) => of(cluster).promise,
+    note: (cluster: string, atMs: number) => waiting.get(cluster)?.resolve(atMs),
+    /** From now on: a beat that was missed before says nothing of what is done now. */
+    whenNext(cluster: string): Promise<number> {
+      const next = Promise.withResolvers<number>();
+      waiting.set(cluster, next);
+      return next.promise;
+    },
   };
 }
 
@@ -82,7 +82,7 @@ export async function measureLiveness(
   const log = await openEventLog(nc, { epoch: report.epoch, source: '/rollcall/bench' });
   const ending = new AbortController();
   const agents = new Map<string, BenchAgent>();
-  const [live, suspect, unreachable] = [firstTimes(), firstTimes(), firstTimes()];
+  const [live, suspect, unreachable] = [nextTimes(), nextTimes(), nextTimes()];
 
   function hearLive(): void {
     nc.subscribe('rollcall.live.*', {
@@ -107,9 +107,9 @@ export async function measureLiveness(
 
   async function kill(cluster: string) {
     const shown = [['Unknown', 'False'], ['False']].map((statuses) => watch.whenNext(cluster, statuses));
+    const seen = Promise.all([live.whenNext(cluster), suspect.whenNext(cluster), ...shown]);
     const atMs = nowMs();
     process.kill(agents.get(cluster)?.pid ?? 0, 'SIGKILL');
-    const seen = Promise.all([live.when(cluster), suspect.when(cluster), ...shown]);
     const [liveMs = 0, suspectMs = 0, notTrueMs = 0, falseMs = 0] = (
       await inTime(`"${cluster}" is found to be dead`, seen)
     ).map((seenAtMs) => seenAtMs - atMs);
@@ -136,11 +136,9 @@ export async function measureLiveness(
     await delay(2 * intervalSeconds * 1000);
 
     say(`${counts.silences} agents fall silent, and ${counts.kills} are killed`);
+    const silenced = silent.map((cluster) => unreachable.whenNext(cluster));
     for (const cluster of silent) process.kill(agents.get(cluster)?.pid ?? 0, 'SIGSTOP');
-    const unreachableMs = await inTime(
-      'silent agents are unreachable',
-      Promise.all(silent.map((cluster) => unreachable.when(cluster))),
-    );
+    const unreachableMs = await inTime('silent agents are unreachable', Promise.all(silenced));
     const found: ReturnType<typeof kill>[] = [];
     for (const cluster of killed) {
       found.push(kill(cluster));

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { executableName, goPlatform } from './pinned-tools.mjs';
 import { runProgram } from './run-program.mjs';
-import { messageOf, WayFailed } from './setup-error.mjs';
+import { messageOf, SetupError, WayFailed } from './setup-error.mjs';
 
 /** Without an answer, or without another byte, for this long a download is given up: there are other ways. */
 const silenceMs = { answer: 5_000, body: 30_000 };
@@ -25,12 +25,12 @@ const unreachable = new Map();
  * @param {(detail: string) => void} context.onProgress
  * @returns {Promise<void>}
  * @throws WayFailed when there is no release for this machine, the host cannot be reached, or the checksum differs
+ * @throws SetupError when the mirror will not do: a person meant it, so nothing else is taken instead
  */
 export async function downloadRelease(tool, folder, { env, signal, onProgress }) {
-  const { baseUrlEnv, form, platforms } = tool.release;
+  const { form, platforms } = tool.release;
   if (!platforms.includes(goPlatform.os)) throw new WayFailed(`no release for ${goPlatform.os} is published`);
-  const base = (env[baseUrlEnv] || tool.release.baseUrl).replace(/\/+$/, '');
-  const { url, checksumUrl } = releaseUrls(tool, base);
+  const { url, checksumUrl } = releaseUrls(tool, releaseBase(tool, env));
 
   const checksums = Buffer.concat(await collect(await get(checksumUrl, signal))).toString('utf8');
   const wanted = checksumFor(checksums, basename(url));
@@ -42,6 +42,41 @@ export async function downloadRelease(tool, folder, { env, signal, onProgress })
   if (actual !== wanted) throw new WayFailed(`${url} has SHA-256 ${actual}, published is ${wanted}`);
   if (form !== 'binary') await unpack(file, folder, executable);
   chmodSync(executable, 0o755);
+}
+
+/**
+ * Where the releases of a program lie. Their checksums lie there too, so nobody on the way may change either.
+ * @param {import('./pinned-tools.mjs').PinnedTool} tool
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string} without a slash at its end
+ * @throws SetupError for a mirror without TLS on another machine
+ */
+export function releaseBase(tool, env) {
+  const { baseUrlEnv, baseUrl } = tool.release;
+  const mirror = env[baseUrlEnv];
+  if (mirror && !isSafeFromOthers(mirror))
+    throw new SetupError(
+      [
+        `${baseUrlEnv} names a mirror that is neither https:// nor http:// on this machine (loopback), so others on the way`,
+        `  could replace ${tool.name} together with its checksum.`,
+        `  What to do: name the mirror with https://; or download ${tool.name} ${tool.version} and its checksum by a way that you trust,`,
+        `  and put its path into ${tool.env}.`,
+      ].join('\n'),
+    );
+  return (mirror || baseUrl).replace(/\/+$/, '');
+}
+
+/** @param {string} text */
+function isSafeFromOthers(text) {
+  let url;
+  try {
+    url = new URL(text);
+  } catch {
+    return false;
+  }
+  const { protocol, hostname } = url;
+  const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback);
 }
 
 /**
@@ -110,6 +145,10 @@ async function get(url, signal) {
     throw failed(error);
   }
   if (!response.ok || response.body === null) throw failed(`status ${response.status}`);
+  if (!isSafeFromOthers(response.url)) {
+    silence.abort();
+    throw failed(`leads to ${new URL(response.url).origin}, without TLS`);
+  }
   const { body } = response;
   async function* chunks() {
     try {

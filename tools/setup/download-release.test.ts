@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checksumFor, downloadRelease } from './download-release.mjs';
+import { checksumFor, downloadRelease, releaseBase } from './download-release.mjs';
 import { versionOf } from './find-program.mjs';
 import { goPlatform, pinnedTools, testTools } from './pinned-tools.mjs';
 import { natsServerTool, scriptPrinting, temporaryFolder, writeScript } from './test-programs.ts';
@@ -110,6 +110,43 @@ test('a missing release and a host that is away are named', async () => {
   await once(away, 'close');
   await expect(download(tool, url, temporaryFolder())).rejects.toThrow(
     /SHA256SUMS: fetch failed: .*ECONNREFUSED/,
+  );
+});
+
+test.each([
+  { name: 'no mirror', mirror: undefined, want: tool.release.baseUrl },
+  { name: 'one with TLS', mirror: 'https://mirror.test/nats/', want: 'https://mirror.test/nats' },
+  { name: 'one on this machine', mirror: 'http://127.0.0.1:8080', want: 'http://127.0.0.1:8080' },
+  { name: 'one on this machine by name', mirror: 'http://localhost/n', want: 'http://localhost/n' },
+  { name: 'one on this machine, IPv6', mirror: 'http://[::1]:80/n', want: 'http://[::1]:80/n' },
+])('releases lie at $name: $want', ({ mirror, want }) => {
+  expect(releaseBase(tool, { [tool.release.baseUrlEnv]: mirror })).toBe(want);
+});
+
+test.each([
+  'http://mirror.test/nats',
+  'http://127.0.0.1.mirror.test',
+  'http://10.0.0.1:8080',
+  'ftp://mirror.test',
+  'mirror.test/nats',
+])('mirror %s is refused before anything is asked of it, with what to do', async (mirror) => {
+  await expect(download(tool, mirror, temporaryFolder())).rejects.toMatchObject({
+    name: 'SetupError',
+    message: expect.stringMatching(/^ROLLCALL_NATS_SERVER_RELEASES names .*into ROLLCALL_NATS_SERVER\.$/s),
+  });
+});
+
+test('a mirror that leads on to a place without TLS is refused', async () => {
+  const target = await releaseHost({ '/v2.15.2/SHA256SUMS': '' });
+  // It is this machine all the same, so that there is an answer; only not by a name of loopback.
+  const elsewhere = target.replace('127.0.0.1', '0.0.0.0');
+  const server = createServer((request, response) => {
+    response.writeHead(302, { location: `${elsewhere}${request.url}` }).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  await expect(download(tool, urlOf(server), temporaryFolder())).rejects.toThrow(
+    `SHA256SUMS: leads to ${elsewhere}, without TLS`,
   );
 });
 

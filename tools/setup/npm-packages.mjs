@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
 import { say, sayWaiting } from './progress.mjs';
+import { interruptOnAbort } from './run-program.mjs';
 import { SetupError } from './setup-error.mjs';
 
 /**
@@ -108,20 +109,26 @@ function installPinnedNode(root, { env, signal }) {
  * @param {string} command
  * @param {readonly string[]} args
  * @param {Surroundings & { cwd: string }} options
- * @returns {Promise<void>}
+ * @returns {Promise<void>} rejects after the program has ended, also where it was interrupted
  */
-function run(command, args, options) {
+function run(command, args, { cwd, env, signal }) {
   return new Promise((resolve, reject) => {
     // On Windows npm is a batch file, which only a shell can run.
     const shell = process.platform === 'win32' && command === 'npm';
-    const child = spawn(command, args, { ...options, stdio: ['ignore', 2, 2], shell });
-    child.once('error', (error) => reject(new SetupError(`cannot run ${command}: ${error.message}`)));
-    child.once('close', (code, signal) => {
-      if (code === 0) resolve();
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 2, 2], shell });
+    const hasEnded = interruptOnAbort(child, signal);
+    child.once('error', (error) => {
+      hasEnded();
+      reject(new SetupError(`cannot run ${command}: ${error.message}`));
+    });
+    child.once('close', (code, endedBy) => {
+      hasEnded();
+      if (signal?.aborted) reject(signal.reason);
+      else if (code === 0) resolve();
       else
         reject(
           new SetupError(
-            `${command} ${args.join(' ')} ended with ${code ?? signal}; its own words are above`,
+            `${command} ${args.join(' ')} ended with ${code ?? endedBy}; its own words are above`,
           ),
         );
     });

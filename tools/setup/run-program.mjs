@@ -25,26 +25,42 @@ export function runProgram(command, args, options = {}) {
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';
-    // Not spawn's own `signal`: it rejects while the program still writes into the folder that we then remove.
-    /** @type {NodeJS.Timeout | undefined} */
-    let killer;
-    const interrupt = () => {
-      child.kill('SIGINT');
-      killer = setTimeout(() => child.kill('SIGKILL'), killAfterMs);
-    };
-    signal?.addEventListener('abort', interrupt, { once: true });
-    if (signal?.aborted) interrupt();
+    const hasEnded = interruptOnAbort(child, signal);
     child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => (stdout += text));
     child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
       stderr += text;
       if (onErrorLine) for (const line of text.split('\n')) if (line.trim()) onErrorLine(line.trim());
     });
-    child.once('error', reject);
+    child.once('error', (error) => {
+      hasEnded();
+      reject(error);
+    });
     child.once('close', (code) => {
-      clearTimeout(killer);
-      signal?.removeEventListener('abort', interrupt);
+      hasEnded();
       if (signal?.aborted) reject(signal.reason);
       else resolve({ code, stdout, stderr });
     });
   });
+}
+
+/**
+ * Interrupts a program, and kills it where it does not heed that. Not spawn's own `signal`: it rejects while the program still
+ * writes into the folder that we then remove, or that others may have then.
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {AbortSignal | undefined} signal
+ * @returns {() => void} to be called when the program has ended
+ */
+export function interruptOnAbort(child, signal) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let killer;
+  const interrupt = () => {
+    child.kill('SIGINT');
+    killer = setTimeout(() => child.kill('SIGKILL'), killAfterMs);
+  };
+  signal?.addEventListener('abort', interrupt, { once: true });
+  if (signal?.aborted) interrupt();
+  return () => {
+    clearTimeout(killer);
+    signal?.removeEventListener('abort', interrupt);
+  };
 }

@@ -6,8 +6,11 @@ const integration = {
   setupFiles: ['tests/harness/own-ports.ts'],
 };
 
+/** What a test waits for comes; vitest's own second would only tell how busy the machine is. */
+const expectations = { poll: { timeout: 30_000 } };
+
 /** Real servers take seconds to start; these bounds only say when a hung test is given up. */
-const patient = { testTimeout: 300_000, hookTimeout: 300_000 };
+const patient = { testTimeout: 300_000, hookTimeout: 300_000, expect: expectations };
 
 export default defineConfig({
   test: {
@@ -19,6 +22,7 @@ export default defineConfig({
           exclude: ['**/node_modules/**', '**/tests/**'],
           // A machine that builds at the same time takes many times as long for what is milliseconds alone.
           testTimeout: 60_000,
+          expect: expectations,
           // Pure code: nothing is left behind for the next file. A process for each of some 200 files would cost more than the tests in it.
           isolate: false,
         },

@@ -56,10 +56,8 @@ export async function startAttackedRegistrar({
     return Array.fromAsync(opsLog.scan({ fromSequence }));
   }
   async function lastSequence(): Promise<number> {
-    const { state } = (await ops.request('$JS.API.STREAM.INFO.EVENTS')).json<{
-      state: { last_seq: number };
-    }>();
-    return state.last_seq;
+    const answer = await ops.request('$JS.API.STREAM.INFO.EVENTS', '', { timeout: 5000 });
+    return answer.json<{ state: { last_seq: number } }>().state.last_seq;
   }
 
   return {

@@ -91,7 +91,7 @@ test('it says who it is, and its figures, to people who ask the bus', async () =
     ['INFO', 'info_response'],
     ['STATS', 'stats_response'],
   ]) {
-    const answer = await ops.request(`$SRV.${verb}.heartbeat`);
+    const answer = await ops.request(`$SRV.${verb}.heartbeat`, '', { timeout: 5000 });
     expect(answer.json()).toMatchObject({
       type: `io.nats.micro.v1.${type}`,
       name: 'heartbeat',

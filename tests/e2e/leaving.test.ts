@@ -152,7 +152,7 @@ const memberId = async () => {
   return namespace?.metadata.uid ?? '';
 };
 
-test('unregister: nothing is left on either side [KA-6, X-8]', { timeout: 120_000 }, async () => {
+test('unregister: nothing is left on either side [KA-6, X-8]', async () => {
   const name = aName('installed');
   await unchangedAfter(async () => {
     const { agent } = await installed(name);
@@ -182,7 +182,7 @@ test('unregister: nothing is left on either side [KA-6, X-8]', { timeout: 120_00
   }, [hub.up.admin, plane.admin]);
 });
 
-test('agent leave: the member goes by itself', { timeout: 120_000 }, async () => {
+test('agent leave: the member goes by itself', async () => {
   const name = aName('leaves');
   await unchangedAfter(async () => {
     const { agent } = await installed(name);
@@ -272,7 +272,7 @@ test(
   },
 );
 
-test('two leave at once', { timeout: 120_000 }, async () => {
+test('two leave at once', async () => {
   const names = [aName('one'), aName('two')];
   const agents = await Promise.all(names.map((name) => inForeground(name)));
   await Promise.all(names.map((name) => hub.untilReady(name)));

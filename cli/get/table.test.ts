@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderTable, type ServerTable } from './table.ts';
+import { createTablePrinter, renderTable, type ServerTable } from './table.ts';
 
 const table: ServerTable = {
   columnDefinitions: [{ name: 'Name' }, { name: 'Ready' }, { name: 'Nodes', priority: 1 }],
@@ -30,4 +30,10 @@ test('namespaces come first where objects are of several', () => {
 test('a cell cannot move the cursor', () => {
   const row = { cells: ['\u001b[2Jx', 'True', 1], object: { metadata: { name: 'x' } } };
   expect(renderTable({ ...table, rows: [row] }, { wide: false, withNamespace: false })).toContain('[2Jx');
+});
+
+test('a table without rows prints nothing, and its columns are those of the rows that come later', () => {
+  const printer = createTablePrinter({ wide: false, withNamespace: false });
+  expect(printer.render({ ...table, rows: [] })).toBe('');
+  expect(printer.render({ ...table, columnDefinitions: [] })).toMatch(/^NAME +READY\nedge-1 +True\n/);
 });

@@ -36,7 +36,7 @@ function cellText(cell: unknown): string {
  * watch brings later stays below its title.
  */
 export function createTablePrinter(options: TableOptions): {
-  /** Titles come with the first rows. @returns lines without the last line break */
+  /** Titles come with the first rows; a table without any only says which columns there are. @returns lines without the last line break */
   render(table: ServerTable): string;
 } {
   let columns: ServerTable['columnDefinitions'] = [];
@@ -53,6 +53,7 @@ export function createTablePrinter(options: TableOptions): {
   return {
     render(table) {
       if (table.columnDefinitions.length > 0) columns = table.columnDefinitions;
+      if (table.rows.length === 0) return '';
       const shown = columns.flatMap(({ priority = 0 }, index) =>
         priority === 0 || options.wide ? [index] : [],
       );

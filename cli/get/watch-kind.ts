@@ -28,17 +28,21 @@ interface WatchLine {
   readonly object: Partial<WatchedTable> & Partial<ShownObject>;
 }
 
+/** One page of a list: the objects, or a table of them. */
+type ListPage = Page & Partial<ServerTable> & { readonly items?: readonly ShownObject[] };
+
 interface Printer {
   readonly accept: string;
   /** What is there, page by page. */
-  list(pages: readonly (Page & Partial<ServerTable> & { items?: readonly ShownObject[] })[]): void;
+  list(pages: readonly ListPage[]): void;
   change(object: WatchLine['object']): void;
 }
 
 function tablePrinter({ output, withNamespace }: Watched): Printer {
   const table = createTablePrinter({ wide: output === 'wide', withNamespace });
   const show = ({ columnDefinitions, rows = [] }: Partial<WatchedTable>) => {
-    if (rows.length > 0) printResult(table.render({ columnDefinitions: columnDefinitions ?? [], rows }));
+    const text = table.render({ columnDefinitions: columnDefinitions ?? [], rows });
+    if (text !== '') printResult(text);
   };
   return {
     accept: asTable,
@@ -88,9 +92,10 @@ export async function watchKind(client: KubeClient, watched: Watched): Promise<v
 
   async function listAll(): Promise<string> {
     const how = { accept: printer.accept, selector };
-    const reading = readPages<Page & Partial<ServerTable>>(client, path, how);
-    const pages = await withProgress('reading the list', reading);
+    const pages = await withProgress('reading the list', readPages<ListPage>(client, path, how));
     printer.list(pages);
+    const isEmpty = pages.every(({ rows = [], items = [] }) => rows.length + items.length === 0);
+    if (isEmpty) say(name === undefined ? 'No resources found.' : `there is none of the name "${name}" yet`);
     return pages[0]?.metadata?.resourceVersion ?? '';
   }
 

@@ -154,6 +154,26 @@ test('nothing is there yet', async () => {
   expect(JSON.parse(stdout)).toEqual({ apiVersion: 'v1', kind: 'List', items: [] });
 });
 
+test.each([
+  { what: 'a kind', names: [], said: /^No resources found\.$/ },
+  { what: 'a name', names: ['to-come'], said: /^there is none of the name "to-come" yet$/ },
+])('a watch of $what of which nothing is there says so, and shows what comes', async ({ names, said }) => {
+  await using cli = startCli(asAdmin('get', 'sets', ...names, '--watch'));
+  await cli.line(said);
+  await plane.admin.create(resources.managedClusterSets, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedClusterSet',
+    metadata: { name: 'to-come' },
+    spec: { selector: { selectorType: 'ExclusiveLabel' } },
+  } as KubeObject);
+  await cli.line(/^to-come /);
+  cli.child.kill('SIGINT');
+  const { code, stdout } = await cli.result;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^NAME +CLUSTERS +EMPTY +AGE\nto-come +\S+ +\S+ +\d+s\n$/);
+  await plane.admin.delete(resources.managedClusterSets, 'to-come');
+});
+
 test('a person approves by name and is told what the hub made of it', async () => {
   await aHeldRequest('id-of-edge-2', 'edge-2');
   expect((await runCli(asAdmin('get', 'requests', '-o', 'name'))).stdout).toBe(

@@ -7,6 +7,7 @@ import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { actedOrHeld } from '../wishes/acted-or-held.ts';
+import { failsAsBefore, isAnswer, wasRefusedUnjudged } from './decision-outcome.ts';
 import { findRequest, type RequestObject, type RequestStatus, type StoredRequest } from './find-request.ts';
 import { userName } from './user-name.ts';
 
@@ -47,6 +48,11 @@ export async function decideRequest(
       );
       return;
     }
+    if (wasRefusedUnjudged(request.status))
+      throw new RollcallError(
+        'REQUEST_FAILED',
+        `cluster "${clusterName}" was refused before anybody could decide, so there is nothing to ${verb}: ${wordsOf(request.status)}`,
+      );
     refuseUnnamedReplacement(request, verb, flags.replaceKey);
     await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));
     if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
@@ -124,7 +130,7 @@ async function untilActedOn(
     const on = { resource: resources.clusterRegistrationRequests, name, timeoutMs, signal };
     return waitForObject<RequestObject>(client, on, ({ status }) => {
       seen = status ?? seen;
-      return results.includes(status?.result ?? '');
+      return isAnswer(request.status, status, results);
     });
   };
   // Denying a member puts it out, and so does another key for it.
@@ -133,6 +139,9 @@ async function untilActedOn(
     'waiting for the hub to act on it',
     actedOrHeld(client, on, untilDecided),
   );
+  if (!decided && failsAsBefore(request.status, seen)) {
+    throw new RollcallError('REQUEST_FAILED', `cluster "${clusterName}" fails as before: ${wordsOf(seen)}`);
+  }
   if (!decided) {
     throw new RollcallError(
       'DEADLINE_EXCEEDED',

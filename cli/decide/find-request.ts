@@ -16,7 +16,10 @@ export interface RequestStatus {
   readonly result?: string;
   readonly reason?: string;
   readonly message?: string;
+  readonly policy?: string;
   readonly by?: string;
+  readonly errorMessage?: string;
+  readonly observed?: { readonly epoch: number; readonly sequence: number };
 }
 export type RequestObject = KubeObject<RequestSpec, RequestStatus>;
 export type StoredRequest = StoredObject<RequestObject> & { readonly spec: RequestSpec };

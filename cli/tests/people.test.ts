@@ -43,8 +43,8 @@ async function aHeldRequest(clusterId: string, clusterName: string): Promise<voi
   await setResult(clusterId, 'Held');
 }
 
-async function setResult(clusterId: string, result: string): Promise<void> {
-  const patch = { status: { result, reason: 'NoRuleMatched', message: 'text' } };
+async function setResult(clusterId: string, result: string, more: object = {}): Promise<void> {
+  const patch = { status: { result, reason: 'NoRuleMatched', message: 'text', ...more } };
   await projector().mergePatch(resources.clusterRegistrationRequests, clusterId, patch, {
     subresource: 'status',
   });
@@ -200,6 +200,51 @@ test('a person approves by name and is told what the hub made of it', async () =
   });
   const again = await runCli(asAdmin('approve', 'id-of-edge-2'));
   expect(again.stdout).toContain('is approved already');
+});
+
+const seen = (sequence: number) => ({ observed: { epoch: 1, sequence, digest: `sha256:${'0'.repeat(64)}` } });
+
+test('a failure of before is no answer to an approval: what comes later is', async () => {
+  const failure = { policy: 'default', errorMessage: 'the namespace is taken' };
+  await aHeldRequest('id-of-edge-4', 'edge-4');
+  await setResult('id-of-edge-4', 'Failed', { ...failure, ...seen(1) });
+  await using cli = startCli(asAdmin('approve', 'edge-4'));
+  await cli.line(/^request: cluster "edge-4"/);
+  const decided = async (): Promise<void> => {
+    const request = await plane.admin.get<KubeObject<{ decision?: object }>>(
+      resources.clusterRegistrationRequests,
+      { name: 'id-of-edge-4' },
+    );
+    if (!request?.spec?.decision) await decided();
+  };
+  await decided();
+  await setResult('id-of-edge-4', 'Failed', { ...failure, ...seen(2) });
+  await setResult('id-of-edge-4', 'Approved', { ...failure, errorMessage: null, ...seen(3) });
+  expect(await cli.result).toMatchObject({ code: 0, stdout: expect.stringContaining('is approved') });
+});
+
+test('what fails as before is told when the time is over', async () => {
+  await setResult('id-of-edge-4', 'Failed', { errorMessage: 'the namespace is taken', ...seen(4) });
+  await using cli = startCli(asAdmin('approve', 'edge-4', '--reason', 'again', '--timeout', '5s'));
+  await cli.line(/^request: cluster "edge-4"/);
+  await setResult('id-of-edge-4', 'Failed', { message: 'still', ...seen(5) });
+  expect(await cli.result).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/"edge-4" fails as before: Failed, .*still\n[^]*REQUEST_FAILED/),
+  });
+});
+
+test('what the registrar refused cannot be decided, and nothing is written', async () => {
+  await aHeldRequest('id-of-edge-5', 'edge-5');
+  await setResult('id-of-edge-5', 'Failed', { reason: 'NameTaken' });
+  expect(await runCli(asAdmin('approve', 'edge-5'))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('refused before anybody could decide, so there is nothing to approve'),
+  });
+  const where = { name: 'id-of-edge-5' };
+  const kept = await plane.admin.get<KubeObject<object>>(resources.clusterRegistrationRequests, where);
+  expect(kept?.spec).not.toHaveProperty('decision');
 });
 
 test('a person without the right is refused by the API server, and told which right it takes', async () => {

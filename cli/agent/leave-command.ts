@@ -14,7 +14,7 @@ import {
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeAccess, type KubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { finalError } from '../register/foreground-agent.ts';
@@ -124,7 +124,7 @@ async function leaveWith(installed: Installed, member: KubeAccess, timeoutMs: nu
  * @throws RollcallError NOT_FOUND, USAGE, DEADLINE_EXCEEDED; what the hub refuses
  */
 export async function leaveAsAgent(flags: AgentLeaveFlags): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const hosted = openHostedAgent(flags);
   // The agent's own cluster will do for one whose member is elsewhere: nothing is asked of it.
   const member = hosted ? hosted.access : await memberAccess(flags);

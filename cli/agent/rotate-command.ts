@@ -13,7 +13,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
@@ -92,7 +92,7 @@ async function untilRotated(installed: Installed, id: string, timeoutMs: number)
  * @throws RollcallError NOT_FOUND, DEADLINE_EXCEEDED (the agent goes on by itself)
  */
 export async function rotateAgentKey(flags: AgentRotateFlags): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const installed = await findInstalled(flags);
   try {
     const before = await stateOf(installed);

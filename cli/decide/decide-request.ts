@@ -1,6 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources } from '@rollcall/shared/kubernetes';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -34,7 +34,7 @@ export async function decideRequest(
   target: string,
   flags: DecideFlags,
 ): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const client = openHub(flags);
   try {
     sayHub(client);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
@@ -18,7 +18,7 @@ type Cluster = ManagedCluster & KubeObject;
  * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, DEADLINE_EXCEEDED (the wish stands); KubeApiError
  */
 export async function rotateKey(name: string, flags: WishFlags): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const { dryRun = false, reason = null } = flags;
   const client = openHub(flags);
   try {

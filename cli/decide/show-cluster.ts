@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord } from '@rollcall/shared/events';
 import { resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, apiVersion, managedCluster, type ManagedCluster } from '@rollcall/shared/resources';
-import { durationFlagMs } from '../duration-flag.ts';
+import { durationFlagMs, timeoutFlagMs } from '../duration-flag.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { openBus } from '../events/open-bus.ts';
@@ -39,7 +39,7 @@ async function findMember(target: string, flags: BusFlags): Promise<{ clusterId:
  */
 export async function showCluster(target: string, flags: ShowFlags): Promise<void> {
   const forMs = durationFlagMs('--for', flags.for);
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const client = openHub(flags);
   const { managedClusters } = resources;
   try {

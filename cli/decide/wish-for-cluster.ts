@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -68,7 +68,7 @@ export async function writeWish(
  * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, WISHES_HELD, DEADLINE_EXCEEDED; KubeApiError
  */
 export async function wishForCluster(verb: WishVerb, name: string, flags: WishFlags): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const { dryRun = false, reason = null } = flags;
   const { isDone, done } = verbs[verb];
   const client = openHub(flags);

@@ -3,7 +3,7 @@ import { applyManifests, type KubeClient, type KubeObject, resources } from '@ro
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { type TrustFlags, trustOf } from '../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../document-text.ts';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { checkMember } from '../register/check-member.ts';
@@ -42,7 +42,7 @@ async function checkCredentials(client: KubeClient, values: AgentValues): Promis
  */
 export async function installAgent(flags: InstallAgentFlags): Promise<void> {
   const values = agentValuesOf(flags, trustOf(flags));
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const yaml = renderFolder('agent', values);
   const objects = objectsIn(yaml);
   if (flags.output !== 'text') {

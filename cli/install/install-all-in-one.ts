@@ -7,7 +7,7 @@ import { readHubInfo } from '@rollcall/shared/hub';
 import { type KubeClient, loadKubeAccess, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { decideRequest } from '../decide/decide-request.ts';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import type { HubFlags } from '../hub-access.ts';
 import { printResult } from '../output.ts';
 import { makeToken } from '../token/make-token.ts';
@@ -55,7 +55,7 @@ async function approve(client: KubeClient, flags: InstallAllInOneFlags, timeoutM
  * @throws RollcallError what `installHub`, `installAgent` and `decideRequest` throw; DEADLINE_EXCEEDED
  */
 export async function installAllInOne(flags: InstallAllInOneFlags): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const { hubValues: values, clusterName, ...shared } = flags;
   await installHub({ ...shared, ...(values ? { values } : {}), output: 'text', wait: true });
   const access = loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext });

@@ -5,7 +5,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
 import { addressesOf } from '../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../document-text.ts';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { printResult, say } from '../output.ts';
 import { openHubFiles } from '../trust/hub-files.ts';
 import { noteAddresses } from '../trust/tell-addresses.ts';
@@ -195,7 +195,7 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
     return;
   }
   const given = valuesOf(flags, []);
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const places = openHubPlaces(flags);
   try {
     const addresses = await preflight(places, flags);

@@ -3,7 +3,7 @@ import { isReservedClusterName, isSafeId } from '@rollcall/shared/events';
 import { type HubInfo, readHubInfo } from '@rollcall/shared/hub';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
@@ -79,7 +79,7 @@ async function joinBoth(
  */
 export async function join(name: string, flags: JoinFlags): Promise<void> {
   checkName(name);
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const own = parseLabels(flags.labels ?? '');
   const client = openHub(flags);
   let member: KubeClient | undefined;

@@ -15,7 +15,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { addressesOf, type FirstContactFlags, tokenOf, trustOf } from '../agent/joining-flags.ts';
 import { type NetworkFlags, networkOf, throughProxy } from '../agent/network-flags.ts';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { agentValuesOf } from '../install/agent-flags.ts';
 import { renderFolder } from '../install/deploy-templates.ts';
 import { parseLabels } from '../labels-flag.ts';
@@ -94,7 +94,7 @@ async function readFlags(hub: string, flags: RegisterFlags): Promise<Registratio
     network,
     token: tokenOf(flags.token),
     labels: parseLabels(flags.labels ?? ''),
-    timeoutMs: flags.timeout === undefined ? undefined : durationFlagMs('--timeout', flags.timeout),
+    timeoutMs: flags.timeout === undefined ? undefined : timeoutFlagMs(flags.timeout),
     flags,
   };
   return { ...asked, trust: await hubTrustOf(addresses, network, flags) };

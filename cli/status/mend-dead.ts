@@ -9,7 +9,7 @@ import {
 } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { temporaryUser } from '../backup/temporary-user.ts';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { type KeysFlags, openHubAnywhere } from '../install/hub-in-pods.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
@@ -92,7 +92,7 @@ export async function mendDead(
   ids: readonly string[],
   flags: MendFlags,
 ): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const { files, close } = await openHubAnywhere(flags.keys ?? stateDirectory(), flags);
   const connect = async () =>
     connectBus(files.address, temporaryUser(files.stateDir, files.read('hub'), 'mend'), 'mend');

@@ -11,7 +11,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { createRegistrationToken } from '@rollcall/shared/trust';
 import { type DocumentFormat, documentText } from '../document-text.ts';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { objectText } from '../get/object-text.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
@@ -65,7 +65,7 @@ function checkFlags({ publish, printRegisterCommand, output }: CreateTokenFlags)
 export async function createToken(flags: CreateTokenFlags): Promise<void> {
   checkFlags(flags);
   const terms = tokenTerms(flags);
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const client = openHub(flags);
   try {
     const hub = await readHubInfo(client);

@@ -11,7 +11,7 @@ import {
 import { annotations, type ManagedCluster } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { userName } from '../decide/user-name.ts';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { forgetMember, kubeconfigSecretOf } from '../join/hub-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
@@ -119,7 +119,7 @@ async function followNamespace(
 }
 
 async function leave(client: KubeClient, cluster: Cluster, flags: UnregisterFlags): Promise<void> {
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const { name, uid } = cluster.metadata;
   await client.delete(resources.managedClusters, name, { preconditions: { uid } });
   say('[leave] the hub was told');

@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { confirmations, heldWishesPlace, readShownWishes, type ShownWish } from '@rollcall/shared/resources';
 import { userName } from '../decide/user-name.ts';
-import { durationFlagMs } from '../duration-flag.ts';
+import { timeoutFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
@@ -82,7 +82,7 @@ async function untilActedOn(
 export async function confirmWishes(id: string, flags: ConfirmFlags): Promise<void> {
   if (!idForm.test(id))
     throw new RollcallError('USAGE', `"${id}" is no id of held wishes, such as w-0123456789`);
-  const timeoutMs = durationFlagMs('--timeout', flags.timeout);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
   const { dryRun = false, wait } = flags;
   const { name, namespace } = confirmations;
   const client = openHub(flags);

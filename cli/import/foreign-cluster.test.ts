@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { foreignObjectSchema, type ForeignSystem, readForeign } from './foreign-cluster.ts';
+import {
+  type ForeignCluster,
+  foreignHeadSchema,
+  type ForeignSystem,
+  readForeign,
+} from './foreign-cluster.ts';
 import { readForeignSet } from './foreign-set.ts';
 import { clusternet } from './read-clusternet.ts';
 import { fleet } from './read-fleet.ts';
@@ -10,13 +15,13 @@ const uid = '5b1c9a52-0d3e-4f6a-9b7c-0123456789ab';
 
 interface Parts {
   metadata?: object;
-  spec?: object;
-  status?: object;
+  spec?: object | null;
+  status?: object | null;
 }
-const read = (system: ForeignSystem, { metadata = {}, spec = {}, status = {} }: Parts) =>
+const tryToRead = (system: ForeignSystem, { metadata = {}, spec = {}, status = {} }: Parts) =>
   readForeign(
     system,
-    foreignObjectSchema.parse({
+    foreignHeadSchema.parse({
       apiVersion: `${system.group}/${system.version}`,
       kind: system.kind,
       metadata: { name: 'edge-1', ...metadata },
@@ -24,6 +29,53 @@ const read = (system: ForeignSystem, { metadata = {}, spec = {}, status = {} }: 
       status,
     }),
   );
+function read(system: ForeignSystem, parts: Parts): ForeignCluster {
+  const found = tryToRead(system, parts);
+  if ('why' in found) throw new Error(found.why);
+  return found;
+}
+
+test('an object that cannot be read is named, and why', () => {
+  expect(tryToRead(ocm, { metadata: { labels: { env: 1 } } })).toEqual({
+    source: 'ManagedCluster/edge-1',
+    name: 'edge-1',
+    why: 'metadata.labels.env: Invalid input: expected string, received number',
+  });
+  expect(tryToRead(fleet, { metadata: { namespace: 'a' }, spec: [] })).toMatchObject({
+    source: 'Cluster/a/edge-1',
+  });
+});
+
+test('what is null is not there', () => {
+  const found = read(fleet, { metadata: { labels: null }, spec: null, status: null });
+  expect(found).toMatchObject({ labels: {}, settings: {} });
+});
+
+test('a cluster that is being deleted is taken over, and that is said', () => {
+  const { notes } = read(fleet, {
+    metadata: { deletionTimestamp: '2026-11-21T12:00:00Z' },
+    spec: { clientID: 'a' },
+  });
+  expect(notes).toEqual(['it is being deleted there']);
+});
+
+test('of more labels than a cluster keeps the first are taken, by key', () => {
+  const keys = Array.from({ length: 66 }, (_, index) => `k${String(index).padStart(2, '0')}`);
+  const labels = Object.fromEntries(keys.toReversed().map((key) => [key, 'x']));
+  const found = read(fleet, { metadata: { labels }, spec: { clientID: 'a' } });
+  expect(Object.keys(found.labels).toSorted()).toEqual(keys.slice(0, 64));
+  expect(found.notes).toEqual(['labels beyond the 64 that a cluster keeps are dropped: k64, k65']);
+});
+
+test('a taint that is odd costs only itself', () => {
+  const good = { key: 'gpu', value: null, effect: 'NoExecute' };
+  const found = read(clusternet, { spec: { clusterId: 'a', taints: [null, good, { key: 1 }] } });
+  expect(found.settings.taints).toEqual([{ key: 'gpu', effect: 'NoExecute' }]);
+  expect(found.notes).toEqual([
+    'taint null is not taken over: it cannot be read',
+    'taint {"key":1} is not taken over: it cannot be read',
+  ]);
+});
 
 describe('Open Cluster Management', () => {
   test('id by its claim, set, labels, addresses and taints of people', () => {
@@ -72,6 +124,15 @@ describe('Open Cluster Management', () => {
     expect(found.notes).toEqual(['it has no claim id.k8s.io: its agent is known by client id "edge-1"']);
   });
 
+  test('a client config that is odd costs only itself', () => {
+    const managedClusterClientConfigs = [
+      { caBundle: 'QUJD' },
+      { url: 'https://edge-1:6443', caBundle: null },
+    ];
+    const { clientConfigs } = read(ocm, { spec: { managedClusterClientConfigs } }).settings;
+    expect(clientConfigs).toEqual([{ url: 'https://edge-1:6443' }]);
+  });
+
   test('the set of those in no other one is none', () => {
     const labels = { 'cluster.open-cluster-management.io/clusterset': 'default' };
     expect(read(ocm, { metadata: { labels } }).clusterSet).toBeUndefined();
@@ -87,6 +148,10 @@ describe('Open Cluster Management', () => {
       spec: { managedClusterClientConfigs: [{ url: 'http://edge-1' }] },
       says: 'client config "http://edge-1" is not taken over: it is no https address',
     },
+    {
+      spec: { managedClusterClientConfigs: [{ url: 1 }] },
+      says: 'client config {"url":1} is not taken over: it cannot be read',
+    },
     { spec: { something: { new: 1 } }, says: 'spec.something is not taken over' },
   ])('$says', ({ spec, says }) => {
     expect(read(ocm, { spec }).notes).toContain(says);
@@ -94,13 +159,27 @@ describe('Open Cluster Management', () => {
 });
 
 const emptySelector = { type: 'LabelSelector', labelSelector: {} };
+const ocmSet = (spec: unknown) =>
+  foreignHeadSchema.parse({
+    apiVersion: `${ocm.group}/v1beta2`,
+    kind: 'ManagedClusterSet',
+    metadata: { name: 'emea' },
+    spec,
+  });
 const byLabels = (labelSelector: object) => ({ selectorType: 'LabelSelector', labelSelector });
 
 test.each([
   { clusterSelector: undefined, want: { type: 'ExclusiveLabel' } },
   { clusterSelector: { selectorType: 'ExclusiveClusterSetLabel' }, want: { type: 'ExclusiveLabel' } },
   { clusterSelector: { selectorType: 'LegacyClusterSetLabel' }, want: { type: 'ExclusiveLabel' } },
-  { clusterSelector: { selectorType: 'LabelSelector' }, want: emptySelector },
+  {
+    clusterSelector: { selectorType: 'LabelSelector' },
+    want: 'it selects by labels and has no labelSelector',
+  },
+  {
+    clusterSelector: { selectorType: 'LabelSelector', labelSelector: null },
+    want: 'it selects by labels and has no labelSelector',
+  },
   { clusterSelector: byLabels({}), want: emptySelector },
   {
     clusterSelector: byLabels({ matchLabels: { 'a.open-cluster-management.io/b': 'c' } }),
@@ -115,14 +194,20 @@ test.each([
   { clusterSelector: 'odd', want: 'there is no selector of its type here' },
 ])('a set of Open Cluster Management with $clusterSelector', ({ clusterSelector, want, notes = [] }) => {
   const { sets } = ocm;
-  const object = foreignObjectSchema.parse({
-    apiVersion: `${ocm.group}/v1beta2`,
-    kind: 'ManagedClusterSet',
-    metadata: { name: 'emea' },
-    spec: clusterSelector === undefined ? {} : { clusterSelector },
-  });
-  const set = sets && readForeignSet(ocm, sets, object);
+  const set =
+    sets && readForeignSet(ocm, sets, ocmSet(clusterSelector === undefined ? {} : { clusterSelector }));
   expect(set).toMatchObject({ source: 'ManagedClusterSet/emea', name: 'emea', notes, selector: want });
+});
+
+test('of a set, too, what stays behind is said, and one that cannot be read is named', () => {
+  const { sets } = ocm;
+  if (!sets) throw new Error('it has sets');
+  const withMore = ocmSet({ managedNamespaces: [{ name: 'a' }] });
+  expect(readForeignSet(ocm, sets, withMore).notes).toEqual(['spec.managedNamespaces is not taken over']);
+  expect(readForeignSet(ocm, sets, ocmSet('odd'))).toMatchObject({
+    source: 'ManagedClusterSet/emea',
+    selector: expect.stringContaining('spec: '),
+  });
 });
 
 describe('Karmada', () => {
@@ -161,12 +246,31 @@ describe('Karmada', () => {
     ]);
   });
 
+  test.each([
+    {
+      apiEndpoint: 'http://edge-1:6443',
+      want: ['spec.apiEndpoint "http://edge-1:6443" is not taken over: it is no https address'],
+    },
+    { apiEndpoint: 'https://edge-1:6443', want: [] },
+    { apiEndpoint: '', want: [] },
+  ])('apiEndpoint "$apiEndpoint"', ({ apiEndpoint, want }) => {
+    const { settings, notes } = read(karmada, { spec: { id: uid, apiEndpoint } });
+    expect(notes).toEqual(want);
+    expect(settings.clientConfigs !== undefined).toBe(apiEndpoint.startsWith('https:'));
+  });
+
+  test('an odd taint is no cordon', () => {
+    const taints = [null, { key: 'cluster.karmada.io/unschedulable', effect: 'NoSchedule' }];
+    expect(read(karmada, { spec: { id: uid, taints } }).settings).toEqual({ unschedulable: true });
+  });
+
   test('several zones are no label, and without an id it is known by its name', () => {
     const found = read(karmada, { spec: { syncMode: 'Pull', zones: ['a', 'b'], taints: 'odd' } });
     expect([found.id, found.labels]).toEqual([{ clientId: 'edge-1' }, {}]);
     expect(found.notes).toEqual([
       'it has no spec.id: its agent is known by client id "edge-1"',
       'spec.zones is not taken over: a label has one value',
+      'taint "odd" is not taken over: it cannot be read',
     ]);
   });
 });

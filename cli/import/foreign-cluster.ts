@@ -1,23 +1,58 @@
 import { reservedPrefixes, type ManagedCluster } from '@rollcall/shared/resources';
-import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
+import { isLabelKey, isLabelValue, maxGivenLabels } from '@rollcall/shared/resources/label-syntax';
 import { z } from 'zod';
 import type { ForeignSetKind } from './foreign-set.ts';
+import { readItems } from './read-items.ts';
 
-const loose = z.looseObject({}).default({});
+const head = { apiVersion: z.string(), kind: z.string() };
+const place = { name: z.string().min(1), namespace: z.string().optional() };
 
-/** What is read of an object of another system; everything in it was written by others. */
-export const foreignObjectSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
+/** What says which object it is; everything in it was written by others. */
+export const foreignHeadSchema = z.looseObject({ ...head, metadata: z.looseObject(place) });
+export type ForeignHead = z.infer<typeof foreignHeadSchema>;
+
+/** `spec:` with nothing after it is null. */
+const loose = z
+  .looseObject({})
+  .nullish()
+  .transform((fields) => fields ?? {});
+
+/** What is read of an object of another system. */
+const foreignObjectSchema = z.looseObject({
+  ...head,
   metadata: z.looseObject({
-    name: z.string().min(1),
-    namespace: z.string().optional(),
-    labels: z.record(z.string(), z.string()).default({}),
+    ...place,
+    labels: z
+      .record(z.string(), z.string())
+      .nullish()
+      .transform((labels) => labels ?? {}),
   }),
   spec: loose,
   status: loose,
 });
 export type ForeignObject = z.infer<typeof foreignObjectSchema>;
+
+/** An object that cannot be read. */
+export interface OddObject {
+  /** Kind and name there. */
+  readonly source: string;
+  readonly name: string;
+  readonly why: string;
+}
+
+const sourceOf = ({ kind, metadata: { namespace, name } }: ForeignHead) =>
+  [kind, namespace, name].filter((part) => part !== undefined).join('/');
+
+/** @returns the object as far as we read it, or why it cannot be read */
+export function asForeignObject(given: ForeignHead): ForeignObject | OddObject {
+  const { data, error } = foreignObjectSchema.safeParse(given);
+  if (data) return data;
+  const [issue] = error.issues;
+  const why = `${issue?.path.join('.')}: ${issue?.message}`;
+  return { source: sourceOf(given), name: given.metadata.name, why };
+}
+
+export const isOdd = (object: ForeignObject | OddObject): object is OddObject => !('kind' in object);
 
 /** By which its agent will be known: the UID of the member's kube-system, or an id that the agent is given. */
 export type MemberId = { readonly clusterId: string } | { readonly clientId: string };
@@ -92,33 +127,49 @@ function takeLabels(given: Readonly<Record<string, string>>, { title, ownDomains
   const rest = Object.entries(given).filter(([key]) => ![...own, ...reserved].includes(key));
   const usable = rest.filter(([key, value]) => isLabelKey(key) && isLabelValue(value));
   const unusable = rest.filter((entry) => !usable.includes(entry)).map(([key]) => key);
+  const sorted = usable.map(([key]) => key).toSorted();
+  const surplus = sorted.slice(maxGivenLabels);
   return {
-    labels: Object.fromEntries(usable),
+    labels: Object.fromEntries(usable.filter(([key]) => !surplus.includes(key))),
     notes: [
       ...dropped(`labels that belong to ${title} are`, own),
       ...dropped('labels with a reserved prefix are', reserved),
       ...dropped('labels that Kubernetes does not take are', unusable),
+      ...dropped(`labels beyond the ${maxGivenLabels} that a cluster keeps are`, surplus),
     ],
   };
 }
 
+/** A line for each field of the spec that stays behind. */
+export function leftBehind({ spec }: ForeignObject, fields: readonly string[]): string[] {
+  const left = Object.keys(spec).filter((field) => !fields.includes(field) && !isEmpty(spec[field]));
+  return left.map((field) => `spec.${field} is not taken over`);
+}
+
 /** Reads one object of a system, with a note for everything that stays behind. */
-export function readForeign(system: ForeignSystem, object: ForeignObject): ForeignCluster {
-  const { metadata, spec, kind } = object;
+export function readForeign(system: ForeignSystem, given: ForeignHead): ForeignCluster | OddObject {
+  const object = asForeignObject(given);
+  if (isOdd(object)) return object;
+  const { metadata } = object;
   const reading = system.read(object);
   const { labels, notes } = takeLabels({ ...reading.labels, ...metadata.labels }, system);
-  const left = Object.keys(spec).filter((field) => !system.fields.includes(field) && !isEmpty(spec[field]));
   return {
     ...reading,
-    source: [kind, metadata.namespace, metadata.name].filter((part) => part !== undefined).join('/'),
+    source: sourceOf(object),
     labels,
-    notes: [...reading.notes, ...notes, ...left.map((field) => `spec.${field} is not taken over`)],
+    notes: [
+      ...(isEmpty(metadata['deletionTimestamp']) ? [] : ['it is being deleted there']),
+      ...reading.notes,
+      ...notes,
+      ...leftBehind(object, system.fields),
+    ],
   };
 }
 
-const taintsSchema = z.array(
-  z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() }),
-);
+/** Whether a ManagedCluster can have it as the address of its API server. */
+export const isHttpsAddress = (url: string): boolean => /^https:\/\/[^\s/?#]+/.test(url);
+
+const taintSchema = z.looseObject({ key: z.string(), value: z.string().nullish(), effect: z.string() });
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
 /**
@@ -126,19 +177,22 @@ const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
  * @param ownDomain - of the taints that the system puts on itself
  */
 export function readTaints(given: unknown, ownDomain: string): { taints: Taints; notes: string[] } {
-  const parsed = taintsSchema.safeParse(given ?? []);
-  const all = (parsed.data ?? []).filter(({ key }) => !isUnder(key, [ownDomain]));
+  const { items, notes } = readItems(given, 'taint', taintSchema);
+  const all = items.filter(({ key }) => !isUnder(key, [ownDomain]));
   const taints = all.flatMap(({ key, value, effect: name }) => {
     const effect = effects.find((known) => known === name);
     if (effect === undefined) return [];
-    return [{ key, effect, ...(value === undefined || value === '' ? {} : { value }) }];
+    return [{ key, effect, ...(value ? { value } : {}) }];
   });
   const strange = all.filter(({ effect }) => !effects.some((known) => known === effect));
   return {
     taints,
-    notes: strange.map(
-      ({ key, effect }) => `taint "${key}" is not taken over: there is no effect ${effect} here`,
-    ),
+    notes: [
+      ...strange.map(
+        ({ key, effect }) => `taint "${key}" is not taken over: there is no effect ${effect} here`,
+      ),
+      ...notes,
+    ],
   };
 }
 

@@ -1,5 +1,13 @@
 import type { ManagedClusterSet } from '@rollcall/shared/resources';
-import { type ForeignObject, type ForeignSystem, foreignLabelsIn } from './foreign-cluster.ts';
+import {
+  asForeignObject,
+  type ForeignHead,
+  type ForeignObject,
+  type ForeignSystem,
+  foreignLabelsIn,
+  isOdd,
+  leftBehind,
+} from './foreign-cluster.ts';
 
 export type SetSelector = ManagedClusterSet['spec']['selector'];
 
@@ -8,6 +16,8 @@ export interface ForeignSetKind {
   readonly version: string;
   readonly plural: string;
   readonly kind: string;
+  /** Fields of the spec that `read` looks at. */
+  readonly fields: readonly string[];
   /** @returns the selector in our words, or why there is none */
   read(object: ForeignObject): SetSelector | string;
 }
@@ -27,12 +37,14 @@ function keysOf({ labelSelector }: SetSelector): string[] {
   return [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)];
 }
 
-/** Reads one set, with a note where it selects by what no cluster keeps here. */
+/** Reads one set, with a note for what stays behind, and where it selects by what no cluster keeps here. */
 export function readForeignSet(
   system: ForeignSystem,
-  { read }: ForeignSetKind,
-  object: ForeignObject,
+  { read, fields }: ForeignSetKind,
+  given: ForeignHead,
 ): ForeignSet {
+  const object = asForeignObject(given);
+  if (isOdd(object)) return { source: object.source, name: object.name, selector: object.why, notes: [] };
   const { kind, metadata } = object;
   const selector = read(object);
   const lost = typeof selector === 'string' ? [] : foreignLabelsIn(keysOf(selector), system);
@@ -40,7 +52,11 @@ export function readForeignSet(
     source: `${kind}/${metadata.name}`,
     name: metadata.name,
     selector,
-    notes:
-      lost.length === 0 ? [] : [`it selects by labels that clusters do not keep here: ${lost.join(', ')}`],
+    notes: [
+      ...(lost.length === 0
+        ? []
+        : [`it selects by labels that clusters do not keep here: ${lost.join(', ')}`]),
+      ...leftBehind(object, fields),
+    ],
   };
 }

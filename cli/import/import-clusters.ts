@@ -108,11 +108,21 @@ function describe({ metadata, spec = {} }: PredefinedObject): string {
 
 type Planned = PlannedCluster | PlannedSet;
 
-/** Makes what is planned, one after the other, sets before who is in them. @returns how much the hub does not take */
-async function carryOut(client: KubeClient, plan: ImportPlan, dryRun: boolean): Promise<number> {
+/** What came of the plan. */
+interface Carried {
+  /** Those that were made, or would be. */
+  readonly clusters: readonly PredefinedObject[];
+  readonly sets: number;
+  readonly refused: number;
+}
+
+/** Makes what is planned, one after the other, sets before who is in them. */
+async function carryOut(client: KubeClient, plan: ImportPlan, dryRun: boolean): Promise<Carried> {
   const is = dryRun ? 'would be made' : 'is made';
-  let refused = 0;
-  async function carry(planned: Planned, what: string, details: string): Promise<void> {
+  const clusters: PredefinedObject[] = [];
+  let [sets, refused] = [0, 0];
+  /** @returns whether it was not there, and is now */
+  async function carry(planned: Planned, what: string, details: string): Promise<boolean> {
     const { source, name, action, notes } = planned;
     const why = await outcomeOf(client, planned, dryRun);
     if (why !== undefined) {
@@ -121,11 +131,14 @@ async function carryOut(client: KubeClient, plan: ImportPlan, dryRun: boolean): 
     } else
       printResult(printable(`${what} "${name}" ${action === 'make' ? is + details : 'is there already'}`));
     for (const note of notes) say(printable(`  ${name}: ${note}`));
+    return why === undefined && action === 'make';
   }
-  for (const set of plan.sets) await carry(set, 'set', '');
-  for (const cluster of plan.clusters)
-    await carry(cluster, 'cluster', cluster.action === 'make' ? `: ${describe(cluster.object)}` : '');
-  return refused;
+  for (const set of plan.sets) if (await carry(set, 'set', '')) sets++;
+  for (const cluster of plan.clusters) {
+    if (cluster.action !== 'make') await carry(cluster, 'cluster', '');
+    else if (await carry(cluster, 'cluster', `: ${describe(cluster.object)}`)) clusters.push(cluster.object);
+  }
+  return { clusters, sets, refused };
 }
 
 async function outcomeOf(client: KubeClient, planned: Planned, dryRun: boolean): Promise<string | undefined> {
@@ -146,19 +159,18 @@ function printManifests({ sets, clusters }: ImportPlan, format: DocumentFormat):
   }
 }
 
-function sayNext(plan: ImportPlan, flags: ImportFlags): void {
-  const made = plan.clusters.flatMap((cluster) => (cluster.action === 'make' ? [cluster] : []));
-  if (made.length === 0) return;
-  if (!flags.apply) say('nothing was changed; --apply makes them');
+function sayNext({ clusters, sets }: Carried, flags: ImportFlags): void {
+  if (!flags.apply && clusters.length + sets > 0) say('nothing was changed; --apply makes them');
+  if (clusters.length === 0) return;
   say(
     'nobody is let in by this; for each cluster make a token that names it, and run its command at the member:',
   );
-  for (const { name, object } of made.slice(0, 3)) {
-    const { clientId } = object.spec ?? {};
+  for (const { metadata, spec } of clusters.slice(0, 3)) {
+    const { clientId } = spec ?? {};
     const id = clientId === undefined ? '' : ` --client-id ${shellWord(clientId)}`;
-    say(`  rollcall token create --cluster-name ${name}${id} --print-register-command`);
+    say(`  rollcall token create --cluster-name ${metadata.name}${id} --print-register-command`);
   }
-  if (made.length > 3) say(`  … and so on for the other ${made.length - 3}`);
+  if (clusters.length > 3) say(`  … and so on for the other ${clusters.length - 3}`);
 }
 
 /**
@@ -167,6 +179,11 @@ function sayNext(plan: ImportPlan, flags: ImportFlags): void {
  * @throws RollcallError USAGE, NOT_FOUND; KubeApiError
  */
 export async function importClusters(flags: ImportFlags): Promise<void> {
+  if (flags.apply && flags.output !== 'text')
+    throw new RollcallError(
+      'USAGE',
+      `-o ${flags.output} prints what \`kubectl apply\` takes and makes nothing; give either that or --apply`,
+    );
   const system = systems[flags.from];
   const { objects, sets, others } = await readObjects(flags, system);
   if (others.length > 0) say(printable(`not looked at: ${others.join(', ')}`));
@@ -182,11 +199,13 @@ export async function importClusters(flags: ImportFlags): Promise<void> {
       if ([...plan.sets, ...plan.clusters].some(isRefused)) process.exitCode = exitCodes.failed;
       return;
     }
-    const refused = await carryOut(client, plan, !flags.apply);
+    const carried = await carryOut(client, plan, !flags.apply);
     const there = plan.clusters.filter(({ action }) => action === 'leave').length;
-    say(`${objects.length} of ${system.title}, ${there} there already, ${refused} cannot be taken over`);
-    sayNext(plan, flags);
-    if (refused > 0) process.exitCode = exitCodes.failed;
+    say(
+      `${objects.length} of ${system.title}, ${there} there already, ${carried.refused} cannot be taken over`,
+    );
+    sayNext(carried, flags);
+    if (carried.refused > 0) process.exitCode = exitCodes.failed;
   } finally {
     client.close();
   }

@@ -74,6 +74,12 @@ test.each([
   expect(sets).toEqual([]);
 });
 
+test('one that cannot be read is refused alone', () => {
+  const odd = { source: 'Cluster/a/odd', name: 'odd', why: 'metadata.labels.a: a number' };
+  const { clusters } = planImport([odd, aForeign()], noHub);
+  expect(clusters).toMatchObject([{ ...odd, action: 'refuse' }, { action: 'make' }]);
+});
+
 test('what is there already stays as it is, by either id', () => {
   for (const spec of [{ clientId: 'edge-1' }, { clusterId: 'edge-1' }])
     expect(planImport([aForeign()], having('edge-1', spec)).clusters).toMatchObject([{ action: 'leave' }]);

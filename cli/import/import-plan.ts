@@ -9,7 +9,7 @@ import {
   managedClusterSet,
   type ManagedClusterSet,
 } from '@rollcall/shared/resources';
-import type { ForeignCluster } from './foreign-cluster.ts';
+import type { ForeignCluster, OddObject } from './foreign-cluster.ts';
 import type { ForeignSet, SetSelector } from './foreign-set.ts';
 
 /** A ManagedCluster that waits for its agent. */
@@ -124,7 +124,7 @@ function objectOf({ name, id, labels, settings }: ForeignCluster, set: string | 
 
 /** What importing would do: nothing that is there is changed, and nothing is taken away from anybody. */
 export function planImport(
-  foreign: readonly ForeignCluster[],
+  foreign: readonly (ForeignCluster | OddObject)[],
   hub: HubNow,
   foreignSets: readonly ForeignSet[] = [],
 ): ImportPlan {
@@ -134,6 +134,7 @@ export function planImport(
   for (const { metadata, spec } of hub.clusters) taken.take(metadata.name, predefinedId(spec));
   const missing = new Set<string>();
   const clusters = foreign.map((cluster): PlannedCluster => {
+    if ('why' in cluster) return { ...cluster, notes: [], action: 'refuse' };
     const { source, name, notes } = cluster;
     const id = 'clusterId' in cluster.id ? cluster.id.clusterId : clusterIdOf(cluster.id.clientId);
     if (taken.isThere(name, id)) return { source, name, notes: [], action: 'leave' };

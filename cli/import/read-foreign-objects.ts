@@ -3,17 +3,17 @@ import { yamlTooDeep } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
 import { isNotFound, type KubeClient } from '@rollcall/shared/kubernetes';
 import { parseAllDocuments } from 'yaml';
-import { type ForeignObject, foreignObjectSchema, type ForeignSystem } from './foreign-cluster.ts';
+import { type ForeignHead, foreignHeadSchema, type ForeignSystem } from './foreign-cluster.ts';
 
 /** Objects of a system, and what was given beside them. */
 export interface ForeignObjects {
-  readonly objects: readonly ForeignObject[];
-  readonly sets: readonly ForeignObject[];
+  readonly objects: readonly ForeignHead[];
+  readonly sets: readonly ForeignHead[];
   /** `Kind/name` of what was not looked at. */
   readonly others: readonly string[];
 }
 
-function isOf(kind: string | undefined, { group }: ForeignSystem, object: ForeignObject): boolean {
+function isOf(kind: string | undefined, { group }: ForeignSystem, object: ForeignHead): boolean {
   return object.kind === kind && object.apiVersion.startsWith(`${group}/`);
 }
 
@@ -51,15 +51,15 @@ function itemsOf(document: unknown): unknown[] {
  * @throws RollcallError USAGE where one cannot be read, or something in it is no Kubernetes object
  */
 export function foreignObjectsIn(paths: readonly string[], system: ForeignSystem): ForeignObjects {
-  const objects: ForeignObject[] = [];
-  const sets: ForeignObject[] = [];
+  const objects: ForeignHead[] = [];
+  const sets: ForeignHead[] = [];
   const others: string[] = [];
   for (const path of paths) {
     const items = documentsOf(path)
       .flatMap(itemsOf)
       .filter((item) => item !== null && item !== undefined);
     for (const item of items) {
-      const { data } = foreignObjectSchema.safeParse(item);
+      const { data } = foreignHeadSchema.safeParse(item);
       if (!data) throw new RollcallError('USAGE', `"${path}" holds something that is no Kubernetes object`);
       if (isOf(system.kind, system, data)) objects.push(data);
       else if (isOf(system.sets?.kind, system, data)) sets.push(data);
@@ -73,15 +73,15 @@ async function listObjects(
   client: KubeClient,
   { group, namespaced }: ForeignSystem,
   { version, plural, kind }: Pick<ForeignSystem, 'version' | 'plural' | 'kind'>,
-): Promise<ForeignObject[]> {
+): Promise<ForeignHead[]> {
   const found = await client.list({ group, version, plural, kind, namespaced });
   const apiVersion = `${group}/${version}`;
   // In a list the items do not say of which kind they are.
-  return found.map((object) => foreignObjectSchema.parse({ ...object, apiVersion, kind }));
+  return found.map((object) => foreignHeadSchema.parse({ ...object, apiVersion, kind }));
 }
 
 /** A hub of an older version may have none. */
-async function listSets(client: KubeClient, system: ForeignSystem): Promise<ForeignObject[]> {
+async function listSets(client: KubeClient, system: ForeignSystem): Promise<ForeignHead[]> {
   try {
     return system.sets ? await listObjects(client, system, system.sets) : [];
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type ForeignSystem, isUid, readTaints, taintSettings } from './foreign-cluster.ts';
+import { type ForeignSystem, isHttpsAddress, isUid, readTaints, taintSettings } from './foreign-cluster.ts';
 
 const cordonTaint = 'cluster.karmada.io/unschedulable';
 
@@ -26,20 +26,23 @@ export const karmada: ForeignSystem = {
     });
     const { taints, notes } = readTaints(given, 'karmada.io');
     const isCordoned =
-      Array.isArray(given) && given.some((taint: { key?: unknown }) => taint.key === cordonTaint);
-    const isReachable = typeof apiEndpoint === 'string' && apiEndpoint.startsWith('https://');
+      Array.isArray(given) && given.some((taint: { key?: unknown } | null) => taint?.key === cordonTaint);
+    const endpoint = typeof apiEndpoint === 'string' ? apiEndpoint : '';
     return {
       name,
       id: isUid(id) ? { clusterId: id } : { clientId: name },
       labels: Object.fromEntries(labels) as Record<string, string>,
       settings: {
-        ...(isReachable ? { clientConfigs: [{ url: apiEndpoint }] } : {}),
+        ...(isHttpsAddress(endpoint) ? { clientConfigs: [{ url: endpoint }] } : {}),
         ...(isCordoned ? { unschedulable: true } : {}),
         ...taintSettings(taints),
       },
       notes: [
         ...(isUid(id) ? [] : [`it has no spec.id: its agent is known by client id "${name}"`]),
         ...(spec['syncMode'] === 'Push' ? ['it is in push mode there: here its agent registers'] : []),
+        ...(endpoint === '' || isHttpsAddress(endpoint)
+          ? []
+          : [`spec.apiEndpoint "${endpoint}" is not taken over: it is no https address`]),
         ...(zones.length > 1 ? ['spec.zones is not taken over: a label has one value'] : []),
         ...notes,
       ],

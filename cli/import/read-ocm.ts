@@ -3,36 +3,39 @@ import { z } from 'zod';
 import {
   type ForeignObject,
   type ForeignSystem,
+  isHttpsAddress,
   isUid,
   readTaints,
   taintSettings,
 } from './foreign-cluster.ts';
 import type { SetSelector } from './foreign-set.ts';
+import { readItems } from './read-items.ts';
 
 const setLabel = 'cluster.open-cluster-management.io/clusterset';
 /** There it is the set of everybody in no other one; so it is here, without a label. */
 const defaultSet = 'default';
 const usualLeaseSeconds = 60;
 
-const configsSchema = z.array(z.looseObject({ url: z.string(), caBundle: z.string().optional() }));
+const configSchema = z.looseObject({ url: z.string(), caBundle: z.string().nullish() });
 
 function readConfigs(given: unknown) {
-  const all = configsSchema.safeParse(given ?? []).data ?? [];
-  const usable = all.filter(({ url }) => /^https:\/\/[^\s/?#]+/.test(url));
-  const others = all.filter((config) => !usable.includes(config));
+  const { items, notes } = readItems(given, 'client config', configSchema);
+  const usable = items.filter(({ url }) => isHttpsAddress(url));
+  const others = items.filter((config) => !usable.includes(config));
   return {
-    clientConfigs: usable.map(({ url, caBundle }) => ({
-      url,
-      ...(caBundle === undefined ? {} : { caBundle }),
-    })),
-    notes: others.map(({ url }) => `client config "${url}" is not taken over: it is no https address`),
+    clientConfigs: usable.map(({ url, caBundle }) => ({ url, ...(caBundle ? { caBundle } : {}) })),
+    notes: [
+      ...others.map(({ url }) => `client config "${url}" is not taken over: it is no https address`),
+      ...notes,
+    ],
   };
 }
 
+const claimSchema = z.looseObject({ name: z.string(), value: z.string() });
+
 function claimOf({ status }: ForeignObject, name: string): string | undefined {
-  const schema = z.array(z.looseObject({ name: z.string(), value: z.string() }));
-  const claims = schema.safeParse(status['clusterClaims']).data ?? [];
-  return claims.find((claim) => claim.name === name)?.value;
+  const { items } = readItems(status['clusterClaims'], 'claim', claimSchema);
+  return items.find((claim) => claim.name === name)?.value;
 }
 
 const clusterSelectorSchema = z.looseObject({
@@ -46,7 +49,10 @@ function readSelector({ spec }: ForeignObject): SetSelector | string {
   const { data } = clusterSelectorSchema.safeParse(spec['clusterSelector'] ?? {});
   if (data && exclusiveTypes.has(data.selectorType)) return { type: 'ExclusiveLabel' };
   if (data?.selectorType !== 'LabelSelector') return 'there is no selector of its type here';
-  const { labelSelector = {} } = data;
+  const { labelSelector } = data;
+  // There it has no cluster then; an empty one here has all of them.
+  if (labelSelector === undefined || labelSelector === null)
+    return 'it selects by labels and has no labelSelector';
   const ours = managedClusterSet.spec.safeParse({ selector: { type: 'LabelSelector', labelSelector } });
   return ours.data?.selector ?? 'its labelSelector is none that a set has here';
 }
@@ -60,7 +66,13 @@ export const ocm: ForeignSystem = {
   kind: 'ManagedCluster',
   namespaced: false,
   ownDomains: ['open-cluster-management.io'],
-  sets: { version: 'v1beta2', plural: 'managedclustersets', kind: 'ManagedClusterSet', read: readSelector },
+  sets: {
+    version: 'v1beta2',
+    plural: 'managedclustersets',
+    kind: 'ManagedClusterSet',
+    fields: ['clusterSelector'],
+    read: readSelector,
+  },
   fields: ['hubAcceptsClient', 'leaseDurationSeconds', 'managedClusterClientConfigs', 'taints'],
   read(object) {
     const { metadata, spec } = object;

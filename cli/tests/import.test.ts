@@ -197,7 +197,30 @@ test('a file will do, lists in it too; as a list of manifests it can be kept and
   );
 });
 
+test('an object that cannot be read is refused alone, by its name, and only what would be made is told', async () => {
+  const odd = object(fleet, { name: 'odd', namespace: 'x', labels: { a: 1 as unknown as string } }, {});
+  const path = written('odd.yaml', `${stringify(odd)}---\n${stringify(object(fleet, { name: 'one' }, {}))}`);
+  const { code, stdout, stderr } = await rollcall('fleet', '-f', path);
+  expect(stderr).toMatch(/^Cluster\/x\/odd cannot be taken over: metadata\.labels\.a: /m);
+  expect(stderr).not.toContain('nothing was changed');
+  expect([code, stdout]).toEqual([1, 'cluster "one" is there already\n']);
+});
+
+test('sets without clusters are something to make, too', async () => {
+  const path = written('set.yaml', stringify(object(ocmSets, { name: 'only-a-set' }, {})));
+  const { code, stdout, stderr } = await rollcall('ocm', '-f', path);
+  expect([code, stdout]).toEqual([0, 'set "only-a-set" would be made\n']);
+  expect(stderr).toContain('nothing was changed; --apply makes them');
+  expect(stderr).not.toContain('nobody is let in');
+});
+
 test.each([
+  {
+    name: '--apply and manifests',
+    args: () => ['-f', 'x.yaml', '--apply', '-o', 'yaml'],
+    code: 2,
+    says: 'give either that or --apply',
+  },
   { name: 'neither files nor a hub', args: () => [], code: 2, says: 'say where its clusters are' },
   {
     name: 'both',

@@ -164,7 +164,7 @@ test.each([
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'ManagedClusterSet',
     metadata: { name: 'to-come' },
-    spec: { selector: { selectorType: 'ExclusiveLabel' } },
+    spec: { selector: { type: 'ExclusiveLabel' } },
   } as KubeObject);
   await cli.line(/^to-come /);
   cli.child.kill('SIGINT');

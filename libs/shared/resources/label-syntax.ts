@@ -38,7 +38,7 @@ export function labelProblem(given: Readonly<Record<string, string>>): string | 
 }
 
 /** How many of the labels that it was given a ManagedCluster carries. */
-const maxGivenLabels = 64;
+export const maxGivenLabels = 64;
 
 /**
  * Those of the labels that a cluster was given which its ManagedCluster carries: no reserved ones, and none that the API server

@@ -145,3 +145,17 @@ test('other objects of the file are left alone; two policies of one name are a m
   const twice = `${head + rule('token.valid')}---\n${head + rule('token.valid')}`;
   expect((await said(twice))[0]).toMatch(/^16:13 error two policies are called "p"/);
 });
+
+test('a List, as `get -o yaml` prints it, is the objects in it, each at its place', async () => {
+  const indented = (text: string) => text.replaceAll(/^(?=.)/gm, '    ').replace(/^ {4}/, '  - ');
+  const list = (...texts: string[]) => `apiVersion: v1\nkind: List\nitems:\n${texts.map(indented).join('')}`;
+  const good = head + rule('token.valid');
+  const file = parsePolicyFile(list(good, 'apiVersion: v1\nkind: Service\n'));
+  expect(file).toMatchObject({ policies: [{ name: 'p' }], others: ['Service'], problems: [] });
+  const bad = (head + rule('token.color')).replace('p}', 'q}');
+  expect((await said(list(good, bad)))[0]).toMatch(/^18:23 error rule "r": token has no field "color"/);
+  expect(await said(list(good, good))).toEqual([expect.stringMatching(/^18:17 error two policies are/)]);
+  const field = `${head}    - {name: r, when: "true", effect: Hold, color: red}\n`;
+  expect((await said(list(field)))[0]).toMatch(/^9:49 error there is no field "color"/);
+  expect(await said(list(good, '{}\n'))).toEqual(['12:5 error there is no kind: expected ApprovalPolicy']);
+});

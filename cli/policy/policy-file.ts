@@ -69,6 +69,40 @@ export function parsePolicyFile(text: string): PolicyFile {
   const tooDeep = yamlTooDeep(text);
   if (tooDeep !== undefined)
     return { lines, policies, problems: [{ ...at(0), message: tooDeep }], sets, others };
+  const place = ({ document, base }: FileObject, path: YamlPath, atKey = false) =>
+    at(offsetOf(document, [...base, ...path], atKey));
+
+  function readObject(object: FileObject): void {
+    const { content } = object;
+    const { kind } = content;
+    const set = kind === managedClusterSet.kind ? setIn(content) : undefined;
+    if (set) {
+      sets.push(set);
+      return;
+    }
+    if (kind !== approvalPolicy.kind) {
+      if (typeof kind === 'string') others.push(kind);
+      else problems.push({ ...place(object, []), message: 'there is no kind: expected ApprovalPolicy' });
+      return;
+    }
+    const found = shapeProblems(object);
+    problems.push(...found.map(({ path, message, atKey }) => ({ ...place(object, path, atKey), message })));
+    if (found.length > 0) return;
+    const { metadata, spec } = content as unknown as {
+      metadata: { name: string };
+      spec: { rules: PolicyRule[] };
+    };
+    policies.push({
+      name: metadata.name,
+      rules: spec.rules,
+      placeOf(rule, within) {
+        const index = spec.rules.findIndex((one) => one.name === rule);
+        const node = nodeAt(object.document, [...object.base, 'spec', 'rules', index, 'when']);
+        return isScalar(node) ? placeInFile(text, node, within, at) : { ...at(0), note: '' };
+      },
+    });
+  }
+
   const documents = parseAllDocuments(text, { lineCounter: counter, logLevel: 'error' });
   for (const document of Array.isArray(documents) ? documents : []) {
     for (const error of document.errors)
@@ -82,43 +116,33 @@ export function parsePolicyFile(text: string): PolicyFile {
       problems.push({ ...at(offsetOf(document, [])), message: content.message });
       continue;
     }
-    const { kind } = (content ?? {}) as { kind?: unknown };
-    const set = kind === managedClusterSet.kind ? setIn(content as Record<string, unknown>) : undefined;
-    if (set) {
-      sets.push(set);
-      continue;
-    }
-    if (kind !== approvalPolicy.kind) {
-      if (typeof kind === 'string') others.push(kind);
-      else
-        problems.push({
-          ...at(offsetOf(document, [])),
-          message: 'there is no kind: expected ApprovalPolicy',
-        });
-      continue;
-    }
-    const found = shapeProblems(document, content as Record<string, unknown>);
-    problems.push(
-      ...found.map(({ path, message, atKey }) => ({ ...at(offsetOf(document, path, atKey)), message })),
-    );
-    if (found.length > 0) continue;
-    const { metadata, spec } = content as { metadata: { name: string }; spec: { rules: PolicyRule[] } };
-    const { name } = metadata;
-    policies.push({
-      name,
-      rules: spec.rules,
-      placeOf(rule, place) {
-        const index = spec.rules.findIndex((one) => one.name === rule);
-        const node = nodeAt(document, ['spec', 'rules', index, 'when']);
-        return isScalar(node) ? placeInFile(text, node, place, at) : { ...at(0), note: '' };
-      },
-    });
+    for (const object of objectsIn(document, content)) readObject(object);
   }
   return { lines, policies, problems, sets, others };
 }
 
+/** A Kubernetes object of a file. */
+interface FileObject {
+  readonly document: Document;
+  /** Where it stands in its document. */
+  readonly base: YamlPath;
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** The document is one, or a List of them, as `get -o yaml` prints it. */
+function objectsIn(document: Document, content: unknown): FileObject[] {
+  const asObject = (given: unknown, base: YamlPath) => {
+    const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+    return { document, base, content: isObject ? (given as Record<string, unknown>) : {} };
+  };
+  const whole = asObject(content, []);
+  const { kind, items } = whole.content;
+  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [whole];
+  return items.map((item, index) => asObject(item, ['items', index]));
+}
+
 /** @returns undefined for what the API server would not take; that is said when it is applied */
-function setIn({ metadata, spec = {} }: Record<string, unknown>): FileSet | undefined {
+function setIn({ metadata, spec = {} }: FileObject['content']): FileSet | undefined {
   const name: unknown = (metadata as { name?: unknown } | undefined)?.name;
   const parsed = managedClusterSet.spec.safeParse(spec);
   return typeof name === 'string' && parsed.success ? { name, spec: parsed.data } : undefined;
@@ -134,6 +158,7 @@ function contentOf(document: Document): unknown {
 }
 
 interface ShapeProblem {
+  /** Within the object. */
   readonly path: YamlPath;
   readonly message: string;
   /** The key is wrong, not its value. */
@@ -141,12 +166,13 @@ interface ShapeProblem {
 }
 
 /** What the API server refuses, or drops without a word: fields that do not exist. */
-function shapeProblems(document: Document, content: Record<string, unknown>): ShapeProblem[] {
+function shapeProblems(object: FileObject): ShapeProblem[] {
+  const { document, base, content } = object;
   const { shape } = approvalPolicy.spec;
   const ruleShape = shape.rules.element.shape;
   const problems = [
-    ...unknownKeys(document, [], ['apiVersion', 'kind', 'metadata', 'spec', 'status']),
-    ...unknownKeys(document, ['spec'], Object.keys(shape)),
+    ...unknownKeys(object, [], ['apiVersion', 'kind', 'metadata', 'spec', 'status']),
+    ...unknownKeys(object, ['spec'], Object.keys(shape)),
   ];
   if (content['apiVersion'] !== apiVersion)
     problems.push({ path: ['apiVersion'], message: `expected apiVersion ${apiVersion}` });
@@ -156,12 +182,12 @@ function shapeProblems(document: Document, content: Record<string, unknown>): Sh
       path: ['metadata', 'name'],
       message: 'expected metadata.name of a-z, 0-9 and -, at most 63 characters',
     });
-  const rules = nodeAt(document, ['spec', 'rules']);
+  const rules = nodeAt(document, [...base, 'spec', 'rules']);
   const seen = new Set<string>();
   for (const index of isSeq(rules) ? rules.items.keys() : []) {
     const path = ['spec', 'rules', index];
-    problems.push(...unknownKeys(document, path, Object.keys(ruleShape)));
-    const ruleName = document.getIn([...path, 'name']);
+    problems.push(...unknownKeys(object, path, Object.keys(ruleShape)));
+    const ruleName = document.getIn([...base, ...path, 'name']);
     if (typeof ruleName !== 'string') continue;
     if (seen.has(ruleName))
       problems.push({ path: [...path, 'name'], message: `two rules are called "${ruleName}"` });
@@ -175,8 +201,12 @@ function shapeProblems(document: Document, content: Record<string, unknown>): Sh
   return problems;
 }
 
-function unknownKeys(document: Document, path: YamlPath, known: readonly string[]): ShapeProblem[] {
-  const node = nodeAt(document, path);
+function unknownKeys(
+  { document, base }: FileObject,
+  path: YamlPath,
+  known: readonly string[],
+): ShapeProblem[] {
+  const node = nodeAt(document, [...base, ...path]);
   if (!isMap(node)) return [];
   return node.items.flatMap(({ key }) => {
     const name = isScalar(key) ? String(key.value) : '';

@@ -3,7 +3,7 @@ import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { findHubInfo } from '@rollcall/shared/hub';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { documentText } from '../document-text.ts';
-import { busAccess, type BusFlags, isElsewhere } from '../events/bus-access.ts';
+import { busAccess, type BusFlags, isElsewhere, namesBus } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
@@ -81,8 +81,7 @@ async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
     client = openHub(flags);
   } catch (thrown) {
     // Who has a context of the bus alone can still look at the bus.
-    const namesBus = flags.server !== undefined || flags.natsContext !== undefined;
-    const ofBus = namesBus ? await examineConnection(flags, async () => kubernetesAway(thrown)) : [];
+    const ofBus = namesBus(flags) ? await examineConnection(flags, async () => kubernetesAway(thrown)) : [];
     return [...state, findingOf('kubeconfig', toRollcallError(thrown)), ...ofBus];
   }
   try {

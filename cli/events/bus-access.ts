@@ -49,11 +49,15 @@ function busEnvironment({ kubeconfig, context, karmadaContext }: BusFlags) {
   return isHubGiven ? {} : { context: name || undefined, url: url || undefined, creds, ca };
 }
 
+/** Whether flags or the environment say which bus, so that no kubeconfig is needed to find it. */
+export function namesBus(flags: BusFlags): boolean {
+  const { context, url } = busEnvironment(flags);
+  return [flags.server, flags.natsContext, context, url].some((bus) => bus !== undefined);
+}
+
 /** Whether another hub is meant than the embedded one of this directory: by flags, KUBECONFIG, NATS_URL or NATS_CONTEXT. */
 export function isElsewhere(flags: BusFlags): boolean {
-  const { context, url } = busEnvironment(flags);
-  const busses = [flags.server, flags.natsContext, context, url];
-  return namesAnotherHub(flags) || busses.some((bus) => bus !== undefined);
+  return namesAnotherHub(flags) || namesBus(flags);
 }
 
 /** The embedded hub's own files: they are there when its API server is away. */

@@ -294,6 +294,9 @@ test('a context of the nats command is written, closed to others, and taken back
   expect(events.stdout).toContain('policy.declared');
   const byVariable = { environment: { XDG_CONFIG_HOME: config, NATS_CONTEXT: 'fleet' } };
   expect((await runCli(['audit'], byVariable)).stdout).toContain('cluster.approved');
+  const examined = await runCli(['doctor'], byVariable);
+  expect(examined.stdout).toMatch(/^finding +kubeconfig: there is no hub in/m);
+  expect(examined.stdout).toMatch(/^ok +nats: connected to /m);
   writeFileSync(path, '{"url":"nats://somebody.else:4222"}');
   const again = await runCli(['context', 'export', '--name', 'fleet'], { environment: there });
   expect(again).toMatchObject({

@@ -8,6 +8,9 @@ function hintOf(code: string | undefined): string[] {
 
 const look = (name: string) => `\`rollcall events --cluster ${name} --follow\` shows what happens.`;
 
+const doesItReachTheHub =
+  'Whether the agent reaches the hub, conditions Connected and Registered of its Deployment say: `kubectl --namespace rollcall-agent describe deployment rollcall-agent` in the member. Of one in a terminal: `rollcall doctor --agent-state-dir DIRECTORY --hub HOST:PORT`.';
+
 /** What to do, by where the cluster stands; every line is a whole sentence. */
 export function nextSteps(description: ClusterDescription): string[] {
   const { clusterName: name, standing, request, namespace, clientId, conditions } = description;
@@ -42,12 +45,12 @@ export function nextSteps(description: ClusterDescription): string[] {
     ],
     approved: [
       'It is let in, and its agent has not beaten yet: look at the log of the agent.',
-      'In the member: `rollcall doctor --member-kubeconfig FILE` says whether the agent can reach the hub.',
+      doesItReachTheHub,
     ],
     suspect: [`Its connection is gone; Unreachable follows after the grace. ${look(name)}`],
     unreachable: [
       'Look in the member whether the agent runs: `kubectl -n rollcall-agent get pods`.',
-      'In the member: `rollcall doctor --member-kubeconfig FILE` says whether the agent can reach the hub.',
+      doesItReachTheHub,
     ],
     stopped: ['The agent said goodbye: start it again in the member.'],
     memberDown: [

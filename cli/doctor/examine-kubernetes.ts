@@ -1,6 +1,11 @@
 import { errorCatalogue } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
-import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import type {
+  ApprovalPolicy,
+  ClusterRegistrationRequest,
+  ClusterRegistrationToken,
+  ManagedCluster,
+} from '@rollcall/shared/resources';
 import { findHubInfo } from '@rollcall/shared/hub';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { userName } from '../decide/user-name.ts';
@@ -8,6 +13,7 @@ import { fenceFindings } from '../status/fence-state.ts';
 import { serverVersion } from '../status/server-version.ts';
 import { examineClock } from './examine-clock.ts';
 import { counted, examine, finding, type Finding, ok, skipped } from './finding.ts';
+import { judgePolicies, judgeRequests, judgeTokens, some } from './judge-objects.ts';
 
 const oldest = { major: 1, minor: 30 } as const;
 
@@ -119,26 +125,21 @@ async function myRights(client: KubeClient): Promise<Finding> {
       );
 }
 
-const shownNames = 5;
-
-function some(names: readonly string[]): string {
-  const more = names.length - shownNames;
-  return names.slice(0, shownNames).join(', ') + (more > 0 ? ` and ${more} more` : '');
-}
-
-async function waiting(client: KubeClient): Promise<Finding> {
+async function waiting(client: KubeClient): Promise<Finding[]> {
   const all = await client.list<ClusterRegistrationRequest & { metadata: object }>(
     resources.clusterRegistrationRequests,
   );
-  const held = all.filter(({ status }) => status?.result === 'Held');
-  const names = held.map(({ spec, metadata }) => spec?.clusterName ?? metadata.name);
-  return held.length === 0
-    ? ok('requests', 'none is held')
-    : finding(
-        'requests',
-        `${held.length} held for a person: ${some(names)}`,
-        `\`rollcall policy explain ${names[0]}\` says why; then \`rollcall approve\` or \`rollcall deny\`.`,
-      );
+  return judgeRequests(all, Date.now());
+}
+
+async function policies(client: KubeClient): Promise<Finding[]> {
+  return judgePolicies(await client.list<ApprovalPolicy & { metadata: object }>(approvalPolicies));
+}
+
+async function tokens(client: KubeClient): Promise<Finding> {
+  return judgeTokens(
+    await client.list<ClusterRegistrationToken & { metadata: object }>(clusterRegistrationTokens),
+  );
 }
 
 type Cluster = ManagedCluster & { readonly metadata: { readonly name: string } };
@@ -199,7 +200,7 @@ async function hubInfo(client: KubeClient): Promise<Finding> {
       );
 }
 
-/** The hub's API server: reached, new enough, our kinds, the fence, what this person may, what waits. */
+/** The hub's API server: reached, new enough, our kinds, the fence, what this person may, what waits, what is refused. */
 export async function examineKubernetes(client: KubeClient): Promise<readonly Finding[]> {
   const first = await examine('kubernetes', () => version(client));
   if (first.some(({ outcome }) => outcome === 'finding')) return first;
@@ -210,6 +211,8 @@ export async function examineKubernetes(client: KubeClient): Promise<readonly Fi
     examine('fence', () => fence(client)),
     examine('rights', () => myRights(client)),
     examine('requests', () => waiting(client)),
+    examine('policies', () => policies(client)),
+    examine('tokens', () => tokens(client)),
     examine('clusters', () => clusters(client)),
   ]);
   return [...first, ...rest.flat()];

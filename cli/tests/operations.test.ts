@@ -348,6 +348,32 @@ test('a request that waits for a person is described as well', async () => {
   await (await starting).agent.stop();
 });
 
+test('a policy with a mistake and a token that is not taken are findings, each with a next step', async () => {
+  const rule = { name: 'wrong', when: 'token.colour', effect: 'Hold' };
+  await hub.up.admin.create(policies, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata: { name: 'with-a-mistake' },
+    spec: { rules: [rule] },
+  });
+  await hub.up.admin.create(resources.clusterRegistrationTokens, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ClusterRegistrationToken',
+    metadata: { name: 'into-nowhere', namespace: 'rollcall-join' },
+    spec: { publish: true, clusterSet: 'nowhere' },
+  } as KubeObject);
+  const found = await until('both are judged', async () => {
+    const { stdout } = await run('doctor');
+    return stdout.includes('with-a-mistake') && stdout.includes('into-nowhere') && stdout;
+  });
+  expect(found).toMatch(
+    /finding +policies: 1 with a mistake, not in force as written: with-a-mistake \(CompileFailed\)\n +→ /,
+  );
+  expect(found).toMatch(
+    /finding +tokens: \d with which nobody can ask: rollcall-join\/into-nowhere \(InvalidSet\).*\n +→ /,
+  );
+});
+
 test('one side of the hub that is away does not hide the other', async () => {
   const kubeconfig = join(hub.up.stateDir, 'away.kubeconfig');
   const away = { ...hub.up.plane.access, server: 'https://127.0.0.1:1' };

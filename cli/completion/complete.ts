@@ -2,19 +2,13 @@ import type { Command, Option } from 'commander';
 import { printResult } from '../output.ts';
 import { printable } from '../printable.ts';
 import { type CommandAt, commandAt } from './command-at.ts';
-import { type Candidate, type LiveKind, liveNames } from './live-names.ts';
+import { type Candidate, type LiveKind, liveKindOf, liveNames } from './live-names.ts';
 import { shells } from './shell-scripts.ts';
 
 /** What a shell does with the answer; the numbers are those of cobra, because kubectl reads them from plugins. */
 const directives = { files: 0, noFiles: 4 } as const;
 
-const kindWords: Readonly<Record<string, LiveKind>> = {
-  clusters: 'cluster',
-  requests: 'request',
-  tokens: 'token',
-  policies: 'policy',
-  sets: 'set',
-};
+const kindWords = ['clusters', 'requests', 'tokens', 'policies', 'sets', 'wishes'];
 
 const services = ['registrar', 'approver', 'rbac-provisioner', 'heartbeat', 'projector', 'trust-keeper'];
 
@@ -33,11 +27,12 @@ const liveArguments: Readonly<Record<string, readonly LiveKind[]>> = {
   unregister: ['cluster'],
   'token delete': ['token'],
   'token renew': ['token'],
+  confirm: ['wish'],
 };
 /** Of these, any number may be named. */
 const manyArguments = new Set(['token delete', 'token renew']);
 const wordArguments: Readonly<Record<string, readonly string[]>> = {
-  get: [...Object.keys(kindWords), 'wishes'],
+  get: kindWords,
   describe: ['cluster', 'request'],
   serve: [...services, 'agent-host'],
   'trust rotate': ['signing-keys', 'service-keys', 'ca', 'answer-key', 'operator-keys'],
@@ -46,7 +41,13 @@ const wordArguments: Readonly<Record<string, readonly string[]>> = {
 const fileArguments = new Set(['policy check', 'policy try', 'backup', 'restore']);
 
 /** Names that stand as values of flags. */
-const liveFlags: Readonly<Record<string, readonly LiveKind[]>> = { '--cluster': ['cluster'] };
+const liveFlags: Readonly<Record<string, readonly LiveKind[]>> = {
+  '--cluster': ['cluster'],
+  '--cluster-set': ['set'],
+};
+
+/** Where commands look for a token that is named. */
+const tokenNamespace = 'rollcall-join';
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
@@ -82,13 +83,13 @@ async function argumentsAt({ path, given, flags }: CommandAt): Promise<Completio
   const used = new Set(given);
   const kinds: readonly LiveKind[] =
     path === 'get'
-      ? [kindWords[given[0] ?? ''] ?? []].flat()
+      ? [liveKindOf(given[0] ?? '') ?? []].flat()
       : path === 'describe' && given.length === 1
         ? ['cluster', 'request']
         : manyArguments.has(path) || given.length === 0
           ? (liveArguments[path] ?? [])
           : [];
-  const names = kinds.length === 0 ? [] : await liveNames(kinds, flags);
+  const names = kinds.length === 0 ? [] : await liveNames(kinds, { namespace: tokenNamespace, ...flags });
   return words(names.filter(({ value }) => !used.has(value)));
 }
 

@@ -1,5 +1,6 @@
 import type { KubeClient, Resource } from '@rollcall/shared/kubernetes';
 import { resources } from '@rollcall/shared/kubernetes/resources';
+import { findResource } from '../get/kind-names.ts';
 import type { HubFlags } from '../hub-access.ts';
 
 /** Somebody is waiting at the keyboard: names that are late are not worth it. */
@@ -21,8 +22,10 @@ export interface Candidate {
 }
 
 /** Page after page for as long as somebody waits: of a large fleet what is typed may stand on the last one. */
-async function list(client: KubeClient, resource: Resource): Promise<readonly Listed[]> {
-  const path = `/apis/${resource.group}/${resource.version}/${resource.plural}?limit=${pageSize}`;
+async function list(client: KubeClient, resource: Resource, namespace?: string): Promise<readonly Listed[]> {
+  const isIn = resource.namespaced && namespace !== undefined;
+  const place = isIn ? `namespaces/${encodeURIComponent(namespace)}/` : '';
+  const path = `/apis/${resource.group}/${resource.version}/${place}${resource.plural}?limit=${pageSize}`;
   const untilMs = performance.now() + withinMs;
   const found: Listed[] = [];
   for (let next = ''; ;) {
@@ -65,21 +68,46 @@ const readers = {
   ],
   set: [resources.managedClusterSets, (one: Listed) => ({ value: one.metadata.name, description: '' })],
 } as const;
-export type LiveKind = keyof typeof readers;
+type ListedKind = keyof typeof readers;
+export type LiveKind = ListedKind | 'wish';
 
-/** Names that there are on the hub now; none where it is away, slow, or not ours to look at. */
-export async function liveNames(kinds: readonly LiveKind[], flags: HubFlags): Promise<Candidate[]> {
+/** The kind that a person names, by any of its names. */
+export function liveKindOf(word: string): LiveKind | undefined {
+  const resource = findResource(word);
+  return (Object.keys(readers) as ListedKind[]).find((kind) => readers[kind][0] === resource);
+}
+
+/** What `rollcall confirm` takes: at most one. */
+async function heldWishes(client: KubeClient): Promise<Candidate[]> {
+  const { heldWishesPlace, readShownWishes } = await import('@rollcall/shared/resources');
+  const path = `/api/v1/namespaces/${heldWishesPlace.namespace}/configmaps/${heldWishesPlace.name}`;
+  const { status, body } = await client.raw(path, { timeoutMs: withinMs });
+  if (status !== 200) return [];
+  const { data } = JSON.parse(body) as { data?: Record<string, string> };
+  const { held } = readShownWishes(data);
+  return held ? [{ value: held.id, description: `wishes: ${held.wishes.length}` }] : [];
+}
+
+async function candidatesOf(client: KubeClient, kind: LiveKind, namespace?: string): Promise<Candidate[]> {
+  if (kind === 'wish') return heldWishes(client);
+  const [resource, candidate] = readers[kind];
+  return (await list(client, resource, namespace)).map(candidate);
+}
+
+/**
+ * Names that there are on the hub now; none where it is away, slow, or not ours to look at.
+ * @param flags.namespace - of tokens; without it of all namespaces
+ */
+export async function liveNames(
+  kinds: readonly LiveKind[],
+  flags: HubFlags & { readonly namespace?: string },
+): Promise<Candidate[]> {
   // Only now: it reads kubeconfigs, and most completions need none.
   const { openHub } = await import('../hub-access.ts');
   try {
     const client = openHub(flags);
     try {
-      const found = await Promise.all(
-        kinds.map(async (kind) => {
-          const [resource, candidate] = readers[kind];
-          return (await list(client, resource)).map(candidate);
-        }),
-      );
+      const found = await Promise.all(kinds.map((kind) => candidatesOf(client, kind, flags.namespace)));
       return found.flat();
     } finally {
       client.close();

@@ -32,11 +32,16 @@ const kinds: readonly { readonly resource: Resource; readonly names: readonly st
   },
 ];
 
+/** The kind of that name, where there is one. */
+export function findResource(text: string): Resource | undefined {
+  const name = text.toLowerCase().replace(/\.rollcall\.dev$/, '');
+  return kinds.find(({ names }) => names.includes(name))?.resource;
+}
+
 /** @throws RollcallError USAGE naming what there is */
 export function resourceOfName(text: string): Resource {
-  const name = text.toLowerCase().replace(/\.rollcall\.dev$/, '');
-  const found = kinds.find(({ names }) => names.includes(name));
-  if (found) return found.resource;
+  const found = findResource(text);
+  if (found) return found;
   const known = kinds.map(({ names: [first] }) => first).join(', ');
   throw new RollcallError('USAGE', `"${text}" is no kind; there are ${known}`);
 }

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { dataOfWishes, heldWishesPlace } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestControlPlane, type TestControlPlane } from '../../tests/harness/control-plane.ts';
@@ -43,6 +44,21 @@ beforeAll(async () => {
     metadata: { name: 'sites' },
     spec: {},
   } as KubeObject);
+  await plane.admin.create(resources.namespaces, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'elsewhere' },
+  });
+  for (const [namespace, name] of [
+    ['rollcall-join', 'here'],
+    ['elsewhere', 'there'],
+  ] as const)
+    await plane.admin.create(resources.clusterRegistrationTokens, {
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: 'ClusterRegistrationToken',
+      metadata: { name, namespace },
+      spec: { publish: true },
+    } as KubeObject);
 });
 afterAll(async () => {
   await plane[Symbol.asyncDispose]();
@@ -65,6 +81,37 @@ test('bash completes commands, kinds and the names on the hub', async () => {
   expect(await bashCompletes('get', 'sets', 'si')).toBe('sites\n');
   // As bash splits it.
   expect(await bashCompletes('get', 'sets', '--output', '=', 'wi')).toBe('wide\n');
+});
+
+test('tokens are completed where the command looks for them, and kinds by all their names', async () => {
+  for (const command of [
+    ['token', 'delete'],
+    ['token', 'renew'],
+    ['get', 'rct'],
+  ]) {
+    expect(await bashCompletes(...command, '')).toBe('here\n');
+    expect(await bashCompletes(...command, '-n', 'elsewhere', '')).toBe('there\n');
+  }
+  expect(await bashCompletes('get', 'managedclusterset.rollcall.dev', '')).toBe('sites\n');
+  expect(await bashCompletes('audit', '--token', '')).toBe('there\nhere\n');
+  expect(await bashCompletes('token', 'create', '--cluster-set', '')).toBe('sites\n');
+});
+
+test('the id of wishes that are held is completed', async () => {
+  expect(await bashCompletes('confirm', '')).toBe('\n');
+  const wish = { cluster: 'edge-1', clusterId: 'id', wish: 'leaving', by: 'anna', digest: 'd' };
+  await plane.admin.apply(
+    resources.configMaps,
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: heldWishesPlace,
+      data: dataOfWishes({ held: { id: 'held-1', limit: 5, wishes: [wish] } }),
+    } as KubeObject,
+    { force: true },
+  );
+  expect(await bashCompletes('confirm', 'he')).toBe('held-1\n');
+  expect(await bashCompletes('confirm', 'held-1', '')).toBe('\n');
 });
 
 const isOnPath = (name: string) =>

@@ -87,6 +87,9 @@ export function outputOption(...formats: readonly [string, ...string[]]): Option
   return new Option('-o, --output <format>', 'how to show it').choices(formats).default(formats[0]);
 }
 
+/** Of commands that change an object: words for people, the object for programs. */
+export const doneOption = () => outputOption('text', 'json', 'yaml', 'name');
+
 /** For flags that may be given several times. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];

@@ -11,6 +11,7 @@ import type { StatusFlags } from '../status/show-status.ts';
 import type { TopFlags } from '../top/top.ts';
 import {
   collect,
+  doneOption,
   outputOption,
   withBus,
   withHub,
@@ -55,6 +56,7 @@ export function addOperationsCommands(program: Command): void {
       )
       .argument('<name>', 'of the cluster')
       .option('--dry-run', 'ask the hub whether you may, and change nothing')
+      .addOption(doneOption())
       .action(async (name: string, flags: CordonFlags) => {
         const { cordonCluster } = await import('../decide/cordon-cluster.ts');
         await cordonCluster(verb, name, flags);
@@ -66,6 +68,7 @@ export function addOperationsCommands(program: Command): void {
     .argument('<name|id>', 'of a member; `rollcall get clusters --live` lists all of them')
     .option('--for <duration>', 'how long it stays in sight while it is well', '1h')
     .option('--timeout <duration>', 'how long to wait for the hub', '30s')
+    .addOption(doneOption())
     .action(async (target: string, flags: ShowFlags) => {
       const { showCluster } = await import('../decide/show-cluster.ts');
       await showCluster(target, flags);

@@ -15,6 +15,45 @@ function* withOutput(command: Command): Generator<{ name: string; formats: strin
 }
 const commands = [...withOutput(commandTree())];
 
+/** Every command that is no group of others. */
+function* leaves(command: Command, above = ''): Generator<string> {
+  for (const child of command.commands) {
+    const name = `${above}${child.name()}`;
+    if (child.commands.length === 0) yield name;
+    yield* leaves(child, `${name} `);
+  }
+}
+
+/** They start, stop or install something, write files, or say in words what was done. A new one is to have `-o`, or a reason. */
+const withoutOutput = [
+  'up',
+  'down',
+  'serve',
+  'register',
+  'join',
+  'unregister',
+  'agent run',
+  'agent leave',
+  'agent rotate',
+  'install all-in-one',
+  'uninstall hub',
+  'uninstall agent',
+  'confirm',
+  'dead retry',
+  'dead drop',
+  'context export',
+  'trust addresses',
+  'trust rotate',
+  'backup',
+  'restore',
+  'completion',
+];
+
+test('every other command takes -o', () => {
+  const taking = new Set(commands.map(({ name }) => name));
+  expect([...leaves(commandTree())].filter((name) => !taking.has(name))).toEqual(withoutOutput);
+});
+
 test.each(commands)('$name takes known formats in the usual order: $formats', ({ formats }) => {
   expect(formats).toEqual(order.filter((format) => formats.includes(format)));
   expect(formats).toEqual(expect.arrayContaining(['json', 'yaml']));

@@ -2,11 +2,12 @@ import type { Command } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { DecideFlags } from '../decide/decide-request.ts';
 import type { WishFlags } from '../decide/wish-for-cluster.ts';
+import type { DocumentFormat } from '../document-text.ts';
 import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../output.ts';
 import type { ConfirmFlags } from '../wishes/confirm-wishes.ts';
-import { collect, outputOption, withBus, withHub } from './common-flags.ts';
+import { collect, doneOption, outputOption, withBus, withHub } from './common-flags.ts';
 
 const eventExamples = `
 Examples:
@@ -55,6 +56,7 @@ export function addPeopleCommands(program: Command): void {
       .option('--reason <text>', 'why; it is kept in the history')
       .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
       .option('--dry-run', 'ask the hub whether you may, and change nothing')
+      .addOption(doneOption())
       .action(async (target: string, flags: DecideFlags) => {
         const { decideRequest } = await import('../decide/decide-request.ts');
         await decideRequest(verdict, target, flags);
@@ -70,6 +72,7 @@ export function addPeopleCommands(program: Command): void {
       .option('--reason <text>', 'why; it is kept in the history')
       .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
       .option('--dry-run', 'ask the hub whether you may, and change nothing')
+      .addOption(doneOption())
       .action(async (name: string, flags: WishFlags) => {
         const { wishForCluster } = await import('../decide/wish-for-cluster.ts');
         await wishForCluster(verb, name, flags);
@@ -82,6 +85,7 @@ export function addPeopleCommands(program: Command): void {
     .option('--reason <text>', 'why; it is kept in the history')
     .option('--timeout <duration>', 'how long to wait until the new key is in', '60s')
     .option('--dry-run', 'ask the hub whether you may, and change nothing')
+    .addOption(doneOption())
     .action(async (name: string, flags: WishFlags) => {
       const { rotateKey } = await import('../decide/rotate-key.ts');
       await rotateKey(name, flags);
@@ -117,5 +121,10 @@ export function addPeopleCommands(program: Command): void {
   program
     .command('version')
     .description('print the version')
-    .action(() => printResult(rollcallVersion));
+    .addOption(outputOption('text', 'json', 'yaml'))
+    .action(async ({ output }: { output: 'text' | DocumentFormat }) => {
+      if (output === 'text') return printResult(rollcallVersion);
+      const { documentText } = await import('../document-text.ts');
+      return printResult(documentText({ version: rollcallVersion }, output));
+    });
 }

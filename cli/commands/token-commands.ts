@@ -3,7 +3,7 @@ import type { CreateTokenFlags } from '../token/create-token.ts';
 import type { RenewTokenFlags } from '../token/renew-token.ts';
 import type { DeleteTokenFlags } from '../decide/delete-token.ts';
 import type { GetFlags } from '../get/get.ts';
-import { outputOption, withHub } from './common-flags.ts';
+import { doneOption, outputOption, withHub } from './common-flags.ts';
 
 const createExamples = `
 Examples:
@@ -61,6 +61,7 @@ export function addTokenCommands(program: Command): void {
     .argument('<names...>', 'as `rollcall token list` shows them')
     .option('-n, --namespace <name>', 'where they are kept', 'rollcall-join')
     .option('--dry-run', 'ask the hub whether you may, and change nothing')
+    .addOption(doneOption())
     .action(async (names: string[], flags: RenewTokenFlags) => {
       const { renewTokens } = await import('../token/renew-token.ts');
       await renewTokens(names, flags);
@@ -73,6 +74,7 @@ export function addTokenCommands(program: Command): void {
     .option('-n, --namespace <name>', 'where they are kept', 'rollcall-join')
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'ask the hub whether you may, and delete nothing')
+    .addOption(doneOption())
     .action(async (names: string[], flags: DeleteTokenFlags) => {
       const { deleteTokens } = await import('../decide/delete-token.ts');
       await deleteTokens(names, flags);

@@ -1,15 +1,17 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
+import { type DoneFormat, printDone } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
+import { say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 
 export interface CordonFlags extends HubFlags {
   readonly dryRun?: boolean;
+  readonly output: DoneFormat;
 }
 
-type Cluster = ManagedCluster & { metadata: object };
+type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
 
 function readCluster(client: KubeClient, name: string): Promise<Cluster | undefined> {
   return client.get<Cluster>(resources.managedClusters, { name });
@@ -27,20 +29,24 @@ export async function cordonCluster(
 ): Promise<void> {
   const client: KubeClient = openHub(flags);
   const unschedulable = verb === 'cordon';
+  const how = { resource: resources.managedClusters, output: flags.output };
   try {
     sayHub(client);
     const cluster = await withProgress('reading the cluster', readCluster(client, name));
     if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
     if ((cluster.spec?.unschedulable ?? false) === unschedulable) {
-      printResult(`cluster "${name}" is ${verb}ed already`);
+      printDone(`cluster "${name}" is ${verb}ed already`, cluster, how);
       return;
     }
     const dryRun = flags.dryRun ?? false;
     const patch = { spec: { unschedulable } };
-    const writing = client.mergePatch(resources.managedClusters, name, patch, { dryRun, strict: true });
-    await withProgress('writing the cluster', writing);
+    const writing = client.mergePatch<Cluster>(resources.managedClusters, name, patch, {
+      dryRun,
+      strict: true,
+    });
+    const written = await withProgress('writing the cluster', writing);
     if (dryRun) say('you may do this (dry run; nothing was changed)');
-    else printResult(`cluster "${name}" is ${verb}ed`);
+    else printDone(`cluster "${name}" is ${verb}ed`, written, how);
   } finally {
     client.close();
   }

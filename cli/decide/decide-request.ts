@@ -1,8 +1,9 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { isForbidden, type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import { timeoutFlagMs } from '../duration-flag.ts';
+import { type DoneFormat, printDone } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
+import { say } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
@@ -17,7 +18,10 @@ export interface DecideFlags extends HubFlags {
   readonly replaceKey?: string;
   readonly timeout: string;
   readonly dryRun?: boolean;
+  readonly output: DoneFormat;
 }
+
+const resource = resources.clusterRegistrationRequests;
 
 /** What each verb asks for, and how the hub says that it is so. */
 const verdicts = {
@@ -43,9 +47,8 @@ export async function decideRequest(
     say(`request: cluster "${clusterName}" (${request.metadata.name}), key ${keyFingerprint}`);
     if (knownKeyFingerprint !== undefined) say(`known key of this cluster: ${knownKeyFingerprint}`);
     if (request.status?.result === verdicts[verb].done) {
-      printResult(
-        `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`,
-      );
+      const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`;
+      printDone(words, request, { resource, output: flags.output });
       return;
     }
     if (wasRefusedUnjudged(request.status))
@@ -56,7 +59,11 @@ export async function decideRequest(
     refuseUnnamedReplacement(request, verb, flags.replaceKey);
     await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));
     if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
-    else await untilActedOn(client, request, { verb, timeoutMs });
+    else {
+      const decided = await untilActedOn(client, request, { verb, timeoutMs });
+      const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()}: ${wordsOf(decided.status)}`;
+      printDone(words, decided, { resource, output: flags.output });
+    }
   } finally {
     client.close();
   }
@@ -105,7 +112,7 @@ async function writeDecision(
   const { name } = request.metadata;
   const dryRun = flags.dryRun ?? false;
   try {
-    await client.mergePatch(resources.clusterRegistrationRequests, name, patch, { dryRun, strict: true });
+    await client.mergePatch(resource, name, patch, { dryRun, strict: true });
   } catch (cause) {
     if (!isForbidden(cause)) throw cause;
     throw new RollcallError('ACCEPT_FORBIDDEN', cause.message, { cause });
@@ -121,13 +128,13 @@ async function untilActedOn(
   client: KubeClient,
   request: StoredRequest,
   { verb, timeoutMs }: { verb: keyof typeof verdicts; timeoutMs: number },
-): Promise<void> {
+): Promise<StoredObject<RequestObject>> {
   const { name } = request.metadata;
   const { clusterName } = request.spec;
   const results: readonly string[] = verdicts[verb].results;
   let seen = request.status;
   const untilDecided = (signal: AbortSignal) => {
-    const on = { resource: resources.clusterRegistrationRequests, name, timeoutMs, signal };
+    const on = { resource, name, timeoutMs, signal };
     return waitForObject<RequestObject>(client, on, ({ status }) => {
       seen = status ?? seen;
       return isAnswer(request.status, status, results);
@@ -151,5 +158,5 @@ async function untilActedOn(
   if (decided.status?.result === 'Failed') {
     throw new RollcallError('REQUEST_FAILED', `cluster "${clusterName}": ${wordsOf(decided.status)}`);
   }
-  printResult(`cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()}: ${wordsOf(decided.status)}`);
+  return decided;
 }

@@ -4,6 +4,7 @@ import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { exitCodes } from '../exit-code.ts';
+import { type DoneFormat, printObjects } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
@@ -12,6 +13,7 @@ export interface DeleteTokenFlags extends HubFlags {
   readonly namespace: string;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
+  readonly output: DoneFormat;
 }
 
 type TokenObject = ClusterRegistrationToken & { metadata: object };
@@ -64,7 +66,7 @@ async function readToken(client: KubeClient, given: string, namespace: string): 
  */
 export async function deleteTokens(given: readonly string[], flags: DeleteTokenFlags): Promise<void> {
   const client = openHub(flags);
-  const { namespace, dryRun = false } = flags;
+  const { namespace, dryRun = false, output } = flags;
   try {
     sayHub(client);
     const reading = Promise.all(given.map((one) => readToken(client, one, namespace)));
@@ -87,8 +89,9 @@ export async function deleteTokens(given: readonly string[], flags: DeleteTokenF
         preconditions: { uid: metadata.uid },
       });
       if (dryRun) say(`you may delete token ${namespace}/${metadata.name} (dry run)`);
-      else printResult(`token ${namespace}/${metadata.name} is deleted`);
+      else if (output === 'text') printResult(`token ${namespace}/${metadata.name} is deleted`);
     }
+    if (!dryRun && output !== 'text') printObjects(tokens, { resource, isOne: given.length === 1, output });
   } finally {
     client.close();
   }

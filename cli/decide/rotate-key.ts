@@ -3,8 +3,9 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { timeoutFlagMs } from '../duration-flag.ts';
+import { printDone } from '../get/print-objects.ts';
 import { openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
+import { say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { userName } from './user-name.ts';
@@ -49,8 +50,10 @@ export async function rotateKey(name: string, flags: WishFlags): Promise<void> {
       );
     }
     const now = rotated.status?.keyFingerprint ?? '';
-    printResult(
+    printDone(
       `the agent of cluster "${name}" has a new key: ${keyFingerprint} → ${now}; the former one is out as soon as it uses that`,
+      rotated,
+      { resource: resources.managedClusters, output: flags.output },
     );
   } finally {
     client.close();

@@ -6,14 +6,15 @@ import { durationFlagMs, timeoutFlagMs } from '../duration-flag.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { openBus } from '../events/open-bus.ts';
+import { type DoneFormat, printDone } from '../get/print-objects.ts';
 import { openHub, sayHub } from '../hub-access.ts';
-import { printResult } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 
 export interface ShowFlags extends BusFlags {
   readonly for: string;
   readonly timeout: string;
+  readonly output: DoneFormat;
 }
 
 type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
@@ -61,12 +62,14 @@ export async function showCluster(target: string, flags: ShowFlags): Promise<voi
       { resource: managedClusters, name, timeoutMs },
       ({ status }) => status?.observed !== undefined,
     );
-    if (!(await withProgress('waiting for the hub', waiting)))
+    const shown = await withProgress('waiting for the hub', waiting);
+    if (!shown)
       throw new RollcallError(
         'DEADLINE_EXCEEDED',
         `the hub has not filled in managed cluster "${name}" within ${timeoutMs / 1000} s; \`rollcall status\` says whether the projector runs`,
       );
-    printResult(`cluster "${name}" is shown until ${until}`);
+    const how = { resource: managedClusters, output: flags.output };
+    printDone(`cluster "${name}" is shown until ${until}`, shown, how);
   } finally {
     client.close();
   }

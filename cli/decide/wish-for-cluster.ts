@@ -3,8 +3,9 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import { timeoutFlagMs } from '../duration-flag.ts';
+import { type DoneFormat, printDone } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
+import { say } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
@@ -15,6 +16,7 @@ export interface WishFlags extends HubFlags {
   readonly reason?: string;
   readonly timeout: string;
   readonly dryRun?: boolean;
+  readonly output: DoneFormat;
 }
 
 type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
@@ -71,6 +73,7 @@ export async function wishForCluster(verb: WishVerb, name: string, flags: WishFl
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const { dryRun = false, reason = null } = flags;
   const { isDone, done } = verbs[verb];
+  const how = { resource: resources.managedClusters, output: flags.output };
   const client = openHub(flags);
   try {
     sayHub(client);
@@ -79,7 +82,7 @@ export async function wishForCluster(verb: WishVerb, name: string, flags: WishFl
     if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
     const now = acceptedOf(cluster);
     if (isDone(now)) {
-      printResult(`cluster "${name}" is ${done} already: ${wordsOf(now)}`);
+      printDone(`cluster "${name}" is ${done} already: ${wordsOf(now)}`, cluster, how);
       return;
     }
     if (verb !== 'unban' && cluster.metadata.deletionTimestamp !== undefined)
@@ -118,7 +121,7 @@ export async function wishForCluster(verb: WishVerb, name: string, flags: WishFl
         `your wish is written, and the hub has not acted on it within ${timeoutMs / 1000} s (now: ${wordsOf(seen)}); \`rollcall get wishes\` shows whether it is held`,
       );
     }
-    printResult(`cluster "${name}" is ${done}: ${wordsOf(acceptedOf(acted))}`);
+    printDone(`cluster "${name}" is ${done}: ${wordsOf(acceptedOf(acted))}`, acted, how);
   } finally {
     client.close();
   }

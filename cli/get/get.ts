@@ -6,7 +6,8 @@ import { openHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { resourceOfName } from './kind-names.ts';
-import { objectText, type ObjectFormat, type ShownObject, withoutManagers } from './object-text.ts';
+import type { ObjectFormat, ShownObject } from './object-text.ts';
+import { printObjects } from './print-objects.ts';
 import { asTable, type Page, readJson, readPages } from './read-pages.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
@@ -52,7 +53,7 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
       else printResult(renderTable(table, { wide: flags.output === 'wide', withNamespace }));
     } else {
       const objects = await withProgress('reading', readObjects(client, path, names));
-      printObjects(objects, { resource, names, output: flags.output });
+      printObjects(objects, { resource, isOne: names.length === 1, output: flags.output });
     }
   } finally {
     client.close();
@@ -92,20 +93,4 @@ async function readObjects(
     return pages.flatMap(({ items }) => items);
   }
   return Promise.all(names.map((name) => readNamed<ShownObject>(client, { path, name }, 'application/json')));
-}
-
-function printObjects(
-  objects: readonly ShownObject[],
-  how: { resource: Resource; names: readonly string[]; output: ObjectFormat },
-): void {
-  const { resource, names, output } = how;
-  if (output === 'name') {
-    for (const object of objects) printResult(objectText(object, resource, 'name'));
-    if (objects.length === 0) say('No resources found.');
-    return;
-  }
-  // One name gives the object itself, as with kubectl; everything else a list.
-  const items = objects.map(withoutManagers);
-  const whole = names.length === 1 ? items[0] : { apiVersion: 'v1', kind: 'List', items };
-  printResult(objectText(whole, resource, output));
 }

@@ -47,7 +47,7 @@ async function approve(client: KubeClient, flags: InstallAllInOneFlags, timeoutM
   const name = inTime(place?.metadata.uid, 'the id of this cluster');
   const on = { resource: resources.clusterRegistrationRequests, name, timeoutMs };
   inTime(await waitForObject(client, on, () => true), 'the request of the agent');
-  await decideRequest('approve', name, asKubectl(flags));
+  await decideRequest('approve', name, { ...asKubectl(flags), output: 'text' });
 }
 
 /**

@@ -4,6 +4,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
+import { rollcallVersion } from '@rollcall/shared/service/version';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { grant, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../../tests/harness/embedded.ts';
@@ -110,12 +111,28 @@ test('a cluster is cordoned and uncordoned, once each [KA-9]', async () => {
   expect(await run('cordon', 'edge-1')).toMatchObject({ code: 0, stdout: 'cluster "edge-1" is cordoned\n' });
   expect((await hub.cluster('edge-1'))?.spec?.unschedulable).toBe(true);
   expect((await run('cordon', 'edge-1')).stdout).toBe('cluster "edge-1" is cordoned already\n');
-  expect((await run('uncordon', 'edge-1', '--dry-run')).stdout).toBe('');
+  expect((await run('uncordon', 'edge-1', '--dry-run', '-o', 'json')).stdout).toBe('');
   expect((await run('uncordon', 'edge-1')).stdout).toBe('cluster "edge-1" is uncordoned\n');
   expect(await run('cordon', 'nobody')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('"nobody"'),
   });
+});
+
+test('a command that changes an object prints it for programs', async () => {
+  const { stdout } = await run('uncordon', 'edge-1', '-o', 'json');
+  const cluster = JSON.parse(stdout);
+  expect(cluster).toMatchObject({ kind: 'ManagedCluster', metadata: { name: 'edge-1' } });
+  expect(cluster.metadata).not.toHaveProperty('managedFields');
+  const tokens = ['of-script-1', 'of-script-2'];
+  for (const name of tokens) await run('token', 'create', '--name', name);
+  const renewed = parse((await run('token', 'renew', ...tokens, '-o', 'yaml')).stdout);
+  expect(renewed).toMatchObject({ kind: 'List', items: tokens.map((name) => ({ metadata: { name } })) });
+  const deleted = await run('token', 'delete', ...tokens, '--yes', '-o', 'name');
+  expect(deleted.stdout).toBe(
+    tokens.map((name) => `clusterregistrationtoken.rollcall.dev/${name}\n`).join(''),
+  );
+  expect(JSON.parse((await run('version', '-o', 'json')).stdout)).toEqual({ version: rollcallVersion });
 });
 
 test('a cordon is an event of its own, with the name of who did it', async () => {

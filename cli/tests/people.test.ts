@@ -200,6 +200,8 @@ test('a person approves by name and is told what the hub made of it', async () =
   });
   const again = await runCli(asAdmin('approve', 'id-of-edge-2'));
   expect(again.stdout).toContain('is approved already');
+  const named = await runCli(asAdmin('approve', 'id-of-edge-2', '-o', 'name'));
+  expect(named.stdout).toBe('clusterregistrationrequest.rollcall.dev/id-of-edge-2\n');
 });
 
 const seen = (sequence: number) => ({ observed: { epoch: 1, sequence, digest: `sha256:${'0'.repeat(64)}` } });

@@ -135,6 +135,19 @@ test('a command that changes an object prints it for programs', async () => {
   expect(JSON.parse((await run('version', '-o', 'json')).stdout)).toEqual({ version: rollcallVersion });
 });
 
+test.each([
+  { args: ['--ttl', '99999d'], want: 'would not take the token: InvalidTtl, ttl "99999d" is longer' },
+  { args: ['--cluster-set', 'nowhere'], want: 'InvalidSet, there is no set "nowhere"' },
+  { args: ['--ttl', '0'], want: 'allowEndlessTokens', code: 0 },
+  { args: ['--cluster-set', 'default', '--publish'], want: 'would be made (dry run)', code: 0 },
+])('a dry run says what the hub would say of a token: $args', async ({ args, want, code = 3 }) => {
+  const dry = await run('token', 'create', '--name', 'never', '--dry-run', ...args);
+  expect(dry.stderr).toContain(want);
+  expect(dry).toMatchObject({ code, stdout: '' });
+  const where = { name: 'never', namespace: 'rollcall-join' };
+  expect(await hub.up.admin.get(resources.clusterRegistrationTokens, where)).toBeUndefined();
+});
+
 test('a cordon is an event of its own, with the name of who did it', async () => {
   await until('the mark is gone in the history as well', async () =>
     (await run('events', '--type', 'uncordoned')).stdout.includes('cluster.uncordoned'),

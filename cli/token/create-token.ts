@@ -9,6 +9,7 @@ import {
   resources,
   type StoredObject,
 } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { createRegistrationToken } from '@rollcall/shared/trust';
 import { type DocumentFormat, documentText } from '../document-text.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
@@ -68,7 +69,7 @@ export async function createToken(flags: CreateTokenFlags): Promise<void> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const client = openHub(flags);
   try {
-    const hub = await readHubInfo(client);
+    const hub = await withProgress('reading the hub', readHubInfo(client));
     const own = flags.publish ? undefined : createRegistrationToken(hub.hubId);
     const object: TokenObject = {
       apiVersion: apiVersionOf(tokens),
@@ -81,8 +82,12 @@ export async function createToken(flags: CreateTokenFlags): Promise<void> {
     };
     sayHub(client);
     const dryRun = flags.dryRun ?? false;
-    const made = await client.create(tokens, object, { strict: true, dryRun });
-    if (dryRun) return say('a token like this would be made (dry run)');
+    const making = client.create(tokens, object, { strict: true, dryRun });
+    const made = await withProgress('making the token', making);
+    if (dryRun) {
+      const { tryToken } = await import('./try-token.ts');
+      return await tryToken(client, made as StoredObject<ClusterRegistrationToken>);
+    }
     if (own) printOwn(await untilOwnIsTaken(client, made), { hub, flags, terms, text: own.text });
     else await publishToken(client, made, { flags, terms, timeoutMs });
     if (own && flags.wait) await untilReady(client, made, timeoutMs);

@@ -226,7 +226,7 @@ export const errorCatalogue = {
   },
   TOKEN_REFUSED: {
     retry: false,
-    hint: 'Take it back with `rollcall token delete NAME`, mend what is said above, and make another one.',
+    hint: 'Mend what is said above, and make another one; one that was made is taken back with `rollcall token delete NAME`.',
   },
   TOKEN_UNKNOWN: {
     retry: false,

@@ -50,7 +50,7 @@ export async function getHeard(kind: string, names: readonly string[], flags: Ge
     throw new RollcallError('USAGE', '--live is for clusters');
   if (flags.watch)
     throw new RollcallError('USAGE', '--live takes no --watch: `rollcall events --follow` does');
-  const { nc, log } = await openBus(flags);
+  const { nc, log } = await withProgress('connecting', openBus(flags));
   try {
     const events = await withProgress(
       'reading',

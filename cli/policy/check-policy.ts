@@ -13,6 +13,7 @@ import { type DocumentFormat, documentText } from '../document-text.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../output.ts';
 import { printable, printableLines } from '../printable.ts';
+import { withProgress } from '../progress.ts';
 import { type FilePolicy, type FileProblem, type PolicyFile, readPolicyFile } from './policy-file.ts';
 import { tryOut } from './trial.ts';
 
@@ -104,7 +105,7 @@ export async function readGoodPolicies(
   { tell = sayFinding, ofHub }: { tell?: typeof sayFinding; ofHub?: SetsOfHub } = {},
 ): Promise<readonly FilePolicy[]> {
   const file = readPolicyFile(path);
-  const findings = await findingsOf(file, ofHub);
+  const findings = await withProgress(`trying the rules of ${path}`, findingsOf(file, ofHub));
   for (const finding of findings) tell(path, file, finding);
   const { length } = findings.filter(({ severity }) => severity === 'error');
   if (length > 0)
@@ -127,7 +128,8 @@ async function readSets(flags: CheckFlags): Promise<SetsOfHub> {
   const client = openHub(flags);
   try {
     sayHub(client);
-    const sets = await client.list<ManagedClusterSet>(resources.managedClusterSets);
+    const listing = client.list<ManagedClusterSet>(resources.managedClusterSets);
+    const sets = await withProgress('reading the sets', listing);
     return new Map(sets.map((set) => [set.metadata.name, set]));
   } finally {
     client.close();

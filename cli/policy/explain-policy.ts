@@ -30,6 +30,7 @@ import { type DocumentFormat, documentText } from '../document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
 import type { Explained, Explanation, RuleAnswer } from './explanation.ts';
 import { explanationText } from './explanation-text.ts';
 import { judgePast } from './judge-past.ts';
@@ -199,8 +200,9 @@ async function explained(
  */
 export async function explainRequest(target: string, flags: ExplainFlags): Promise<void> {
   await withHistory(flags, async (log) => {
-    const clusterId = await clusterIdOfTarget(log, target);
-    const explanation = await explain(log, clusterId, Date.now());
+    const clusterId = await withProgress('looking for the request', clusterIdOfTarget(log, target));
+    const explaining = explain(log, clusterId, Date.now());
+    const explanation = await withProgress('reading the history', explaining);
     const { output } = flags;
     printResult(output === 'text' ? explanationText(explanation) : documentText(explanation, output));
   });

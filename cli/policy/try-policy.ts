@@ -16,6 +16,7 @@ import { sinceMs } from '../events/event-filter.ts';
 import { sayLeftOut } from '../events/open-bus.ts';
 import { printResult, say } from '../output.ts';
 import { printable } from '../printable.ts';
+import { withProgress } from '../progress.ts';
 import { documentText, type DocumentFormat } from '../document-text.ts';
 import { readGoodPolicies } from './check-policy.ts';
 import { judgeManyPast, type PastJudgement } from './judge-past.ts';
@@ -212,9 +213,11 @@ export async function tryPolicyFile(path: string, flags: TryFlags): Promise<void
   const fromMs = sinceMs(flags.since, Date.now());
   const file = await readGoodPolicies(path);
   await withHistory(flags, async (log) => {
-    const policies = withFile(await readPolicies(log), file);
-    const setNames = await readSetNames(log);
-    const trial = await tryPolicies({ log, policies, setNames, fromMs, onProgress: sayProgress });
+    const reading = Promise.all([readPolicies(log), readSetNames(log)]);
+    const [inForce, setNames] = await withProgress('reading the policies', reading);
+    const policies = withFile(inForce, file);
+    const trying = tryPolicies({ log, policies, setNames, fromMs, onProgress: sayProgress });
+    const trial = await withProgress('judging past requests', trying);
     printTrial(trial, flags.output);
   });
 }

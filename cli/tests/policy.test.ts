@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventLog } from '@rollcall/shared/bus';
@@ -11,10 +13,10 @@ import {
   held,
 } from '@rollcall/shared/events';
 import { parse } from 'yaml';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { declarePolicy, requestAs } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
-import { runCli } from './run-cli.ts';
+import { runCli, startCli } from './run-cli.ts';
 
 let hub: TestHub;
 let busFlags: string[];
@@ -222,3 +224,18 @@ test('try: a file with a mistake is not tried', async () => {
   const { code, stderr } = await runCli(['policy', 'try', path, ...busFlags]);
   expect({ code, says: stderr.includes('has 1 mistake') }).toEqual({ code: 1, says: true });
 });
+
+test.each([{ args: ['explain', 'edge-1'] }, { args: ['try', 'wider.yaml'] }])(
+  'policy $args says what it waits for',
+  async ({ args }) => {
+    writeFileSync(join(folder, 'wider.yaml'), policyYaml('default', 'true'));
+    // It takes connections and says nothing.
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const bus = busFlags.with(1, `127.0.0.1:${port}`);
+    await using cli = startCli(['policy', ...args, ...bus], { directory: folder });
+    expect(await cli.line(/^… connecting/)).toMatch(/ \(\d+ s\)$/);
+  },
+);

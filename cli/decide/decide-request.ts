@@ -51,10 +51,11 @@ export async function decideRequest(
       printDone(words, request, { resource, output: flags.output });
       return;
     }
-    if (wasRefusedUnjudged(request.status))
+    // Who is denied stays out, whatever became of the request.
+    if (verb === 'approve' && wasRefusedUnjudged(request.status))
       throw new RollcallError(
         'REQUEST_FAILED',
-        `cluster "${clusterName}" was refused before anybody could decide, so there is nothing to ${verb}: ${wordsOf(request.status)}`,
+        `cluster "${clusterName}" was refused before anybody could decide, so there is nothing to approve: ${wordsOf(request.status)}`,
       );
     refuseUnnamedReplacement(request, verb, flags.replaceKey);
     await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));

@@ -24,8 +24,8 @@ beforeAll(async () => {
     goProgram('nats', 'nats', 'github.com/nats-io/natscli/nats'),
   ]);
   const environment = { ROLLCALL_HOME: hub.up.stateDir, XDG_CONFIG_HOME: config };
-  const exported = await runCli(['context', 'export'], { environment });
-  expect(exported).toMatchObject({ code: 0 });
+  const { code, stderr } = await runCli(['context', 'export'], { environment });
+  if (code !== 0) throw new Error(stderr);
 });
 afterAll(async () => {
   await hub?.[Symbol.asyncDispose]();

@@ -3,7 +3,7 @@ import { decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
 import { type AnswerResult, decodeAsk, type ReceivedAsk, refuseStaleAsk } from '@rollcall/shared/protocol';
-import type { Logger } from '@rollcall/shared/service';
+import type { Logger, Metrics } from '@rollcall/shared/service';
 import { isPublicNkey } from '@rollcall/shared/trust';
 import { answerByRecord, refusalResult, rotateKeyOf, sendAnswer } from './answer.ts';
 import { busyMessage, createAskBudget } from './ask-budget.ts';
@@ -15,13 +15,14 @@ import { decideRotated, noteRotated } from './key-rotation.ts';
 import { judgeLeave } from './leave.ts';
 import { decidePin, pinMember } from './member-pin.ts';
 import { shownIssuer } from './member-proof.ts';
-import { asOfNow, refused, type Reply } from './reply.ts';
+import { asOfNow, joinOutcome, refused, type Reply } from './reply.ts';
 import { standingOf } from './standing.ts';
 
 export interface AskServices extends JoinServices {
   /** For answers: not the connection that is heard, so that a flood of asks delays neither them nor what is read for them. */
   readonly speaking: NatsConnection;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   readonly floods: Pick<FloodCutter, 'found' | 'isUnheard'>;
   /** Answers verb `access`. */
   access(received: ReceivedAsk): Promise<AnswerResult>;
@@ -150,6 +151,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const { result, asOfMs } = reply;
     sendAnswer(speaking, settings, { agentKey, verb, inReplyTo: ask.id, nowMs: asOfMs, result });
     metrics.count('rollcall_asks_total', { verb, outcome: hasFailed ? 'failed' : result.kind });
+    if (verb === 'join') metrics.count('rollcall_requests_total', { outcome: joinOutcome(reply) });
     metrics.observe('rollcall_ask_duration_seconds', (performance.now() - startedMs) / 1000, { verb });
   }
 
@@ -159,6 +161,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const [, , agentKey = '', verb = ''] = message.subject.split('.');
     const outcome = error.code === 'HUB_BUSY' ? 'busy' : 'malformed';
     metrics.count('rollcall_asks_total', { verb, outcome });
+    if (verb === 'join') metrics.count('rollcall_requests_total', { outcome: error.code });
     if (!isPublicNkey(agentKey, 'user') || verb === '') return;
     const result = refusalResult({ code: error.code, message: error.message.slice(0, 500) });
     sendAnswer(speaking, settings, { agentKey, verb, inReplyTo: '', nowMs: Date.now(), result });

@@ -8,11 +8,10 @@ import {
   nameRecord,
   type TokenRecord,
 } from '@rollcall/shared/events';
-import type { AnswerResult, ReceivedAsk } from '@rollcall/shared/protocol';
-import type { Metrics } from '@rollcall/shared/service';
+import type { ReceivedAsk } from '@rollcall/shared/protocol';
 import { inSpan } from '@rollcall/shared/tracing';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
-import { answerByRecord, type AnswerSettings, isTrouble, refusalResult } from './answer.ts';
+import { answerByRecord, type AnswerSettings, isTrouble } from './answer.ts';
 import { type AskBudget, busyMessage } from './ask-budget.ts';
 import { claimsChanged } from './claims.ts';
 import { type FloodCutter, onlyRefused } from './cut-floods.ts';
@@ -22,13 +21,12 @@ import { createJoinTurns, type TurnJoin } from './join-turns.ts';
 import { pinOf } from './member-pin.ts';
 import { judgeMemberProof } from './member-proof.ts';
 import type { Refusal } from './refusal.ts';
-import { asOfNow, type Reply } from './reply.ts';
+import { refused, type Reply } from './reply.ts';
 import { createBuckets } from './token-bucket.ts';
 
 export interface JoinServices {
   readonly log: EventLog;
   readonly facts: FactStore;
-  readonly metrics: Metrics;
   readonly epoch: number;
   readonly reservedNames: readonly string[];
   readonly settings: AnswerSettings;
@@ -55,10 +53,12 @@ function stepOf({ ask }: ReceivedAsk) {
   } as const;
 }
 
-function outcomeOf({ drafts: [request] }: JoinVerdict): 'requested' | 'changed' | 'repeated' {
+function takenAs({ drafts: [request] }: JoinVerdict): NonNullable<Reply['taken']> {
   if (!request) return 'repeated';
   return request.reason === claimsChanged ? 'changed' : 'requested';
 }
+
+const asRepeated = (reply: Reply): Reply => (reply.taken ? { ...reply, taken: 'repeated' } : reply);
 
 /** While a cluster has an owner, nobody else's facts are shown as its own. */
 function mayTellFacts({ identity, decision }: ClusterRecord, agentKey: string): boolean {
@@ -74,7 +74,7 @@ export function createJoinAnswers(
   services: JoinServices,
   budget: Pick<AskBudget, 'enterWithToken' | 'leaveWithToken'>,
 ): (received: ReceivedAsk, ask: ReceivedJoin) => Promise<Reply> {
-  const { log, facts, metrics, settings } = services;
+  const { log, facts, settings } = services;
   const turns = createJoinTurns({ log, gather: gatherJoin });
   const refusals = createBuckets(refusalsOfOneToken, rememberedTokens);
   const joining = new Map<string, { body: string; reply: Promise<Reply> }>();
@@ -122,16 +122,17 @@ export function createJoinAnswers(
   }
 
   /** One registration, as the hub sees it: check the shape, judge, keep, and say where the key stands now. */
-  async function join(received: ReceivedAsk, ask: ReceivedJoin, trace: Trace): Promise<AnswerResult> {
+  async function join(received: ReceivedAsk, ask: ReceivedJoin, trace: Trace): Promise<Reply> {
     const { agentKey, envelope } = received;
+    const asOfMs = Date.now();
     const shape = refuseShape(ask.body);
-    if (shape) return refusalResult(shape);
+    if (shape) return refused(shape);
     const { tokenKey } = ask.body;
     const isKey = tokenKey !== undefined && isPublicNkey(tokenKey, 'user');
     const tokenProven = isKey && isSignedBy(envelope, tokenKey);
     // Only who holds the token waits with its other holders: anybody can name it.
     const turn = tokenProven ? tokenKey : agentKey;
-    if (!budget.enterWithToken(turn)) return refusalResult({ code: 'HUB_BUSY', message: busyMessage });
+    if (!budget.enterWithToken(turn)) return refused({ code: 'HUB_BUSY', message: busyMessage });
     const { verdict, context } = await turns
       .judge(turn, {
         ask: { id: ask.id, agentKey, tokenProven, askedAtMs: ask.atMs, body: ask.body },
@@ -142,18 +143,18 @@ export function createJoinAnswers(
     const { drafts, refusal } = verdict;
     if (refusal) {
       if (drafts.length > 0) storedThisMinute.count++;
-      metrics.count('rollcall_requests_total', { outcome: refusal.code });
       // Proven: who only names a token must not have its holders kept out.
       const isTokens = tokenProven && !isTrouble(refusal.code);
       if (isTokens && !refusals.take(tokenKey, Date.now())) services.floods.found(agentKey, onlyRefused);
-      return refusalResult(refusal);
+      return { ...refused(refusal), asOfMs };
     }
-    metrics.count('rollcall_requests_total', { outcome: outcomeOf(verdict) });
     if (mayTellFacts(context.cluster, agentKey)) {
       await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
     }
     // A new request cannot have been decided yet when it was written; only a repetition has to look.
-    return answerByRecord({ record: context.cluster, drafts, agentKey, nowMs: context.nowMs }, settings);
+    const { cluster: record, nowMs } = context;
+    const result = answerByRecord({ record, drafts, agentKey, nowMs }, settings);
+    return { result, asOfMs, taken: takenAs(verdict) };
   }
 
   /**
@@ -164,9 +165,9 @@ export function createJoinAnswers(
     const { agentKey } = received;
     const body = JSON.stringify(ask.body);
     const known = joining.get(agentKey);
-    if (known?.body === body) return known.reply;
-    const reply = asOfNow(() =>
-      inSpan(stepOf(received), (traceparent) => join(received, ask, { correlation: ask.id, traceparent })),
+    if (known?.body === body) return known.reply.then(asRepeated);
+    const reply = inSpan(stepOf(received), (traceparent) =>
+      join(received, ask, { correlation: ask.id, traceparent }),
     ).finally(() => {
       if (joining.get(agentKey)?.reply === reply) joining.delete(agentKey);
     });

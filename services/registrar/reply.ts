@@ -9,12 +9,19 @@ import type { Refusal } from './refusal.ts';
 export interface Reply {
   readonly result: AnswerResult;
   readonly asOfMs: number;
+  /** Of a join that was not refused as it came: what it is to the hub. */
+  readonly taken?: 'requested' | 'changed' | 'repeated';
 }
 
 /** Takes the time before anything is read. */
 export async function asOfNow(find: () => Promise<AnswerResult>): Promise<Reply> {
   const asOfMs = Date.now();
   return { asOfMs, result: await find() };
+}
+
+/** How a join ended, as `rollcall_requests_total` counts it: what it is to the hub, or the code of its refusal. */
+export function joinOutcome({ result, taken }: Reply): string {
+  return taken ?? (result.kind === 'refused' ? result.code : 'repeated');
 }
 
 export function refused(refusal: Refusal): Reply {

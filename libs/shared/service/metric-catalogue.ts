@@ -170,7 +170,7 @@ export const metricCatalogue = {
   },
   rollcall_requests_total: {
     type: 'counter',
-    help: 'Requests to join, by outcome: `requested` is new, `changed` says something else of one that waits, `repeated` changed nothing, otherwise the code of the refusal.',
+    help: 'Requests to join that were answered, by outcome: `requested` is new, `changed` says something else of one that waits, `repeated` changed nothing, otherwise the code of the refusal.',
     services: ['registrar'],
     labels: { outcome: ['requested', 'changed', 'repeated', ...errorCodes] },
   },

@@ -7,6 +7,7 @@ import { loadConfig } from '@rollcall/shared/config';
 import type { RunningService } from '@rollcall/shared/service';
 import { decideAs, declareToken, requestAs } from '../../../tests/harness/events.ts';
 import { aJoin, joinWith } from '../../../tests/harness/join.ts';
+import { readOpenMetrics } from '../../../tests/harness/open-metrics.ts';
 import {
   connectWithCredentials,
   connectWithKey,
@@ -24,7 +25,7 @@ beforeAll(async () => {
   const config = loadConfig(configSchema, {
     flags: {},
     environment: {},
-    values: hub.serviceSettings('registrar'),
+    values: { ...hub.serviceSettings('registrar'), healthPort: '0' },
   });
   registrars = await Promise.all([start(config), start(config)]);
   approverLog = await hub.openLog('approver');
@@ -33,6 +34,16 @@ afterAll(async () => {
   await Promise.all(registrars.map((registrar) => registrar.stop()));
   await hub[Symbol.asyncDispose]();
 });
+
+/** Requests to join with that outcome, as the registrars have counted them. */
+async function counted(outcome: string): Promise<number> {
+  const values = registrars.map(async ({ healthPort }) => {
+    const text = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
+    const samples = readOpenMetrics(text).get('rollcall_requests')?.samples ?? [];
+    return samples.find(({ labels }) => labels.get('outcome') === outcome)?.value ?? 0;
+  });
+  return (await Promise.all(values)).reduce((sum, value) => sum + value, 0);
+}
 
 test('a request is kept with the use of its token and its name, waits, and is admitted when it is approved', async () => {
   const token = await declareToken(approverLog, hub.hub.hubId);
@@ -134,7 +145,10 @@ test('an agent that asks again before it is answered has an answer to each, and 
   const token = await declareToken(approverLog, hub.hub.hubId);
   await using agent = await connectWithToken(hub, token);
   const body = aJoin(token);
+  const before = { requested: await counted('requested'), repeated: await counted('repeated') };
   const answers = await Promise.all([1, 2, 3, 4].map(() => joinWith(agent, token, body)));
+  expect(await counted('requested')).toBe(before.requested + 1);
+  expect(await counted('repeated')).toBe(before.repeated + 3);
   expect(answers.map(({ result }) => result.kind)).toEqual(['waiting', 'waiting', 'waiting', 'waiting']);
   expect(new Set(answers.map(({ inReplyTo }) => inReplyTo)).size).toBe(4);
   const { uses } = tokenRecord(await approverLog.read({ kind: 'token', id: tokenIdOf(token.key.publicKey) }));
@@ -168,6 +182,7 @@ const refusals: {
   code: string;
   token?: Parameters<typeof declareToken>[2];
   body?: Record<string, unknown>;
+  ask?: { hub?: string; atMs?: number };
 }[] = [
   { name: 'an expired token', code: 'TOKEN_EXPIRED', token: { expiresAtMs: Date.now() - 1 } },
   { name: 'a token for another name', code: 'TOKEN_NAME_MISMATCH', token: { clusterName: 'edge-*' } },
@@ -180,13 +195,20 @@ const refusals: {
   { name: 'an unsafe name', code: 'CLUSTER_NAME_INVALID', body: { clusterName: 'a.b' } },
   { name: 'a member too old', code: 'MEMBER_TOO_OLD', body: { facts: { kubernetesVersion: 'v1.27.9' } } },
   { name: 'an unknown field', code: 'ASK_INVALID', body: { admin: true } },
+  { name: 'a request for another hub', code: 'HUB_WRONG', ask: { hub: 'another' } },
+  { name: 'an agent whose clock is wrong', code: 'CLOCK_SKEW', ask: { atMs: 0 } },
 ];
-test.each(refusals)('$name is refused with $code', async ({ code, token: overrides, body }) => {
+test.each(refusals)('$name is refused with $code, and counted', async (refusal) => {
+  const { code, token: overrides, body, ask } = refusal;
+  const before = await counted(code);
   const token = await declareToken(approverLog, hub.hub.hubId, overrides);
   await using agent = await connectWithToken(hub, token);
   const news = agent.nextNews();
-  const answer = await Promise.race([joinWith(agent, token, aJoin(token, body)), news]);
+  const signers = [agent.key, token.key];
+  const asked = agent.ask('join', aJoin(token, body), { signers, ...ask });
+  const answer = await Promise.race([asked, news]);
   expect(answer.result).toMatchObject({ kind: 'refused', code });
+  expect(await counted(code)).toBe(before + 1);
 });
 
 test('two clusters with one name: the second is refused, and people find that on its request', async () => {

@@ -102,7 +102,7 @@ async function work(
     if (!identity || !decision) return;
     const seconds = Math.max(0, clock.hubMs() - identity.request.requestedAtMs) / 1000;
     const by = letInBy(decision, identity.request);
-    metrics.observe('rollcall_registration_duration_seconds', seconds, { by });
+    if (by) metrics.observe('rollcall_registration_duration_seconds', seconds, { by });
   }
   const listenAfresh = () => engine.listenAfresh(clock.monotonicMs());
   const awaitReturn = () => engine.awaitReturn(clock.monotonicMs());

@@ -89,7 +89,7 @@ export function createAdmission(
     if (!identity || !decision) return;
     const seconds = Math.max(0, nowMs - identity.request.requestedAtMs) / 1000;
     const by = letInBy(decision, identity.request);
-    metrics.observe('rollcall_admission_duration_seconds', seconds, { by });
+    if (by) metrics.observe('rollcall_admission_duration_seconds', seconds, { by });
   }
 
   /** Facts first, then the record: those of a cluster that has come back meanwhile are newer, and stay. */

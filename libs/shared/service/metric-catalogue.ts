@@ -205,7 +205,7 @@ export const metricCatalogue = {
   },
   rollcall_admission_duration_seconds: {
     type: 'histogram',
-    help: 'From the request to member credentials, by who approved it.',
+    help: 'From the request to member credentials, by who approved it; a new key of a cluster that is in does not count.',
     services: ['registrar'],
     labels: { by: deciders },
     buckets: longSeconds,

@@ -13,7 +13,14 @@ interface Alert {
 }
 interface Panel {
   readonly title: string;
-  readonly targets?: readonly { readonly expr: string }[];
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+  readonly fieldConfig?: {
+    readonly defaults: { readonly unit: string };
+    readonly overrides: readonly {
+      readonly matcher: { readonly id: string; readonly options: string };
+      readonly properties: readonly { readonly id: string; readonly value: unknown }[];
+    }[];
+  };
 }
 
 const read = (file: string) => readFileSync(join(repository, 'deploy', 'observability', file), 'utf8');
@@ -71,6 +78,43 @@ test.each(queries)('$of asks for what is there', ({ expr }) => {
   }
 });
 
+/** As Grafana names them: so many (of what it is) a second. */
+const perSecond = ['cps', 'reqps', 'ops', 'wps'];
+
+/** Units that a series of the dashboard may be drawn in, by the suffix of the metric and what is made of it. */
+function unitsOf(expr: string): readonly string[] {
+  const [{ name } = { name: '' }] = selectorsIn(expr);
+  if (expr.includes('histogram_quantile(')) return name.endsWith('_seconds_bucket') ? ['s'] : ['short'];
+  // What grows over a time is a number of its own; seconds of a processor in each second are processors.
+  if (expr.includes('rate(') && name.endsWith('_total'))
+    return name.endsWith('_seconds_total') ? ['short'] : perSecond;
+  if (name.endsWith('_seconds')) return ['s'];
+  if (name.endsWith('_bytes')) return ['bytes'];
+  return name.endsWith('_ratio') ? ['percentunit'] : ['short'];
+}
+
+const series = dashboard.panels.flatMap(({ title, targets = [], fieldConfig }) =>
+  targets.map(({ expr, legendFormat }) => {
+    const overrides = fieldConfig?.overrides.filter(({ matcher }) => matcher.options === legendFormat) ?? [];
+    const override = overrides.flatMap(({ properties }) => properties).find(({ id }) => id === 'unit');
+    return { title, legendFormat, expr, unit: override?.value ?? fieldConfig?.defaults.unit };
+  }),
+);
+
+test.each(series)('panel "$title" draws "$legendFormat" in the unit of its metric', ({ expr, unit }) => {
+  expect(unitsOf(expr)).toContain(unit);
+});
+
+test('each override of a panel is of a series that it draws', () => {
+  for (const { title, targets = [], fieldConfig } of dashboard.panels) {
+    const names = targets.map(({ legendFormat }) => legendFormat);
+    for (const { matcher } of fieldConfig?.overrides ?? []) {
+      expect(matcher.id, title).toBe('byName');
+      expect(names, title).toContain(matcher.options);
+    }
+  }
+});
+
 test('each alert has its paragraph of what to do, and no paragraph is left over', () => {
   const document = readDocument('docs/metrics.md');
   const headings = [...document.matchAll(/^### (\w+)\n\S/gm)].map(([, heading]) => heading);
@@ -80,6 +124,13 @@ test('each alert has its paragraph of what to do, and no paragraph is left over'
     expect(annotations.summary).not.toBe('');
     expect(['info', 'warning', 'critical']).toContain(labels.severity);
   }
+});
+
+test('the example of how to scrape has a job for each service: the dashboard tells them apart by it', () => {
+  const [, example = ''] = /```yaml\n(.*?)```/s.exec(readDocument('docs/metrics.md')) ?? [];
+  const { scrape_configs: jobs } = parse(example) as { scrape_configs: { job_name: string }[] };
+  const services = metricCatalogue.rollcall_build.labels.service.map((service) => `rollcall-${service}`);
+  expect(jobs.map(({ job_name: name }) => name)).toEqual(services);
 });
 
 test('every metric of a service is on the dashboard or in an alert', () => {

@@ -4,6 +4,8 @@ import { beatSubjects, isInPartition, parsePartition } from './beat-partition.ts
 test.each([
   { text: '0/2', want: { number: 0, count: 2 } },
   { text: '15/16', want: { number: 15, count: 16 } },
+  { text: '31/32', want: { number: 31, count: 32 } },
+  { text: '0/33', want: undefined },
   { text: '2/2', want: undefined },
   { text: '-1/2', want: undefined },
   { text: '1', want: undefined },

@@ -4,11 +4,15 @@ export interface BeatPartition {
   readonly count: number;
 }
 
-/** Reads `0/2`, as it stands in the settings. @returns undefined when it is none */
+/** As many as the labels of the metrics know (metric-catalogue.ts). */
+export const mostParts = 32;
+
+/** Reads `0/2`, as it stands in the settings. @returns undefined when it is none, or one of more than `mostParts` */
 export function parsePartition(text: string): BeatPartition | undefined {
   const [, number, count] = /^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? [];
   const partition = { number: Number(number), count: Number(count) };
-  return partition.number < partition.count ? partition : undefined;
+  const isOne = partition.number < partition.count && partition.count <= mostParts;
+  return isOne ? partition : undefined;
 }
 
 /** What beats are heard on: where the server spreads them, and where they come as long as it does not. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationMs } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
-import { parsePartition } from './beat-partition.ts';
+import { mostParts, parsePartition } from './beat-partition.ts';
 
 const share = z.coerce.number().min(0).max(1);
 
@@ -14,7 +14,7 @@ export const configSchema = z.strictObject({
     .transform((text, context) => {
       if (text === undefined) return undefined;
       const partition = parsePartition(text);
-      if (!partition) context.addIssue(`"${text}" is no part, such as 0/2 or 1/2`);
+      if (!partition) context.addIssue(`"${text}" is no part, such as 0/2 or 1/2, of at most ${mostParts}`);
       return partition;
     })
     .describe('which part of the fleet it listens to, as 0/2 (docs/scale.md); without it the whole fleet'),

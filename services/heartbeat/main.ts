@@ -244,16 +244,13 @@ async function work(
     },
   });
   const { number: part, count: parts } = partition ?? { number: 0, count: 1 };
+  const ofPart = { part: String(part), of: String(parts) };
   metrics.beforeScrape(() => {
     for (const state of livenessStates)
-      metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), {
-        state,
-        part: String(part),
-        of: String(parts),
-      });
-    metrics.total('rollcall_beats_total', receiver.counts.taken);
-    metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown);
-    metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed);
+      metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state, ...ofPart });
+    metrics.total('rollcall_beats_total', receiver.counts.taken, ofPart);
+    metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown, ofPart);
+    metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed, ofPart);
     metrics.gauge('rollcall_beat_stretch', inForce.stretch);
     metrics.gauge('rollcall_liveness_signals', noticeWatch.missing() === undefined ? 2 : 1);
     metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);

@@ -47,8 +47,12 @@ const kinds = [...new Set(Object.values(resources).map(({ kind }) => kind))];
 /** Who let a cluster in: a person's minutes must not spoil the machine's milliseconds. */
 const deciders = ['policy', 'policy-later', 'person'] as const;
 
-/** Of `beatPartition`; a fleet that is not in parts is part 0 of 1. */
-const fleetParts = Array.from({ length: 32 }, (_, part) => String(part));
+/** Of `beatPartition`, which takes as many; a fleet that is not in parts is part 0 of 1. */
+const fleetParts = Array.from({ length: 32 }, (_, part) => part);
+const ofPart = {
+  part: fleetParts.map(String),
+  of: fleetParts.map((part) => String(part + 1)),
+};
 
 /** Work inside one process or one round trip. */
 const shortSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -247,25 +251,27 @@ export const metricCatalogue = {
     help: 'Clusters by liveness; of a fleet in parts, those of the part that this process hears.',
     services: ['heartbeat'],
     labels: {
-      part: fleetParts,
-      of: fleetParts,
+      ...ofPart,
       state: ['neverSeen', 'ready', 'suspect', 'unreachable', 'stopped', 'memberDown', 'flapping'],
     },
   },
   rollcall_beats_total: {
     type: 'counter',
-    help: 'Beats of members.',
+    help: 'Beats of members, as this replica heard them; every replica hears all of its part.',
     services: ['heartbeat'],
+    labels: ofPart,
   },
   rollcall_beats_unknown_total: {
     type: 'counter',
     help: 'Beats of ids that are no members.',
     services: ['heartbeat'],
+    labels: ofPart,
   },
   rollcall_beats_malformed_total: {
     type: 'counter',
     help: 'Messages on beat subjects that are no beats.',
     services: ['heartbeat'],
+    labels: ofPart,
   },
   rollcall_flooding_clusters: {
     type: 'gauge',

@@ -73,11 +73,11 @@ test('a service cannot use what the catalogue gives to others', () => {
 
 test('figures that change by themselves are brought up to date for each scrape', () => {
   const metrics = createMetrics('heartbeat');
-  let beats = 1;
-  metrics.beforeScrape(() => metrics.total('rollcall_beats_total', beats));
-  expect(metrics.render()).toContain('rollcall_beats_total 1\n');
-  beats = 5;
-  expect(metrics.render()).toContain('rollcall_beats_total 5\n');
+  let times = 1;
+  metrics.beforeScrape(() => metrics.total('rollcall_liveness_deaf_total', times));
+  expect(metrics.render()).toContain('rollcall_liveness_deaf_total 1\n');
+  times = 5;
+  expect(metrics.render()).toContain('rollcall_liveness_deaf_total 5\n');
 });
 
 test('text is escaped', () => {

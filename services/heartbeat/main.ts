@@ -22,6 +22,7 @@ import { writeFlood } from './flood-event.ts';
 import { writeKeyUse } from './key-use-event.ts';
 import { LivenessEngine } from './liveness-engine.ts';
 import { livenessStates } from './cluster-table.ts';
+import { followOwnLosses } from './own-losses.ts';
 import { type BeatReceiver, receiveBeats } from './receive-beats.ts';
 import { joinSiblings } from './siblings.ts';
 import { readStorms, writeStorm } from './storm-log.ts';
@@ -194,13 +195,13 @@ async function work(
       if (type === 'disconnect') isHearing = false;
       if (type !== 'reconnect') continue;
       // It went away, or was given up because it was too slow: beats were missed.
-      metrics.count('rollcall_bus_reconnects_total');
       logger.warn({}, 'beats are heard again; every cluster has its whole grace');
       awaitReturn();
       isHearing = true;
     }
   }
   void followHearing();
+  followOwnLosses({ main: nc, second: hearing }, () => metrics.count('rollcall_bus_reconnects_total'));
   async function followConnection(): Promise<void> {
     for await (const { type } of nc.status()) {
       if (type === 'disconnect') isConnected = false;

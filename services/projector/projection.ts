@@ -98,7 +98,7 @@ export function createProjection(
     expiredTokenKeptMs: config.expiredTokenKept,
   });
   const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now });
-  const wishes = createWishesProjection({ log, client, budget, nowMs: Date.now });
+  const wishes = createWishesProjection({ log, client, writer, nowMs: Date.now });
   const passes = {
     cluster,
     predefined,

@@ -5,6 +5,7 @@ import {
   isNotFound,
   type KubeClient,
   type KubeObject,
+  type Resource,
   type StoredObject,
 } from '@rollcall/shared/kubernetes';
 import type { Metrics } from '@rollcall/shared/service';
@@ -33,6 +34,12 @@ export interface ObjectWriter {
   /** @returns whether it was taken; false: somebody newer wrote, or the object is gone. Look again. */
   patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, how: Write): Promise<boolean>;
   remove<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>): Promise<void>;
+  /** Of a kind that no view has; whatever goes wrong throws. */
+  patchUnwatched(
+    resource: Resource,
+    at: { readonly name: string; readonly namespace: string },
+    patch: JsonObject,
+  ): Promise<void>;
 }
 
 /** The transition rule of `observed` speaks: the picture in the API server is newer than ours. */
@@ -50,7 +57,7 @@ export function createObjectWriter(
   tools: { budget: WriteBudget; metrics: Metrics },
 ): ObjectWriter {
   async function counted<T>(
-    view: KindView<never>,
+    { kind }: Resource,
     { what, importance = 'transition' }: { what: What; importance?: Importance },
     write: () => Promise<T>,
   ): Promise<T> {
@@ -58,7 +65,7 @@ export function createObjectWriter(
     const startedMs = performance.now();
     try {
       const done = await write();
-      tools.metrics.count('rollcall_kubernetes_writes_total', { kind: view.resource.kind, what });
+      tools.metrics.count('rollcall_kubernetes_writes_total', { kind, what });
       return done;
     } finally {
       const seconds = (performance.now() - startedMs) / 1000;
@@ -69,7 +76,7 @@ export function createObjectWriter(
   return {
     async create(view, object) {
       try {
-        const made = await counted(view as KindView<never>, { what: 'create' }, () =>
+        const made = await counted(view.resource, { what: 'create' }, () =>
           client.create(view.resource, object, place(object)),
         );
         view.took(made);
@@ -87,7 +94,7 @@ export function createObjectWriter(
       try {
         const { name } = object.metadata;
         const write = () => client.mergePatch<T>(view.resource, name, patch, place(object));
-        const done = await counted(view as KindView<never>, { what: 'shape', importance }, write);
+        const done = await counted(view.resource, { what: 'shape', importance }, write);
         view.took(done);
         return done;
       } catch (error) {
@@ -107,7 +114,7 @@ export function createObjectWriter(
       try {
         const how = { ...place(object), subresource: 'status' };
         const write = () => client.mergePatch<T>(view.resource, object.metadata.name, { status: patch }, how);
-        view.took(await counted(view as KindView<never>, { what: 'status', importance }, write));
+        view.took(await counted(view.resource, { what: 'status', importance }, write));
         return true;
       } catch (error) {
         if (isNotFound(error)) {
@@ -122,8 +129,13 @@ export function createObjectWriter(
     },
     async remove(view, object) {
       const { name, uid } = object.metadata;
-      await counted(view as KindView<never>, { what: 'delete' }, () =>
+      await counted(view.resource, { what: 'delete' }, () =>
         client.delete(view.resource, name, { ...place(object), preconditions: { uid } }),
+      );
+    },
+    async patchUnwatched(resource, { name, namespace }, patch) {
+      await counted(resource, { what: 'shape' }, () =>
+        client.mergePatch(resource, name, patch, { namespace }),
       );
     },
   };

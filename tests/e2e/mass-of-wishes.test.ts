@@ -6,6 +6,7 @@ import { directoryKeyStore } from '@rollcall/agent';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+import { type ReadSample, readOpenMetrics } from '../harness/open-metrics.ts';
 import { connectWithCredentials } from '../harness/raw-agent.ts';
 
 let hub: TestEmbeddedHub;
@@ -15,6 +16,7 @@ beforeAll(async () => {
     settings: {
       approver: { wishesPerMinute: '1', wishesShare: '0' },
       heartbeat: { floodWindow: '1s' },
+      projector: { healthPort: '0' },
     },
   });
 });
@@ -37,6 +39,16 @@ async function shown(): Promise<ShownWishes> {
   return readShownWishes(found?.data);
 }
 
+/** How often the projector has counted a write of the ConfigMap. */
+async function countedWrites(): Promise<number> {
+  const projector = hub.up.services.find(({ name }) => name === 'projector');
+  const text = await (await fetch(`http://127.0.0.1:${projector?.healthPort}/metrics`)).text();
+  const samples = readOpenMetrics(text).get('rollcall_kubernetes_writes')?.samples ?? [];
+  const isIt = ({ labels }: ReadSample) =>
+    labels.get('kind') === 'ConfigMap' && labels.get('what') === 'shape';
+  return samples.find(isIt)?.value ?? 0;
+}
+
 test('what is held is shown where people look, and confirm waits until the hub has acted on it', async () => {
   for (const name of ['mass-1', 'mass-2', 'mass-3', 'mass-4']) await join(name);
   expect(await rollcall('get', 'wishes')).toMatchObject({ code: 0, stdout: '' });
@@ -53,6 +65,7 @@ test('what is held is shown where people look, and confirm waits until the hub h
     const now = await shown();
     return now.held?.wishes.length === 2 && now;
   });
+  await until('its writes are counted', async () => (await countedWrites()) > 0);
   const id = held?.id ?? '';
   const table = await rollcall('get', 'wishes');
   expect(table.stdout).toMatch(new RegExp(`${id} +mass-2 +revoked +rollcall-admin +held`));

@@ -1,4 +1,4 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { createKeyedQueue, createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
@@ -22,6 +22,7 @@ import {
   type ManagedCluster,
 } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
+import { inSpan } from '@rollcall/shared/tracing';
 import type { Heartbeat } from './cluster-section.ts';
 import {
   clusterIdOfObject,
@@ -63,6 +64,9 @@ export interface Listening {
   drain(): Promise<void>;
 }
 
+/** What follows from a wish. */
+type Decide = (record: ClusterRecord) => EventDraft[];
+
 /**
  * Turns what people do with ClusterRegistrationRequests and ManagedClusters into decisions. An object that is missing or was
  * deleted without our finalizer is no wish; while the fence is missing, everything waits.
@@ -74,17 +78,31 @@ export function hearPeople(parts: PeopleParts): Listening {
   const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
 
   /** @returns whether it was a wish that something followed from */
-  async function act(clusterId: string, decide: (record: ClusterRecord) => EventDraft[]): Promise<boolean> {
-    const read = () => readCluster(clusterId);
-    const record = await read();
+  async function act(clusterId: string, decide: Decide): Promise<boolean> {
+    const record = await readCluster(clusterId);
     const { identity, newest } = record;
     if (!identity) return false;
     // Most looks find nothing to do: each status that the projector writes wakes one.
     if (decide(record).length === 0 && decideRevocation(record).length === 0) return false;
     if (decide(record).length > 0 && !(await fenceHolds(clusterId))) return false;
-    const trace = { correlation: identity.request.id, traceparent: newest?.traceparent };
+    const correlation = identity.request.id;
+    const step = {
+      name: 'approver person',
+      kind: 'internal',
+      traceparent: newest?.traceparent,
+      attributes: {
+        'rollcall.service': 'approver',
+        'rollcall.event.id': clusterId,
+        'rollcall.correlation': correlation,
+      },
+    } as const;
+    return inSpan(step, (traceparent) => actOn(record, decide, { correlation, traceparent }));
+  }
+
+  async function actOn(record: ClusterRecord, decide: Decide, trace: Trace): Promise<boolean> {
+    const clusterId = record.aggregate.id;
     const look = async () => {
-      const now = await read();
+      const now = await readCluster(clusterId);
       return { record: now, drafts: decide(now) };
     };
     const write = () =>

@@ -10,6 +10,7 @@ import {
   tokenRecord,
 } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
+import { inSpan } from '@rollcall/shared/tracing';
 import {
   type GatheredJudgement,
   gatherJudgement,
@@ -66,6 +67,22 @@ export function leavesRequestOpen({
   return isOther && (section as Decision).verdict === 'held';
 }
 
+/** Most looks at a held request change nothing and are no step of its trace: one that writes something has a span. */
+function withSpans(log: EventLog): EventLog {
+  return {
+    ...log,
+    append(drafts, trace) {
+      const step = {
+        name: 'approver judges again',
+        kind: 'internal',
+        traceparent: trace.traceparent,
+        attributes: { 'rollcall.service': 'approver', 'rollcall.correlation': trace.correlation },
+      } as const;
+      return inSpan(step, (traceparent) => log.append(drafts, { ...trace, traceparent }));
+    },
+  };
+}
+
 /** Judges held requests again where policies read what changes by itself: the time, or counts of the fleet. */
 export async function judgeAsTimePasses(parts: JudgeParts): Promise<void> {
   const policies = await readPolicies(parts.log);
@@ -80,7 +97,7 @@ async function judgeHeldAgain(parts: JudgeParts, clusterId: string, tokenId?: st
   if (decision?.verdict !== 'held' || !identity) return;
   if (tokenId !== undefined && identity.request.tokenId !== tokenId) return;
   const trace = { correlation: identity.request.id, traceparent: newest?.traceparent };
-  await judgeRequest(parts, clusterId, trace);
+  await judgeRequest({ ...parts, log: withSpans(parts.log) }, clusterId, trace);
 }
 
 /** Judges held requests of a token again; done when it is declared or withdrawn. A token that nobody has used has none. */

@@ -6,6 +6,7 @@ import { type AnswerResult, decodeAsk, type ReceivedAsk, refuseStaleAsk } from '
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { isPublicNkey } from '@rollcall/shared/trust';
 import { answerByRecord, refusalResult, rotateKeyOf, sendAnswer } from './answer.ts';
+import { inAskSpan } from './ask-step.ts';
 import { busyMessage, createAskBudget } from './ask-budget.ts';
 import { paceFor } from './beat-interval.ts';
 import type { FloodCutter } from './cut-floods.ts';
@@ -57,13 +58,14 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
   async function renew(agentKey: string, ask: AskOf<'renew'>): Promise<AnswerResult> {
     const nowMs = Date.now();
     const { clusterId, member } = ask.body;
+    const trace = { correlation: ask.id, traceparent: ask.traceparent };
     const record = await knownCluster(clusterId, agentKey);
     const { hubId } = settings;
     const shown = member && shownIssuer(member, { hubId, agentKey, nowMs });
     if (shown && decidePin(record, { agentKey, shown }).length > 0)
-      await pinMember(log, { clusterId, agentKey, shown }, { correlation: ask.id });
+      await pinMember(log, { clusterId, agentKey, shown }, trace);
     if (decideRotated({ record, nowMs }, agentKey).length > 0)
-      await noteRotated(log, { clusterId, agentKey, correlation: ask.id });
+      await noteRotated(log, { clusterId, agentKey }, trace);
     return answerByRecord({ record, agentKey, nowMs }, settings);
   }
 
@@ -108,15 +110,16 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
       case 'join':
         return join(received, ask);
       case 'renew':
-        return asOfNow(() => renew(agentKey, ask));
+        return asOfNow(() => inAskSpan(ask, (traced) => renew(agentKey, traced)));
+      // All day long, and nothing is written that follows from them: no span.
       case 'facts':
         return asOfNow(() => takeFacts(agentKey, ask));
       case 'access':
-        return asOfNow(() => services.access(received));
+        return asOfNow(() => inAskSpan(ask, () => services.access(received)));
       case 'leave':
-        return asOfNow(() => leave(agentKey, ask));
+        return asOfNow(() => inAskSpan(ask, (traced) => leave(agentKey, traced)));
       case 'rotate':
-        return asOfNow(() => services.rotate(received));
+        return asOfNow(() => inAskSpan(ask, (traced) => services.rotate({ ...received, ask: traced })));
     }
   }
 

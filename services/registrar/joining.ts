@@ -12,6 +12,7 @@ import type { ReceivedAsk } from '@rollcall/shared/protocol';
 import { inSpan } from '@rollcall/shared/tracing';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
 import { answerByRecord, type AnswerSettings, isTrouble } from './answer.ts';
+import { askStep } from './ask-step.ts';
 import { type AskBudget, busyMessage } from './ask-budget.ts';
 import { claimsChanged } from './claims.ts';
 import { type FloodCutter, onlyRefused } from './cut-floods.ts';
@@ -43,15 +44,6 @@ const refusalsOfOneToken = { burst: 100, perSecond: 2 };
 const rememberedTokens = 10_000;
 
 type ReceivedJoin = Extract<ReceivedAsk['ask'], { verb: 'join' }>;
-
-function stepOf({ ask }: ReceivedAsk) {
-  return {
-    name: `registrar ask ${ask.verb}`,
-    kind: 'server',
-    traceparent: ask.traceparent,
-    attributes: { 'rollcall.service': 'registrar', 'rollcall.correlation': ask.id },
-  } as const;
-}
 
 function takenAs({ drafts: [request] }: JoinVerdict): NonNullable<Reply['taken']> {
   if (!request) return 'repeated';
@@ -166,7 +158,7 @@ export function createJoinAnswers(
     const body = JSON.stringify(ask.body);
     const known = joining.get(agentKey);
     if (known?.body === body) return known.reply.then(asRepeated);
-    const reply = inSpan(stepOf(received), (traceparent) =>
+    const reply = inSpan(askStep(ask), (traceparent) =>
       join(received, ask, { correlation: ask.id, traceparent }),
     ).finally(() => {
       if (joining.get(agentKey)?.reply === reply) joining.delete(agentKey);

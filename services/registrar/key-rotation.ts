@@ -1,4 +1,4 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   type ClusterRecord,
@@ -169,9 +169,10 @@ export function createRotationAnswers(
 /** Writes that the agent of a cluster was heard with its new key, where that is news. */
 export async function noteRotated(
   log: EventLog,
-  about: { clusterId: string; agentKey: string; correlation: string },
+  about: { clusterId: string; agentKey: string },
+  trace: Trace,
 ): Promise<void> {
-  const { clusterId, agentKey, correlation } = about;
+  const { clusterId, agentKey } = about;
   await decideAndAppend(
     log,
     {
@@ -181,6 +182,6 @@ export async function noteRotated(
       }),
       decide: (context) => decideRotated(context, agentKey),
     },
-    { correlation },
+    trace,
   );
 }

@@ -7,6 +7,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import type { StoredEvent } from '@rollcall/shared/events';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { traceIdOf } from '@rollcall/shared/tracing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { connectAsOps } from '../../cli/up/ops-connection.ts';
@@ -61,10 +62,36 @@ test('services say on the bus what they have counted [X-10]', async () => {
   await nc.close();
 });
 
-test('with an exporter the whole join is one trace, from the request to the status in Kubernetes [X-10]', async () => {
+/** Spans are kept in memory from here on, until the test ends. */
+function exportSpans(): InMemorySpanExporter {
   const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  trace.setGlobalTracerProvider(provider);
+  trace.setGlobalTracerProvider(
+    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+  );
+  return exporter;
+}
+
+async function untilPolicyIs(type: string): Promise<void> {
+  const newest = async () => (await hub.log.read({ kind: 'policy', id: 'default' })).newest?.type;
+  await until(`the policy is ${type}`, async () => (await newest()) === type);
+}
+
+async function approve(clusterId: string): Promise<void> {
+  const keyFingerprint = (await hub.request(clusterId))?.spec.keyFingerprint;
+  const spec = { decision: { verdict: 'Approve', keyFingerprint } };
+  await hub.up.admin.mergePatch(resources.clusterRegistrationRequests, clusterId, { spec });
+}
+
+async function declarePolicy(_clusterId: string, spec: unknown): Promise<void> {
+  const what = { apiVersion: 'rollcall.dev/v1alpha1', kind: 'ApprovalPolicy', metadata: { name: 'default' } };
+  await hub.up.admin.create(resources.approvalPolicies, { ...what, spec } as KubeObject);
+  await untilPolicyIs('declared');
+}
+
+const spanIdIn = (event: StoredEvent | undefined) => event?.traceparent?.split('-')[2];
+
+test('with an exporter the whole join is one trace, from the request to the status in Kubernetes [X-10]', async () => {
+  const exporter = exportSpans();
   const name = `spanned-${randomUUID().slice(0, 8)}`;
   const events = await join(name);
   const traceId = traceIdOf(events[0]?.traceparent);
@@ -85,7 +112,7 @@ test('with an exporter the whole join is one trace, from the request to the stat
     return wanted.every((step) => own.some((span) => span.name === step)) && own;
   });
   // Each event names the step that wrote it, and each step the event that set it off: so the steps hang together.
-  const written = new Map(events.map((event) => [event.type, event.traceparent?.split('-')[2]]));
+  const written = new Map(events.map((event) => [event.type, spanIdIn(event)]));
   const spanOf = (step: string) => spans.find((span) => span.name === step) as ReadableSpan;
   const idOf = (step: string) => spanOf(step).spanContext().spanId;
   expect(Object.fromEntries(written)).toEqual({
@@ -112,3 +139,39 @@ test('with an exporter the whole join is one trace, from the request to the stat
     'rollcall.service',
   ]);
 });
+
+test.each([
+  { who: 'a person', step: 'approver person', letIn: approve },
+  { who: 'a policy that comes later', step: 'approver judges again', letIn: declarePolicy },
+])(
+  'with an exporter the decision of $who about a held request is a step of its trace',
+  async ({ step, letIn }) => {
+    const exporter = exportSpans();
+    const name = `held-${randomUUID().slice(0, 8)}`;
+    const { admin } = hub.up;
+    const policy = await admin.get(resources.approvalPolicies, { name: 'default' });
+    await admin.delete(resources.approvalPolicies, 'default');
+    await untilPolicyIs('withdrawn');
+    const { agent } = await hub.startAgent({ name, token: (await hub.createToken()).text });
+    await until('the request is held', async () => (await hub.request(name))?.status?.result === 'Held');
+    await letIn(name, policy?.spec);
+    await hub.untilReady(name);
+    if (letIn === approve) await declarePolicy(name, policy?.spec);
+    const events = new Map((await hub.log.readAll(`cluster.${name}.*`)).map((event) => [event.type, event]));
+    agent.rotate();
+    const rotation = await until('the agent has another key', async () =>
+      (await hub.log.readAll(`cluster.${name}.*`)).find(({ type }) => type === 'rotated'),
+    );
+    const spanOf = (event: StoredEvent | undefined) =>
+      until('the step that wrote it has ended', async () =>
+        exporter.getFinishedSpans().find((span) => span.spanContext().spanId === spanIdIn(event)),
+      );
+    const [held, approved, admitted] = ['held', 'approved', 'admitted'].map((type) => events.get(type));
+    const decided = await spanOf(approved);
+    expect(decided.name).toBe(step);
+    expect(decided.parentSpanContext?.spanId).toBe(spanIdIn(held));
+    expect((await spanOf(admitted)).parentSpanContext?.spanId).toBe(spanIdIn(approved));
+    expect(traceIdOf(admitted?.traceparent)).toBe(traceIdOf(held?.traceparent));
+    expect((await spanOf(rotation)).name).toBe('registrar ask renew');
+  },
+);

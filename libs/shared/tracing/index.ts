@@ -1,1 +1,1 @@
-export { inSpan, traceIdOf } from './in-span.ts';
+export { inSpan, type Step, traceIdOf } from './in-span.ts';

@@ -59,7 +59,7 @@ export const configSchema = z.strictObject({
     .int()
     .min(1)
     .default(10)
-    .describe('fewer silent clusters than this are never a storm (10)'),
+    .describe('so many silent clusters or fewer are never a storm (10)'),
   stormWindow: durationMs
     .default(15_000)
     .describe('within which time clusters must go silent to have done so together (15s)'),

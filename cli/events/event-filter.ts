@@ -5,6 +5,8 @@ import { eventCatalogue, type StoredEvent } from '@rollcall/shared/events';
 export interface EventFilter {
   /** What the stream is asked for, after `rollcall.events.`. */
   readonly subject: string;
+  /** Nothing older is shown; undefined: everything is. */
+  readonly sinceMs: number | undefined;
   /** What of that is shown. */
   matches(event: Pick<StoredEvent, 'kind' | 'type' | 'timeMs'>): boolean;
 }
@@ -46,14 +48,15 @@ export function eventFilter(options: {
 }): EventFilter {
   const { clusterId, since, nowMs } = options;
   const types = (options.types ?? []).flatMap((text) => text.split(',')).map(parseType);
-  const fromMs = since === undefined ? -Infinity : sinceMs(since, nowMs);
+  const fromMs = since === undefined ? undefined : sinceMs(since, nowMs);
   const [only, ...more] = types;
   const kind = clusterId !== undefined ? 'cluster' : more.length === 0 ? (only?.kind ?? '*') : '*';
   const type = only && more.length === 0 ? only.type : '*';
   return {
     subject: `${kind}.${clusterId ?? '*'}.${type}`,
+    sinceMs: fromMs,
     matches: (event) =>
-      event.timeMs >= fromMs &&
+      event.timeMs >= (fromMs ?? -Infinity) &&
       (types.length === 0 ||
         types.some((one) => one.type === event.type && (one.kind === undefined || one.kind === event.kind))),
   };

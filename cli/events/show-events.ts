@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
-import { type EventLog, followEvents } from '@rollcall/shared/bus';
+import { type EventLog, followEvents, streamSize } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { documentText, type DocumentFormat } from '../document-text.ts';
@@ -15,6 +15,7 @@ import { type ClusterNames, clusterIdOfTarget, createClusterNames } from './clus
 import { type EventFilter, eventFilter } from './event-filter.ts';
 import { openBus, sayLeftOut } from './open-bus.ts';
 import { eventLine, liveLine, type LiveMessage } from './event-line.ts';
+import { sequenceInLog } from './sequence-since.ts';
 
 export interface EventsFlags extends BusFlags {
   readonly cluster?: string;
@@ -97,8 +98,10 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
     const filter = filterOf(clusterId);
     // What is only heard has no type.
     const hearsLive = flags.type === undefined;
-    if (flags.follow) await follow(nc, log, { filter, printer, clusterId, hearsLive });
-    else if ((await withProgress('reading the history', showPast(log, filter, printer))) === 0) {
+    const fromSequence = await withProgress('looking for the first event', sequenceOf(filter, nc, log));
+    const how = { filter, printer, fromSequence };
+    if (flags.follow) await follow(nc, log, { ...how, clusterId, hearsLive });
+    else if ((await withProgress('reading the history', showPast(log, how))) === 0) {
       say('No events found.');
     }
   } finally {
@@ -106,10 +109,22 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
   }
 }
 
+interface HowToShow {
+  readonly filter: EventFilter;
+  readonly printer: Printer;
+  readonly fromSequence: number;
+}
+
+async function sequenceOf({ sinceMs }: EventFilter, nc: NatsConnection, log: EventLog): Promise<number> {
+  const size = sinceMs === undefined ? undefined : await streamSize(nc, 'EVENTS');
+  if (sinceMs === undefined || !size) return 1;
+  return sequenceInLog(log, { sinceMs, lastSequence: size.lastSequence });
+}
+
 /** @returns how many there were */
-async function showPast(log: EventLog, filter: EventFilter, printer: Printer): Promise<number> {
+async function showPast(log: EventLog, { filter, printer, fromSequence }: HowToShow): Promise<number> {
   let count = 0;
-  for await (const event of log.scan({ filter: filter.subject, onSkip: sayLeftOut })) {
+  for await (const event of log.scan({ filter: filter.subject, fromSequence, onSkip: sayLeftOut })) {
     if (!filter.matches(event)) continue;
     count++;
     await printer.event(event);
@@ -120,16 +135,16 @@ async function showPast(log: EventLog, filter: EventFilter, printer: Printer): P
 async function follow(
   nc: NatsConnection,
   log: EventLog,
-  how: { filter: EventFilter; printer: Printer; clusterId: string | undefined; hearsLive: boolean },
+  how: HowToShow & { clusterId: string | undefined; hearsLive: boolean },
 ): Promise<void> {
-  const { filter, printer, clusterId, hearsLive } = how;
+  const { filter, printer, fromSequence, clusterId, hearsLive } = how;
   const ending = new AbortController();
   void untilStopSignal().then(() => ending.abort());
   const live = hearsLive && showLive(nc.subscribe(`rollcall.live.${clusterId ?? '*'}`), printer);
   const { signal } = ending;
   const options = {
     filter: filter.subject,
-    fromSequence: 1,
+    fromSequence,
     signal,
     onSkip: sayLeftOut,
     // A server that is started anew is back in seconds, and whoever follows does so for days.

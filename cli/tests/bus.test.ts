@@ -8,6 +8,7 @@ import { declareToken, requestAs } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
 import { runCli, startCli } from './run-cli.ts';
 
+const told = { reason: 'R', message: 'm' };
 let hub: TestHub;
 let busFlags: string[];
 let bogus: string;
@@ -166,11 +167,39 @@ test('following goes on where it was when the bus was away, and leaves nothing o
   expect((await cli.result).code).toBe(0);
 });
 
+test('of a long history only what is young enough is read', async () => {
+  const log = await hub.openLog('approver', { nowMs: () => Date.now() - 7_200_000 });
+  const nc = await hub.connectAs('approver');
+  const unreadable = headers();
+  unreadable.set('ce-type', 'dev.rollcall.token.declared.v9');
+  await nc.request('rollcall.events.token.older.declared', '{}', { headers: unreadable, timeout: 5000 });
+  const released = (index: number) => {
+    const id = `older-${index}`;
+    const section = { name: id, clusterId: id, free: true };
+    return draft(nameReleased, { aggregate: { kind: 'name', id }, head: undefined }, { ...told, section });
+  };
+  for (const lot of [0, 1, 2]) {
+    const drafts = Array.from({ length: 400 }, (_, index) => released(lot * 400 + index));
+    await log.append(drafts, { correlation: 't' });
+  }
+  const { key } = await declareToken(await hub.openLog('approver'), hub.hub.hubId, { name: 'young' });
+  const line = new RegExp(`^\\S+ +token\\.declared +${tokenIdOf(key.publicKey).slice(0, 8)}.*$`);
+  const young = await runCli(['events', '--since', '1h', ...busFlags]);
+  expect(young.stdout.trimEnd()).toMatch(line);
+  expect(young.stderr).not.toContain('left out');
+  await using cli = startCli(['events', '--since', '1h', '--follow', ...busFlags]);
+  await cli.line(line);
+  cli.child.kill('SIGINT');
+  expect((await cli.result).stderr).not.toContain('left out');
+  const older = await runCli(['events', '--since', '3h', ...busFlags]);
+  expect(older.stdout.split('\n').length).toBeGreaterThan(1200);
+});
+
 test('a cluster that has left is found by the name that it had', async () => {
   const log = await hub.openLog('approver');
   const on = { aggregate: { kind: 'name', id: 'former' }, head: undefined } as const;
   const section = { name: 'former', clusterId: 'c-of-former', free: true };
-  await log.append([draft(nameReleased, on, { reason: 'R', message: 'm', section })], { correlation: 't' });
+  await log.append([draft(nameReleased, on, { ...told, section })], { correlation: 't' });
   const { code, stderr } = await runCli(['events', '--cluster', 'former', ...busFlags]);
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('No events found') });
 });

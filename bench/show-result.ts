@@ -116,7 +116,7 @@ function burstRows({ agents, joinsPerSecond, toReadyMs, replay, ...burst }: Burs
 }
 
 function policyRows({ evaluationMs, requests, tryMs, tryCountingMs }: PolicyResult): Row[] {
-  const tried = `policy try, ${requests} past requests`;
+  const tried = `policy try, ${requests} past requests in memory`;
   return [
     {
       what: 'policy evaluation, 10 policies × 10 rules, p50',

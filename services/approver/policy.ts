@@ -2,7 +2,12 @@
 export { type FleetCounts, FleetTally } from './fleet-tally.ts';
 export { decidingFilters, mergedScan } from './merged-scan.ts';
 export { createPolicyEnvironment, type PolicyInput, policyRoots } from './policy-environment.ts';
-export { type BulkPolicyEvaluator, createPolicyEvaluator, type PolicyEvaluator } from './policy-evaluator.ts';
+export {
+  type BulkPolicyEvaluator,
+  createPolicyEvaluator,
+  type Evaluation,
+  type PolicyEvaluator,
+} from './policy-evaluator.ts';
 export { readExpression } from './policy-expression.ts';
 export { policyInput } from './policy-input.ts';
 export { type PolicyProblem, policyProblems, type PolicyRule } from './policy-problem.ts';

@@ -6,6 +6,7 @@ import type { HubAddress } from './hub-address.ts';
 import { dialHub, type HubLink } from './hub-connection.ts';
 import type { HubNetwork } from './hub-network.ts';
 import { isTrustFailure } from './hub-trust.ts';
+import { inAnyOrder } from './in-any-order.ts';
 import type { Session } from './session.ts';
 
 export interface Dialing {
@@ -16,12 +17,6 @@ export interface Dialing {
   dial(credential: Credential, key: Nkey): Promise<HubLink | undefined>;
   /** Tries what the agent has, best first. */
   best(): Promise<{ link?: HubLink; shown: Credential['role'][] }>;
-}
-
-/** A fleet spreads over the servers of its hub. */
-function inAnyOrder<T>(list: readonly T[]): T[] {
-  const drawn = list.map((one) => ({ one, place: Math.random() }));
-  return drawn.toSorted((a, b) => a.place - b.place).map(({ one }) => one);
 }
 
 export function createDialing(

@@ -15,7 +15,7 @@ import type { Credential } from './credential-choice.ts';
 import { type HubAddress, hostAndPort } from './hub-address.ts';
 import type { HubNetwork } from './hub-network.ts';
 import { connectionFailure, isTrustFailure } from './hub-trust.ts';
-import { oldestTls, openTls, tlsPlace } from './secure-connection.ts';
+import { oldestTls, openTls, tlsPlace, waysTo } from './secure-connection.ts';
 
 export interface DialOptions {
   /** Of one hub: any will do, and they are tried in their order. */
@@ -83,15 +83,26 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
   let isRefused = false;
   let untrusted: RollcallError | undefined;
   let failure: unknown;
+  function failed(address: HubAddress, thrown: unknown): void {
+    if (isRefusal(thrown)) {
+      isRefused = true;
+      return;
+    }
+    failure = thrown;
+    const seen = connectionFailure(thrown, [address]);
+    if (isTrustFailure(seen.code)) untrusted ??= seen;
+  }
   for (const address of options.addresses) {
-    try {
-      return linkOver(await connectTo(address, credential, options), credential.role, options.ownKey);
-    } catch (thrown) {
-      if (isRefusal(thrown)) isRefused = true;
-      else {
-        failure = thrown;
-        const seen = connectionFailure(thrown, [address]);
-        if (isTrustFailure(seen.code)) untrusted ??= seen;
+    const ways = await waysTo(address, options.network ?? {}).catch((thrown: unknown) => {
+      failed(address, thrown);
+      return [];
+    });
+    for (const network of ways) {
+      try {
+        const nc = await connectTo(address, credential, { ...options, network });
+        return linkOver(nc, credential.role, options.ownKey);
+      } catch (thrown) {
+        failed(address, thrown);
       }
     }
   }

@@ -1,14 +1,18 @@
 import type { X509Certificate } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as secure, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { HubAddress } from './hub-address.ts';
 import { aliasedHost, type HubNetwork } from './hub-network.ts';
+import { inAnyOrder } from './in-any-order.ts';
 import { isExcepted, type Proxy } from './proxy-choice.ts';
 
 /** The hub's server speaks it; what is older is an old proxy in between, or somebody who wants it to be (docs/security/keys.md). */
 export const oldestTls = 'TLSv1.3';
 
 const answerWithinMs = 10_000;
+/** For each IP address of a name but the last; Node's 250 ms are less than a satellite takes. */
+const attemptWithinMs = 2000;
 
 /** What TLS is spoken over for an address of the hub, and by which name it checks who answers: always that of the address. */
 export interface TlsPlace {
@@ -24,6 +28,27 @@ export function proxyFor({ host, port }: HubAddress, network: HubNetwork): Proxy
   const { proxy, noProxy = [] } = network;
   const isWithout = (name: string) => isExcepted({ host: name, port }, noProxy);
   return isWithout(host) || isWithout(aliasedHost(host, network)) ? undefined : proxy;
+}
+
+/**
+ * The ways to an address, in no order: one for each IP address of its name, where it is this agent that looks it up. Behind one of
+ * them may be a server that is going away; and a fleet spreads over them.
+ * @param lookUp - all IP addresses of a name
+ * @returns the network as it leads there, by an alias
+ * @throws what node:dns says
+ */
+export async function waysTo(
+  address: HubAddress,
+  network: HubNetwork,
+  lookUp: (name: string) => Promise<readonly { address: string }[]> = (name) => lookup(name, { all: true }),
+): Promise<HubNetwork[]> {
+  const { host } = address;
+  const isLookedUp = isIP(host) === 0 && aliasedHost(host, network) === host;
+  if (!isLookedUp || proxyFor(address, network) !== undefined) return [network];
+  return inAnyOrder(await lookUp(host)).map(({ address: ip }) => ({
+    ...network,
+    hostAliases: { ...network.hostAliases, [host.toLowerCase()]: ip },
+  }));
 }
 
 /** @throws RollcallError what connectThroughProxy says; without a proxy what node:net says, or that no answer came */
@@ -42,7 +67,7 @@ export async function tlsPlace(address: HubAddress, network: HubNetwork): Promis
 }
 
 async function connectDirectly(place: { host: string; port: number }): Promise<Socket> {
-  const socket = connect(place);
+  const socket = connect({ ...place, autoSelectFamilyAttemptTimeout: attemptWithinMs });
   await onceOpen(socket, 'connect');
   // Until TLS takes it over, nobody else listens.
   return socket.on('error', () => undefined);

@@ -51,8 +51,8 @@ export async function decideRequest(
       printDone(words, request, { resource, output: flags.output });
       return;
     }
-    // Who is denied stays out, whatever became of the request.
-    if (verb === 'approve' && wasRefusedUnjudged(request.status))
+    const wasRefused = wasRefusedUnjudged(request.status);
+    if (wasRefused && verb === 'approve')
       throw new RollcallError(
         'REQUEST_FAILED',
         `cluster "${clusterName}" was refused before anybody could decide, so there is nothing to approve: ${wordsOf(request.status)}`,
@@ -60,6 +60,13 @@ export async function decideRequest(
     refuseUnnamedReplacement(request, verb, flags.replaceKey);
     await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));
     if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
+    // The hub acts on it only once there is something to decide.
+    else if (wasRefused)
+      printDone(
+        `cluster "${clusterName}" was refused already; your denial counts if this key is heard again`,
+        request,
+        { resource, output: flags.output },
+      );
     else {
       const decided = await untilActedOn(client, request, { verb, timeoutMs });
       const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()}: ${wordsOf(decided.status)}`;

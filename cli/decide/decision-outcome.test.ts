@@ -4,7 +4,7 @@ import type { RequestStatus } from './find-request.ts';
 
 const failed: RequestStatus = {
   result: 'Failed',
-  policy: 'default',
+  reason: 'NamespaceTaken',
   errorMessage: 'the namespace is taken',
   observed: { epoch: 1, sequence: 7 },
 };
@@ -39,8 +39,12 @@ test.each([
 
 test.each([
   { name: 'refused by the registrar', status: { result: 'Failed', reason: 'NameTaken' }, want: true },
-  { name: 'let in by a policy, then failed', status: failed, want: false },
-  { name: 'let in by a person, then failed', status: { result: 'Failed', by: 'anna' }, want: false },
+  { name: 'let in, then failed', status: failed, want: false },
+  {
+    name: 'let in, then refused by Kubernetes',
+    status: { result: 'Failed', reason: 'KubeApi' },
+    want: false,
+  },
   { name: 'held', status: held, want: false },
 ])('wasRefusedUnjudged: $name → $want', ({ status, want }) => {
   expect(wasRefusedUnjudged(status)).toBe(want);

@@ -1,9 +1,17 @@
 import { isNewer } from '@rollcall/shared/events';
 import type { RequestStatus } from './find-request.ts';
 
-/** Whether the registrar refused it: neither a policy nor a person had a say, and no decision is acted on. */
+/** Why a cluster that was let in has not got what it was given (services/rbac-provisioner/provision.ts). */
+const failuresOfProvisioning: ReadonlySet<string | undefined> = new Set([
+  'NamespaceTaken',
+  'ObjectTaken',
+  'ClusterNameReserved',
+  'KubeApi',
+]);
+
+/** Whether the registrar refused it: nobody has decided, and no decision is acted on. */
 export function wasRefusedUnjudged(status: RequestStatus | undefined): boolean {
-  return status?.result === 'Failed' && status.policy === undefined && status.by === undefined;
+  return status?.result === 'Failed' && !failuresOfProvisioning.has(status.reason);
 }
 
 /**

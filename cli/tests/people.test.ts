@@ -207,7 +207,7 @@ test('a person approves by name and is told what the hub made of it', async () =
 const seen = (sequence: number) => ({ observed: { epoch: 1, sequence, digest: `sha256:${'0'.repeat(64)}` } });
 
 test('a failure of before is no answer to an approval: what comes later is', async () => {
-  const failure = { policy: 'default', errorMessage: 'the namespace is taken' };
+  const failure = { reason: 'NamespaceTaken', errorMessage: 'the namespace is taken' };
   await aHeldRequest('id-of-edge-4', 'edge-4');
   await setResult('id-of-edge-4', 'Failed', { ...failure, ...seen(1) });
   await using cli = startCli(asAdmin('approve', 'edge-4'));
@@ -226,10 +226,11 @@ test('a failure of before is no answer to an approval: what comes later is', asy
 });
 
 test('what fails as before is told when the time is over', async () => {
-  await setResult('id-of-edge-4', 'Failed', { errorMessage: 'the namespace is taken', ...seen(4) });
+  const failure = { reason: 'NamespaceTaken', errorMessage: 'the namespace is taken' };
+  await setResult('id-of-edge-4', 'Failed', { ...failure, ...seen(4) });
   await using cli = startCli(asAdmin('approve', 'edge-4', '--reason', 'again', '--timeout', '5s'));
   await cli.line(/^request: cluster "edge-4"/);
-  await setResult('id-of-edge-4', 'Failed', { message: 'still', ...seen(5) });
+  await setResult('id-of-edge-4', 'Failed', { ...failure, message: 'still', ...seen(5) });
   expect(await cli.result).toMatchObject({
     code: 1,
     stdout: '',
@@ -237,7 +238,7 @@ test('what fails as before is told when the time is over', async () => {
   });
 });
 
-test('what the registrar refused cannot be decided, and nothing is written', async () => {
+test('what the registrar refused cannot be approved, and nothing is written; a denial is', async () => {
   await aHeldRequest('id-of-edge-5', 'edge-5');
   await setResult('id-of-edge-5', 'Failed', { reason: 'NameTaken' });
   expect(await runCli(asAdmin('approve', 'edge-5'))).toMatchObject({
@@ -247,6 +248,10 @@ test('what the registrar refused cannot be decided, and nothing is written', asy
   const where = { name: 'id-of-edge-5' };
   const kept = await plane.admin.get<KubeObject<object>>(resources.clusterRegistrationRequests, where);
   expect(kept?.spec).not.toHaveProperty('decision');
+  expect(await runCli(asAdmin('deny', 'edge-5'))).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('was refused already; your denial counts if this key is heard again'),
+  });
 });
 
 test('a person without the right is refused by the API server, and told which right it takes', async () => {

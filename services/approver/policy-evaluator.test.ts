@@ -194,6 +194,8 @@ test.each([
     { pattern: '\\A[a-z]+\\z', shown: '\\A' },
     { pattern: '^\\pL+$', shown: '\\p' },
     { pattern: '^[[:alnum:]-]+$', shown: '[:alnum:]' },
+    { pattern: '\\x{41}', shown: '\\x{' },
+    { pattern: '^[]a]+$', shown: '[]' },
   ].map(({ pattern, shown }) => ({
     name: `a pattern of Kubernetes that is another one here: ${pattern}`,
     when: `request.clusterName.matches(r"${pattern}")`,

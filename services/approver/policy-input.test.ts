@@ -19,6 +19,11 @@ test.each([
     want: true,
   },
   { name: 'one that ended when it was used', given: { ...token, expiresAtMs: nowMs }, want: false },
+  {
+    name: 'one that ended while it waited, and was removed a day later',
+    given: { ...token, expiresAtMs: nowMs + 1, withdrawn: true, ended: true },
+    want: true,
+  },
   { name: 'one that was taken back since', given: { ...token, withdrawn: true }, want: false },
   { name: 'one from before the hub was restored', given: { ...token, voidSinceEpoch: 2 }, want: false },
   { name: 'no token that is known', given: undefined, want: false },

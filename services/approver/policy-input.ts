@@ -14,14 +14,14 @@ function present(fields: Record<string, string | number | boolean | object | und
 }
 
 /**
- * Whether a token lets in who asked with it: nobody has taken it back, and it had not ended then. A request waits for a person or
+ * Whether a token lets in who asked with it: nobody took it back while it was good, and it had not ended then. A request waits for a person or
  * a time window as long as it takes, so the end of its token is no end of it.
  * @param askedAtMs - hub time; a token that ended exactly then had ended
  */
 function isTokenValid(token: TokenDeclaration | undefined, askedAtMs: number): boolean {
   return (
     token !== undefined &&
-    !token.withdrawn &&
+    (!token.withdrawn || token.ended === true) &&
     token.voidSinceEpoch === undefined &&
     (token.expiresAtMs === undefined || askedAtMs < token.expiresAtMs)
   );

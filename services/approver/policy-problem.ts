@@ -33,7 +33,7 @@ function readOtherwise(pattern: string): string | undefined {
   const escaped = pattern
     .match(/\\[^]/g)
     ?.find(([, letter = '']) => /[A-Za-z]/.test(letter) && !knownEscapes.has(letter));
-  return escaped ?? /\[:\^?[a-z]+:\]/.exec(pattern)?.[0];
+  return escaped ?? /\\[xu]\{|\[:\^?[a-z]+:\]|\[\^?\]/.exec(pattern)?.[0];
 }
 
 function patternError(pattern: string): string | undefined {

@@ -29,6 +29,9 @@ function finalizersPatch(object: ShownCluster, finalizers: readonly string[]): J
   return { metadata: { finalizers, resourceVersion: object.metadata.resourceVersion } };
 }
 
+/** Of these the hub knows better. */
+const noSettings = { unschedulable: undefined, taints: undefined, access: undefined, heartbeat: undefined };
+
 /**
  * What differs in metadata and spec, as far as it is ours to write now.
  * @param shape.labels - those that are to be written; others are left, because a person may just have set them
@@ -36,10 +39,14 @@ function finalizersPatch(object: ShownCluster, finalizers: readonly string[]): J
 function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: ClusterShape): JsonObject {
   const { finalizers = [], labels: shown = {}, deletionTimestamp } = current.metadata;
   const given = isDecisionUnshown(record, current);
-  // What it says beyond its name are defaults of the API server, and would read as wishes.
-  const settings = isMadeOfKnown(record, current) ? shape.settings : {};
+  // What it says beyond its name would read as wishes, the defaults of the API server too.
+  const isToFill = isMadeOfKnown(record, current);
+  const settings = isToFill ? { ...noSettings, ...shape.settings } : {};
+  const kept = isToFill
+    ? Object.fromEntries(Object.entries(shown).filter(([key]) => !isOfPeople(key)))
+    : shown;
   const wantedSpec = given ? { ...shape.spec, ...settings } : { clusterId: shape.spec.clusterId };
-  const labelPatch = mergePatchBetween(shown, { ...shown, ...shape.labels });
+  const labelPatch = mergePatchBetween(shown, { ...kept, ...shape.labels });
   const specPatch = mergePatchBetween(plain(current.spec), plain({ ...current.spec, ...wantedSpec }));
   // After the deletionTimestamp the API server takes no new finalizer.
   const lacksFinalizer = !deletionTimestamp && shape.finalizers.some((one) => !finalizers.includes(one));

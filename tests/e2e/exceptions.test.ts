@@ -112,8 +112,12 @@ test('who makes the object of a member that is out of sight, not knowing of it, 
   const object = {
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'ManagedCluster',
-    metadata: { name: 'imported', labels: { env: 'test' } },
-    spec: { clusterId: 'imported' },
+    metadata: { name: 'imported', labels: { env: 'test', from: 'elsewhere' } },
+    spec: {
+      clusterId: 'imported',
+      unschedulable: true,
+      taints: [{ key: 'gpu', effect: 'NoSchedule' }],
+    },
   };
   await admin.create(resources.managedClusters, object);
   const seen = new Set<string | undefined>();

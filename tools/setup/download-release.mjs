@@ -118,6 +118,25 @@ export function checksumFor(text, name) {
   return undefined;
 }
 
+const mostRedirects = 5;
+
+/**
+ * Follows redirects by itself: each step has to be one that nobody on the way can bend.
+ * @param {string} url
+ * @param {AbortSignal} signal
+ */
+async function follow(url, signal) {
+  let place = url;
+  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+    const response = await fetch(place, { signal, redirect: 'manual' });
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status >= 400 || location === null) return response;
+    place = new URL(location, place).href;
+    if (!isSafeFromOthers(place)) throw new WayFailed(`leads to ${new URL(place).origin}, without TLS`);
+  }
+  throw new WayFailed(`leads on more than ${mostRedirects} times`);
+}
+
 /**
  * @param {string} url
  * @param {AbortSignal | undefined} signal
@@ -139,16 +158,12 @@ async function get(url, signal) {
   };
   let response;
   try {
-    response = await fetch(url, { signal: silence.signal });
+    response = await follow(url, silence.signal);
   } catch (error) {
-    if (!signal?.aborted) unreachable.set(host, messageOf(error));
+    if (!signal?.aborted && !(error instanceof WayFailed)) unreachable.set(host, messageOf(error));
     throw failed(error);
   }
   if (!response.ok || response.body === null) throw failed(`status ${response.status}`);
-  if (!isSafeFromOthers(response.url)) {
-    silence.abort();
-    throw failed(`leads to ${new URL(response.url).origin}, without TLS`);
-  }
   const { body } = response;
   async function* chunks() {
     try {

@@ -19,8 +19,10 @@ function maySpeakTooEarly({ status, body }: TransportAnswer): boolean {
   );
 }
 
-/** Up to ten seconds after a start (measured); `/readyz` says yes meanwhile. */
-const mostAttemptsForKind = 40;
+/** Up to ten seconds after a start (measured), twice that where the machine is busy; `/readyz` says yes meanwhile. */
+const kindLearnedWithinMs = 20_000;
+/** Whoever speaks of a kind like this for longer has lost it: the next start is looked for again only then. */
+const startForgottenMs = 600_000;
 
 /** A mutating policy's words about a kind that the server knows from its CRD, and has not learned for policies. */
 function isOfKindNotLearned({ status, body }: TransportAnswer): boolean {
@@ -29,18 +31,6 @@ function isOfKindNotLearned({ status, body }: TransportAnswer): boolean {
 
 async function pause(signal: AbortSignal | undefined): Promise<void> {
   await delay(askAgainMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
-}
-
-/** @returns the first answer that is about the request, or the last of twenty seconds */
-async function onceKindIsLearned(
-  send: () => Promise<TransportAnswer>,
-  signal: AbortSignal | undefined,
-): Promise<TransportAnswer> {
-  for (let attempt = 1; ; attempt++) {
-    const answer = await send();
-    if (!isOfKindNotLearned(answer) || attempt === mostAttemptsForKind) return answer;
-    await pause(signal);
-  }
 }
 
 /**
@@ -59,6 +49,22 @@ export function createEarlyRefusalCheck(
   options: { timeoutMs: number; signal?: AbortSignal | undefined },
 ) => Promise<TransportAnswer> {
   let refusedSinceMs: number | undefined;
+  let unlearnedSinceMs = Number.NEGATIVE_INFINITY;
+
+  /** @returns the first answer that is about the request, or the last one of that time: it is waited once, not by each request */
+  async function onceKindIsLearned(
+    send: () => Promise<TransportAnswer>,
+    signal: AbortSignal | undefined,
+  ): Promise<TransportAnswer> {
+    for (;;) {
+      const answer = await send();
+      if (!isOfKindNotLearned(answer)) return answer;
+      const nowMs = performance.now();
+      if (nowMs - unlearnedSinceMs > startForgottenMs) unlearnedSinceMs = nowMs;
+      if (nowMs - unlearnedSinceMs > kindLearnedWithinMs) return answer;
+      await pause(signal);
+    }
+  }
 
   async function isReady(options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean> {
     const { status } = await transport.send({ ...options, method: 'GET', path: '/readyz' });

@@ -2,7 +2,8 @@ import type { StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import type { Nkey } from '@rollcall/shared/trust';
-import { type Agents, type MemberPlan, poolKey } from './agents.ts';
+import type { MemberPlan } from './agent.ts';
+import { type Agents, poolKey } from './agents.ts';
 import type { World } from './world.ts';
 
 type Json = Record<string, unknown>;

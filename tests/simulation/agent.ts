@@ -3,6 +3,7 @@ import { decodeAnswer } from '@rollcall/shared/protocol';
 import { decodeJwt, type Nkey } from '@rollcall/shared/trust';
 import { encodeAsk } from '../../agent/ask-message.ts';
 import { type Joining, nextJoining, startJoining } from '../../agent/joining.ts';
+import { checkKept } from './acknowledged.ts';
 import { hubSecrets } from './nats-account.ts';
 import { nothingFollows } from './scheduler.ts';
 import { settings } from './services.ts';
@@ -201,6 +202,8 @@ export class Agent {
       () =>
         `hears ${result.kind} ${'reason' in result ? result.reason : ''}${'code' in result ? `${result.code} ${result.message}` : ''}`,
     );
+    const { clusterId } = this.plan;
+    checkKept(this.#world, { clusterId, key: this.key.publicKey, verb, result });
     if (result.kind === 'leave') this.#cleanUp();
     if (result.kind === 'refused' && result.code === 'CLUSTER_LEFT') this.#leaving = 'told';
     if (result.kind === 'rotated') return this.#takeNext(result);

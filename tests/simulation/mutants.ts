@@ -28,6 +28,14 @@ export const mutants = {
     from: 1,
     seeds: 100,
   },
+  'acknowledged-and-not-kept': {
+    file: 'services/registrar/join-turns.ts',
+    find: 'return judged.drafts;',
+    // Ids are random: of every fourth lot nothing is written.
+    put: "return (joins[0]?.ask.id ?? '') < '4' ? [] : judged.drafts;",
+    from: 1,
+    seeds: 50,
+  },
   'uses-ignored': {
     file: 'services/registrar/token-check.ts',
     find: "allowed === 'unlimited' || (uses?.used ?? 0) < allowed",

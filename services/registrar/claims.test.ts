@@ -130,6 +130,12 @@ test('an ask that was long on its way undoes nothing that was heard since', () =
   expect(tell(later, 5 * minuteMs, { askedAtMs: startMs + 4 * minuteMs })).toHaveLength(1);
 });
 
+test('an ask that is older than one that was heard changes nothing, however fresh it looks by a clock that is behind', () => {
+  const cluster = waitingFor(0, { request: { askedAtMs: startMs + 5 * minuteMs } });
+  expect(tell(later, 5 * minuteMs, { cluster, askedAtMs: startMs + 5 * minuteMs - 1 })).toEqual([]);
+  expect(tell(later, 5 * minuteMs, { cluster, askedAtMs: startMs + 5 * minuteMs })).toHaveLength(1);
+});
+
 test('other labels are no change: who decides sees those that an approval gives', () => {
   expect(tell(says(first.facts, { env: 'prod' }), 5 * minuteMs)).toEqual([]);
 });

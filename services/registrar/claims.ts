@@ -78,6 +78,8 @@ export function changedRequest(
   // For a rotation the key that is in speaks, and no claim.
   if (!identity || request?.key !== ask.agentKey || request.rotation !== undefined) return [];
   if (askedAtMs !== undefined && nowMs - askedAtMs > freshForMs) return [];
+  // By a clock that is behind an old ask looks fresh; one that was heard is newer whatever the clocks say (found by simulation).
+  if (askedAtMs !== undefined && askedAtMs < (request.askedAtMs ?? 0)) return [];
   const claimed = {
     ...unknownIn(request.claimed),
     ...claimsIn(ask.body),

@@ -3,9 +3,8 @@ import type { AnswerResult } from '@rollcall/shared/protocol';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
-/** What the hub said, and to which key of which cluster. */
+/** What the hub said, and to which key. */
 interface Heard {
-  readonly clusterId: string;
   readonly key: string;
   readonly verb: string;
   readonly result: AnswerResult;
@@ -20,14 +19,16 @@ function eventBehind({ key, verb, result }: Heard): { type: string; key: string 
 
 /** I1: acknowledged means kept. Whatever an agent hears that the hub has taken of it is in the stream by then. */
 export function checkKept(world: World, heard: Heard): void {
+  const { result } = heard;
   const wanted = eventBehind(heard);
   if (!wanted) return;
   const isKept = world.stream.stored.some(({ kind, id, type, section }) => {
-    if (kind !== 'cluster' || id !== heard.clusterId || type !== wanted.type) return false;
+    if (kind !== 'cluster' || type !== wanted.type) return false;
+    if ('clusterId' in result && id !== result.clusterId) return false;
     const { request, leave } = section as Identity;
     return wanted.key === (type === leaveAsked.type ? leave?.key : request.key);
   });
   if (isKept) return;
-  const what = `${heard.clusterId} heard ${heard.result.kind}, and ${wanted.type} of ${wanted.key} is not in the stream`;
+  const what = `${heard.key} heard ${result.kind}, and ${wanted.type} of ${wanted.key} is not in the stream`;
   world.fail(new Violation('I1 acknowledged means kept', what));
 }

@@ -36,6 +36,8 @@ export class Agent {
   #region: string | undefined;
   #refusals = 0;
   #turn = 0;
+  /** Of its connection, the newest it has had. */
+  #cid: number | undefined;
 
   constructor(world: World, plan: MemberPlan, keys: { key: Nkey; token: Nkey | undefined }) {
     this.#world = world;
@@ -123,7 +125,10 @@ export class Agent {
   }
 
   disconnect(): void {
-    this.#world.account.connections.delete(this.key.publicKey);
+    const { connections } = this.#world.account;
+    const { publicKey } = this.key;
+    // Whoever has a copy of the key has a connection of its own.
+    if (connections.get(publicKey)?.cid === this.#cid) connections.delete(publicKey);
   }
 
   /** Whether the server takes beats from it. */
@@ -156,7 +161,8 @@ export class Agent {
     const { scheduler, random } = this.#world;
     const { clusterId, clusterName } = this.plan;
     const { token } = this;
-    const isAdmitted = this.joining.standing === 'admitted';
+    // Who is in renews, also after a refusal that was meant for a copy of its key.
+    const isAdmitted = this.joining.standing === 'admitted' || this.isMember;
     const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs: this.#refusedRetryMs() };
     this.joining = nextJoining(this.joining, { kind: 'asked' }, context);
     const isRenewal = isAdmitted && this.#turn++ % 2 === 0;
@@ -202,8 +208,9 @@ export class Agent {
       () =>
         `hears ${result.kind} ${'reason' in result ? result.reason : ''}${'code' in result ? `${result.code} ${result.message}` : ''}`,
     );
-    const { clusterId } = this.plan;
-    checkKept(this.#world, { clusterId, key: this.key.publicKey, verb, result });
+    // Said to another one that has the same key.
+    if ('clusterId' in result && result.clusterId !== this.plan.clusterId) return;
+    checkKept(this.#world, { key: this.key.publicKey, verb, result });
     if (result.kind === 'leave') this.#cleanUp();
     if (result.kind === 'refused' && result.code === 'CLUSTER_LEFT') this.#leaving = 'told';
     if (result.kind === 'rotated') return this.#takeNext(result);
@@ -248,8 +255,9 @@ export class Agent {
   }
 
   #connect(): void {
+    this.#cid = ++cids;
     this.#world.account.connections.set(this.key.publicKey, {
-      cid: ++cids,
+      cid: this.#cid,
       // Whoever is cut asks again.
       end: () => {
         this.disconnect();

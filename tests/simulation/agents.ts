@@ -33,8 +33,9 @@ export class Agents {
     });
   }
 
-  install(plan: MemberPlan, token: Nkey | undefined): Agent {
-    const agent = new Agent(this.#world, plan, { key: this.newKey(), token });
+  /** @param key - a copy of another agent's; else it makes its own */
+  install(plan: MemberPlan, token: Nkey | undefined, key = this.newKey()): Agent {
+    const agent = new Agent(this.#world, plan, { key, token });
     this.#world.note(agent.name, () => `is installed for ${plan.clusterName}, key ${agent.key.publicKey}`);
     this.all.push(agent);
     return agent;

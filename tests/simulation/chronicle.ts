@@ -95,10 +95,16 @@ export class Chronicle {
       const { tokenId } = identity.request;
       this.#requestsOfToken.set(tokenId, (this.#requestsOfToken.get(tokenId) ?? 0) + 1);
     }
-    if (event.type !== 'admitted' || identity?.admittedKey === undefined) return;
-    const owner = this.#clusterOfKey.get(identity.admittedKey) ?? event.id;
-    if (owner !== event.id) this.#broken('I3 one cluster for each key', `${owner} and ${event.id}`);
-    this.#clusterOfKey.set(identity.admittedKey, event.id);
+    if (event.type === 'requested') this.#checkKey(event.id, identity?.request.key);
+    if (event.type === 'admitted') this.#checkKey(event.id, identity?.admittedKey);
+  }
+
+  /** From its first request on a key is that cluster's, also once it has left. */
+  #checkKey(clusterId: string, key: string | undefined): void {
+    if (key === undefined) return;
+    const owner = this.#clusterOfKey.get(key) ?? clusterId;
+    if (owner !== clusterId) this.#broken('I3 one cluster for each key', `${key}: ${owner} and ${clusterId}`);
+    this.#clusterOfKey.set(key, clusterId);
   }
 
   #checkTokens(): void {

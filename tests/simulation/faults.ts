@@ -46,6 +46,7 @@ const rates = {
   'agent.rotates': 0.3,
   'agent.leaves': 0.15,
   'agent.changes': 0.3,
+  'agent.copied-to-another': 0.1,
 } as const;
 
 export type FaultKind = keyof typeof rates;

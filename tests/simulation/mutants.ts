@@ -36,6 +36,13 @@ export const mutants = {
     from: 1,
     seeds: 50,
   },
+  'a-key-of-two-clusters': {
+    file: 'services/registrar/key-holder.ts',
+    find: 'if (holder === undefined || holder === clusterId) return undefined;',
+    put: "if (holder !== '') return undefined;",
+    from: 1,
+    seeds: 200,
+  },
   'uses-ignored': {
     file: 'services/registrar/token-check.ts',
     find: "allowed === 'unlimited' || (uses?.used ?? 0) < allowed",

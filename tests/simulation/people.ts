@@ -2,7 +2,7 @@ import type { StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import type { Nkey } from '@rollcall/shared/trust';
-import type { MemberPlan } from './agent.ts';
+import type { Agent, MemberPlan } from './agent.ts';
 import { type Agents, poolKey } from './agents.ts';
 import type { World } from './world.ts';
 
@@ -30,6 +30,7 @@ const policies: readonly Json[][] = [
   ],
 ];
 const policyNames = ['default', 'second'];
+const clusterIds = ['c-1', 'c-2', 'c-3'];
 const clusterNames = ['blue', 'red', 'green'];
 const actions = [
   'token',
@@ -158,6 +159,7 @@ export class People {
     if (faults.strikes('agent.changes'))
       agent.moveTo(random.chance(0.3) ? undefined : random.pick(['eu', 'us']));
     if (faults.strikes('agent.cloned')) this.#agents.install(agent.plan, this.#anyToken());
+    if (faults.strikes('agent.copied-to-another')) this.#copyToAnother(agent);
   }
 
   /** Whoever has left comes back at once, with a new key, while the hub may still be busy with its leaving. */
@@ -166,6 +168,17 @@ export class People {
     const former = this.#agents.all.find(({ plan }) => plan.clusterId === clusterId);
     if (former && this.#agents.all.length < 8)
       scheduler.after(random.int(0, 20), () => this.#agents.install(former.plan, this.#anyToken()));
+  }
+
+  /** Somebody takes the keys of an agent along to another cluster: it asks with them as that one. */
+  #copyToAnother({ key }: Agent): void {
+    const { all } = this.#agents;
+    const clusterId = clusterIds.find(
+      (id) => !all.some((agent) => agent.key === key && agent.plan.clusterId === id),
+    );
+    if (clusterId === undefined || all.length >= 6) return;
+    this.#makeToken();
+    this.#agents.install({ clusterId, clusterName: `n-${++this.#count}` }, this.#tokens.at(-1), key);
   }
 
   #say(what: string): void {
@@ -181,7 +194,7 @@ export class People {
     const { random } = this.#world;
     if (this.#agents.all.length >= 6) return;
     const plan: MemberPlan = {
-      clusterId: `c-${random.int(1, 3)}`,
+      clusterId: random.pick(clusterIds),
       clusterName: random.chance(0.6) ? `n-${++this.#count}` : random.pick(clusterNames),
     };
     this.#agents.install(plan, this.#anyToken());

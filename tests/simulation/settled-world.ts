@@ -130,7 +130,10 @@ function* openTrust(world: World, agents: Agents, id: string, record: ClusterRec
     if (revocations[key] === undefined) yield `${key.slice(0, 6)} of ${id} is taken back and not on the list`;
   }
   const { retiringKey } = record.decision ?? {};
-  if (retiringKey !== undefined && agents.running().some(({ key }) => key.publicKey === approvedKey))
+  const isInUse = agents
+    .running()
+    .some(({ key, plan }) => key.publicKey === approvedKey && plan.clusterId === id);
+  if (retiringKey !== undefined && isInUse)
     yield `the agent of ${id} has its new key, and the former one is not out`;
   if (approvedKey !== undefined && revocations[approvedKey] !== undefined)
     yield `the approved key of ${id} is on the list`;

@@ -16,6 +16,9 @@ import type { World } from './world.ts';
 
 const nameOf = ({ kind, id }: AggregateId) => `${kind}.${id}`;
 
+/** What the provisioner makes for a member. */
+const membersKinds: ReadonlySet<string> = new Set(['namespaces', 'serviceaccounts', 'rolebindings']);
+
 /** What must hold after every single event and every change in Kubernetes, whatever goes wrong. Judges by the stream alone. */
 export class Chronicle {
   readonly #fail: (violation: Violation) => void;
@@ -41,18 +44,19 @@ export class Chronicle {
     if (batch.some(({ kind }) => kind === 'cluster' || kind === 'token')) this.#checkTokens();
   }
 
-  /** Rights exist only in a namespace that an approval of this very cluster names, and gives access to. */
+  /** A namespace, and rights in it, exist only where an approval of this very cluster names it, and gives access to it. */
   changed(_world: World, plural: string, { metadata }: Kept, type: Change['type']): void {
-    if (type !== 'ADDED' || plural !== 'rolebindings') return;
+    if (type !== 'ADDED' || !membersKinds.has(plural)) return;
+    const isSpace = plural === 'namespaces';
+    const place = isSpace ? metadata.name : metadata.namespace;
     const clusterId = metadata.labels?.['rollcall.dev/cluster-id'] ?? '';
     const events = this.#events.get(`cluster.${clusterId}`) ?? [];
     const isApproved = events.some(({ definition, section }) => {
       if (definition.writer !== 'approver') return false;
       const { namespace, access, approvedKey } = section as Decision;
-      return approvedKey !== undefined && access === 'Namespace' && namespace === metadata.namespace;
+      return approvedKey !== undefined && (isSpace || access === 'Namespace') && namespace === place;
     });
-    if (!isApproved)
-      this.#broken('I4 no rights without an approval', `${clusterId} in ${metadata.namespace}`);
+    if (!isApproved) this.#broken('I4 nothing without an approval', `${plural} of ${clusterId} in ${place}`);
   }
 
   #broken(invariant: string, what: string): void {

@@ -57,6 +57,20 @@ export const mutants = {
     from: 1,
     seeds: 800,
   },
+  'accounts-stay': {
+    file: 'services/rbac-provisioner/remove-account.ts',
+    find: '    remove(kube, resources.serviceAccounts, account),\n',
+    put: '',
+    from: 1,
+    seeds: 100,
+  },
+  'namespaces-stay': {
+    file: 'services/rbac-provisioner/deprovision.ts',
+    find: "|| namespacePolicy === 'Keep') return {};",
+    put: "|| namespacePolicy !== '') return {};",
+    from: 1,
+    seeds: 300,
+  },
   'held-says-nothing-about-access': {
     file: 'services/rbac-provisioner/access-step.ts',
     find: "    case 'held':\n      return ofOwner;",

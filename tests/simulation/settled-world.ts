@@ -6,8 +6,9 @@ import {
   foldRecord,
   livenessOf,
   nameRecord,
-  tokenRecord,
   policyDeclaration,
+  type StoredEvent,
+  tokenRecord,
 } from '@rollcall/shared/events';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { createFleetView } from '../../services/approver/fleet-view.ts';
@@ -25,26 +26,43 @@ import { heartbeat, longestLifeMs } from './services.ts';
 import { inTurn } from './simulated-log.ts';
 import type { World } from './world.ts';
 
-const member = 'rollcall-member';
 const clusterIdLabel = 'rollcall.dev/cluster-id';
+const isOf = (id: string, { metadata }: Kept) => metadata.labels?.[clusterIdLabel] === id;
 
 function recordOf(world: World, id: string): ClusterRecord {
   const aggregate = { kind: 'cluster', id } as const;
   return clusterRecord(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
 }
 
+/** Whether it left last, and not was let in; and by its wish the namespace was to go with it. */
+function hasLeftForGood(world: World, id: string): boolean {
+  const events = world.stream.from(1, `cluster.${id}.*`);
+  const isLetIn = ({ definition, section }: StoredEvent) =>
+    definition.writer === 'approver' && (section as Decision).approvedKey !== undefined;
+  const last = events.findLast((event) => event.type === 'left' || isLetIn(event));
+  const leave = events.findLast(({ type }) => type === 'leaving');
+  return last?.type === 'left' && (leave?.section as Decision | undefined)?.namespacePolicy === 'Delete';
+}
+
 function* openAccess(world: World, id: string, record: ClusterRecord): Generator<string> {
   const { decision, access, identity } = record;
   const spaces = world.kube
     .list('namespaces')
-    .filter(({ metadata }) => metadata.labels?.[clusterIdLabel] === id && !metadata.deletionTimestamp);
-  const bound = world.kube
-    .list('rolebindings')
-    .filter(({ metadata }) => metadata.labels?.[clusterIdLabel] === id)
-    .map(({ metadata }) => metadata.namespace);
+    .filter((object) => isOf(id, object) && !object.metadata.deletionTimestamp);
+  const placesOf = (plural: string) =>
+    world.kube
+      .list(plural)
+      .filter((object) => isOf(id, object))
+      .map(({ metadata }) => metadata.namespace)
+      .join(', ');
+  const bound = placesOf('rolebindings');
+  const accounts = placesOf('serviceaccounts');
   if (spaces.length > 1) yield `I4 ${id} has ${spaces.length} namespaces`;
   if (decision?.approvedKey === undefined) {
-    if (bound.length > 0) yield `I4 ${id} is not let in and has rights in ${bound.join(', ')}`;
+    if (bound !== '') yield `I4 ${id} is not let in and has rights in ${bound}`;
+    if (accounts !== '') yield `I4 ${id} is not let in and has an account in ${accounts}`;
+    if (spaces.length > 0 && hasLeftForGood(world, id))
+      yield `I4 ${id} has left, and the namespace ${spaces[0]?.metadata.name} is there`;
     if (
       decision?.verdict === 'leaving' &&
       identity?.state !== 'left' &&
@@ -62,12 +80,9 @@ function* openAccess(world: World, id: string, record: ClusterRecord): Generator
     yield `I8 ${id} is approved; its access is ${access?.state ?? 'not told'}`;
   if (!spaces.some(({ metadata }) => metadata.name === decision.namespace))
     yield `I4 ${id} is let in and has no namespace ${decision.namespace}`;
-  const wanted = decision.access === 'Namespace' ? [decision.namespace] : [];
-  if (bound.join(', ') !== wanted.join(', '))
-    yield `I4 ${id} has rights in "${bound.join(', ')}", not in "${wanted.join(', ')}"`;
-  const hasAccount = world.kube.get('serviceaccounts', member, decision.namespace) !== undefined;
-  if (hasAccount !== wanted.length > 0)
-    yield `I4 ${id} has ${hasAccount ? 'a' : 'no'} service account, and access ${decision.access}`;
+  const wanted = decision.access === 'Namespace' ? decision.namespace : '';
+  if (bound !== wanted) yield `I4 ${id} has rights in "${bound}", not in "${wanted}"`;
+  if (accounts !== wanted) yield `I4 ${id} has accounts in "${accounts}", not in "${wanted}"`;
 }
 
 function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Generator<string> {

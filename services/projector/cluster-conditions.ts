@@ -118,6 +118,9 @@ function ready(picture: ClusterPicture): Judged {
       standing === 'leaving' ? 'the cluster is leaving' : (picture.record.decision?.message ?? '');
     return { type, status: 'False', reason: 'Revoked', message, atMs: decidedAtMs };
   }
+  // Another key asks meanwhile, and what was decided about the one that was in is no longer the last word.
+  if (standing === 'undecided' && isKeyRevoked(picture.record))
+    return { type, status: 'False', reason: 'Revoked', message: 'the key was taken back', atMs: decidedAtMs };
   const liveness = livenessOf(picture.record);
   if (!liveness) {
     return {

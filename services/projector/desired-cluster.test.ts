@@ -107,6 +107,13 @@ describe('Ready', () => {
       want: 'True Alive',
     },
     {
+      name: 'another key is held, that of the member was taken back while it beat',
+      sections: aMember({
+        decision: aDecision({ verdict: 'held', key: 'KEY2', reason: 'KeyChanged', revokedKeys }),
+      }),
+      want: 'False Revoked',
+    },
+    {
       name: 'another key is denied, the owner beats',
       sections: aMember({ decision: aDecision({ verdict: 'denied', key: 'KEY2', approvedKey: 'KEY1' }) }),
       want: 'True Alive',

@@ -174,6 +174,19 @@ export const clusterRules: readonly ClusterRule[] = [
     },
   },
   {
+    invariant: 'what token and policy gave stays until a person takes it off',
+    needsWorld: true,
+    broken: ({ event, before, after }) => {
+      if (event.type !== 'changed') return undefined;
+      const { labels: given = {} } = before.decision ?? {};
+      // The only label that the people of the simulation speak of is "team".
+      const lost = Object.keys(given).filter(
+        (label) => label !== 'team' && after.decision?.labels[label] !== given[label],
+      );
+      return lost.length === 0 ? undefined : `nobody took off ${lost.join(', ')}`;
+    },
+  },
+  {
     invariant: 'liveness is of the admitted key',
     broken: ({ event, before }) => {
       if (event.definition.writer !== 'heartbeat') return undefined;

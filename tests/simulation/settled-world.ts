@@ -1,28 +1,23 @@
 import {
-  changed,
   clusterRecord,
   type ClusterRecord,
   type Decision,
   foldRecord,
   livenessOf,
   nameRecord,
-  policyDeclaration,
   type StoredEvent,
-  tokenRecord,
 } from '@rollcall/shared/events';
-import type { ManagedCluster } from '@rollcall/shared/resources';
 import { createFleetView } from '../../services/approver/fleet-view.ts';
 import { gatherJudgement } from '../../services/approver/policy-verdict.gather.ts';
 import { decideRequest } from '../../services/approver/policy-verdict.ts';
-import { desiredCluster } from '../../services/projector/desired-cluster.ts';
-import { desiredRequest } from '../../services/projector/desired-request.ts';
-import { mergePatchBetween, plain, statusPatch } from '../../services/projector/difference.ts';
 import { openRequest } from '../../services/registrar/standing.ts';
 import type { Agents } from './agents.ts';
 import type { Kept } from './kube-server.ts';
-import type { People, SaidLabel } from './people.ts';
+import type { People } from './people.ts';
 import { evaluateNow } from './policy-evaluator.ts';
 import { heartbeat, longestLifeMs } from './services.ts';
+import { openDeclarations } from './settled-declarations.ts';
+import { openLabels, openPicture } from './settled-picture.ts';
 import { inTurn } from './simulated-log.ts';
 import type { World } from './world.ts';
 
@@ -160,65 +155,6 @@ function* openTrust(world: World, agents: Agents, id: string, record: ClusterRec
   }
 }
 
-function shows(
-  object: Kept | undefined,
-  wanted: { labels?: object; spec: object; status: object },
-): string | undefined {
-  if (!object) return 'is missing';
-  if (statusPatch(object.status, wanted.status, false))
-    return `shows ${JSON.stringify(statusPatch(object.status, wanted.status)?.patch)} differently`;
-  const spec = mergePatchBetween(plain(object.spec ?? {}), plain({ ...object.spec, ...wanted.spec }));
-  return Object.keys(spec).length > 0 ? `has another spec: ${JSON.stringify(spec)}` : undefined;
-}
-
-function* openPicture(world: World, id: string, record: ClusterRecord): Generator<string> {
-  const { kube } = world;
-  const name = record.decision?.clusterName ?? record.identity?.clusterName ?? '';
-  const found = kube.get('managedclusters', name);
-  const current = found as unknown as ManagedCluster | undefined;
-  const cluster = desiredCluster(record, world.facts.get(id), current);
-  if (cluster.presence === 'present') {
-    const wrong = shows(found, { spec: cluster.shape.spec, status: cluster.status });
-    if (wrong) yield `I5 managedcluster ${name} ${wrong}`;
-    const isIn = record.decision?.approvedKey !== undefined;
-    if (found?.metadata.deletionTimestamp !== undefined && isIn)
-      yield `managedcluster ${name} is being deleted, and its cluster stays`;
-  }
-  for (const other of kube.list('managedclusters')) {
-    const isStrange = other.metadata.name !== name || cluster.presence !== 'present';
-    if (other.spec?.['clusterId'] === id && isStrange)
-      yield `I5 managedcluster ${other.metadata.name} of ${id} should be gone`;
-  }
-  const request = desiredRequest(record);
-  const shown = kube.get('clusterregistrationrequests', id);
-  if (request.presence === 'gone' && shown) yield `I5 request ${id} should be gone`;
-  if (request.presence !== 'present') return;
-  const wrong = shows(shown, { spec: request.shape, status: request.status });
-  if (wrong) yield `I5 request ${id} ${wrong}`;
-}
-
-/** No decision since has given the label anew: a person's own word only repeats what the object says. */
-function isLastWord(world: World, id: string, { afterSequence }: SaidLabel): boolean {
-  let team: string | undefined;
-  return world.stream.from(1, `cluster.${id}.*`).every(({ definition, sequence, section }) => {
-    if (definition.writer !== 'approver') return true;
-    const before = team;
-    team = (section as Decision).labels['team'];
-    return sequence <= afterSequence || definition === changed || team === before;
-  });
-}
-
-function* openLabels(world: World, people: People, id: string, record: ClusterRecord): Generator<string> {
-  const { decision } = record;
-  const object = world.kube.get('managedclusters', decision?.clusterName ?? '');
-  const said = people.said.get(object?.metadata.uid ?? '');
-  if (!object || !said || decision?.verdict !== 'approved' || !isLastWord(world, id, said)) return;
-  const want = said.team ?? 'none';
-  const [shown = 'none', known = 'none'] = [object.metadata.labels?.['team'], decision.labels['team']];
-  if (shown !== want || known !== want)
-    yield `a person gave ${id} the team ${want}; the object says ${shown}, the hub knows ${known}`;
-}
-
 function* openNames(world: World): Generator<string> {
   for (const name of world.stream.idsOf('name')) {
     const aggregate = { kind: 'name', id: name } as const;
@@ -229,28 +165,6 @@ function* openNames(world: World): Generator<string> {
     if (decision?.verdict === 'predefined' && decision.clusterName === name) continue;
     if (!isUsed || identity.clusterName !== name)
       yield `the name ${name} is kept for ${holder}, which is ${identity?.state} as ${identity?.clusterName}`;
-  }
-}
-
-function* openDeclarations(world: World): Generator<string> {
-  const objects = new Map(
-    world.kube.list('clusterregistrationtokens').map((object) => [object.metadata.uid, object]),
-  );
-  for (const id of world.stream.idsOf('token')) {
-    const aggregate = { kind: 'token', id } as const;
-    const { declaration } = tokenRecord(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
-    if (!declaration) continue;
-    if (!declaration.withdrawn && !objects.has(declaration.uid))
-      yield `token ${declaration.name} is gone and not withdrawn`;
-    if (!declaration.withdrawn) objects.delete(declaration.uid);
-  }
-  for (const { metadata } of objects.values()) yield `token ${metadata.name} is not declared`;
-  for (const { metadata } of world.kube.list('approvalpolicies')) {
-    const aggregate = { kind: 'policy', id: metadata.name } as const;
-    const declaration = policyDeclaration(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
-    const generation = declaration?.problem?.generation ?? declaration?.generation;
-    if (declaration?.withdrawn || generation !== metadata.generation)
-      yield `policy ${metadata.name} is not declared`;
   }
 }
 
@@ -265,7 +179,7 @@ export async function whatIsNotSettled(world: World, agents: Agents, people: Peo
       ...openAccess(world, id, record),
       ...openLiveness(agents, id, record),
       ...openTrust(world, agents, id, record),
-      ...openPicture(world, id, record),
+      ...openPicture(world, people, id, record),
       ...openLabels(world, people, id, record),
     );
   }

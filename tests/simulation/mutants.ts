@@ -110,8 +110,8 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'endedFormerLife(record, shown)',
     put: 'endedFormerLife(record, shown) && false',
-    from: 1,
-    seeds: 800,
+    from: 2101,
+    seeds: 100,
   },
   'credentials-outlive-the-revocation': {
     file: 'services/trust-keeper/revocation-list.ts',
@@ -124,8 +124,8 @@ export const mutants = {
     file: 'services/projector/desired-token.ts',
     find: '|| isShownExpired(current, expiresAtMs)',
     put: '',
-    from: 5001,
-    seeds: 1000,
+    from: 1,
+    seeds: 500,
   },
   'the-former-key-stays': {
     file: 'services/approver/key-rotated.ts',
@@ -145,14 +145,14 @@ export const mutants = {
     file: 'services/approver/main.ts',
     find: 'return settleLeaveAsked(parts, event.id, trace);',
     put: 'return;',
-    from: 601,
+    from: 1,
     seeds: 300,
   },
   'labels-of-people-are-written-over': {
     file: 'services/projector/show-cluster.ts',
     find: 'if (!isOpen || isMadeToSee(current)) return wanted;',
     put: 'return wanted;',
-    from: 3601,
+    from: 101,
     seeds: 100,
   },
   'given-labels-are-not-shown': {

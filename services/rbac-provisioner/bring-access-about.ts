@@ -171,7 +171,9 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
           let record = await read();
           let hasActed = await undoElsewhere(record);
           const step = accessStep(record, world.namespaces) ?? untold(record);
-          if (step && !(last && isFor(last, record, { step, madeAt }))) {
+          // What was made may have been taken away by half since.
+          const isMade = !isHalfDone && last && step && isFor(last, record, { step, madeAt });
+          if (step && !isMade) {
             const mayHaveAccount = isHalfDone || doneUntold(step) === 'give-access';
             tried = step;
             hasActed = true;

@@ -16,7 +16,12 @@ function aRecord(
     access,
   };
 }
-const gone: ClusterRecord['access'] = { state: 'deprovisioned', namespace: 'one', atMs: 1 };
+const gone: ClusterRecord['access'] = {
+  state: 'deprovisioned',
+  verdict: 'leaving',
+  namespace: 'one',
+  atMs: 1,
+};
 const there: ClusterRecord['access'] = { ...gone, state: 'provisioned' };
 const admitted = { state: 'admitted', admittedKey: 'K' } as const;
 
@@ -57,6 +62,11 @@ test.each([
   {
     name: 'leaving, and what is gone is the access of an earlier life',
     record: aRecord(admitted, { verdict: 'leaving', requestId: 'second' }, { ...gone, requestId: 'first' }),
+    want: [],
+  },
+  {
+    name: 'leaving after a denial that took its rights: the namespace is still there',
+    record: aRecord(admitted, { verdict: 'leaving' }, { ...gone, verdict: 'denied' }),
     want: [],
   },
   { name: 'denied, access is gone', record: aRecord(admitted, { verdict: 'denied' }, gone), want: [] },

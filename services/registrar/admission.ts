@@ -25,9 +25,13 @@ interface AdmissionContext {
   readonly nowMs: number;
 }
 
-/** Of this life: a cluster that came back may still have the end of its former one in its record. */
+/**
+ * Of this life: a cluster that came back may still have the end of its former one in its record. And by its leaving: what was
+ * denied or revoked before keeps its namespace, which goes only with that.
+ */
 function isGone({ access, decision }: ClusterRecord): boolean {
-  return access?.state === 'deprovisioned' && access.requestId === decision?.requestId;
+  const isTakenAway = access?.state === 'deprovisioned' && access.verdict === 'leaving';
+  return isTakenAway && access.requestId === decision?.requestId;
 }
 
 /**

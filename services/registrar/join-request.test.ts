@@ -85,7 +85,7 @@ function approve(log: MemoryLog, clusterId = 'id-1'): void {
 
 function leave(log: MemoryLog, clusterId = 'id-1'): void {
   const record = log.cluster(clusterId);
-  const access = { state: 'deprovisioned' as const, namespace: 'one', atMs: nowMs };
+  const access = { state: 'deprovisioned' as const, verdict: 'leaving', namespace: 'one', atMs: nowMs };
   log.append(
     admissionStep({ record: { ...record, decision: aDecision({ verdict: 'leaving' }), access }, nowMs }),
   );

@@ -21,7 +21,13 @@ const leaving: Partial<Decision> = {
 
 function aRecord(about: { identity?: Identity; decision: Partial<Decision>; isGone?: boolean }) {
   const empty = clusterRecord(new MemoryLog().read({ kind: 'cluster', id: 'id-1' }));
-  const access = { state: 'deprovisioned', namespace: 'one', requestId: 'request-1', atMs: 1 } as const;
+  const access = {
+    state: 'deprovisioned',
+    verdict: 'leaving',
+    namespace: 'one',
+    requestId: 'request-1',
+    atMs: 1,
+  } as const;
   return {
     ...empty,
     identity: about.identity ?? identity,

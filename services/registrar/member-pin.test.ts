@@ -129,7 +129,7 @@ test.each([
 test('an ask from before the cluster left begins no new life; one from after does', () => {
   const log = aMember();
   const record = log.cluster('id-1');
-  const access = { state: 'deprovisioned' as const, namespace: 'one', atMs: nowMs };
+  const access = { state: 'deprovisioned' as const, verdict: 'leaving', namespace: 'one', atMs: nowMs };
   const leaving = aDecision({ verdict: 'leaving' });
   const gone = admissionStep({ record: { ...record, decision: leaving, access }, nowMs });
   log.append(gone);

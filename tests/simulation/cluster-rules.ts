@@ -222,7 +222,9 @@ export const clusterRules: readonly ClusterRule[] = [
       if (event.type !== 'left') return undefined;
       const { decision, access } = before;
       if (decision?.verdict !== 'leaving') return `the verdict is ${decision?.verdict}`;
-      return access?.state === 'deprovisioned' ? undefined : `its access is ${access?.state}`;
+      // By its leaving: who was denied or revoked before keeps its namespace until then.
+      const isGone = access?.state === 'deprovisioned' && access.verdict === 'leaving';
+      return isGone ? undefined : `its access is ${access?.state}, by the verdict ${access?.verdict}`;
     },
   },
   {

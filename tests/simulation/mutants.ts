@@ -71,6 +71,13 @@ export const mutants = {
     from: 1,
     seeds: 300,
   },
+  'left-before-the-namespace': {
+    file: 'services/registrar/admission.ts',
+    find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
+    put: "access?.state === 'deprovisioned';",
+    from: 401,
+    seeds: 100,
+  },
   'held-says-nothing-about-access': {
     file: 'services/rbac-provisioner/access-step.ts',
     find: "    case 'held':\n      return ofOwner;",

@@ -171,13 +171,13 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
           let record = await read();
           let hasActed = await undoElsewhere(record);
           const step = accessStep(record, world.namespaces) ?? untold(record);
-          // What was made may have been taken away by half since.
-          const isMade = !isHalfDone && last && step && isFor(last, record, { step, madeAt });
-          if (step && !isMade) {
+          if (step && !(last && isFor(last, record, { step, madeAt }))) {
             const mayHaveAccount = isHalfDone || doneUntold(step) === 'give-access';
             tried = step;
             hasActed = true;
             isHalfDone = true;
+            // What was made before may be taken away by half from here on (found by simulation).
+            last = undefined;
             last = await carryOut(world, record, { step, mayHaveAccount });
             isHalfDone = false;
             madeAt = record;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Access, Decision } from '@rollcall/shared/events';
 import { aDecision, anIdentity } from '../../tests/harness/events.ts';
-import { accessStep } from './access-step.ts';
+import { accessStep, isOfFormerLife } from './access-step.ts';
 
 const joined = anIdentity();
 const identity = anIdentity({
@@ -209,4 +209,28 @@ test('whatever is decided, what was done and told is not asked for again', () =>
 test('a predefined cluster that leaves before anybody claimed it has nothing to take away', () => {
   const { requestId: _none, ...decision } = verdict('leaving');
   expect(accessStep({ identity: undefined, decision, access: undefined })).toBeUndefined();
+});
+
+const ended = access('deprovisioned', { verdict: 'leaving' });
+test.each([
+  { name: 'is in', decision: verdict('approved'), had: undefined, want: false },
+  { name: 'was denied', decision: verdict('denied'), had: undefined, want: false },
+  {
+    name: 'was denied, and asks anew',
+    decision: verdict('held', stranger),
+    had: access('deprovisioned', { verdict: 'denied' }),
+    want: false,
+  },
+  { name: 'leaves', decision: verdict('leaving'), had: undefined, want: false },
+  { name: 'has left', decision: verdict('leaving'), had: ended, want: true },
+  { name: 'has left, and asks anew', decision: verdict('held', stranger), had: ended, want: true },
+  { name: 'is in anew', decision: verdict('approved', stranger), had: ended, want: false },
+  {
+    name: 'came back by another name',
+    decision: verdict('approved', { ...stranger, namespace: 'b' }),
+    had: undefined,
+    want: true,
+  },
+])('what was made for a cluster that $name is of a former life: $want', ({ decision, had, want }) => {
+  expect(isOfFormerLife(verdict('approved'), { identity, decision, access: had })).toBe(want);
 });

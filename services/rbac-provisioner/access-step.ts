@@ -1,4 +1,4 @@
-import type { ClusterRecord } from '@rollcall/shared/events';
+import type { ClusterRecord, Decision } from '@rollcall/shared/events';
 
 /** `provision`: the namespace. `give-access`: also what gives the member rights in it. */
 export type AccessStep = 'provision' | 'give-access' | 'deprovision';
@@ -42,6 +42,20 @@ export function wantedAccess(record: Sections): AccessStep | undefined {
     default:
       return undefined;
   }
+}
+
+/**
+ * Whether a namespace was made for a life of the cluster that has ended: the one now has another, or has nothing and the end of
+ * that life was told already. Who was denied keeps it, whoever asks meanwhile.
+ * @param made - the decision that it was made by
+ */
+export function isOfFormerLife(made: Decision, record: Sections): boolean {
+  const { access, decision } = record;
+  if (made.namespace !== decision?.namespace) return true;
+  const wanted = wantedAccess(record);
+  const isToHaveNothing = wanted === undefined || wanted === 'deprovision';
+  const isEndTold = access?.state === 'deprovisioned' && access.verdict === 'leaving';
+  return isToHaveNothing && isEndTold && access.requestId === made.requestId;
 }
 
 /** Whether it has the namespace that it is to have. */

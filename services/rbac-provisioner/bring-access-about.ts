@@ -20,6 +20,7 @@ import {
   type AccessStep,
   areTokensStale,
   hasAccount,
+  isOfFormerLife,
   isProvisioned,
   type NamespaceOwners,
   wantedAccess,
@@ -142,10 +143,10 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
     return mayBeContrary ? wanted : undefined;
   }
 
-  /** A process that was stopped may wake up in a later life of the cluster, which has another name and namespace. */
-  async function undoElsewhere(record: ClusterRecord): Promise<boolean> {
+  /** A process that was stopped may wake up in a later life of the cluster: what it made is of a life that is over. */
+  async function undoFormer(record: ClusterRecord): Promise<boolean> {
     const made = last && last.step !== 'deprovision' ? madeAt?.decision : undefined;
-    if (!made || made.namespace === record.decision?.namespace) return false;
+    if (!made || !isOfFormerLife(made, record)) return false;
     tried = 'deprovision';
     await deprovision(world.kube, memberOf(aggregate.id, made), made.namespacePolicy);
     last = undefined;
@@ -169,7 +170,7 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
       {
         async gather() {
           let record = await read();
-          let hasActed = await undoElsewhere(record);
+          let hasActed = await undoFormer(record);
           const step = accessStep(record, world.namespaces) ?? untold(record);
           if (step && !(last && isFor(last, record, { step, madeAt }))) {
             const mayHaveAccount = isHalfDone || doneUntold(step) === 'give-access';

@@ -31,7 +31,7 @@ export interface PastRequest {
 const firstDecisions = new Set(['approved', 'held', 'denied']);
 
 /** Judged together where one answer changes nothing for the next: few enough to be far within the deadline on a busy machine, too. */
-const togetherAtMost = 32;
+const togetherAtMost = 64;
 
 const noneIn = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
 

@@ -14,16 +14,16 @@ function present(fields: Record<string, string | number | boolean | object | und
 }
 
 /**
- * Whether a token lets in who asked with it: nobody took it back while it was good, and it had not ended then. A request waits for a person or
- * a time window as long as it takes, so the end of its token is no end of it.
- * @param askedAtMs - hub time; a token that ended exactly then had ended
+ * Whether a token still lets clusters in, when they are judged: who was held under it long ago is not let in by a policy that
+ * somebody writes for others today.
+ * @param nowMs - hub time; a token that ends exactly now has ended
  */
-function isTokenValid(token: TokenDeclaration | undefined, askedAtMs: number): boolean {
+function isTokenValid(token: TokenDeclaration | undefined, nowMs: number): boolean {
   return (
     token !== undefined &&
-    (!token.withdrawn || token.ended === true) &&
+    !token.withdrawn &&
     token.voidSinceEpoch === undefined &&
-    (token.expiresAtMs === undefined || askedAtMs < token.expiresAtMs)
+    (token.expiresAtMs === undefined || nowMs < token.expiresAtMs)
   );
 }
 
@@ -55,7 +55,7 @@ export function policyInput(
       labels: request.labels,
     }),
     token: present({
-      valid: isTokenValid(token, request.requestedAtMs),
+      valid: isTokenValid(token, nowMs),
       name: token?.name,
       namespace: token?.namespace,
       uses: token && (token.uses === 'unlimited' ? unlimitedUses : token.uses),

@@ -129,12 +129,7 @@ function withdraw(record: TokenRecord, nowMs: number): EventDraft[] {
   const what = isOver
     ? { by: { service: 'approver' }, reason: 'TokenExpired', message: `${token} had expired and is gone` }
     : { by: unknownPerson, reason: 'TokenDeleted', message: `${token} was deleted` };
-  return [
-    draft(tokenWithdrawn, record, {
-      ...what,
-      section: { ...declaration, withdrawn: true, ...(isOver ? { ended: true } : {}) },
-    }),
-  ];
+  return [draft(tokenWithdrawn, record, { ...what, section: { ...declaration, withdrawn: true } })];
 }
 
 /**

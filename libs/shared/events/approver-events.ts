@@ -103,8 +103,6 @@ const tokenDeclarationSchema = z.looseObject({
    */
   voidSinceEpoch: z.int().min(2).optional(),
   withdrawn: z.boolean().default(false),
-  /** It was over when it was withdrawn: who asked with it in time goes on waiting. */
-  ended: z.boolean().optional(),
 });
 export type TokenDeclaration = z.infer<typeof tokenDeclarationSchema>;
 

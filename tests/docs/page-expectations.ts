@@ -20,6 +20,7 @@ export const pagesInOrder: readonly string[] = [
   'docs/install.md',
   'docs/upgrading.md',
   'docs/without-an-agent.md',
+  'docs/watching.md',
 ];
 
 /** What no test here can run, by page: the first line of the block, and the reason that stands above it. */
@@ -57,6 +58,10 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall down': 'needs another version; tests/upgrade/in-place.test.ts runs it',
     'rollcall install hub --only-keys --advertise hub.example.org:4222 > hub-values.yaml':
       'needs a cluster that runs pods; tests/charts/hub-chart.test.ts upgrades without',
+  },
+  'docs/watching.md': {
+    "nats --context rollcall sub 'rollcall.events.>'               # every event as it is written":
+      'tests/bus/nats-command.test.ts runs each of these lines with nats 0.5.1 against a hub',
   },
   'docs/without-an-agent.md': {
     'rollcall join edge-1 --member-kubeconfig edge-1.kubeconfig':

@@ -157,7 +157,7 @@ export const mutants = {
   },
   'labels-of-people-are-written-over': {
     file: 'services/projector/show-cluster.ts',
-    find: 'if (!isOpen || isMadeToSee(current)) return wanted;',
+    find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
     from: 101,
     seeds: 100,

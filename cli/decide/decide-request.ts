@@ -39,6 +39,7 @@ export async function decideRequest(
   flags: DecideFlags,
 ): Promise<void> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
+  const how = { resource, output: flags.output };
   const client = openHub(flags);
   try {
     sayHub(client);
@@ -48,7 +49,7 @@ export async function decideRequest(
     if (knownKeyFingerprint !== undefined) say(`known key of this cluster: ${knownKeyFingerprint}`);
     if (request.status?.result === verdicts[verb].done) {
       const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`;
-      printDone(words, request, { resource, output: flags.output });
+      printDone(words, request, how);
       return;
     }
     const wasRefused = wasRefusedUnjudged(request.status);
@@ -65,12 +66,12 @@ export async function decideRequest(
       printDone(
         `cluster "${clusterName}" was refused already; your denial counts if this key is heard again`,
         request,
-        { resource, output: flags.output },
+        how,
       );
     else {
       const decided = await untilActedOn(client, request, { verb, timeoutMs });
       const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()}: ${wordsOf(decided.status)}`;
-      printDone(words, decided, { resource, output: flags.output });
+      printDone(words, decided, how);
     }
   } finally {
     client.close();

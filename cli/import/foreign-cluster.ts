@@ -1,5 +1,10 @@
 import { reservedPrefixes, type ManagedCluster } from '@rollcall/shared/resources';
-import { isLabelKey, isLabelValue, maxGivenLabels } from '@rollcall/shared/resources/label-syntax';
+import {
+  carriedLabels,
+  isLabelKey,
+  isLabelValue,
+  maxGivenLabels,
+} from '@rollcall/shared/resources/label-syntax';
 import { z } from 'zod';
 import type { ForeignSetKind } from './foreign-set.ts';
 import { readItems } from './read-items.ts';
@@ -127,15 +132,15 @@ function takeLabels(given: Readonly<Record<string, string>>, { title, ownDomains
   const rest = Object.entries(given).filter(([key]) => ![...own, ...reserved].includes(key));
   const usable = rest.filter(([key, value]) => isLabelKey(key) && isLabelValue(value));
   const unusable = rest.filter((entry) => !usable.includes(entry)).map(([key]) => key);
-  const sorted = usable.map(([key]) => key).toSorted();
-  const surplus = sorted.slice(maxGivenLabels);
+  const labels = carriedLabels(Object.fromEntries(usable));
+  const surplus = usable.map(([key]) => key).filter((key) => !Object.hasOwn(labels, key));
   return {
-    labels: Object.fromEntries(usable.filter(([key]) => !surplus.includes(key))),
+    labels,
     notes: [
       ...dropped(`labels that belong to ${title} are`, own),
       ...dropped('labels with a reserved prefix are', reserved),
       ...dropped('labels that Kubernetes does not take are', unusable),
-      ...dropped(`labels beyond the ${maxGivenLabels} that a cluster keeps are`, surplus),
+      ...dropped(`labels beyond the ${maxGivenLabels} that a cluster keeps are`, surplus.toSorted()),
     ],
   };
 }

@@ -75,9 +75,9 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
     isPredefined || approvedKey !== undefined || isAboutRequest(previous, identity) ? previous : undefined;
   const ownerStays = approvedKey !== undefined && approvedKey !== request.key;
   const clusterName = ownerStays && previous ? previous.clusterName : identity.clusterName;
-  // Who was taken out of its set has none, whatever the token gives: it is asked for a new life and a claim only.
-  const clusterSet =
-    sameLife && !isPredefined ? sameLife.clusterSet : (sameLife?.clusterSet ?? request.clusterSet);
+  // The token gives one to a new life and to a claim only: who was taken out of its set stays in none.
+  const givenSet = sameLife === undefined || isPredefined ? request.clusterSet : undefined;
+  const clusterSet = sameLife?.clusterSet ?? givenSet;
   return {
     ...outcome,
     requestId: request.id,

@@ -71,8 +71,8 @@ async function startWorker(program: string, settings: TakerSettings | SenderSett
 }
 
 function senderOf(hub: TestHub): Promise<Worker> {
-  // In the services' account: what comes from the agents' arrives there as the same message.
-  const role = { account: 'HUB', description: 'the bench', publish: ['rollcall.beat.*'] } as const;
+  // In the service's account: what comes from the agents' arrives there as the same message.
+  const role = { account: 'HEARTBEAT', description: 'the bench', publish: ['rollcall.beat.*'] } as const;
   const user = hub.userWith({ ...role, subscribe: ['_INBOX_sender.>'] }, 'sender');
   return startWorker(join(import.meta.dirname, 'beat-sender.ts'), {
     ratePerSecond,

@@ -5,7 +5,7 @@ import { watchRun } from '../cli/simulate/run-watch.ts';
 import type { SimulationSettings } from '../cli/simulate/simulation-settings.ts';
 import { askServices, figureOf } from '../cli/status/ask-services.ts';
 import { openHubState } from '../cli/up/hub-state.ts';
-import { connectAsOps } from '../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../cli/up/people-connection.ts';
 import { until } from '../tests/harness/embedded.ts';
 import { measureSteady, type Steady } from './measure-steady.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
@@ -30,7 +30,7 @@ export async function measureFleetAtRest(
   const address = { servers: addresses, caPem };
   await using stack = new AsyncDisposableStack();
   const admin = stack.adopt(openBenchClient(hub.report.admin), (client) => client.close());
-  const nc = stack.adopt(await connectAsOps(stateDir, address), (connection) => connection.close());
+  const nc = stack.adopt(await connectAsInspector(stateDir, address), (connection) => connection.close());
   const port = Number(addresses[0]?.split(':').at(-1));
   const at = { stateDir, hub: openHubState(stateDir, Date.now()), port, address, admin };
   const scenario = { description: '', heartbeat, groups: { all: 1 }, steps: [], end: 0 };

@@ -7,7 +7,7 @@ import { type ApprovalPolicy, labels, type ManagedCluster, namespaces } from '@r
 import { inParallel } from '../cli/simulate/in-parallel.ts';
 import { makeToken } from '../cli/token/make-token.ts';
 import { askServices } from '../cli/status/ask-services.ts';
-import { connectAsOps } from '../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../cli/up/people-connection.ts';
 import { waitForObject } from '../cli/wait-for-object.ts';
 import { until } from '../tests/harness/embedded.ts';
 import { everythingIn } from '../tests/harness/everything.ts';
@@ -88,7 +88,7 @@ export async function measureLeaving(count: number, say: (message: string) => vo
   });
   const { report } = hub;
   const admin = openBenchClient(report.admin);
-  const ops = await connectAsOps(report.stateDir, { servers: report.addresses, caPem: report.caPem });
+  const ops = await connectAsInspector(report.stateDir, { servers: report.addresses, caPem: report.caPem });
   const agents: SimulatedAgent[] = [];
   const clusters = clusterNames('leaver', count);
   try {

@@ -3,7 +3,7 @@ import { followEvents, openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Liveness, StoredEvent } from '@rollcall/shared/events';
 import { type KubeAccess } from '@rollcall/shared/kubernetes';
-import { connectAsOps } from '../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../cli/up/people-connection.ts';
 import { inParallel } from '../cli/simulate/in-parallel.ts';
 import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { makeToken } from '../cli/token/make-token.ts';
@@ -78,7 +78,7 @@ export async function measureLiveness(
   if (!member) throw new RollcallError('UNEXPECTED', 'the members have no API server');
   const admin = openBenchClient(report.admin);
   const watch = await watchClusters(admin);
-  const nc = await connectAsOps(report.stateDir, { servers: report.addresses, caPem: report.caPem });
+  const nc = await connectAsInspector(report.stateDir, { servers: report.addresses, caPem: report.caPem });
   const log = await openEventLog(nc, { epoch: report.epoch, source: '/rollcall/bench' });
   const ending = new AbortController();
   const agents = new Map<string, BenchAgent>();

@@ -69,7 +69,7 @@ async function projectSamples(plane: TestControlPlane, history: Iterable<Written
   await using hub = await startTestHub();
   await refillStream(await hub.connectAsOperator(), messagesOf(history), { sameSequences: true });
   await using _ = await serveProjector(hub, plane);
-  await untilCompared(await hub.connectAs('ops'));
+  await untilCompared(await hub.connectAs('inspector'));
   return Promise.all(
     samples.map((index) =>
       Promise.all(shownKinds.map((resource) => readToStore(plane.admin, resource, nameIn(resource, index)))),
@@ -140,7 +140,7 @@ export async function measureProjector(
   history.length = 0;
   const lost = await loseOne(hub, clusters);
   const watch = await watchClusters(plane.admin);
-  const ops = await hub.connectAs('ops');
+  const ops = await hub.connectAs('inspector');
   say('the projector starts');
   const fromMs = nowMs();
   const shown = watch.whenNext(lost, ['Unknown']);

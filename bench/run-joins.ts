@@ -3,7 +3,7 @@ import { openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
-import { connectAsOps } from '../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../cli/up/people-connection.ts';
 import { agentProgram } from './agent-program.ts';
 import { readAuditWrites } from './audit-writes.ts';
 import type { BenchFlags } from './bench-flags.ts';
@@ -98,7 +98,7 @@ async function prepare(admin: KubeClient, member: KubeAccess): Promise<Readonly<
 }
 
 async function readEvents(report: HubReport): Promise<StoredEvent[]> {
-  const nc = await connectAsOps(report.stateDir, { servers: report.addresses, caPem: report.caPem });
+  const nc = await connectAsInspector(report.stateDir, { servers: report.addresses, caPem: report.caPem });
   try {
     const log = await openEventLog(nc, { epoch: report.epoch, source: '/rollcall/bench' });
     return await Array.fromAsync(log.scan({ filter: 'cluster.>' }));

@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   agentRoles,
-  agentsAccountClaims,
-  authAccountClaims,
-  hubAccountClaims,
+  type AccountName,
+  everyAccount,
   type HubKeys,
   otherRoles,
   purposeOf,
   type Role,
+  type RoleAccount,
+  roleAccounts,
   serviceRoles,
   simulatorRole,
-  sysAccountClaims,
 } from '@rollcall/shared/rights';
 import { isMap, isSeq, parseAllDocuments, type Document, type Node } from 'yaml';
 import type { Generated } from './generated-file.ts';
@@ -47,8 +47,8 @@ const names: HubKeys = {
   auth: 'AUTH',
   agents: 'AGENTS',
   hub: 'HUB',
+  roles: Object.fromEntries(roleAccounts.map((name) => [name, name])) as Record<RoleAccount, string>,
   hubSigner: '',
-  sysSigner: '',
   authSigner: '',
   agentSigners: { token: '', returning: '', waiting: '', member: '' },
   calloutUser: '',
@@ -58,27 +58,29 @@ const names: HubKeys = {
 interface Share {
   readonly name: string;
   readonly subject: string;
-  readonly type: string;
-  readonly account?: string;
+  readonly type: 'service' | 'stream';
+  readonly account?: AccountName;
   readonly local_subject?: string;
 }
 
 function accounts(): string {
-  const claims = {
-    SYS: sysAccountClaims(names),
-    AUTH: authAccountClaims(names),
-    AGENTS: agentsAccountClaims(names, {}),
-    HUB: hubAccountClaims(names),
-  };
-  const rows = Object.entries(claims).flatMap(([account, all]) => [
-    ...((all['exports'] ?? []) as Share[]).map(({ subject, type, name }) =>
-      row(account, 'gives', code(subject), type, '', name),
-    ),
-    ...((all['imports'] ?? []) as Share[]).map(({ subject, type, name, account: from, local_subject: as }) =>
-      row(account, `takes from ${from}`, code(subject), type, as && as !== subject ? code(as) : '', name),
-    ),
-  ]);
-  return headed(['account', '', 'subject', 'kind', 'known there as', 'what'], rows);
+  const verbs = { service: 'asks', stream: 'hears' };
+  const rows = everyAccount(names).flatMap(({ name: account, claims }) => {
+    const imports = (claims['imports'] ?? []) as Share[];
+    const groups = Map.groupBy(imports, ({ type, account: from = account }) => `${verbs[type]} ${from}`);
+    return [...groups].map(([verb, same]) =>
+      row(
+        account,
+        verb,
+        same
+          .map(({ subject, local_subject: as = subject }) =>
+            as === subject ? code(as) : `${code(as)} (there ${code(subject)})`,
+          )
+          .join(', '),
+      ),
+    );
+  });
+  return headed(['account', '', 'subjects'], rows);
 }
 
 interface Rule {

@@ -8,7 +8,7 @@ import { damaged } from './backup-format.ts';
  */
 const patterns = [
   /^hub\.json$/,
-  /^ops\.creds$/,
+  /^(ops|inspector)\.creds$/,
   /^ports\.json$/,
   /^identities\/[a-z-]+\.json$/,
   /^offline\/keys\.json$/,

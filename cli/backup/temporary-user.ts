@@ -1,7 +1,7 @@
 import type { BusCredentials } from '@rollcall/shared/bus';
-import { otherRoles, userClaims } from '@rollcall/shared/rights';
-import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import type { HubState } from '../up/hub-state.ts';
+import { otherRoles } from '@rollcall/shared/rights';
+import { nkeyFromSeed } from '@rollcall/shared/trust';
+import { busUser, type HubState } from '../up/hub-state.ts';
 import { readOfflineKeys } from '../up/offline-keys.ts';
 
 const lifeMs = 6 * 3_600_000;
@@ -15,13 +15,8 @@ export function temporaryUser(
   hub: HubState,
   role: 'backup' | 'restore' | 'mend',
 ): BusCredentials {
-  const { signers } = readOfflineKeys(stateDir);
-  const key = createNkey('user');
+  const signer = nkeyFromSeed(readOfflineKeys(stateDir).signers.hub);
   const nowMs = Date.now();
-  const nats = userClaims(otherRoles[role], hub.keys.hub);
-  const jwt = encodeJwt(
-    { subject: key.publicKey, name: role, nowMs, expiresAtMs: nowMs + lifeMs, nats },
-    nkeyFromSeed(signers.hub),
-  );
-  return { jwt, seed: key.seed };
+  const issuer = { keys: hub.keys, signer, expiresAtMs: nowMs + lifeMs };
+  return busUser(otherRoles[role], role, issuer, nowMs);
 }

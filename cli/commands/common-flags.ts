@@ -40,7 +40,10 @@ export const keysOption = () =>
 /** Flags of every command that reads the bus, beside those of the hub. */
 export function withBus(command: Command): Command {
   return withHub(command)
-    .option('--creds <file>', 'bus credentials (default: .rollcall/ops.creds, else Secret rollcall-ops)')
+    .option(
+      '--creds <file>',
+      'bus credentials (default: .rollcall/inspector.creds, else Secret rollcall-inspector or rollcall-ops)',
+    )
     .option('--server <host:port>', 'address of the hub, with --creds and --ca-file (default: NATS_URL)')
     .option('--ca-file <file>', "the hub's CA certificate (PEM)")
     .option('--nats-context <name>', 'context of the `nats` command (default: NATS_CONTEXT)');

@@ -1,6 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
+import { hubDomain } from '@rollcall/shared/rights';
+import { decodeJwt } from '@rollcall/shared/trust';
 import { busAccess, type BusFlags } from '../events/bus-access.ts';
 import { configDirectory, contextPath } from '../events/nats-context.ts';
 import { printResult, say } from '../output.ts';
@@ -44,13 +46,15 @@ export async function exportContext(flags: ExportFlags): Promise<void> {
   }
   const { address, credentials } = await withProgress('reading the hub', busAccess(flags));
   const kept = join(configDirectory(), 'rollcall', flags.name);
-  const files = { creds: join(kept, 'ops.creds'), ca: join(kept, 'ca.pem') };
+  const role = decodeJwt(credentials.jwt)?.name ?? 'ops';
+  const files = { creds: join(kept, `${role}.creds`), ca: join(kept, 'ca.pem') };
   const context = {
     description: `Rollcall hub, read-only; ${mark}`,
     url: address.servers.map((server) => `nats://${server}`).join(','),
     ...files,
     // The only inboxes that these credentials may listen on.
-    inbox_prefix: '_INBOX_ops',
+    inbox_prefix: `_INBOX_${role}`,
+    ...(role === 'ops' ? {} : { jetstream_domain: hubDomain }),
     tls_first: true,
   };
   if (flags.dryRun) say('a context like this would be written (dry run)');
@@ -59,17 +63,17 @@ export async function exportContext(flags: ExportFlags): Promise<void> {
     writeClosed(files.ca, address.caPem);
     writeClosed(path, `${printableJson(context, 2)}\n`);
     say(`context "${flags.name}" is written; with the nats command:`);
-    for (const line of natsLines(flags.name)) say(`  ${line}`);
+    for (const line of natsLines(flags.name, role)) say(`  ${line}`);
   }
   printResult(path);
 }
 
 /** What these rights allow; tried with the real command (docs/watching.md). */
-function natsLines(name: string): string[] {
+function natsLines(name: string, role: string): string[] {
   return [
-    `nats --context ${name} sub 'rollcall.events.>'`,
+    `nats --context ${name} sub 'rollcall.stored.>'`,
     `nats --context ${name} sub 'rollcall.live.*'`,
     `nats --context ${name} micro ls`,
-    `nats --context ${name} stream info EVENTS`,
+    ...(role === 'ops' ? [] : [`nats --context ${name} stream info EVENTS`]),
   ];
 }

@@ -98,13 +98,14 @@ const rights = [
   { lets: 'join sets', verb: 'create', resource: managedClusterSets, subresource: 'join' },
   { lets: 'make tokens', verb: 'create', resource: clusterRegistrationTokens, namespace: 'rollcall-join' },
   { lets: 'write policies', verb: 'create', resource: approvalPolicies },
-  {
-    lets: 'read the history',
-    verb: 'get',
-    resource: secrets,
-    namespace: 'rollcall-system',
-    name: 'rollcall-ops',
-  },
+  ...(
+    [
+      ['watch', 'rollcall-ops'],
+      ['read every stream', 'rollcall-inspector'],
+    ] as const
+  ).map(
+    ([lets, name]) => ({ lets, verb: 'get', resource: secrets, namespace: 'rollcall-system', name }) as const,
+  ),
 ] as const;
 
 async function myRights(client: KubeClient): Promise<Finding> {

@@ -7,6 +7,7 @@ import { rotationStep } from '../trust/rotation-step.ts';
 import { type HubState, rotatedKeys } from '../up/hub-state.ts';
 import { readState } from '../up/private-files.ts';
 import { stateHolder } from '../up/state-lock.ts';
+import { credsFiles } from '../up/hub-state.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 
 /** From here on a person should know; a full disk ends everything that has to be kept. */
@@ -18,7 +19,7 @@ const leastFreeBytes = 512 * 1024 * 1024;
 function openToOthers(directory: string): string[] {
   const places = [
     '.',
-    'ops.creds',
+    ...Object.values(credsFiles),
     'identities',
     'offline',
     'kubeconfig',

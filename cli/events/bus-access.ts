@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { KubeApiError, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { say } from '../output.ts';
 import { stateDirectory, stateFile } from '../state-directory.ts';
 import { readHubInfo } from '@rollcall/shared/hub';
+import { credsFiles } from '../up/hub-state.ts';
 import { natsPorts } from '../up/nats-servers-of.ts';
-import { parseCreds } from '../up/ops-connection.ts';
+import { parseCreds } from '../up/people-connection.ts';
 import { readNatsContext, serversOf } from './nats-context.ts';
 
 export interface BusFlags extends HubFlags {
@@ -63,7 +64,8 @@ export function isElsewhere(flags: BusFlags): boolean {
 /** The embedded hub's own files: they are there when its API server is away. */
 function embeddedAccess(flags: BusFlags): BusAccess | undefined {
   if (namesAnotherHub(flags)) return undefined;
-  const [creds, hub] = ['ops.creds', 'hub.json'].map((name) => stateFile(name));
+  const creds = stateFile(credsFiles.inspector) ?? stateFile(credsFiles.ops);
+  const hub = stateFile('hub.json');
   const ports = natsPorts(stateDirectory());
   if (!creds || !hub || ports.length === 0) return undefined;
   const { caPem } = JSON.parse(readFileSync(hub, 'utf8')) as { caPem: string };
@@ -71,7 +73,25 @@ function embeddedAccess(flags: BusFlags): BusAccess | undefined {
   return { address, credentials: parseCreds(readFileSync(creds, 'utf8')) };
 }
 
-/** An installed hub: ConfigMap rollcall-hub, and Secret rollcall-ops for those who may read it. */
+/** The first of the Secrets with users for people that this person may read. */
+async function peoplesCredentials(client: KubeClient): Promise<BusCredentials | undefined> {
+  type Secret = KubeObject & { data?: Record<string, string> };
+  let refused: unknown;
+  for (const name of ['rollcall-inspector', 'rollcall-ops']) {
+    const where = { name, namespace: 'rollcall-system' };
+    const found = await client.get<Secret>(resources.secrets, where).catch((error: unknown) => {
+      if (!(error instanceof KubeApiError) || error.status !== 403) throw error;
+      refused ??= error;
+      return undefined;
+    });
+    const encoded = found?.data?.['creds'];
+    if (encoded !== undefined) return parseCreds(Buffer.from(encoded, 'base64').toString('utf8'));
+  }
+  if (refused) throw refused;
+  return undefined;
+}
+
+/** An installed hub: ConfigMap rollcall-hub, and the Secrets for people who may read them. */
 async function installedAccess(flags: BusFlags, own: BusCredentials | undefined): Promise<BusAccess> {
   const client = openHub(flags);
   try {
@@ -80,15 +100,11 @@ async function installedAccess(flags: BusFlags, own: BusCredentials | undefined)
     const servers = addresses.filter((one) => !one.startsWith('wss://'));
     const address = { servers, caPem };
     if (own) return { address, credentials: own };
-    const where = { name: 'rollcall-ops', namespace: 'rollcall-system' };
-    type Secret = KubeObject & { data?: Record<string, string> };
-    const encoded = (await client.get<Secret>(resources.secrets, where))?.data?.['creds'];
-    if (encoded !== undefined) {
-      return { address, credentials: parseCreds(Buffer.from(encoded, 'base64').toString('utf8')) };
-    }
+    const credentials = await peoplesCredentials(client);
+    if (credentials) return { address, credentials };
     throw new RollcallError(
       'NOT_FOUND',
-      'the hub has no Secret rollcall-ops in rollcall-system; give --creds',
+      'the hub has no Secret rollcall-inspector or rollcall-ops in rollcall-system; give --creds',
     );
   } finally {
     client.close();

@@ -1,10 +1,11 @@
 import { errors, type NatsConnection } from '@nats-io/transport-node';
 import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
+import { decodeJwt } from '@rollcall/shared/trust';
 import { say } from '../output.ts';
 import { busAccess, type BusAccess, type BusFlags } from './bus-access.ts';
 
-/** A connection as the read-only user of the hub. */
+/** A connection as one of the users for people: `inspector`, or `ops`, who reads the history in pages. */
 export interface OpenBus extends BusAccess {
   readonly nc: NatsConnection;
   readonly log: EventLog;
@@ -25,7 +26,8 @@ function asRefused(error: unknown): unknown {
  */
 export async function openBus(flags: BusFlags): Promise<OpenBus> {
   const access = await busAccess(flags);
-  const nc = await connectBus(access.address, access.credentials, 'ops').catch((error: unknown) => {
+  const name = decodeJwt(access.credentials.jwt)?.name ?? 'inspector';
+  const nc = await connectBus(access.address, access.credentials, name).catch((error: unknown) => {
     throw asRefused(error);
   });
   // It only reads, so its epoch is in nothing.

@@ -4,7 +4,7 @@ import { readHubInfo } from '@rollcall/shared/hub';
 import { applyManifests, type KubeClient } from '@rollcall/shared/kubernetes';
 import { addressesOf } from '../agent/joining-flags.ts';
 import { type HubFiles, openHubFiles } from '../trust/hub-files.ts';
-import { identitySecrets, opsSecret } from './hub-keys.ts';
+import { identitySecrets, peoplesSecrets } from './hub-keys.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 
 export interface KeysFlags extends HubPlacesFlags {
@@ -50,7 +50,7 @@ export async function openHubAnywhere(stateDir: string, flags: HubPlacesFlags): 
         address: { servers: servers.map(formatHubAddress), caPem },
         async publish() {
           await applyManifests(places.workloads, identitySecrets(stateDir, caPem));
-          await applyManifests(places.hub, [opsSecret(stateDir)]);
+          await applyManifests(places.hub, peoplesSecrets(stateDir));
         },
         readWithinMs: secretsReadWithinMs,
       },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HubState, openHubState } from '../up/hub-state.ts';
+import { credsFiles, type HubState, openHubState } from '../up/hub-state.ts';
 import { natsServerConfig } from '../up/nats-config.ts';
 import { serverCountOf } from '../up/nats-servers-of.ts';
 import { renewHubState } from '../up/renew-hub-state.ts';
@@ -42,14 +42,16 @@ export function identitySecrets(stateDir: string, caPem: string): FilesSecret[] 
 }
 
 /** For people who may read the bus. */
-export const opsSecret = (stateDir: string): FilesSecret =>
-  filesSecret('rollcall-ops', { creds: readFileSync(join(stateDir, 'ops.creds'), 'utf8') });
+export const peoplesSecrets = (stateDir: string): FilesSecret[] =>
+  Object.entries(credsFiles).map(([role, file]) =>
+    filesSecret(`rollcall-${role}`, { creds: readFileSync(join(stateDir, file), 'utf8') }),
+  );
 
 export interface HubKeysInstalled {
   readonly hub: HubState;
   /** For pods, one for each who needs it. The keys that only sign stay in the directory. */
   readonly secrets: readonly FilesSecret[];
-  readonly opsSecret: FilesSecret;
+  readonly peoplesSecrets: readonly FilesSecret[];
   /** Changes with what the NATS server reads when it starts. */
   readonly digest: string;
 }
@@ -98,7 +100,7 @@ export function hubKeys(
   return {
     hub,
     secrets: [filesSecret('rollcall-nats', server), ...identitySecrets(stateDir, hub.caPem)],
-    opsSecret: opsSecret(stateDir),
+    peoplesSecrets: peoplesSecrets(stateDir),
     digest: createHash('sha256').update(JSON.stringify(server)).digest('hex'),
   };
 }

@@ -124,10 +124,14 @@ async function applyKeys(
     say(`[keys] agents are told where the hub is: ${advertised.join(', ')}`);
   }
   setServerCount(flags.keys, flags.servers === undefined ? undefined : serverCountFlag(flags.servers));
-  const { hub, secrets, opsSecret, digest } = hubKeys(flags.keys, { hosts, nats, withWebSocket: websocket });
+  const { hub, secrets, peoplesSecrets, digest } = hubKeys(flags.keys, {
+    hosts,
+    nats,
+    withWebSocket: websocket,
+  });
   const { hubId: id, caPem: caBundle, caCertHash } = hub;
   // The namespace of tokens belongs to the release, where Helm installs.
-  await applyManifests(places.hub, [...hubNamespaces({ kubernetes: !flags.onlyKeys }), opsSecret]);
+  await applyManifests(places.hub, [...hubNamespaces({ kubernetes: !flags.onlyKeys }), ...peoplesSecrets]);
   await applyManifests(places.workloads, [...hubNamespaces({ kubernetes: false }), ...secrets]);
   say(
     `[keys] ${secrets.length + 1} Secrets in namespace ${namespace}; the keys that sign stay in "${flags.keys}": keep it, and keep it away from here`,

@@ -7,7 +7,7 @@ import { openHub } from '../hub-access.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { type HubState, openHubState } from '../up/hub-state.ts';
 import { natsPorts } from '../up/nats-servers-of.ts';
-import { connectAsOps } from '../up/ops-connection.ts';
+import { connectAsInspector } from '../up/people-connection.ts';
 import { readState } from '../up/private-files.ts';
 
 /** The hub of this directory, which runs: whoever simulates on it must hold its keys. */
@@ -30,7 +30,7 @@ export async function openHubAtHand(): Promise<HubAtHand> {
     throw new RollcallError('HUB_MISSING', `there is no hub in "${stateDir}"`);
   const hub = openHubState(stateDir, Date.now());
   const address = { servers: ports.map((port) => `127.0.0.1:${port}`), caPem: hub.caPem };
-  const nc = await connectAsOps(stateDir, address);
+  const nc = await connectAsInspector(stateDir, address);
   const admin = openHub({ kubeconfig: join(stateDir, 'kubeconfig') });
   return {
     stateDir,

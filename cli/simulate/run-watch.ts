@@ -41,7 +41,7 @@ export function watchRun(
   const counts = { ready: 0, suspect: 0, unreachable: 0, stopped: 0, gone: 0 };
   const states = new Map<string, keyof typeof counts>();
   let [joined, events] = [0, 0];
-  const subscription = nc.subscribe('rollcall.events.>', {
+  const subscription = nc.subscribe('rollcall.stored.>', {
     callback: (error, message) => {
       const place = error ? undefined : parseEventSubject(message.subject);
       if (!place) return;
@@ -64,7 +64,7 @@ export function watchRun(
   };
 }
 
-/** What the history says of a run, which is more than what was heard of it: a heard event may have been refused. */
+/** What the history says of a run: all of it, with the times that events say themselves. */
 export async function readRun(
   log: Pick<EventLog, 'scan'>,
   { prefix, fromSequence }: { prefix: string; fromSequence: number },

@@ -6,9 +6,9 @@ import {
   type EventLog,
   openEventLog,
 } from '@rollcall/shared/bus';
-import { mostSimulatedClusters, simulatorRole, userClaims } from '@rollcall/shared/rights';
-import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import type { HubState } from '../up/hub-state.ts';
+import { mostSimulatedClusters, simulatorRole } from '@rollcall/shared/rights';
+import { nkeyFromSeed } from '@rollcall/shared/trust';
+import { busUser, type HubState } from '../up/hub-state.ts';
 import { readOfflineKeys } from '../up/offline-keys.ts';
 import { inParallel } from './in-parallel.ts';
 
@@ -58,14 +58,9 @@ export async function openSimulatorBus(options: {
   }
 
   async function open(clusterIds: readonly string[]): Promise<SimulatorConnection> {
-    const key = createNkey('user');
     const nowMs = Date.now();
-    const nats = userClaims(simulatorRole(clusterIds), hub.keys.hub);
-    const jwt = encodeJwt(
-      { subject: key.publicKey, name: 'simulator', nowMs, expiresAtMs: nowMs + lifeMs, nats },
-      signer,
-    );
-    const nc = await connectPatiently({ jwt, seed: key.seed });
+    const issuer = { keys: hub.keys, signer, expiresAtMs: nowMs + lifeMs };
+    const nc = await connectPatiently(busUser(simulatorRole(clusterIds), 'simulator', issuer, nowMs));
     const log = await openEventLog(nc, {
       epoch: hub.epoch,
       latestEpoch: hub.epoch,

@@ -27,6 +27,6 @@ test('one that misses the first question is asked again, and nobody counts twice
   for (const name of serviceNames as ServiceName[]) {
     await answerAs(name, name === 'heartbeat' ? (count) => count > 1 : () => true);
   }
-  const answers = await askServices(await hub.connectAs('ops'));
+  const answers = await askServices(await hub.connectAs('inspector'));
   expect(answers.map(({ name }) => name)).toEqual([...serviceNames].toSorted());
 });

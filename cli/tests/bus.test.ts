@@ -19,7 +19,7 @@ beforeAll(async () => {
   writeFileSync(caFile, hub.address.caPem);
   bogus = join(hub.stateDir, 'bogus.creds');
   writeFileSync(bogus, 'nothing');
-  const creds = join(hub.stateDir, 'ops.creds');
+  const creds = join(hub.stateDir, 'inspector.creds');
   busFlags = ['--server', `127.0.0.1:${hub.port}`, '--ca-file', caFile, '--creds', creds];
   const log = await hub.openLog('approver');
   await declareToken(log, hub.hub.hubId, { name: 'first\u001b[2J' });

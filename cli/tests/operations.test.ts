@@ -312,7 +312,7 @@ test('a context of the nats command is written, closed to others, and taken back
     environment: there,
   });
   expect(code).toBe(0);
-  expect(stderr).toContain("nats --context fleet sub 'rollcall.events.>'");
+  expect(stderr).toContain("nats --context fleet sub 'rollcall.stored.>'");
   const path = stdout.trim();
   expect(path).toBe(join(config, 'nats', 'context', 'fleet.json'));
   const context = JSON.parse(readFileSync(path, 'utf8'));
@@ -410,7 +410,7 @@ test('one side of the hub that is away does not hide the other', async () => {
   writeFileSync(kubeconfig, kubeconfigYaml(away), { mode: 0o600 });
   const caFile = join(hub.up.stateDir, 'ca.pem');
   writeFileSync(caFile, hub.up.hub.caPem);
-  const bus = ['--ca-file', caFile, '--creds', join(hub.up.stateDir, 'ops.creds'), '--server'];
+  const bus = ['--ca-file', caFile, '--creds', join(hub.up.stateDir, 'inspector.creds'), '--server'];
   const [server = ''] = hub.up.natsAddress.servers;
   const described = await run('describe', 'cluster', 'edge-1', '--kubeconfig', kubeconfig, ...bus, server);
   expect(described.stdout).toMatch(/^State: +ready/m);

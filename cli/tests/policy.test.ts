@@ -65,7 +65,7 @@ beforeAll(async () => {
   hub = await startTestHub();
   const caFile = join(hub.stateDir, 'ca.pem');
   writeFileSync(caFile, hub.address.caPem);
-  const creds = join(hub.stateDir, 'ops.creds');
+  const creds = join(hub.stateDir, 'inspector.creds');
   busFlags = ['--server', `127.0.0.1:${hub.port}`, '--ca-file', caFile, '--creds', creds];
   [approver, registrar] = await Promise.all([hub.openLog('approver'), hub.openLog('registrar')]);
   await declare('default', 1, 'request.clusterName.startsWith("edge-") || verified.keyChanged');

@@ -30,13 +30,13 @@ type Connection = NonNullable<z.infer<typeof page>['data']['connections']>[numbe
 
 /** Asks every server who of an account is connected, as the system user that the state directory has. */
 async function* connectionsOf(files: HubFiles, account: string): AsyncGenerator<Connection> {
-  const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'trust-keeper');
+  const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'claims');
   try {
     for (let offset = 0, total = 1; offset < total; offset += pageSize) {
       const body = JSON.stringify({ auth: true, acc: account, limit: pageSize, offset });
       const how = { strategy: 'stall', maxWait: answerWithinMs, stall: stallMs } as const;
       total = 0;
-      for await (const message of await nc.requestMany('$SYS.REQ.SERVER.PING.CONNZ', body, how)) {
+      for await (const message of await nc.requestMany('rollcall.sys.connections', body, how)) {
         const { data } = page.parse(message.json());
         total = Math.max(total, data.total);
         yield* data.connections ?? [];
@@ -47,12 +47,14 @@ async function* connectionsOf(files: HubFiles, account: string): AsyncGenerator<
   }
 }
 
-/** The names of those who are connected with a user that this key of account HUB has signed. */
+/** The names of those who are connected with a user that this key has signed, in HUB and the accounts of roles. */
 export async function connectedBy(files: HubFiles, signer: string): Promise<string[]> {
   const names: string[] = [];
-  for await (const { issuer_key: by, jwt } of connectionsOf(files, files.read('hub').keys.hub)) {
-    if (by === signer) names.push(decodeJwt(jwt ?? '')?.name ?? 'unknown');
-  }
+  const { hub, roles } = files.read('hub').keys;
+  for (const account of [hub, ...Object.values(roles)])
+    for await (const { issuer_key: by, jwt } of connectionsOf(files, account)) {
+      if (by === signer) names.push(decodeJwt(jwt ?? '')?.name ?? 'unknown');
+    }
   return names;
 }
 

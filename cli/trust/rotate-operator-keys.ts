@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { errors, type NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { operatorClaims } from '@rollcall/shared/rights';
@@ -7,7 +8,7 @@ import { createNkey, decodeJwt, encodeJwt, type Nkey, nkeyFromSeed } from '@roll
 import type { HubFiles } from './hub-files.ts';
 import { untilTold } from './until-told.ts';
 
-const answerWithinMs = 5000;
+const answerWithinMs = 2000;
 
 /** The server reads the list of signing keys when it starts, and only then. */
 function checkListIsRead(files: HubFiles): void {
@@ -29,16 +30,31 @@ function signedAgain(jwt: string, signer: Nkey, nowMs: number): string {
   return encodeJwt({ subject, ...(name === undefined ? {} : { name }), nowMs, nats }, signer);
 }
 
+/**
+ * The answer to a push is lost where it changes an account that the answer itself comes through; what is stored then tells.
+ * @throws errors of nats.js, RollcallError CLAIMS_NOT_APPLIED
+ */
+async function push(nc: NatsConnection, jwt: string): Promise<void> {
+  const asked = nc.request('$SYS.REQ.CLAIMS.UPDATE', jwt, { timeout: answerWithinMs });
+  const answer = await asked.catch((error: unknown) => {
+    if (error instanceof errors.TimeoutError) return undefined;
+    throw error;
+  });
+  const account = decodeJwt(jwt)?.sub ?? '';
+  const isTaken =
+    answer === undefined
+      ? (
+          await nc.request(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, '', { timeout: answerWithinMs })
+        ).string() === jwt
+      : answer.json<{ data?: { code?: number } }>().data?.code === 200;
+  if (!isTaken) throw new RollcallError('CLAIMS_NOT_APPLIED', 'the NATS server refused an account');
+}
+
 /** @throws RollcallError CLAIMS_NOT_APPLIED, BUS_UNREACHABLE while the hub does not run */
 export async function pushAccounts(files: HubFiles, jwts: readonly string[]): Promise<void> {
-  const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'trust-keeper');
+  const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'claims');
   try {
-    for (const jwt of jwts) {
-      const answer = await nc.request('$SYS.REQ.CLAIMS.UPDATE', jwt, { timeout: answerWithinMs });
-      const { data } = answer.json<{ data?: { code?: number } }>();
-      if (data?.code !== 200)
-        throw new RollcallError('CLAIMS_NOT_APPLIED', 'the NATS server refused an account');
-    }
+    for (const jwt of jwts) await push(nc, jwt);
   } finally {
     await nc.close();
   }

@@ -1,35 +1,40 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
-import { hubAccountClaims, type HubKeys, otherRoles, serviceRoles } from '@rollcall/shared/rights';
+import { everyAccount, type HubKeys, otherRoles, roleAccounts, serviceRoles } from '@rollcall/shared/rights';
 import { createNkey, decodeJwt, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import { type BusUser, busUser, credsFile } from '../up/hub-state.ts';
-import { parseCreds } from '../up/ops-connection.ts';
+import { type BusUser, busUser, credsFile, credsFiles } from '../up/hub-state.ts';
+import { parseCreds } from '../up/people-connection.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
 import { connectedBy } from './agent-connections.ts';
 import type { HubFiles } from './hub-files.ts';
 import { pushAccounts } from './rotate-operator-keys.ts';
 
-/** Account HUB as these keys make it, on every server and for the next start. */
-async function changeAccount(files: HubFiles, keys: HubKeys, nowMs: number): Promise<void> {
+/** HUB and the accounts of roles as these keys make them, on every server and for the next start. */
+async function changeAccounts(files: HubFiles, keys: HubKeys, nowMs: number): Promise<void> {
   const { accountJwts } = files.read('hub');
-  const before = decodeJwt(accountJwts[keys.hub] ?? '');
   const signer = nkeyFromSeed(files.read('trust-keeper').operatorSigningSeed);
-  // Servers take the newer of two claims, by the second.
-  const issuedMs = Math.max(nowMs, ((before?.iat ?? 0) + 1) * 1000);
-  const jwt = encodeJwt(
-    { subject: keys.hub, name: 'HUB', nowMs: issuedMs, nats: hubAccountClaims(keys) },
-    signer,
+  const ours: ReadonlySet<string> = new Set(['HUB', ...roleAccounts]);
+  const changed = everyAccount(keys)
+    .filter(({ name }) => ours.has(name))
+    .map(({ name, key, claims }) => {
+      // Servers take the newer of two claims, by the second.
+      const issuedMs = Math.max(nowMs, ((decodeJwt(accountJwts[key] ?? '')?.iat ?? 0) + 1) * 1000);
+      return [key, encodeJwt({ subject: key, name, nowMs: issuedMs, nats: claims }, signer)] as const;
+    });
+  await pushAccounts(
+    files,
+    changed.map(([, jwt]) => jwt),
   );
-  await pushAccounts(files, [jwt]);
-  files.change('hub', (hub) => ({ ...hub, keys, accountJwts: { ...hub.accountJwts, [keys.hub]: jwt } }));
+  const jwts = { ...accountJwts, ...Object.fromEntries(changed) };
+  files.change('hub', (hub) => ({ ...hub, keys, accountJwts: jwts }));
   files.change('trust-keeper', (identity) => ({ ...identity, hubKeys: keys }));
 }
 
 /** Of those that are not by the present key yet. Each service reads its file again and connects with the new user; whoever starts meanwhile has it from the beginning. */
 function writeUsers(files: HubFiles, nowMs: number): void {
   const { keys } = files.read('hub');
-  const issuer = { account: keys.hub, signer: nkeyFromSeed(files.read('offline').signers.hub) };
+  const issuer = { keys, signer: nkeyFromSeed(files.read('offline').signers.hub) };
   const isOurs = (jwt: string) => decodeJwt(jwt)?.iss === issuer.signer.publicKey;
   for (const [name, role] of Object.entries({ ...serviceRoles, setup: otherRoles.setup })) {
     const path = join(files.stateDir, 'identities', `${name}.json`);
@@ -38,9 +43,17 @@ function writeUsers(files: HubFiles, nowMs: number): void {
     if (identity && !isOurs(identity.bus.jwt))
       writePrivate(path, JSON.stringify({ ...identity, bus }, undefined, 2));
   }
-  const ops = join(files.stateDir, 'ops.creds');
-  if (existsSync(ops) && !isOurs(parseCreds(readFileSync(ops, 'utf8')).jwt))
-    writePrivate(ops, credsFile(busUser(otherRoles.ops, 'ops', issuer, nowMs)));
+  for (const [role, file] of Object.entries(credsFiles) as [keyof typeof credsFiles, string][]) {
+    const path = join(files.stateDir, file);
+    if (existsSync(path) && !isOurs(parseCreds(readFileSync(path, 'utf8')).jwt))
+      writePrivate(path, credsFile(busUser(otherRoles[role], role, issuer, nowMs)));
+  }
+  // Not a service's own user, but signed by the same key.
+  files.change('trust-keeper', (identity) =>
+    isOurs(identity.sys.jwt)
+      ? identity
+      : { ...identity, sys: busUser(otherRoles.claims, 'claims', issuer, nowMs) },
+  );
 }
 
 /**
@@ -55,7 +68,7 @@ export async function announceServiceKeys(files: HubFiles, nowMs: number): Promi
   const { keys } = files.read('hub');
   const { hubSigner: formerHubSigner } = keys;
   if (formerHubSigner !== next.publicKey)
-    await changeAccount(files, { ...keys, hubSigner: next.publicKey, formerHubSigner }, nowMs);
+    await changeAccounts(files, { ...keys, hubSigner: next.publicKey, formerHubSigner }, nowMs);
   files.change('offline', ({ nextHubSigner: _isNow, ...offline }) => ({
     ...offline,
     signers: { ...offline.signers, hub: next.seed },
@@ -87,7 +100,7 @@ export async function dropServiceKeys(
       `still connected with a user of the former key: ${names}; a service takes its new one when its file is replaced, or when it starts`,
     );
   }
-  await changeAccount(files, good, nowMs);
+  await changeAccounts(files, good, nowMs);
   const { 'service-keys': _done, ...others } = rotations ?? {};
   files.change('hub', (hub) => ({ ...hub, rotations: others }));
 }

@@ -52,7 +52,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
           kind: 'drop',
           dueAtMs: 0,
           says: [
-            'the former key is taken out of account HUB; users that it signed are void, copies of ops.creds among them',
+            'the former key is taken out of HUB and the accounts of roles; users that it signed are void, copies of ops.creds and inspector.creds among them',
             'refused while somebody is still connected with one of them',
           ],
         },

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { HubTrust } from '@rollcall/shared/events';
-import { connectAsOps } from '../up/ops-connection.ts';
+import { connectAsInspector } from '../up/people-connection.ts';
 import type { HubFiles } from './hub-files.ts';
 
 const toldWithinMs = 60_000;
@@ -20,7 +20,7 @@ export async function untilTold(
   const { epoch } = files.read('hub');
   const withinMs = files.readWithinMs + toldWithinMs;
   await files.publish();
-  const nc = await connectAsOps(files.stateDir, files.address);
+  const nc = await connectAsInspector(files.stateDir, files.address);
   try {
     const log = await openEventLog(nc, { epoch, source: '/rollcall/cli' });
     for (const deadlineMs = performance.now() + withinMs; performance.now() < deadlineMs;) {

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   agentRoles,
+  accountKey,
   type AgentRole,
-  agentsAccountClaims,
-  authAccountClaims,
-  hubAccountClaims,
+  everyAccount,
   type HubKeys,
   operatorClaims,
   otherRoles,
   type Role,
+  type RoleAccount,
+  roleAccounts,
   serviceRoles,
   type ServiceName,
-  sysAccountClaims,
   userClaims,
 } from '@rollcall/shared/rights';
 import {
@@ -64,19 +64,27 @@ export interface BusUser {
   readonly seed: string;
 }
 
+/** A user of the account that is the role's. */
 export function busUser(
   role: Role,
   name: string,
-  issuer: { account: string; signer: Nkey },
+  { keys, signer, expiresAtMs }: { keys: HubKeys; signer: Nkey; expiresAtMs?: number },
   nowMs: number,
 ): BusUser {
   const key = createNkey('user');
-  const jwt = encodeJwt(
-    { subject: key.publicKey, name, nowMs, nats: userClaims(role, issuer.account) },
-    issuer.signer,
-  );
-  return { jwt, seed: key.seed };
+  const nats = userClaims(role, accountKey(keys, role.account));
+  const ends = expiresAtMs === undefined ? {} : { expiresAtMs };
+  return { jwt: encodeJwt({ subject: key.publicKey, name, nowMs, ...ends, nats }, signer), seed: key.seed };
 }
+
+/** Nobody signs with the roots of these accounts: their users are signed by the one key for all of them. */
+export function newRoleAccounts(): HubKeys['roles'] {
+  const keys = roleAccounts.map((name) => [name, createNkey('account').publicKey] as const);
+  return Object.fromEntries(keys) as Record<RoleAccount, string>;
+}
+
+/** Files with the users for people, by role. */
+export const credsFiles = { ops: 'ops.creds', inspector: 'inspector.creds' } as const;
 
 /**
  * Signed by the root of its account: the servers take the rights in a credential only from the root or an unscoped key, and all
@@ -135,7 +143,7 @@ function createHub(stateDir: string, nowMs: number): HubState {
     agents: createNkey('account'),
     hub: createNkey('account'),
   };
-  const signer = { sys: createNkey('account'), auth: createNkey('account'), hub: createNkey('account') };
+  const signer = { auth: createNkey('account'), hub: createNkey('account') };
   const roles = Object.keys(agentRoles) as AgentRole[];
   const agentSigners = Object.fromEntries(roles.map((role) => [role, createNkey('account')])) as Record<
     AgentRole,
@@ -150,8 +158,8 @@ function createHub(stateDir: string, nowMs: number): HubState {
     auth: account.auth.publicKey,
     agents: account.agents.publicKey,
     hub: account.hub.publicKey,
+    roles: newRoleAccounts(),
     hubSigner: signer.hub.publicKey,
-    sysSigner: signer.sys.publicKey,
     authSigner: signer.auth.publicKey,
     agentSigners: Object.fromEntries(
       roles.map((role) => [role, agentSigners[role].publicKey]),
@@ -159,7 +167,7 @@ function createHub(stateDir: string, nowMs: number): HubState {
     calloutUser: calloutKey.publicKey,
     calloutXkey: xkey.publicKey,
   };
-  const sign = (name: string, subject: string, nats: Record<string, unknown>) =>
+  const sign = (name: string, subject: string, nats: Readonly<Record<string, unknown>>) =>
     encodeJwt({ subject, name, nowMs, nats }, operatorSigners[0]);
   const hub: HubState = {
     version: stateVersion,
@@ -173,16 +181,13 @@ function createHub(stateDir: string, nowMs: number): HubState {
       { subject: root.publicKey, name: 'rollcall', nowMs, nats: operatorClaims(keys.sys, operatorSigners) },
       root,
     ),
-    accountJwts: {
-      [keys.sys]: sign('SYS', keys.sys, sysAccountClaims(keys)),
-      [keys.auth]: sign('AUTH', keys.auth, authAccountClaims(keys)),
-      [keys.agents]: sign('AGENTS', keys.agents, agentsAccountClaims(keys, {})),
-      [keys.hub]: sign('HUB', keys.hub, hubAccountClaims(keys)),
-    },
+    accountJwts: Object.fromEntries(
+      everyAccount(keys).map(({ name, key, claims }) => [key, sign(name, key, claims)]),
+    ),
     sentinelJwt: sentinel(keys, signer.auth, nowMs),
   };
 
-  const hubIssuer = { account: keys.hub, signer: signer.hub };
+  const issuer = { keys, signer: signer.hub };
   const base = { hubId: hub.hubId, epoch: hub.epoch };
   const more: Partial<Record<ServiceName, Record<string, unknown>>> = {
     registrar: {
@@ -210,16 +215,17 @@ function createHub(stateDir: string, nowMs: number): HubState {
     'trust-keeper': {
       hubKeys: keys,
       operatorSigningSeed: operatorSigners[1].seed,
-      sys: busUser(otherRoles.claims, 'claims', { account: keys.sys, signer: signer.sys }, nowMs),
+      sys: busUser(otherRoles.claims, 'claims', issuer, nowMs),
     },
   };
   for (const name of Object.keys(serviceRoles) as ServiceName[]) {
-    const identity = { ...base, bus: busUser(serviceRoles[name], name, hubIssuer, nowMs), ...more[name] };
+    const identity = { ...base, bus: busUser(serviceRoles[name], name, issuer, nowMs), ...more[name] };
     writePrivate(join(stateDir, 'identities', `${name}.json`), JSON.stringify(identity, undefined, 2));
   }
-  const setup = busUser(otherRoles.setup, 'setup', hubIssuer, nowMs);
+  const setup = busUser(otherRoles.setup, 'setup', issuer, nowMs);
   writePrivate(join(stateDir, 'identities', 'setup.json'), JSON.stringify({ ...base, bus: setup }));
-  writePrivate(join(stateDir, 'ops.creds'), credsFile(busUser(otherRoles.ops, 'ops', hubIssuer, nowMs)));
+  for (const [role, file] of Object.entries(credsFiles) as [keyof typeof credsFiles, string][])
+    writePrivate(join(stateDir, file), credsFile(busUser(otherRoles[role], role, issuer, nowMs)));
   writePrivate(join(stateDir, 'nats', 'ca-key.pem'), ca.privateKeyPem);
   const offline = {
     operator: root.seed,

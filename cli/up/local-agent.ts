@@ -16,7 +16,7 @@ import { rollcallVersion } from '@rollcall/shared/service';
 import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import type { EmbeddedHub } from './embedded-hub.ts';
 import { agentAccountManifests } from './hub-manifests.ts';
-import { connectAsOps } from './ops-connection.ts';
+import { connectAsInspector } from './people-connection.ts';
 
 const agentUser = 'system:serviceaccount:rollcall-agent:rollcall-agent';
 const agentGroups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-agent'];
@@ -42,7 +42,7 @@ async function createLocalToken(hub: EmbeddedHub, clusterName: string): Promise<
     },
     { namespace: 'rollcall-join' },
   );
-  const nc = await connectAsOps(hub.stateDir, hub.natsAddress);
+  const nc = await connectAsInspector(hub.stateDir, hub.natsAddress);
   try {
     const log = await openEventLog(nc, { epoch: hub.hub.epoch, source: '/rollcall/up' });
     for (

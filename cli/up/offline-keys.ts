@@ -8,7 +8,7 @@ export interface OfflineKeys {
   readonly operator: string;
   readonly operatorSigners: readonly string[];
   readonly accounts: Readonly<Record<'sys' | 'auth' | 'agents' | 'hub', string>>;
-  readonly signers: Readonly<Record<'sys' | 'auth' | 'hub', string>>;
+  readonly signers: Readonly<Record<'auth' | 'hub', string>>;
   /** Seed of the next `signers.hub`, while a rotation makes it known. */
   readonly nextHubSigner?: string | undefined;
   /** Seeds of a generation that is announced and does not sign yet. */

@@ -3,19 +3,34 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
-  agentsAccountClaims,
-  authAccountClaims,
-  hubAccountClaims,
+  accountKey,
+  everyAccount,
+  type HubKeys,
   otherRoles,
   type Role,
   serviceRoles,
-  sysAccountClaims,
   userClaims,
 } from '@rollcall/shared/rights';
-import { decodeJwt, encodeJwt, type JwtClaims, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
-import { type BusUser, busUser, credsFile, type HubState, noticeProbe, sentinelClaims } from './hub-state.ts';
-import { readOfflineKeys } from './offline-keys.ts';
-import { parseCreds } from './ops-connection.ts';
+import {
+  createNkey,
+  decodeJwt,
+  encodeJwt,
+  type JwtClaims,
+  type Nkey,
+  nkeyFromSeed,
+} from '@rollcall/shared/trust';
+import {
+  type BusUser,
+  busUser,
+  credsFile,
+  credsFiles,
+  type HubState,
+  newRoleAccounts,
+  noticeProbe,
+  sentinelClaims,
+} from './hub-state.ts';
+import { type OfflineKeys, readOfflineKeys } from './offline-keys.ts';
+import { parseCreds } from './people-connection.ts';
 import { readState, writePrivate } from './private-files.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -49,24 +64,21 @@ interface Renewal {
   readonly stateDir: string;
   readonly hub: HubState;
   readonly nowMs: number;
-  signer(of: 'hub' | 'sys' | 'auth'): Nkey;
+  signer(of: 'hub' | 'auth'): Nkey;
   agentsRoot(): Nkey;
   renewed(what: string): void;
 }
 
 /** @returns the credentials that say what the table says; the same object where they did */
-function renewUser(
-  user: BusUser,
-  what: { name: string; role: Role; of: 'hub' | 'sys' | 'auth' },
-  renewal: Renewal,
-) {
-  const wanted = userClaims(what.role, renewal.hub.keys[what.of]);
-  if (says(user.jwt, wanted)) return user;
+function renewUser(user: BusUser, what: { name: string; role: Role }, renewal: Renewal) {
+  const { account } = what.role;
+  const { keys } = renewal.hub;
+  const wanted = userClaims(what.role, accountKey(keys, account));
+  const signers = account === 'AUTH' ? [keys.authSigner] : [keys.hubSigner, keys.formerHubSigner];
+  if (says(user.jwt, wanted) && signers.includes(decodeJwt(user.jwt)?.iss)) return user;
   renewal.renewed(what.name);
-  return {
-    ...user,
-    jwt: signedAgain(user.jwt, wanted, { signer: renewal.signer(what.of), nowMs: renewal.nowMs }),
-  };
+  const signer = renewal.signer(account === 'AUTH' ? 'auth' : 'hub');
+  return { ...user, jwt: signedAgain(user.jwt, wanted, { signer, nowMs: renewal.nowMs }) };
 }
 
 interface IdentityFile {
@@ -76,6 +88,8 @@ interface IdentityFile {
   readonly sys?: BusUser;
   readonly callout?: BusUser;
   readonly noticeProbe?: BusUser;
+  /** Of the trust-keeper. */
+  readonly hubKeys?: HubKeys;
 }
 
 /** A state directory of before the heartbeat service proved that it is told of connections has none. */
@@ -91,32 +105,64 @@ function renewIdentity(name: string, role: Role, renewal: Renewal): void {
   const found = readState<IdentityFile>(path);
   if (!found) {
     renewal.renewed(name);
-    const bus = busUser(role, name, { account: hub.keys.hub, signer: renewal.signer('hub') }, nowMs);
+    const bus = busUser(role, name, { keys: hub.keys, signer: renewal.signer('hub') }, nowMs);
     writePrivate(path, JSON.stringify({ hubId: hub.hubId, epoch: hub.epoch, bus }, undefined, 2));
     return;
   }
-  const { sys, callout } = found;
+  const { sys, callout, hubKeys } = found;
   const probe = probeOf(name, found, renewal);
   const identity = {
     ...found,
-    bus: renewUser(found.bus, { name, role, of: 'hub' }, renewal),
-    ...(sys ? { sys: renewUser(sys, { name: 'claims', role: otherRoles.claims, of: 'sys' }, renewal) } : {}),
+    bus: renewUser(found.bus, { name, role }, renewal),
+    ...(sys ? { sys: renewUser(sys, { name: 'claims', role: otherRoles.claims }, renewal) } : {}),
     ...(callout
-      ? { callout: renewUser(callout, { name: 'callout', role: otherRoles.callout, of: 'auth' }, renewal) }
+      ? { callout: renewUser(callout, { name: 'callout', role: otherRoles.callout }, renewal) }
       : {}),
     ...(probe ? { noticeProbe: probe } : {}),
+    ...(hubKeys ? { hubKeys: withAccountsOf(hubKeys, hub.keys) } : {}),
   };
-  const isSame = identity.bus === found.bus && identity.sys === sys && identity.callout === callout;
-  if (isSame && probe === found.noticeProbe) return;
-  writePrivate(path, JSON.stringify(identity, undefined, 2));
+  if (!isDeepStrictEqual(identity, found)) writePrivate(path, JSON.stringify(identity, undefined, 2));
 }
 
-function renewOps(renewal: Renewal): void {
-  const path = join(renewal.stateDir, 'ops.creds');
-  const found = existsSync(path) ? parseCreds(readFileSync(path, 'utf8')) : undefined;
-  if (!found) return;
-  const user = renewUser(found, { name: 'ops', role: otherRoles.ops, of: 'hub' }, renewal);
-  if (user !== found) writePrivate(path, credsFile(user));
+/** Which accounts there are and who signs their users; what else rolls over is not touched here. */
+function withAccountsOf({ formerHubSigner: _former, ...keys }: HubKeys, now: HubKeys): HubKeys {
+  const { roles, hubSigner, formerHubSigner } = now;
+  return { ...keys, roles, hubSigner, ...(formerHubSigner === undefined ? {} : { formerHubSigner }) };
+}
+
+/** The users for people. One whose file was taken away stays away, unless this Rollcall is the first to have it. */
+function renewCreds(renewal: Renewal, isFirst: (role: keyof typeof credsFiles) => boolean): void {
+  const { stateDir, hub, nowMs } = renewal;
+  for (const [name, file] of Object.entries(credsFiles) as [keyof typeof credsFiles, string][]) {
+    const path = join(stateDir, file);
+    const found = existsSync(path) ? parseCreds(readFileSync(path, 'utf8')) : undefined;
+    const role = otherRoles[name];
+    if (found) {
+      const user = renewUser(found, { name, role }, renewal);
+      if (user !== found) writePrivate(path, credsFile(user));
+    } else if (isFirst(name)) {
+      renewal.renewed(name);
+      const issuer = { keys: hub.keys, signer: renewal.signer('hub') };
+      writePrivate(path, credsFile(busUser(role, name, issuer, nowMs)));
+    }
+  }
+}
+
+/**
+ * Before roles had accounts of their own, services and people were users of account HUB, each of whom could reach all of it. They
+ * move, and the key that had signed them goes: whoever still holds such a credential is refused.
+ */
+function withRoleAccounts(hub: HubState, stateDir: string, why: string): HubState {
+  const { roles } = hub.keys as Partial<HubKeys>;
+  const wanted = { ...newRoleAccounts(), ...roles };
+  if (roles) return isDeepStrictEqual(roles, wanted) ? hub : { ...hub, keys: { ...hub.keys, roles: wanted } };
+  const signer = createNkey('account');
+  const { nextHubSigner: _next, ...offline } = readOfflineKeys(stateDir, why);
+  const moved: OfflineKeys = { ...offline, signers: { ...offline.signers, hub: signer.seed } };
+  writePrivate(join(stateDir, 'offline', 'keys.json'), JSON.stringify(moved, undefined, 2));
+  const { formerHubSigner: _former, ...keys } = hub.keys;
+  const { 'service-keys': _rotation, ...rotations } = hub.rotations ?? {};
+  return { ...hub, rotations, keys: { ...keys, roles: wanted, hubSigner: signer.publicKey } };
 }
 
 /**
@@ -131,23 +177,24 @@ function accountNow({ stateDir, hub }: Renewal, account: string): string {
 
 function renewAccounts(renewal: Renewal, operatorSigner: () => Nkey): HubState['accountJwts'] {
   const { hub, nowMs } = renewal;
-  const { keys } = hub;
-  const renew = (account: string, name: string, wanted: (now: Claims) => Claims): string => {
-    const now = accountNow(renewal, account);
-    const claims = decodeJwt(now)?.nats ?? {};
-    if (says(now, wanted(claims))) return hub.accountJwts[account] ?? now;
-    renewal.renewed(`account ${name}`);
-    return signedAgain(now, wanted(claims), { signer: operatorSigner(), nowMs });
-  };
-  return {
-    [keys.sys]: renew(keys.sys, 'SYS', () => sysAccountClaims(keys)),
-    [keys.auth]: renew(keys.auth, 'AUTH', () => authAccountClaims(keys)),
-    // Its revocations go along: a newer preload takes the place of what was pushed.
-    [keys.agents]: renew(keys.agents, 'AGENTS', ({ revocations }) =>
-      agentsAccountClaims(keys, (revocations ?? {}) as Record<string, number>),
-    ),
-    [keys.hub]: renew(keys.hub, 'HUB', () => hubAccountClaims(keys)),
-  };
+  // What was revoked while it ran stays revoked.
+  const { revocations = {} } = decodeJwt(accountNow(renewal, hub.keys.agents))?.nats ?? {};
+  const accounts = everyAccount(hub.keys, revocations as Record<string, number>);
+  return Object.fromEntries(
+    accounts.map(({ name, key, claims }) => {
+      const now = accountNow(renewal, key);
+      if (says(now, claims)) return [key, hub.accountJwts[key] ?? now];
+      renewal.renewed(`account ${name}`);
+      const signer = operatorSigner();
+      const isNew = decodeJwt(now) === undefined;
+      return [
+        key,
+        isNew
+          ? encodeJwt({ subject: key, name, nowMs, nats: claims }, signer)
+          : signedAgain(now, claims, { signer, nowMs }),
+      ];
+    }),
+  );
 }
 
 /**
@@ -158,13 +205,14 @@ function renewAccounts(renewal: Renewal, operatorSigner: () => Nkey): HubState['
  * @throws RollcallError KEYS_OFFLINE where the keys that sign it are not here, STATE_INVALID
  */
 export function renewHubState(
-  hub: HubState,
+  found: HubState,
   stateDir: string,
   nowMs: number,
   { withWebSocket = false }: { withWebSocket?: boolean } = {},
 ): readonly string[] {
   const renewed: string[] = [];
   const why = 'this Rollcall gives other rights than the one that made the state directory';
+  const hub = withRoleAccounts(found, stateDir, why);
   const renewal: Renewal = {
     stateDir,
     hub,
@@ -176,7 +224,8 @@ export function renewHubState(
   for (const [name, role] of Object.entries({ ...serviceRoles, setup: otherRoles.setup })) {
     renewIdentity(name, role, renewal);
   }
-  renewOps(renewal);
+  const isMoved = (found.keys as Partial<HubKeys>).roles === undefined;
+  renewCreds(renewal, (role) => role !== 'ops' && isMoved);
   const operatorSigner = () => nkeyFromSeed(readOfflineKeys(stateDir, why).operatorSigners[0] ?? '');
   const accountJwts = renewAccounts(renewal, operatorSigner);
   // Once it is in, it stays: to take it out again is not worth bringing the offline keys for, as nobody listens any more.
@@ -189,7 +238,7 @@ export function renewHubState(
   const sentinelJwt = sentinelIsRight
     ? hub.sentinelJwt
     : signedAgain(hub.sentinelJwt, wanted, { signer: renewal.signer('auth'), nowMs });
-  const isSame = sentinelIsRight && isDeepStrictEqual(accountJwts, hub.accountJwts);
+  const isSame = sentinelIsRight && isDeepStrictEqual({ ...hub, accountJwts }, found);
   if (!isSame) {
     writePrivate(
       join(stateDir, 'hub.json'),

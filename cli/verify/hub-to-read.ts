@@ -9,7 +9,7 @@ import { openBus } from '../events/open-bus.ts';
 import { openHub } from '../hub-access.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { openHubFiles } from '../trust/hub-files.ts';
-import { connectAsOps } from '../up/ops-connection.ts';
+import { connectAsInspector } from '../up/people-connection.ts';
 
 /** A hub as people may read it: its streams by the read-only user, and its API server by their kubeconfig. */
 export interface HubToRead {
@@ -40,7 +40,7 @@ export function ownStateDirectory({
 async function connect(flags: BusFlags, directory: string | undefined): Promise<NatsConnection> {
   if (directory !== undefined) {
     const { address } = openHubFiles(directory);
-    if (address.servers.length > 0) return connectAsOps(directory, address);
+    if (address.servers.length > 0) return connectAsInspector(directory, address);
     const what = `"${directory}" has the keys of a hub in a cluster, whose API server and bus are elsewhere: leave --state-dir out, and name it by --kubeconfig or --context`;
     throw new RollcallError('HUB_IN_PODS', what);
   }

@@ -24,7 +24,7 @@ export function followMembers(
   nc: NatsConnection,
   options: {
     engine: LivenessEngine;
-    log: Pick<EventLog, 'read' | 'lastWords'>;
+    log: Pick<EventLog, 'read' | 'lastWords' | 'heard'>;
     clock: HubClock;
     logger: Logger;
     partition: BeatPartition | undefined;

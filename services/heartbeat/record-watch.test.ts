@@ -12,6 +12,9 @@ const quiet: Logger = {
   child: () => quiet,
 };
 
+/** In which order they were stored. */
+const sequenceOf = (type: string) => ['denied', 'approved', 'admitted', 'left'].indexOf(type) + 1;
+
 /** Whoever waits for a read is there once all promises have settled. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -28,6 +31,7 @@ function aWatch(isKnown: boolean) {
   const changed: string[] = [];
   const watch = watchRecords(nc, {
     log: {
+      heard: (message) => message as unknown as StoredEvent,
       read: () => {
         const read = Promise.withResolvers<AggregateRecord>();
         reads.push(read);
@@ -40,19 +44,15 @@ function aWatch(isKnown: boolean) {
     changed: (clusterId) => changed.push(clusterId),
   });
   watch.open();
-  const say = (id: string, type: string) =>
-    heard.get(type)?.(null, {
-      subject: `rollcall.events.cluster.${id}.${type}`,
-      headers: { get: () => `${id}-${type}` },
-    });
+  const say = (id: string, type: string) => heard.get(type)?.(null, { id, type, sequence: sequenceOf(type) });
   return { watch, reads, changed, say };
 }
 
 const recordOf = (id: string, ...types: string[]): AggregateRecord => ({
   aggregate: { kind: 'cluster', id },
-  head: undefined,
+  head: { epoch: 1, sequence: sequenceOf(types.at(-1) ?? ''), digest: '' },
   newest: undefined,
-  lastOf: Object.fromEntries(types.map((type) => [type, { eventId: `${id}-${type}` } as StoredEvent])),
+  lastOf: {},
 });
 
 test('of two readings of one cluster the younger one counts, however long the older one takes', async () => {

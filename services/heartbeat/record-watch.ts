@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
-import { type ClusterRecord, clusterRecord, parseEventSubject } from '@rollcall/shared/events';
+import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 
 /** What changes who is a member, how often it beats, or what another replica has said of it. */
@@ -26,7 +26,7 @@ const watchedTypes = [
   'key-unshared',
 ] as const;
 
-/** A heard event may not be stored yet, or the stream may have refused it: then the record is read again, later each time. */
+/** The record could not be read: again, later each time. */
 const readAgainAfterMs = [20, 200, 2000];
 /** Whoever is approved for the first time is admitted within it, and that says more: nothing is read for the approval alone. */
 const nextWordWithinMs = 250;
@@ -44,13 +44,13 @@ export interface RecordWatch {
 interface Hint {
   readonly clusterId: string;
   readonly type: string;
-  readonly eventId: string;
+  readonly sequence: number;
   readonly attempt: number;
 }
 
 /**
- * Reads a cluster's record again when an event about it is heard. What is heard is only a hint: the record comes from the
- * stream.
+ * Reads a cluster's record again when an event about it was stored: an event has one section of it. Not for one that a record
+ * which was read meanwhile has already.
  * @param options.isNews - false for an event that says what is known already (our own transitions)
  * @param options.isKnown - whether the cluster is a member as far as we know
  * @param options.changed - is given each record that was read
@@ -58,14 +58,15 @@ interface Hint {
 export function watchRecords(
   nc: NatsConnection,
   options: {
-    log: Pick<EventLog, 'read'>;
+    log: Pick<EventLog, 'read' | 'heard'>;
     logger: Logger;
     isNews(clusterId: string, type: string): boolean;
     isKnown(clusterId: string): boolean;
     changed(clusterId: string, record: ClusterRecord): void;
   },
 ): RecordWatch {
-  const waiting = new Map<string, Hint>();
+  /** By cluster, what was heard of it since its last reading. */
+  const waiting = new Map<string, Hint[]>();
   const running = new Set<Promise<void>>();
   /** One read at a time for each cluster: of two, the older one may end later, and what it says would be believed. */
   const reading = new Set<string>();
@@ -92,7 +93,7 @@ export function watchRecords(
     patient.set(hint.clusterId, { hint, timer });
   }
   function enqueue(hint: Hint): void {
-    waiting.set(`${hint.clusterId} ${hint.eventId}`, hint);
+    waiting.set(hint.clusterId, [...(waiting.get(hint.clusterId) ?? []), hint]);
     pump();
   }
   function later(hint: Hint): void {
@@ -108,11 +109,12 @@ export function watchRecords(
     try {
       const record = clusterRecord(await options.log.read({ kind: 'cluster', id: hint.clusterId }));
       options.changed(hint.clusterId, record);
-      const tellsOf = ({ eventId }: Hint) =>
-        Object.values(record.lastOf).some((event) => event.eventId === eventId);
-      const waits = patient.get(hint.clusterId);
-      if (waits && tellsOf(waits.hint)) forgetPatient(hint.clusterId);
-      if (!tellsOf(hint)) later(hint);
+      const isNewer = ({ sequence }: Hint) => sequence > (record.head?.sequence ?? 0);
+      const patientOne = patient.get(hint.clusterId);
+      if (patientOne && !isNewer(patientOne.hint)) forgetPatient(hint.clusterId);
+      const newer = waiting.get(hint.clusterId)?.filter(isNewer) ?? [];
+      if (newer.length > 0) waiting.set(hint.clusterId, newer);
+      else waiting.delete(hint.clusterId);
     } catch (error) {
       options.logger.warn({ err: error as Error, clusterId: hint.clusterId }, 'record could not be read');
       later(hint);
@@ -120,12 +122,12 @@ export function watchRecords(
   }
   function pump(): void {
     if (!isOpen) return;
-    for (const [name, hint] of waiting) {
+    for (const [clusterId, hints] of waiting) {
       if (running.size >= readsAtOnce) return;
-      const { clusterId } = hint;
       if (reading.has(clusterId)) continue;
-      waiting.delete(name);
-      if (!options.isNews(clusterId, hint.type)) continue;
+      waiting.delete(clusterId);
+      const hint = hints.find(({ type }) => options.isNews(clusterId, type));
+      if (!hint) continue;
       const work = read(hint).finally(() => {
         running.delete(work);
         reading.delete(clusterId);
@@ -137,12 +139,10 @@ export function watchRecords(
   }
 
   const subscriptions = watchedTypes.map((type) =>
-    nc.subscribe(`rollcall.events.cluster.*.${type}`, {
+    nc.subscribe(`rollcall.stored.cluster.*.${type}`, {
       callback: (error, message) => {
-        const place = error ? undefined : parseEventSubject(message.subject);
-        if (!place) return;
-        const eventId = message.headers?.get('ce-id') ?? '';
-        heard({ clusterId: place.id, type: place.type, eventId, attempt: 0 });
+        const event = error ? undefined : options.log.heard(message);
+        if (event) heard({ clusterId: event.id, type, sequence: event.sequence, attempt: 0 });
       },
     }),
   );

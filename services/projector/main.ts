@@ -13,6 +13,7 @@ import {
   type ServiceWork,
 } from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
+import { giveHistory } from './give-history.ts';
 import { createProjection, type Projection, retryInMs } from './projection.ts';
 import { isUnclaimedObject } from './project-predefined.ts';
 import {
@@ -28,18 +29,19 @@ import {
 
 export { configSchema } from './config.ts';
 
-/** What is heard is not stored yet, and not by every server of the bus; by then it is. */
-const storedAfterMs = 2000;
+/** What one server of the bus has stored, the others have by then. */
+const storedEverywhereMs = 2000;
 
 /** Facts are state, and what tells of them is a hint, which one replica hears. */
 function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
-  nc.subscribe('rollcall.facts.*', {
+  nc.subscribe('rollcall.stored-facts.*', {
     queue: 'projector',
     callback: (error, message) => {
       if (error) return;
       const key = clusterKey(message.subject.split('.')[2] ?? '');
       dirty.mark(key, 'fact');
-      setTimeout(() => dirty.mark(key, 'fact'), storedAfterMs).unref();
+      const isOneOfSeveral = nc.info?.cluster !== undefined;
+      if (isOneOfSeveral) setTimeout(() => dirty.mark(key, 'fact'), storedEverywhereMs).unref();
     },
   });
 }
@@ -136,6 +138,7 @@ async function work(
   }
   // Nothing else is thrown: it ends by the signal.
   const begun = begin().catch(() => undefined);
+  const history = giveHistory(context.nc, context.logger);
   const { metrics } = context;
   return {
     stats: () => ({
@@ -158,6 +161,7 @@ async function work(
       await projection.dirty.stop();
       await drained;
       await projection.view.whenEnded;
+      await history.drain();
       client.close();
     },
   };

@@ -1,6 +1,6 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { encodeMintReply, mintedSubjectPrefix, type MintReply, mintSubject } from '@rollcall/shared/protocol';
+import { encodeMintReply, type MintReply, mintSubject } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { mintAccess, type MintWorld } from './mint-access.ts';
 
@@ -36,12 +36,10 @@ export function answerMints(
   }
 
   async function answer(message: Msg): Promise<void> {
-    const subject = message.reply;
-    if (subject?.startsWith(mintedSubjectPrefix) !== true) return;
     const reply = await replyTo(message.data);
     const outcome = reply.kind === 'refused' ? reply.code : reply.kind;
     metrics.count('rollcall_access_tokens_total', { outcome });
-    if (!nc.isClosed()) nc.publish(subject, encodeMintReply(reply));
+    if (!nc.isClosed()) message.respond(encodeMintReply(reply));
   }
 
   function take(message: Msg): void {

@@ -1,15 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { nuid } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import { isErrorCode } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord, type StoredEvent } from '@rollcall/shared/events';
-import {
-  type AnswerResult,
-  decodeMintReply,
-  mintedSubjectPrefix,
-  mintSubject,
-  type ReceivedAsk,
-} from '@rollcall/shared/protocol';
+import { type AnswerResult, decodeMintReply, mintSubject, type ReceivedAsk } from '@rollcall/shared/protocol';
 import { type AnswerSettings, refusalResult, rotateKeyOf, sendAnswer } from './answer.ts';
 import { standingOf } from './standing.ts';
 import { createBuckets } from './token-bucket.ts';
@@ -39,13 +32,8 @@ export function createAccessAnswers(
   const perAgent = createBuckets(rate, rememberedAgents);
 
   async function mint({ envelope }: ReceivedAsk): Promise<string | undefined> {
-    const reply = `${mintedSubjectPrefix}${nuid.next()}`;
     try {
-      const answered = await nc.request(mintSubject, JSON.stringify(envelope), {
-        noMux: true,
-        reply,
-        timeout: mintedWithinMs,
-      });
+      const answered = await nc.request(mintSubject, JSON.stringify(envelope), { timeout: mintedWithinMs });
       return answered.string();
     } catch {
       return undefined;

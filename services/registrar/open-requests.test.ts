@@ -21,7 +21,6 @@ test('a decision about an earlier request does not end a later one', () => {
 test('a decision that is read before its request ends it all the same', () => {
   const requests = new OpenRequests();
   requests.end('one', 9);
-  requests.nextRound();
   requests.begin('one', { tokenId: 'T', sequence: 8 });
   expect(requests.total).toBe(0);
 });
@@ -31,4 +30,20 @@ test('a cluster that asks again with another token counts once, for that one', (
   requests.begin('one', { tokenId: 'T', sequence: 1 });
   requests.begin('one', { tokenId: 'U', sequence: 2 });
   expect([requests.total, requests.withToken('T'), requests.withToken('U')]).toEqual([1, 0, 1]);
+});
+
+test('what is read again of an older time changes nothing of what was heard since', () => {
+  const requests = new OpenRequests();
+  requests.begin('one', { tokenId: 'U', sequence: 9 });
+  requests.begin('one', { tokenId: 'T', sequence: 2 });
+  requests.end('one', 5);
+  expect([requests.total, requests.withToken('T'), requests.withToken('U')]).toEqual([1, 0, 1]);
+});
+
+test('an end is remembered only for as long as older events may come', () => {
+  const requests = new OpenRequests();
+  requests.end('one', 9);
+  requests.isWhole();
+  requests.begin('one', { tokenId: 'T', sequence: 8 });
+  expect(requests.total).toBe(1);
 });

@@ -7,8 +7,6 @@ import type { Logger } from '@rollcall/shared/service';
 const opening = 'requested';
 /** Each of them ends the waiting of a request that came before it. */
 const closing = ['approved', 'denied', 'revoked', 'banned', 'leaving', 'refused', 'left'] as const;
-/** How far the count may be behind while requests pour in. */
-const lookAgainMs = 250;
 
 interface OpenRequest {
   readonly tokenId: string;
@@ -19,13 +17,12 @@ interface OpenRequest {
 export class OpenRequests {
   readonly #open = new Map<string, OpenRequest>();
   readonly #ofToken = new Map<string, number>();
-  /** Ends that were read before their beginning: only those of the last round can be. */
-  #ended = new Map<string, number>();
-  #endedBefore = new Map<string, number>();
+  /** Ends whose beginning may be read after them. */
+  readonly #ended = new Map<string, number>();
 
   begin(clusterId: string, request: OpenRequest): void {
-    const endedAt = Math.max(this.#ended.get(clusterId) ?? 0, this.#endedBefore.get(clusterId) ?? 0);
-    if (endedAt > request.sequence) return;
+    const newest = Math.max(this.#ended.get(clusterId) ?? 0, this.#open.get(clusterId)?.sequence ?? 0);
+    if (newest > request.sequence) return;
     this.#forget(clusterId);
     this.#open.set(clusterId, request);
     this.#ofToken.set(request.tokenId, this.withToken(request.tokenId) + 1);
@@ -37,9 +34,9 @@ export class OpenRequests {
     if (open && open.sequence < sequence) this.#forget(clusterId);
   }
 
-  nextRound(): void {
-    this.#endedBefore = this.#ended;
-    this.#ended = new Map();
+  /** Nothing older than what was told so far is told any more. */
+  isWhole(): void {
+    this.#ended.clear();
   }
 
   get total(): number {
@@ -60,63 +57,74 @@ export class OpenRequests {
   }
 }
 
+/** The bus was away, or does not answer. */
+const readAgainMs = 1000;
+
 /**
- * Follows the stream, so that the caps hold also after a restart and for what other replicas let in. It is behind by moments
- * (and at the start until the history was read once), which a cap can be: nothing is granted by it.
+ * Follows the stream, so that the caps hold also after a restart and for what other replicas let in. The history is read once, and
+ * again after a reconnect; from then on what was stored is heard. It is behind by moments (and at the start until the history was
+ * read), which a cap can be: nothing is granted by it.
  * @returns the count, and how to stop following
  */
 export function followOpenRequests(
   nc: NatsConnection,
-  { log, logger }: { log: Pick<EventLog, 'scan'>; logger: Logger },
+  { log, logger }: { log: Pick<EventLog, 'scan' | 'heard'>; logger: Logger },
 ): { requests: OpenRequests; stop(): Promise<void> } {
   const requests = new OpenRequests();
   const nextOf = new Map<string, number>();
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
-  async function readType(type: string, take: (event: StoredEvent) => void): Promise<void> {
-    const scan = log.scan({ filter: `cluster.*.${type}`, fromSequence: nextOf.get(type) ?? 1 });
-    for await (const event of scan) {
-      if (isStopped) return;
-      take(event);
-      nextOf.set(type, event.sequence + 1);
+  function take(event: StoredEvent): void {
+    const { id, type, sequence } = event;
+    if (type !== opening) return requests.end(id, sequence);
+    const { identity } = clusterRecord(foldRecord(event, [event]));
+    if (identity) requests.begin(id, { tokenId: identity.request.tokenId, sequence });
+  }
+
+  /** Types one after the other, so ends may be read before their beginning. */
+  async function readOn(): Promise<void> {
+    for (const type of [opening, ...closing]) {
+      const scan = log.scan({ filter: `cluster.*.${type}`, fromSequence: nextOf.get(type) ?? 1 });
+      for await (const event of scan) {
+        if (isStopped) return;
+        take(event);
+        nextOf.set(type, event.sequence + 1);
+      }
     }
   }
 
-  async function readOn(): Promise<void> {
-    await readType(opening, (event) => {
-      const { identity } = clusterRecord(foldRecord(event, [event]));
-      const { sequence } = event;
-      if (identity) requests.begin(event.id, { tokenId: identity.request.tokenId, sequence });
-    });
-    for (const type of closing) await readType(type, ({ id, sequence }) => requests.end(id, sequence));
-    requests.nextRound();
-  }
-
-  let isWoken = false;
-  let reading = Promise.resolve();
+  let reading: Promise<void> | undefined;
+  /** Of two at once, the second begins when the first has ended: it may have begun before what the second is to find. */
   function read(): void {
-    isWoken = false;
-    reading = readOn()
+    const mine: Promise<void> = (reading ?? Promise.resolve())
+      .then(readOn)
       .catch((thrown: unknown) => {
         if (isStopped || nc.isClosed()) return;
         logger.warn({ err: toRollcallError(thrown) }, 'open requests could not be counted');
-        isWoken = true;
+        timer = setTimeout(read, readAgainMs);
       })
       .finally(() => {
-        timer = undefined;
-        if (isWoken) wake();
+        if (reading === mine) reading = undefined;
       });
+    reading = mine;
   }
-  function wake(): void {
-    isWoken = true;
-    if (!isStopped) timer ??= setTimeout(read, lookAgainMs);
+  async function followReconnects(): Promise<void> {
+    for await (const { type } of nc.status()) if (type === 'reconnect' && !isStopped) read();
   }
+  void followReconnects();
 
   const subscriptions = [opening, ...closing].map((type) =>
-    nc.subscribe(`rollcall.events.cluster.*.${type}`, { callback: wake }),
+    nc.subscribe(`rollcall.stored.cluster.*.${type}`, {
+      callback: (error, message) => {
+        const event = error ? undefined : log.heard(message);
+        if (!event) return;
+        take(event);
+        if (!reading) requests.isWhole();
+      },
+    }),
   );
-  wake();
+  read();
   return {
     requests,
     async stop() {

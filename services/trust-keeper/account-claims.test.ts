@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { agentRoles, agentsAccountClaims, type AgentSigners, type HubKeys } from '@rollcall/shared/rights';
+import {
+  agentRoles,
+  agentsAccountClaims,
+  type AgentSigners,
+  type HubKeys,
+  type RoleAccount,
+  roleAccounts,
+} from '@rollcall/shared/rights';
 import { createNkey, decodeJwt, encodeJwt } from '@rollcall/shared/trust';
 import { expectedAccount, readAccountClaims, signAccountClaims } from './account-claims.ts';
 
@@ -12,7 +19,7 @@ const keys: HubKeys = {
   agents: publicKey(),
   hub: publicKey(),
   hubSigner: publicKey(),
-  sysSigner: publicKey(),
+  roles: Object.fromEntries(roleAccounts.map((name) => [name, publicKey()])) as Record<RoleAccount, string>,
   authSigner: publicKey(),
   agentSigners: aGeneration(),
   calloutUser: publicKey(),

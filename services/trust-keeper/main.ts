@@ -8,6 +8,7 @@ import {
   busAddress,
   busUserSchema,
   followIdentity,
+  followUser,
   type RunningService,
   runService,
 } from '@rollcall/shared/service';
@@ -43,7 +44,8 @@ const identityShape = {
 export async function start(config: Config): Promise<RunningService> {
   const file = followIdentity(config.identityFile, identityShape);
   const identity = file.current();
-  const sys = await connectBus(busAddress(config), identity.sys, 'trust-keeper');
+  const claimsUser = () => file.current().sys;
+  const sys = await connectBus(busAddress(config), claimsUser, 'claims');
   const longestLifeMs = config.longestCredentialLife;
   const clock = { longestLifeMs, nowMs: Date.now };
   const known = () => {
@@ -105,7 +107,13 @@ export async function start(config: Config): Promise<RunningService> {
       // Not a reason to stop: what is wrong is shown, events are held, and the next one tries again.
       await check();
       const checking = setInterval(() => void check(), config.checkInterval);
-      file.follow(logger, () => void check());
+      // While the bus is away a drain never ends, and it would try to connect for ever.
+      void nc.closed().then(() => sys.close());
+      const changeUser = followUser(sys, claimsUser, logger);
+      file.follow(logger, () => {
+        changeUser();
+        void check();
+      });
       const world = {
         ...clock,
         log,
@@ -131,7 +139,7 @@ export async function start(config: Config): Promise<RunningService> {
           revokedKeysRoom: mostRevocations,
           deadLetters: metrics.value('rollcall_dead_letters_total'),
         }),
-        notReady: () => (sys.isClosed() ? 'not connected to the system account' : problem?.message),
+        notReady: () => (sys.isClosed() ? 'not connected as who pushes claims' : problem?.message),
         async drain() {
           clearInterval(checking);
           file.stop();

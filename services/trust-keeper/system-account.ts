@@ -144,7 +144,7 @@ export function createSystemAccount(nc: NatsConnection): SystemAccount {
       const found: Connection[] = [];
       for (let offset = 0; ; offset += pageSize) {
         const body = { auth: true, acc: account, user, limit: pageSize, offset };
-        const pages = await askAll('$SYS.REQ.SERVER.PING.CONNZ', body, { answer: connectionsAnswer });
+        const pages = await askAll('rollcall.sys.connections', body, { answer: connectionsAnswer });
         for (const page of pages) {
           for (const { cid } of page.data?.connections ?? []) found.push({ serverId: page.server.id, cid });
         }
@@ -156,7 +156,7 @@ export function createSystemAccount(nc: NatsConnection): SystemAccount {
       const kicks: Promise<string>[] = [];
       // More than a page of one user are left to the next call.
       const body = { auth: true, acc: account, user, limit: pageSize };
-      for await (const page of answersOf('$SYS.REQ.SERVER.PING.CONNZ', body, {
+      for await (const page of answersOf('rollcall.sys.connections', body, {
         answer: connectionsAnswer,
         count: serverCount,
       })) {

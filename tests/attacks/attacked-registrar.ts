@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type EventLog, openEventLog } from '@rollcall/shared/bus';
+import { type EventLog, openEventLog, streamState } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import {
   clusterRecord,
@@ -49,15 +49,14 @@ export async function startAttackedRegistrar({
   const config = loadConfig(registrar.configSchema, { flags: {}, environment: {}, values });
   const services = await Promise.all(Array.from({ length: replicas }, () => registrar.start(config)));
   const approverLog = await hub.openLog('approver');
-  const ops = await hub.connectAs('ops');
+  const ops = await hub.connectAs('inspector');
   const opsLog = await openEventLog(ops, { epoch: hub.hub.epoch, source: '/rollcall/test' });
 
   async function eventsFrom(fromSequence: number): Promise<StoredEvent[]> {
     return Array.fromAsync(opsLog.scan({ fromSequence }));
   }
   async function lastSequence(): Promise<number> {
-    const answer = await ops.request('$JS.API.STREAM.INFO.EVENTS', '', { timeout: 5000 });
-    return answer.json<{ state: { last_seq: number } }>().state.last_seq;
+    return (await streamState(ops, 'EVENTS')).lastSequence;
   }
 
   return {

@@ -28,7 +28,7 @@ let opsLog: EventLog;
 beforeAll(async () => {
   hub = await startTestHub();
   approverLog = await hub.openLog('approver');
-  ops = await hub.connectAs('ops');
+  ops = await hub.connectAs('inspector');
   opsLog = await openEventLog(ops, { epoch: hub.hub.epoch, source: '/rollcall/test' });
   const values = { ...hub.serviceSettings('registrar'), logLevel: 'info' };
   const service = await registrar.start(

@@ -416,7 +416,7 @@ test('trying, explaining and checking a policy writes nothing', async () => {
   const rules = '[{name: r, when: "true", effect: Deny}]';
   const head = 'apiVersion: rollcall.dev/v1alpha1\nkind: ApprovalPolicy\nmetadata: {name: a}';
   writeFileSync(policyFile, `${head}\nspec: {rules: ${rules}}\n`);
-  const creds = join(world.hub.stateDir, 'ops.creds');
+  const creds = join(world.hub.stateDir, 'inspector.creds');
   const bus = ['--server', `127.0.0.1:${world.hub.port}`, '--ca-file', caFile, '--creds', creds];
   const { result, events } = await world.eventsDuring(async () => [
     await runCli(['policy', 'try', policyFile, '--since', '1h', ...bus]),

@@ -152,9 +152,9 @@ beforeAll(async () => {
   await world.showRequest('barrier', keys.get('barrier') ?? '');
 
   await beginSecondLife(world.hub, 'approver', Date.now());
-  const connect = (user: 'ops' | 'registrar') =>
+  const connect = (user: 'inspector' | 'registrar') =>
     connectBus(world.hub.address, world.hub.credentialsOf(user), user);
-  log = await openEventLog(await connect('ops'), { epoch: 2, source: '/rollcall/test' });
+  log = await openEventLog(await connect('inspector'), { epoch: 2, source: '/rollcall/test' });
   registrarLog = await openEventLog(await connect('registrar'), { epoch: 2, source: '/rollcall/registrar' });
   await world.startApprover();
 });

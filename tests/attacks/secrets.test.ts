@@ -123,6 +123,7 @@ beforeAll(async () => {
   for (const folder of ['identities', 'offline'])
     for (const path of filesUnder(join(stateDir, folder))) know(folder, secretsIn(path));
   know('ops', secretsIn(join(stateDir, 'ops.creds')));
+  know('inspector', secretsIn(join(stateDir, 'inspector.creds')));
   know('CA', secretsIn(join(stateDir, 'nats', 'ca-key.pem')));
 
   // What runs is looked at while it runs.
@@ -183,6 +184,7 @@ test('the test knows secrets of every kind, or what follows could not fail', () 
     'CA',
     'agent',
     'identities',
+    'inspector',
     'offline',
     'ops',
     'published token',
@@ -222,9 +224,11 @@ describe('no secret is found in', () => {
     const objects = await objectsOf(hub.up.admin);
     expect(objects.size).toBeGreaterThan(50);
     const holders = [...objects].flatMap(([path, text]) => (found(text).length > 0 ? [path] : []));
-    expect(holders.filter((path) => !['secrets/published', 'secrets/rollcall-ops'].includes(path))).toEqual(
-      [],
-    );
+    expect(
+      holders.filter(
+        (path) => !['secrets/published', 'secrets/rollcall-inspector', 'secrets/rollcall-ops'].includes(path),
+      ),
+    ).toEqual([]);
     expect(holders).toContain('secrets/published');
   });
 

@@ -54,7 +54,7 @@ export async function startStage(): Promise<Stage> {
   const approverLog = await hub.openLog('approver');
   const victim = await aVictim(hub, approverLog);
   const jsm = await jetstreamManager(await hub.connectAsOperator());
-  const claims = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
+  const claims = await connectBus(hub.address, hub.credentialsOf('claims'), 'claims');
   const victimRecord = async () =>
     clusterRecord(await approverLog.read({ kind: 'cluster', id: victim.clusterId }));
   await vi.waitFor(async () => expect((await victimRecord()).identity?.admittedKey).toBeDefined(), 30_000);

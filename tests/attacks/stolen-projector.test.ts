@@ -61,6 +61,6 @@ test('it cannot empty the dead letters of others by what it may write itself', a
       body: JSON.stringify(letter),
     });
   }
-  const letters = await readDeadLetters(await stage.hub.connectAs('ops'));
+  const letters = await readDeadLetters(await stage.hub.connectAs('inspector'));
   expect(letters).toEqual([expect.objectContaining({ service: 'registrar' })]);
 });

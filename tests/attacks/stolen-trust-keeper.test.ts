@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectBus } from '@rollcall/shared/bus';
-import { hubAccountClaims } from '@rollcall/shared/rights';
+import { everyAccount } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectRaw } from '../harness/raw-bus.ts';
@@ -63,7 +63,8 @@ describe('with its user in SYS nobody can', () => {
 async function takeHub(operator: Nkey): Promise<void> {
   const { keys } = stage.hub.hub;
   const [signer, user] = [createNkey('account'), createNkey('user')];
-  const claims = hubAccountClaims(keys) as { signing_keys: string[] };
+  const found = everyAccount(keys).find(({ name }) => name === 'HUB');
+  const claims = found?.claims as { signing_keys: string[] };
   const account = encodeJwt(
     {
       subject: keys.hub,
@@ -73,7 +74,7 @@ async function takeHub(operator: Nkey): Promise<void> {
     },
     operator,
   );
-  const sys = await connectBus(stage.hub.address, stage.hub.credentialsOf('claims'), 'trust-keeper');
+  const sys = await connectBus(stage.hub.address, stage.hub.credentialsOf('claims'), 'claims');
   await sys.request('$SYS.REQ.CLAIMS.UPDATE', account, { timeout: 5000 });
   await sys.close();
   const nats = {

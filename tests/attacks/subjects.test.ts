@@ -105,10 +105,10 @@ test('a member hears nothing of what another one is answered, by whatever wildca
   expect(heard).toEqual([]);
   // The same ear hears where it may.
   await using person = await stage.steal('ops');
-  const decided = await person.hear(['rollcall.events.>'], async () => {
+  const decided = await person.hear(['rollcall.stored.>'], async () => {
     await decideAs(stage.approverLog, stage.victim.clusterId, 'approved');
   });
-  expect(decided).toEqual([`rollcall.events.cluster.${stage.victim.clusterId}.approved`]);
+  expect(decided).toEqual([`rollcall.stored.cluster.${stage.victim.clusterId}.approved`]);
 });
 
 describe('who is nobody', () => {

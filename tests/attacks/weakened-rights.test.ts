@@ -48,15 +48,17 @@ describe('a right too many', () => {
   });
 });
 
-test('who may respond to what it overhears acknowledges an append that the stream refused', async () => {
-  const user = stage.hub.userWith({ ...heartbeat, mayRespond: true }, 'heartbeat');
+test('where the streams are, who may respond to what it overhears acknowledges an append that the stream refused', async () => {
+  const inHub = (role: Role, name: string) => stage.hub.userWith({ ...role, account: 'HUB' }, name);
+  const subscribe = [...heartbeat.subscribe, 'rollcall.events.cluster.*.*'];
+  const user = inHub({ ...heartbeat, subscribe, mayRespond: true }, 'heartbeat');
   const thief = await connectBus(stage.hub.address, user, 'heartbeat');
   const subject = `rollcall.events.cluster.${stage.victim.clusterId}.approved`;
   thief.subscribe('rollcall.events.cluster.*.*', {
     callback: (_error, message) => void message.respond('{"stream":"EVENTS","seq":999999}'),
   });
   await thief.flush();
-  const approver = await stage.hub.connectAs('approver');
+  const approver = await stage.hub.connectWith(inHub(serviceRoles.approver, 'approver'), 'approver');
   const answers: string[] = [];
   approver.subscribe('_INBOX_approver.mine', {
     callback: (_error, message) => void answers.push(message.string()),
@@ -82,7 +84,7 @@ test('with roll-up headers allowed one service empties the dead letters of all',
   await using thief = await stage.steal('projector');
   const own = { subject: 'rollcall.dead.projector.1', headers: { 'Nats-Rollup': 'all' }, body: 'gone' };
   expect(await thief.isRefused(own)).toBe(false);
-  const ops = await stage.hub.connectAs('ops');
+  const ops = await stage.hub.connectAs('inspector');
   await expect.poll(() => readDeadLetters(ops)).toEqual([]);
 });
 

@@ -6,7 +6,7 @@ export interface Weakness {
   readonly from: string;
   readonly to: string;
   /** Folder of the tests. */
-  readonly folder: 'tests/attacks' | 'tests/fence';
+  readonly folder: 'tests/attacks' | 'tests/fence' | 'tests/rights';
   /** How the full name of the test begins, as in `vitest -t`: `describe > test`. */
   readonly test: string;
 }
@@ -23,6 +23,14 @@ function mayApprove(service: string, list: string, test: string): Weakness {
 
 /** One for each file of attacks; `weaken.ts` shows that each turns it red, `weaknesses.test.ts` that each can still be made. */
 export const weaknesses: readonly Weakness[] = [
+  {
+    folder: 'tests/rights',
+    group: 'replies',
+    file: roles,
+    from: "account: 'OPS',\n    description: 'people who watch: hear what happens, and read the history in pages that a service gives',\n    publish: [",
+    to: "account: 'HUB',\n    description: 'people who watch',\n    publish: ['$JS.API.DIRECT.GET.EVENTS', ",
+    test: 'whatever reply it names, nothing comes of what it may publish but an answer to itself > ops',
+  },
   {
     ...inAttacks,
     group: 'tokens',
@@ -196,8 +204,8 @@ export const weaknesses: readonly Weakness[] = [
     ...inAttacks,
     group: 'stolen-ops',
     file: roles,
-    from: "'rollcall.heartbeat.clusters',\n    ],\n    subscribe: ['_INBOX_ops.>'",
-    to: "'rollcall.heartbeat.clusters', 'rollcall.events.>',\n    ],\n    subscribe: ['_INBOX_ops.>'",
+    from: "'rollcall.heartbeat.clusters'],\n    subscribe: ['_INBOX_ops.>'",
+    to: "'rollcall.heartbeat.clusters', 'rollcall.events.>'],\n    subscribe: ['_INBOX_ops.>'",
     test: 'with the user of people nobody can > approve a cluster',
   },
   {

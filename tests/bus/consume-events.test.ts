@@ -180,7 +180,7 @@ test('more events of a newer version than a consumer can wait for do not stop it
   while (held() < count) await approveAndWait(handled);
   await consumption.drain();
   expect(await pending()).toBe(0);
-  const notes = await readDeadLetters(await hub.connectAs('ops'));
+  const notes = await readDeadLetters(await hub.connectAs('inspector'));
   expect(new Set(notes.map(({ subject }) => subject)).size).toBe(count);
   expect(notes.every(({ isHeld, code }) => isHeld && code === 'EVENT_VERSION_UNKNOWN')).toBe(true);
 });
@@ -210,7 +210,7 @@ test('a version that knows what was held handles it, and the note goes', async (
   const consumption = await consume(({ id }) => handled.add(id));
   await handled.until((all) => all.includes('one'));
   await consumption.drain();
-  expect(await readDeadLetters(await hub.connectAs('ops'))).toEqual([]);
+  expect(await readDeadLetters(await hub.connectAs('inspector'))).toEqual([]);
 });
 
 test('a dead letter that is tried again is handled and goes, or is dead again with what is in its way now', async () => {

@@ -155,7 +155,7 @@ test.skipIf(!hasGo())('concurrent appends are linearizable while leaders are kil
   const racing = Promise.all(
     logs.map((log, client) => race(log, { client, seed, isOver: () => isOver }, attempts)),
   );
-  const faults = await disturb(hub, await hub.connectAs('ops')).finally(() => {
+  const faults = await disturb(hub, await hub.connectAs('inspector')).finally(() => {
     isOver = true;
   });
   await racing;

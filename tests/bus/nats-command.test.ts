@@ -59,7 +59,7 @@ test.skipIf(!hasGo())('each line of the page that listens hears what it says', a
   }
 });
 
-const words = (heard = '') => (heard.startsWith('live') ? heard : `events.${heard}`);
+const words = (heard = '') => (heard.startsWith('live') ? heard : `stored.${heard}`);
 
 test.skipIf(!hasGo()).each(
   [

@@ -85,7 +85,7 @@ test('it answers for its life, its readiness and its figures, and for nothing el
 
 test('it says who it is, and its figures, to people who ask the bus', async () => {
   await start({ work: () => ({ stats: () => ({ beats: 7 }), drain: async () => undefined }) });
-  const ops = await hub.connectAs('ops');
+  const ops = await hub.connectAs('inspector');
   for (const [verb, type] of [
     ['PING', 'ping_response'],
     ['INFO', 'info_response'],

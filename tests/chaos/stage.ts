@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { serviceAccountGroups, serviceSettings, serviceUser } from '../../cli/up/hub-services.ts';
 import { type FlakyNetwork, openFlakyNetwork } from '../../cli/simulate/flaky-network.ts';
@@ -125,7 +125,7 @@ export async function openStage(settings: ChaosSettings): Promise<Stage> {
     victims.set(name, agent);
   }
 
-  const bus = await connectAsOps(stateDir, up.natsAddress);
+  const bus = await connectAsInspector(stateDir, up.natsAddress);
   return {
     hub,
     bus,

@@ -29,6 +29,7 @@ test('keys first: Secrets for the chart, values for its release, and nothing sec
   );
   expect(names.toSorted()).toEqual([
     ...[...hubServices, 'setup'].toSorted().map((name) => `rollcall-identity-${name}`),
+    'rollcall-inspector',
     'rollcall-nats',
     'rollcall-ops',
   ]);

@@ -1,10 +1,10 @@
-import { jetstreamManager } from '@nats-io/jetstream';
+import { streamManager } from '@rollcall/shared/bus';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, statefulSets } from '../../cli/install/workloads.ts';
 import { startCli } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { until } from '../harness/embedded.ts';
 import { areAllCurrent } from '../harness/nats-nodes.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
@@ -21,10 +21,10 @@ test('three servers, installed by one command, keep every stream each', async ()
   const installed = await hub.install('--servers', '3', '--advertise', hub.address);
   expect(installed.code, `${installed.stderr}\n${hub.log('rollcall-nats')}`).toBe(0);
   const { caPem } = openHubFiles(hub.keys).read('hub');
-  const nc = await connectAsOps(hub.keys, { servers: hub.address.split(','), caPem });
+  const nc = await connectAsInspector(hub.keys, { servers: hub.address.split(','), caPem });
   try {
     await until('every server has every event', () => areAllCurrent(nc));
-    const { config } = await (await jetstreamManager(nc, { checkAPI: false })).streams.info('EVENTS');
+    const { config } = await (await streamManager(nc)).streams.info('EVENTS');
     expect(config.num_replicas).toBe(3);
   } finally {
     await nc.close();

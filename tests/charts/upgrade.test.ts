@@ -5,7 +5,7 @@ import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
 
 const system = 'rollcall-system';
@@ -39,7 +39,10 @@ const hasFormer = async (namespace: string) =>
 
 /** What the hub has written, in order. */
 async function history(): Promise<string[]> {
-  const nc = await connectAsOps(hub.keys, { ...openHubFiles(hub.keys).address, servers: [hub.address] });
+  const nc = await connectAsInspector(hub.keys, {
+    ...openHubFiles(hub.keys).address,
+    servers: [hub.address],
+  });
   try {
     const log = await openEventLog(nc, { epoch: 1, source: '/rollcall/test' });
     const events = await Array.fromAsync(log.scan({ filter: '>' }));

@@ -60,7 +60,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
       'needs a cluster that runs pods; tests/charts/hub-chart.test.ts upgrades without',
   },
   'docs/watching.md': {
-    "nats --context rollcall sub 'rollcall.events.>'               # every event as it is written":
+    "nats --context rollcall sub 'rollcall.stored.>'               # every event once it is stored":
       'tests/bus/nats-command.test.ts runs each of these lines with nats 0.5.1 against a hub',
   },
   'docs/without-an-agent.md': {

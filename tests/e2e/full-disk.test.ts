@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openHubToRead } from '../../cli/verify/hub-to-read.ts';
 import { verifyHub } from '../../cli/verify/verify.ts';
 import { askServices, figureOf } from '../../cli/status/ask-services.ts';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { resources } from '@rollcall/shared/kubernetes';
 import { conditionOf, startTestEmbeddedHub, until } from '../harness/embedded.ts';
@@ -38,7 +38,7 @@ test.skipIf(noDisk !== undefined)(
     await hub.startAgent({ name: 'member', token: token.text });
     await hub.untilReady('member');
     const before = await Array.fromAsync(hub.log.scan({}));
-    const ops = await connectAsOps(stateDir, hub.up.natsAddress);
+    const ops = await connectAsInspector(stateDir, hub.up.natsAddress);
     onTestFinished(() => ops.close());
     const usedPercent = async () => figureOf(await askServices(ops), 'registrar', 'eventsUsedPercent');
 

@@ -150,7 +150,7 @@ test('a member with access reads in its own namespace, and can do nothing else [
 
   const { access } = await recordOf('open-1');
   expect(access?.tokens?.key).toBe((await recordOf('open-1')).decision?.approvedKey);
-  const creds = join(hub.up.stateDir, 'ops.creds');
+  const creds = join(hub.up.stateDir, 'inspector.creds');
   const described = await rollcall('describe', 'cluster', 'open-1', '--creds', creds);
   expect(described.stdout).toMatch(/access Namespace, given since/);
   client.close();

@@ -80,7 +80,7 @@ test('work that meets an API server which has just started is done all the same,
     await plane.plane.restart('kube-apiserver');
     await untilHandled();
   }
-  expect(await readDeadLetters(await hub.connectAs('ops'))).toEqual([]);
+  expect(await readDeadLetters(await hub.connectAs('inspector'))).toEqual([]);
   const log = await hub.openLog('approver');
   for (const id of rounds.flatMap(clusters)) {
     const { access } = clusterRecord(await log.read({ kind: 'cluster', id }));

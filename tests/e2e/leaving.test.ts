@@ -20,7 +20,7 @@ import { rollcallVersion } from '@rollcall/shared/service';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { renderManifest } from '../../cli/register/manifest.ts';
 import { runCli, startCli } from '../../cli/tests/run-cli.ts';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { everythingIn } from '../harness/everything.ts';
@@ -169,7 +169,7 @@ test('unregister: nothing is left on either side [KA-6, X-8]', async () => {
     }
     expect(types.at(-1) === 'left' || types.at(-1) === 'cut').toBe(true);
     expect((await recordOf(await memberId())).decision?.by).toEqual({ person: 'rollcall-admin' });
-    const ops = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
+    const ops = await connectAsInspector(hub.up.stateDir, hub.up.natsAddress);
     const facts = openFactStore(ops);
     const id = await memberId();
     await until('its facts are forgotten', async () => (await facts.get(id)) === undefined);

@@ -18,7 +18,7 @@ beforeAll(async () => {
   hub = await startTestHub();
   const caFile = join(hub.stateDir, 'ca.pem');
   writeFileSync(caFile, hub.address.caPem);
-  const creds = join(hub.stateDir, 'ops.creds');
+  const creds = join(hub.stateDir, 'inspector.creds');
   flags = ['--server', `127.0.0.1:${hub.port}`, '--ca-file', caFile, '--creds', creds];
 });
 afterAll(() => hub[Symbol.asyncDispose]());

@@ -190,7 +190,7 @@ async function cliElsewhere(...args: string[]): Promise<CliResult> {
     ROLLCALL_HOME: join(base, 'no-hub-here'),
     KUBECONFIG: hub.up.plane.adminKubeconfigPath,
     NATS_URL: `nats://${hub.up.natsAddress.servers[0]}`,
-    NATS_CREDS: join(stateDir, 'ops.creds'),
+    NATS_CREDS: join(stateDir, 'inspector.creds'),
     NATS_CA: caFile,
   };
   return runCli(args, { directory: base, environment });

@@ -10,7 +10,7 @@ import type { StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { traceIdOf } from '@rollcall/shared/tracing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 let hub: TestEmbeddedHub;
@@ -46,7 +46,7 @@ test('every event of a join carries the trace and the correlation of the request
 
 test('services say on the bus what they have counted [X-10]', async () => {
   await join(`counted-${randomUUID().slice(0, 8)}`);
-  const nc = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
+  const nc = await connectAsInspector(hub.up.stateDir, hub.up.natsAddress);
   const statsOf = async (service: string) => {
     const answer = await nc.request(`$SRV.STATS.${service}`, '', { timeout: 5000 });
     return answer.json<{ data: Record<string, number> }>().data;

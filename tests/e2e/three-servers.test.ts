@@ -1,12 +1,11 @@
-import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { directoryKeyStore } from '@rollcall/agent';
-import { type BusCredentials, connectionOptions, jwtProof } from '@rollcall/shared/bus';
+import { type BusCredentials, connectionOptions, jwtProof, streamManager } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NatsNode } from '../../cli/up/nats-cluster.ts';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { areAllCurrent, goOn, leaderOf, pause } from '../harness/nats-nodes.ts';
 
@@ -20,7 +19,7 @@ let nodes: readonly NatsNode[];
 beforeAll(async () => {
   hub = await startTestEmbeddedHub({ servers: 3, websocket: 'localhost:0' });
   nodes = hub.up.natsCluster?.nodes ?? [];
-  ops = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
+  ops = await connectAsInspector(hub.up.stateDir, hub.up.natsAddress);
 });
 afterAll(async () => {
   await ops.close();
@@ -67,7 +66,7 @@ const untilLeader = () => until('a leader', () => leaderOf(ops, nodes));
 const untilCurrent = () => until('all servers have everything', () => areAllCurrent(ops));
 
 test('every stream and consumer is kept by all three', async () => {
-  const jsm = await jetstreamManager(ops, { checkAPI: false });
+  const jsm = await streamManager(ops);
   for (const name of ['EVENTS', 'FACTS', 'DEAD']) {
     const { config } = await jsm.streams.info(name);
     expect({ name, replicas: config.num_replicas }).toEqual({ name, replicas: 3 });
@@ -151,7 +150,7 @@ test('the leader hangs, and is killed before it can go on: joins go on without i
     const { servers, ...address } = hub.up.natsAddress;
     // Whoever is connected with the one that hangs notices it a minute later, and asks nobody meanwhile.
     const others = servers.filter((_, index) => nodes[index] !== leader);
-    const besides = await connectAsOps(hub.up.stateDir, { ...address, servers: others });
+    const besides = await connectAsInspector(hub.up.stateDir, { ...address, servers: others });
     pause(leader);
     await until('another one leads', async () => {
       const next = await leaderOf(besides, nodes);

@@ -24,7 +24,7 @@ import { rollcallVersion } from '@rollcall/shared/service';
 import { createRegistrationToken, type RegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../../cli/up/embedded-hub.ts';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { bindRole } from './control-plane.ts';
 
 /**
@@ -100,7 +100,7 @@ export async function startTestEmbeddedHub(
   started.defer(() => rmSync(base, { recursive: true, force: true }));
   const up = started.use(await startEmbeddedHub({ stateDir: join(base, 'state'), port: 0, ...options }));
   await up.fenceStands();
-  const nc = started.adopt(await connectAsOps(up.stateDir, up.natsAddress), (ops) => ops.close());
+  const nc = started.adopt(await connectAsInspector(up.stateDir, up.natsAddress), (ops) => ops.close());
   const log = await openEventLog(nc, { epoch: up.hub.epoch, source: '/rollcall/test' });
   const agents: RunningAgent[] = [];
   started.defer(async () => void (await Promise.allSettled(agents.map((agent) => agent.stop()))));

@@ -11,7 +11,7 @@ export interface BeatsHeard {
 /** Hears the beats of all clusters as the heartbeat service does, through outages of the server. */
 export async function hearBeats(hub: TestHub, nowMs = () => performance.now()): Promise<BeatsHeard> {
   const listener = {
-    account: 'HUB',
+    account: 'HEARTBEAT',
     description: 'a test',
     publish: [],
     subscribe: ['rollcall.beat.*'],

@@ -1,5 +1,5 @@
-import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { streamManager } from '@rollcall/shared/bus';
 import type { NatsNode } from '../../cli/up/nats-cluster.ts';
 
 /** Which server leads a stream now; undefined while they have not agreed. */
@@ -8,7 +8,7 @@ export async function leaderOf(
   nodes: readonly NatsNode[],
   stream = 'EVENTS',
 ): Promise<NatsNode | undefined> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const jsm = await streamManager(nc);
   const info = await jsm.streams.info(stream).catch(() => undefined);
   const number = /^hub-(\d+)$/.exec(info?.cluster?.leader ?? '')?.[1];
   return number === undefined ? undefined : nodes[Number(number) - 1];
@@ -16,7 +16,7 @@ export async function leaderOf(
 
 /** Whether every server has all that the leader has; false while nobody answers. */
 export async function areAllCurrent(nc: NatsConnection, stream = 'EVENTS'): Promise<boolean> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const jsm = await streamManager(nc);
   const info = await jsm.streams.info(stream).catch(() => undefined);
   const replicas = info?.cluster?.replicas ?? [];
   return replicas.length > 0 && replicas.every(({ current, offline }) => current && offline !== true);

@@ -12,6 +12,8 @@ export interface RawBus extends AsyncDisposable {
   refusedPublish(subjects: readonly string[]): Promise<Set<string>>;
   /** Sends one message as it is, and says whether the server refused it for want of a right. */
   isRefused(message: RawMessage): Promise<boolean>;
+  /** Sends these as they are. @returns how many of them the server let through */
+  send(messages: readonly RawMessage[]): Promise<number>;
   /** What it refused of these subscriptions, each ended at once. */
   refusedSubscribe(subjects: readonly string[], queue?: string): Promise<Set<string>>;
   /** Subscribes, lets something happen, and gives the subjects of what came of it. */
@@ -33,7 +35,7 @@ function inBytes({ subject, body = '', headers = {}, reply }: RawMessage): strin
 }
 
 const impossible = { 'Nats-Expected-Last-Sequence': '999999999' };
-const violation = /Permissions Violation for (?:Publish to|Subscription to) "([^"]+)"/;
+const violation = /Permissions Violation for (?:Publish to|Publish with Reply of|Subscription to) "([^"]+)"/;
 
 /** Lines as they come; whoever waits is told at each, and at the end. */
 function readLines(socket: TLSSocket) {
@@ -104,6 +106,11 @@ export async function connectRaw(
   return {
     refusedPublish: (subjects) =>
       refused(subjects.map((subject) => inBytes({ subject, body: 'x', headers: impossible }))),
+    async send(messages) {
+      socket.write(`${messages.map(inBytes).join('')}PING\r\n`);
+      const lines = await upTo((line) => line === 'PONG');
+      return messages.length - lines.filter((line) => violation.test(line)).length;
+    },
     isRefused: async (message) => (await refused([inBytes(message)])).has(message.subject),
     refusedSubscribe: (subjects, queue) =>
       refused(

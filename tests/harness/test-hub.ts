@@ -10,6 +10,7 @@ import {
   openEventLog,
 } from '@rollcall/shared/bus';
 import {
+  accountKey,
   type AgentRole,
   otherRoles,
   type Role,
@@ -20,12 +21,12 @@ import {
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { startChild } from '../../cli/up/child-process.ts';
-import { type HubState, openHubState } from '../../cli/up/hub-state.ts';
+import { credsFiles, type HubState, openHubState } from '../../cli/up/hub-state.ts';
 import { type NatsNode, startNatsCluster } from '../../cli/up/nats-cluster.ts';
 import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats-server.ts';
 import { type ServerCount, serverCountOf, setServerCount } from '../../cli/up/nats-servers-of.ts';
-import { type OfflineKeys, readOfflineKeys } from '../../cli/up/offline-keys.ts';
-import { parseCreds } from '../../cli/up/ops-connection.ts';
+import { readOfflineKeys } from '../../cli/up/offline-keys.ts';
+import { parseCreds } from '../../cli/up/people-connection.ts';
 import { renewHubState } from '../../cli/up/renew-hub-state.ts';
 import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
 
@@ -39,11 +40,12 @@ export interface TestHub extends AsyncDisposable {
   readonly websocketPort: number;
   /** Settings for a service's configSchema; one log file a service in the state directory. */
   serviceSettings(name: ServiceName): Record<string, string>;
-  connectAs(role: ServiceName | 'setup' | 'ops'): Promise<NatsConnection>;
+  connectAs(role: ServiceName | 'setup' | 'ops' | 'inspector'): Promise<NatsConnection>;
   /** What is in the file of that identity; `claims` and `callout` are parts of the trust-keeper's and the registrar's. */
   credentialsOf(role: BusUserName): BusCredentials;
   /** A user with these rights, whom only the holder of the keys that are kept offline can make. */
   userWith(role: Role, name: string): BusCredentials;
+  connectWith(user: BusCredentials, name: string): Promise<NatsConnection>;
   /** All of JetStream: what a test may do, and no identity of a hub. */
   connectAsOperator(): Promise<NatsConnection>;
   /** An event log under the identity of that service, on a connection of its own that ends with the hub. */
@@ -71,6 +73,7 @@ export type BusUserName =
   | ServiceName
   | 'setup'
   | 'ops'
+  | 'inspector'
   | 'claims'
   | 'callout'
   | 'notice-probe'
@@ -139,7 +142,8 @@ export async function startTestHub(
   const { address } = nats;
 
   function credentialsOf(role: BusUserName): BusCredentials {
-    if (role === 'ops') return parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8'));
+    if (role === 'ops' || role === 'inspector')
+      return parseCreds(readFileSync(join(stateDir, credsFiles[role]), 'utf8'));
     if (role === 'claims') return identity<{ sys: BusCredentials }>('trust-keeper').sys;
     if (role === 'callout') return identity<{ callout: BusCredentials }>('registrar').callout;
     if (role === 'notice-probe') return identity<{ noticeProbe: BusCredentials }>('heartbeat').noticeProbe;
@@ -148,12 +152,16 @@ export async function startTestHub(
     return identity<{ bus: BusCredentials }>(role).bus;
   }
   function userWith(role: Role, name: string): BusCredentials {
-    const account = role.account.toLowerCase() as keyof OfflineKeys['signers'];
-    const { signers } = readOfflineKeys(stateDir);
+    const { signers, accounts } = readOfflineKeys(stateDir);
     const key = createNkey('user');
+    const { issuer_account: account, ...rights } = userClaims(role, accountKey(hub.keys, role.account));
+    // All that sign for agents are scoped, so the root of their account has to.
+    const isOfAgents = role.account === 'AGENTS';
+    const claims = { ...rights, ...(isOfAgents ? {} : { issuer_account: account }) };
+    const others = role.account === 'AUTH' ? signers.auth : signers.hub;
     const jwt = encodeJwt(
-      { subject: key.publicKey, name, nowMs: Date.now(), nats: userClaims(role, hub.keys[account]) },
-      nkeyFromSeed(signers[account]),
+      { subject: key.publicKey, name, nowMs: Date.now(), nats: claims },
+      nkeyFromSeed(isOfAgents ? accounts.agents : others),
     );
     return { jwt, seed: key.seed };
   }
@@ -162,7 +170,8 @@ export async function startTestHub(
     connections.push(nc);
     return nc;
   }
-  const connectAs = (role: ServiceName | 'setup' | 'ops') => connectBy(credentialsOf(role), role);
+  const connectAs = (role: ServiceName | 'setup' | 'ops' | 'inspector') =>
+    connectBy(credentialsOf(role), role);
 
   return {
     stateDir,
@@ -180,6 +189,7 @@ export async function startTestHub(
     connectAs,
     credentialsOf,
     userWith,
+    connectWith: connectBy,
     connectAsOperator() {
       const all = { publish: ['>'], subscribe: ['_INBOX_operator.>'] };
       return connectBy(userWith({ account: 'HUB', description: 'a test', ...all }, 'operator'), 'operator');

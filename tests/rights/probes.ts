@@ -17,7 +17,7 @@ export function filledIn(list: readonly string[], { key, name }: Pick<WhoAsks, '
 }
 
 /** What stands in no list of the table: the server's own subjects, JetStream's, other conventions, and everything. */
-const nobodys = [
+export const nobodys = [
   '>',
   '*',
   '*.>',

@@ -1,3 +1,4 @@
+import type { StoredEvent } from '@rollcall/shared/events';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { encodeBeat, type EventLog } from '@rollcall/shared/bus';
 import { followMembers } from '../../services/heartbeat/follow-members.ts';
@@ -13,10 +14,7 @@ const tickMs = 2000;
 const pauseMs = 5000;
 const noData: Uint8Array = new Uint8Array();
 
-type OnMessage = (
-  error: null,
-  message: { subject: string; data: Uint8Array; headers: { get(name: string): string } },
-) => void;
+type OnMessage = (error: null, message: { subject: string; data: Uint8Array; event?: StoredEvent }) => void;
 
 /** The heartbeat service: its engine, its writer and its watch are the real ones; what is heard comes from the world. */
 export async function startHeartbeat(world: World, replica: Replica, log: EventLog): Promise<void> {
@@ -73,11 +71,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     partition: undefined,
     cameIn: (clusterId) => beats?.hearAgain(clusterId),
   });
-  const message = (subject: string, data = noData, eventId = '') => ({
-    subject,
-    data,
-    headers: { get: () => eventId },
-  });
+  const message = (subject: string, data = noData) => ({ subject, data });
   replica.listen((what) => {
     if (what.kind === 'beat') {
       replica.signsOfLife.heard(what.clusterId, what.flags);
@@ -85,9 +79,10 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       heard.get('rollcall.beat.*')?.(null, message(`rollcall.beat.${what.clusterId}`, beat));
     }
     if (what.kind === 'event') {
-      const subject = `rollcall.events.cluster.${what.clusterId}.${what.type}`;
-      const callback = heard.get(`rollcall.events.cluster.*.${what.type}`);
-      callback?.(null, message(subject, noData, what.eventId));
+      const { event } = what;
+      const subject = `rollcall.stored.cluster.${event.id}.${event.type}`;
+      const callback = heard.get(`rollcall.stored.cluster.*.${event.type}`);
+      callback?.(null, { ...message(subject), event });
     }
   });
   for (;;) {

@@ -1,4 +1,4 @@
-import { agentsAccountClaims, type HubKeys } from '@rollcall/shared/rights';
+import { agentsAccountClaims, type HubKeys, roleAccounts } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt } from '@rollcall/shared/trust';
 import { nkeyFromRawSeed } from '../../libs/shared/trust/nkey.ts';
 import type { Connection, SystemAccount } from '../../services/trust-keeper/system-account.ts';
@@ -34,16 +34,16 @@ export function hubSecrets(): HubSecrets {
     waiting: key('account', 4),
     member: key('account', 5),
   };
-  const accounts = [6, 7, 8, 9, 10, 11, 12].map((number) => key('account', number).publicKey);
-  const [sys = '', auth = '', agents = '', hub = '', hubSigner = '', sysSigner = '', authSigner = ''] =
-    accounts;
+  const accounts = [6, 7, 8, 9, 10, 12].map((number) => key('account', number).publicKey);
+  const [sys = '', auth = '', agents = '', hub = '', hubSigner = '', authSigner = ''] = accounts;
+  const roles = roleAccounts.map((name, index) => [name, key('account', 20 + index).publicKey]);
   const keys: HubKeys = {
     sys,
     auth,
     agents,
     hub,
     hubSigner,
-    sysSigner,
+    roles: Object.fromEntries(roles) as HubKeys['roles'],
     authSigner,
     agentSigners: {
       token: signers.token.publicKey,

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import { readStream, streamState } from '@rollcall/shared/bus';
-import { connectAsOps } from '../../cli/up/ops-connection.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { asRecorded } from './recorded-stream.ts';
@@ -141,7 +141,7 @@ await anotherKey();
 await refusedAndPredefined();
 await declared();
 
-const nc = await connectAsOps(hub.up.stateDir, hub.up.natsAddress);
+const nc = await connectAsInspector(hub.up.stateDir, hub.up.natsAddress);
 const { lastSequence } = await streamState(nc, 'EVENTS');
 const lines: string[] = [];
 for await (const message of readStream(nc, 'EVENTS', lastSequence)) lines.push(asRecorded(message));

@@ -1,3 +1,4 @@
+import type { StoredEvent } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
@@ -121,7 +122,7 @@ export class Replica {
 export type Heard =
   | { readonly kind: 'ask'; readonly subject: string; readonly data: Uint8Array }
   | { readonly kind: 'beat'; readonly clusterId: string; readonly flags: number }
-  | { readonly kind: 'event'; readonly clusterId: string; readonly type: string; readonly eventId: string }
+  | { readonly kind: 'event'; readonly event: StoredEvent }
   | { readonly kind: 'facts'; readonly clusterId: string };
 
 function stackOf(error: unknown): string {

@@ -72,6 +72,8 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
         mayFail('scan');
         return events;
       }),
+    // As the heartbeat service is told of it (heartbeat-replica.ts).
+    heard: (message) => (message as unknown as { readonly event: StoredEvent }).event,
     async append(drafts, trace) {
       const stamp = { epoch, source: `/rollcall/${replica.service}`, nowMs: Date.now(), ...trace };
       const events = drafts.map((draft) => encodeEvent(draft, stamp));

@@ -80,8 +80,7 @@ export class World {
 
   #tell(event: StoredEvent): void {
     for (const consumer of this.#consumers.values()) consumer.stored(event);
-    const { kind, id: clusterId, type, eventId } = event;
-    if (kind === 'cluster') this.tellAll('heartbeat', { kind: 'event', clusterId, type, eventId });
+    if (event.kind === 'cluster') this.tellAll('heartbeat', { kind: 'event', event });
   }
 
   #startReplica(service: ServiceName): void {

@@ -1,8 +1,9 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
+import { streamManager } from './hub-streams.ts';
 import { countSubjects } from './count-subjects.ts';
 import { directGet } from './direct-get.ts';
 import { storedAtMs, textOf } from './raw-message.ts';
@@ -64,7 +65,7 @@ function parseJson(text: string): unknown {
 export async function countHeldEvents(
   nc: NatsConnection,
 ): Promise<Readonly<Partial<Record<string, number>>> | undefined> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerWithinMs });
+  const jsm = await streamManager(nc, { timeout: answerWithinMs });
   const subjects = await countSubjects(jsm, 'DEAD', 'rollcall.held.*.*').catch(() => undefined);
   if (subjects === undefined) return undefined;
   const byService = Object.groupBy(Object.keys(subjects), (subject) => subject.split('.')[2] ?? '');

@@ -1,15 +1,19 @@
 import { createInbox, errors, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
+import { hubDomain } from '@rollcall/shared/rights';
 import { asBusError } from './bus-error.ts';
 import { headText, type RawMessage, rawMessage } from './raw-message.ts';
 
 export type DirectQuery = { readonly batch: number } & (
-  | { readonly multi_last: readonly string[]; readonly seq?: number }
-  | { readonly seq: number; readonly next_by_subj?: string }
+  | { readonly multi_last: readonly string[]; readonly seq?: number | undefined }
+  | { readonly seq: number; readonly next_by_subj?: string | undefined }
 );
 
 /** The filters match more than the server answers at once (1,024); it then gives none. */
 export class TooManyResults extends Error {}
+
+/** Where pages of the history are asked for (services/projector/give-history.ts). */
+export const historySubject = 'rollcall.history.read';
 
 /** Asked for at once: fewer than the server gives. */
 export const mostAnswered = 1000;
@@ -26,10 +30,18 @@ const endOfBatch = '204';
 const nothingThere = '404';
 const tooManyResults = '413';
 
-function inboxOf(nc: NatsConnection): string {
-  // As the library's own requests do it: answers to another prefix are not heard.
-  const { options } = nc as unknown as { readonly options?: { readonly inboxPrefix?: string } };
-  return createInbox(options?.inboxPrefix);
+function optionsOf(nc: NatsConnection): { readonly name?: string; readonly inboxPrefix?: string } {
+  const { options } = nc as unknown as { readonly options?: ReturnType<typeof optionsOf> };
+  return options ?? {};
+}
+
+/** Who only watches has no right to JetStream: a service gives the history in pages. */
+export function isWatcher(nc: NatsConnection): boolean {
+  return optionsOf(nc).name === 'ops';
+}
+
+function readSubject(nc: NatsConnection, stream: string): string {
+  return isWatcher(nc) && stream === 'EVENTS' ? historySubject : `$JS.${hubDomain}.API.DIRECT.GET.${stream}`;
 }
 
 /** What is there, in the server's order; nothing where there is nothing. As `directGetEach`. */
@@ -68,7 +80,8 @@ export async function directGetEach(
   const { take, silenceMs = defaultSilenceMs, ...query } = how;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const silence = setTimeout(() => reject(new errors.TimeoutError()), silenceMs);
-  const inbox = inboxOf(nc);
+  // As the library's own requests do it: answers to another prefix are not heard.
+  const inbox = createInbox(optionsOf(nc).inboxPrefix);
   const callback = (error: Error | null, answer: Msg) => {
     if (error) return reject(error);
     silence.refresh();
@@ -83,7 +96,7 @@ export async function directGetEach(
   try {
     const subscription = nc.subscribe(inbox, { callback });
     try {
-      nc.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(query), { reply: inbox });
+      nc.publish(readSubject(nc, stream), JSON.stringify(query), { reply: inbox });
       await promise;
     } finally {
       subscription.unsubscribe();

@@ -1,5 +1,5 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
+import { jetstream } from '@nats-io/jetstream';
+import { headers, type Msg, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   aggregateSubjects,
@@ -18,10 +18,11 @@ import {
 import { asBusError } from './bus-error.ts';
 import { countSubjects } from './count-subjects.ts';
 import { directGet, directGetLast } from './direct-get.ts';
+import { streamManager } from './hub-streams.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
 import { messagesUpTo } from './not-behind.ts';
-import type { RawMessage } from './raw-message.ts';
+import { headText, rawMessage, type RawMessage } from './raw-message.ts';
 import { aggregates, readTogether } from './read-together.ts';
 import { seenOver } from './seen-sequences.ts';
 import { isStreamEnd } from './stream-end.ts';
@@ -75,6 +76,12 @@ export interface EventLog {
     onSkip?: OnSkip;
     isWhole?: boolean;
   }): AsyncIterable<StoredEvent>;
+  /**
+   * An event as stream EVENTS publishes it once it is stored (`rollcall.stored.…`). From then on it is known to be there: no read
+   * is believed that does not have it.
+   * @returns undefined for what cannot be decoded, which is given to `onSkip`
+   */
+  heard(message: Msg, onSkip?: OnSkip): StoredEvent | undefined;
   /**
    * Appends all or none, each at the head it was decided on.
    * @throws RollcallError APPEND_CONFLICT when an aggregate has moved on
@@ -136,7 +143,7 @@ export async function openEventLog(
 ): Promise<EventLog> {
   const { latestEpoch = Number.MAX_SAFE_INTEGER } = options;
   const js = jetstream(nc);
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const jsm = await streamManager(nc);
   const nowMs = options.nowMs ?? Date.now;
   const seen = seenOver(nc);
   const readLast = readTogether(aggregates, (filters) => directGetLast(nc, stream, filters));
@@ -244,6 +251,12 @@ export async function openEventLog(
         const end = { filter: subjects, from: next, least: isWhole ? leastKnown() : undefined };
         if (await orTailIsLost(isStreamEnd(nc, stream, end))) return;
       }
+    },
+    heard(message, onSkip) {
+      const raw = rawMessage(message, headText(message));
+      const event = raw && decodeOrSkip(raw, latestEpoch, onSkip);
+      if (event) seen.note(event, event.sequence);
+      return event;
     },
     async append(drafts, trace) {
       const stamp = { epoch: options.epoch, source: options.source, nowMs: nowMs(), ...trace };

@@ -1,10 +1,12 @@
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { EventLog, OnSkip } from './event-log.ts';
 import { streamState } from './whole-stream.ts';
 
-/** How long a wake-up that got lost on the way can delay an event. */
-const backstopMs = 1000;
+/** How long an event that got lost on the way to this process can be late; the server sends each once. */
+const lookAgainMs = 10_000;
+/** Heard while the history is read; of more, the rest is read from the stream as well. */
+const mostHeard = 10_000;
 
 export interface FollowOptions {
   /** Default: all events. */
@@ -24,10 +26,8 @@ export interface FollowOptions {
 }
 
 /**
- * Events from a sequence on, and then every new one, until the signal.
- *
- * A published message is heard by subscribers even when the stream then refuses it (another writer was faster). So what is
- * heard only wakes the reader up; what is given comes from the stream.
+ * Events from a sequence on, and then every new one, until the signal. The stream publishes what it has stored, so what is heard
+ * is given as it is; the stream is read for what is older, after a reconnect, and every 10 s for what was lost on the way.
  * @throws RollcallError BUS_UNREACHABLE, unless `onAway` goes on
  */
 export async function* followEvents(
@@ -37,13 +37,27 @@ export async function* followEvents(
 ): AsyncIterable<StoredEvent> {
   const { filter = '>', signal, onAway, onRestored } = options;
   let woken = Promise.withResolvers<void>();
+  let mustRead = true;
+  let heard: Msg[] = [];
   const wake = () => woken.resolve();
-  const subscription = nc.subscribe(`rollcall.events.${filter}`, { callback: wake });
-  const backstop = setInterval(wake, backstopMs);
+  const readAgain = () => {
+    mustRead = true;
+    wake();
+  };
+  const subscription = nc.subscribe(`rollcall.stored.${filter}`, {
+    callback(error, message) {
+      if (error) return;
+      if (heard.length < mostHeard) heard.push(message);
+      else mustRead = true;
+      wake();
+    },
+  });
+  const lookingAgain = setInterval(readAgain, lookAgainMs);
   signal.addEventListener('abort', wake, { once: true });
   let next = options.fromSequence;
   let awaySinceMs: number | undefined;
   const onSkip: OnSkip = (error, event) => {
+    if (event.sequence < next) return;
     next = event.sequence + 1;
     options.onSkip?.(error, event);
   };
@@ -56,27 +70,45 @@ export async function* followEvents(
     }
     awaySinceMs = undefined;
   }
+  async function followReconnects(): Promise<void> {
+    for await (const { type } of nc.status()) if (type === 'reconnect') readAgain();
+  }
+  void followReconnects();
 
   try {
     while (!signal.aborted && !nc.isClosed()) {
       try {
         if (awaySinceMs !== undefined) await comeBack();
-        for await (const event of log.scan({ filter, fromSequence: next, onSkip })) {
-          next = event.sequence + 1;
-          yield event;
-          if (signal.aborted) return;
+        if (mustRead) {
+          mustRead = false;
+          for await (const event of log.scan({ filter, fromSequence: next, onSkip })) {
+            next = event.sequence + 1;
+            yield event;
+            if (signal.aborted) return;
+          }
         }
       } catch (error) {
+        mustRead = true;
         if (!onAway || nc.isClosed()) throw error;
         awaySinceMs ??= performance.now();
         await onAway(error, performance.now() - awaySinceMs);
         continue;
       }
+      const messages = heard;
+      heard = [];
+      for (const message of messages) {
+        const event = log.heard(message, onSkip);
+        if (!event || event.sequence < next) continue;
+        next = event.sequence + 1;
+        yield event;
+        if (signal.aborted) return;
+      }
+      if (mustRead || heard.length > 0) continue;
       await woken.promise;
       woken = Promise.withResolvers<void>();
     }
   } finally {
-    clearInterval(backstop);
+    clearInterval(lookingAgain);
     subscription.unsubscribe();
   }
 }

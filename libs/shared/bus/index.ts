@@ -7,10 +7,12 @@ export {
   readDeadLetters,
   retryDeadLetter,
 } from './dead-letters.ts';
+export { type DirectQuery, directGet, historySubject, TooManyResults } from './direct-get.ts';
 export { type EventLog, type OnSkip, openEventLog, type SkippedEvent, type Trace } from './event-log.ts';
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
 export { followEvents } from './follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
+export { hubStreams, streamManager } from './hub-streams.ts';
 export { inTurn } from './in-turn.ts';
 export type { LastWord } from './last-words.ts';
 export { notBehind } from './not-behind.ts';

@@ -1,7 +1,8 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { RollcallError } from '@rollcall/shared/errors';
 import { countSubjects } from './count-subjects.ts';
-import { directGetLast, TooManyResults, wholeAnswer } from './direct-get.ts';
+import { directGetLast, isWatcher, TooManyResults, wholeAnswer } from './direct-get.ts';
 import { readLastMessages } from './last-messages.ts';
 import { messagesUpTo } from './not-behind.ts';
 import type { RawMessage } from './raw-message.ts';
@@ -32,6 +33,10 @@ export async function lastOfAll(
     return wholeAnswer(messages).filter(({ subject }) => isUnder(subject, filter));
   } catch (cause) {
     if (!(cause instanceof TooManyResults)) throw cause;
+    if (isWatcher(nc))
+      throw new RollcallError('BUS_REFUSED', 'so much of the history can only be read with inspector.creds', {
+        cause,
+      });
   }
   const subjects = Object.keys(await countSubjects(jsm, stream, filter));
   const messages: RawMessage[] = [];

@@ -17,6 +17,7 @@ function aLog() {
   }
   const skipped = { kind: 'policy', id: 'new', type: 'declared', sequence: 7 } as const;
   const log: EventLog = {
+    heard: () => undefined,
     read: (aggregate) => under(foldRecord(aggregate, [])),
     async readAll(_filter, { onSkip } = {}) {
       await under(undefined);

@@ -1,25 +1,14 @@
-import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { isWatcher } from './direct-get.ts';
+import { type StreamName, type StreamState, streamState } from './whole-stream.ts';
 
-export interface StreamSize {
-  readonly messages: number;
-  readonly bytes: number;
-  readonly lastSequence: number;
-}
+export type StreamSize = Pick<StreamState, 'messages' | 'bytes' | 'lastSequence'>;
 
 /** Whoever may not ask is never answered; who may is at once. */
 export const answerWithinMs = 3000;
 
 /** @returns undefined for a stream that is not there, or that these credentials may not look at */
-export async function streamSize(
-  nc: NatsConnection,
-  name: 'EVENTS' | 'FACTS' | 'DEAD',
-): Promise<StreamSize | undefined> {
-  try {
-    const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerWithinMs });
-    const { state } = await jsm.streams.info(name);
-    return { messages: state.messages, bytes: state.bytes, lastSequence: state.last_seq };
-  } catch {
-    return undefined;
-  }
+export async function streamSize(nc: NatsConnection, name: StreamName): Promise<StreamSize | undefined> {
+  if (isWatcher(nc) && name !== 'EVENTS') return undefined;
+  return streamState(nc, name, { timeout: answerWithinMs }).catch(() => undefined);
 }

@@ -1,5 +1,5 @@
-import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { streamManager } from './hub-streams.ts';
 import { asBusError } from './bus-error.ts';
 
 interface JszAnswer {
@@ -46,7 +46,7 @@ async function areDisksFull(nc: NatsConnection): Promise<boolean> {
  */
 export async function eventSpace(nc: NatsConnection): Promise<EventSpace | undefined> {
   try {
-    const jsm = await jetstreamManager(nc, { checkAPI: false });
+    const jsm = await streamManager(nc);
     // First: without a majority nobody answers for the stream.
     if (await areDisksFull(nc)) return { usedShare: 1 };
     const [{ state, config }, server] = await Promise.all([

@@ -8,6 +8,7 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
+import { streamManager } from './hub-streams.ts';
 
 const secondNs = 1_000_000_000;
 
@@ -16,6 +17,8 @@ const streams = [
   {
     name: 'EVENTS',
     subjects: ['rollcall.events.>'],
+    // What is heard live is what was stored, with its place; a message that the stream refused is heard by nobody.
+    republish: { src: 'rollcall.events.>', dest: 'rollcall.stored.>' },
     allow_direct: true,
     allow_atomic: true,
     deny_delete: true,
@@ -26,6 +29,7 @@ const streams = [
   {
     name: 'FACTS',
     subjects: ['rollcall.facts.*'],
+    republish: { src: 'rollcall.facts.*', dest: 'rollcall.stored-facts.{{wildcard(1)}}' },
     allow_direct: true,
     // Of a cluster that has left they are forgotten, by a message that ends.
     allow_msg_ttl: true,
@@ -98,6 +102,6 @@ export async function setUpStreams(
 
 /** Takes the services' consumers away, so that `setUpStreams` makes them anew at another place. */
 export async function forgetConsumers(nc: NatsConnection): Promise<void> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const jsm = await streamManager(nc);
   for (const service of Object.keys(consumedEvents)) await jsm.consumers.delete('EVENTS', service);
 }

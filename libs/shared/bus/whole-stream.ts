@@ -1,8 +1,10 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
+import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
-import { directGet } from './direct-get.ts';
+import { directGet, historySubject, isWatcher } from './direct-get.ts';
+import { streamManager } from './hub-streams.ts';
 import { notBehind } from './not-behind.ts';
 import { storedAtMs } from './raw-message.ts';
 
@@ -21,16 +23,35 @@ const readBatch = 250;
 /** Appends on their way at once; the server makes each of them last before it says so. */
 const window = 256;
 
+const historyState = z.object({
+  messages: z.int(),
+  bytes: z.int(),
+  firstSequence: z.int(),
+  lastSequence: z.int(),
+});
+export type StreamState = z.output<typeof historyState>;
+
+async function askHistoryState(nc: NatsConnection): Promise<StreamState> {
+  try {
+    return historyState.parse((await nc.request(historySubject, '{"state":true}')).json());
+  } catch (cause) {
+    throw asBusError(cause);
+  }
+}
+
 /** @throws RollcallError BUS_UNREACHABLE */
 export async function streamState(
   nc: NatsConnection,
   name: StreamName,
-): Promise<{ messages: number; firstSequence: number; lastSequence: number }> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  options: { timeout?: number } = {},
+): Promise<StreamState> {
+  if (isWatcher(nc)) return askHistoryState(nc);
+  const jsm = await streamManager(nc, options);
   const { state } = await jsm.streams.info(name).catch((cause: unknown) => {
     throw asBusError(cause);
   });
-  return { messages: state.messages, firstSequence: state.first_seq, lastSequence: state.last_seq };
+  const { messages, bytes, first_seq: firstSequence, last_seq: lastSequence } = state;
+  return { messages, bytes, firstSequence, lastSequence };
 }
 
 /**
@@ -62,7 +83,7 @@ export async function* readStream(
 
 /** Up to which event each service has handled everything. */
 export async function handledEvents(nc: NatsConnection): Promise<Record<ConsumingService, number>> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const jsm = await streamManager(nc);
   const services = Object.keys(consumedEvents) as ConsumingService[];
   const floors = services.map(async (service) => {
     const info = await jsm.consumers.info('EVENTS', service).catch((cause: unknown) => {

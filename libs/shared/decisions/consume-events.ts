@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConsumerMessages, jetstream, type JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { openHeldEvents, seenOver } from '@rollcall/shared/bus';
+import { hubStreams, openHeldEvents, seenOver } from '@rollcall/shared/bus';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
 import type { ConsumingService } from '@rollcall/shared/rights';
@@ -62,7 +62,7 @@ function decodeMessage(message: JsMsg): StoredEvent {
  */
 export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions): Promise<Consumption> {
   const { service, logger } = options;
-  const js = jetstream(nc);
+  const js = jetstream(nc, hubStreams);
   const consumer = await js.consumers.get(stream, service);
   const held = openHeldEvents(nc, service);
   const queue = createKeyedQueue();

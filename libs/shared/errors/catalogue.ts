@@ -125,7 +125,7 @@ export const errorCatalogue = {
   },
   BUS_REFUSED: {
     retry: false,
-    hint: 'Take the newest credentials: ops.creds of the directory of the hub, Secret rollcall-ops, or `rollcall context export` once more. They end when service keys are rotated. A clock that is far off makes good ones bad, too.',
+    hint: 'Take the newest credentials: inspector.creds or ops.creds of the directory of the hub, Secret rollcall-inspector or rollcall-ops, or `rollcall context export` once more. They end when service keys are rotated. A clock that is far off makes good ones bad, too.',
   },
   BUS_UNSAFE: {
     retry: false,

@@ -20,9 +20,8 @@ export interface AccessBox {
   readonly expiresAtMs: number;
 }
 
-/** Where the registrar has access tokens minted; each question brings the subject of its answer. */
+/** Where the registrar has access tokens minted. */
 export const mintSubject = 'rollcall.access.mint';
-export const mintedSubjectPrefix = 'rollcall.access.minted.';
 
 const mintReply = z.discriminatedUnion('kind', [
   /** `box` is an AccessBox, sealed to the agent; base64. */

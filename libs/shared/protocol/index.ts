@@ -1,11 +1,4 @@
-export {
-  type AccessBox,
-  decodeMintReply,
-  encodeMintReply,
-  mintedSubjectPrefix,
-  type MintReply,
-  mintSubject,
-} from './access.ts';
+export { type AccessBox, decodeMintReply, encodeMintReply, type MintReply, mintSubject } from './access.ts';
 export {
   type Answer,
   type AnswerKeyLink,

@@ -1,5 +1,14 @@
+import { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust';
-import { agentRoles, type AgentRole, type Role } from './roles.ts';
+import { type AccountLink, accountLinks, services, widestOf } from './account-links.ts';
+import {
+  type AccountName,
+  agentRoles,
+  type AgentRole,
+  type Role,
+  type RoleAccount,
+  roleAccounts,
+} from './roles.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -67,12 +76,14 @@ export interface HubKeys {
   readonly sys: string;
   readonly auth: string;
   readonly agents: string;
+  /** Has the streams. */
   readonly hub: string;
-  /** Sign the users of HUB, SYS and AUTH; kept offline once those are made. */
+  /** One for each role beside agents and set-up. */
+  readonly roles: Readonly<Record<RoleAccount, string>>;
+  /** Signs the users of HUB and of the accounts of roles; kept offline once those are made. */
   readonly hubSigner: string;
   /** While it rolls over: the one before, whose users are as good. */
   readonly formerHubSigner?: string;
-  readonly sysSigner: string;
   readonly authSigner: string;
   readonly agentSigners: AgentSigners;
   /** While they roll over: the generation before or after, whose credentials are as good (docs/security/rotate.md). */
@@ -83,31 +94,61 @@ export interface HubKeys {
   readonly calloutXkey: string;
 }
 
-export function sysAccountClaims(keys: HubKeys): Json {
+/**
+ * The public key of an account.
+ * @throws RollcallError STATE_VERSION for keys that an earlier version made
+ */
+export function accountKey(keys: HubKeys, account: AccountName): string {
+  const { sys: SYS, auth: AUTH, agents: AGENTS, hub: HUB, roles } = keys;
+  const key: string | undefined = { SYS, AUTH, AGENTS, HUB, ...roles }[account];
+  if (key !== undefined) return key;
+  throw new RollcallError(
+    'STATE_VERSION',
+    `the hub has no account ${account}: it has not been started with this version yet`,
+  );
+}
+
+/** How the servers and JetStream are asked is one export each; what our own services answer or say is given as it is taken. */
+function exportsOf(account: AccountName, keys: HubKeys): Json[] {
+  const given = accountLinks(keys.agents).filter(({ from }) => from === account);
+  const answered = services
+    .filter(({ by }) => by === account)
+    .map(({ subject, remote = (asked) => asked, hasManyAnswers = false }) => ({
+      name: remote(subject),
+      subject: remote(subject),
+      type: 'service',
+      response_type: hasManyAnswers ? 'Stream' : 'Singleton',
+    }));
+  const said = given.filter(({ kind }) => kind === 'stream');
+  const subjects = widestOf(said.map(({ subject, remoteSubject = subject }) => remoteSubject));
+  return [...answered, ...subjects.map((subject) => ({ name: subject, subject, type: 'stream' }))];
+}
+
+function importOf({ from, kind, subject, remoteSubject = subject }: AccountLink, keys: HubKeys): Json {
   return {
-    type: 'account',
-    limits: unlimited,
-    signing_keys: [keys.sysSigner],
-    exports: [
-      // Without account_token_position: with it, HUB could import only notices about itself (measured).
-      { name: 'connection notices of agents', subject: `$SYS.ACCOUNT.${keys.agents}.*`, type: 'stream' },
-      {
-        name: 'how JetStream is set',
-        subject: '$SYS.REQ.SERVER.PING.JSZ',
-        type: 'service',
-        response_type: 'Stream',
-      },
-      {
-        name: 'whether servers can write',
-        subject: '$SYS.REQ.SERVER.PING.HEALTHZ',
-        type: 'service',
-        response_type: 'Stream',
-      },
-    ],
+    name: subject,
+    subject: remoteSubject,
+    account: accountKey(keys, from),
+    type: kind,
+    local_subject: subject,
   };
 }
 
-export function authAccountClaims(keys: HubKeys): Json {
+/** What the account gives to others, and takes from them. */
+function linksOf(account: AccountName, keys: HubKeys): Json {
+  const exports = exportsOf(account, keys);
+  const imports = accountLinks(keys.agents)
+    .filter(({ to }) => to === account)
+    .map((link) => importOf(link, keys));
+  return { ...(exports.length > 0 ? { exports } : {}), ...(imports.length > 0 ? { imports } : {}) };
+}
+
+/** No user is of it: whoever is could move the servers' own messages. */
+function sysAccountClaims(keys: HubKeys): Json {
+  return { type: 'account', limits: unlimited, ...linksOf('SYS', keys) };
+}
+
+function authAccountClaims(keys: HubKeys): Json {
   return {
     type: 'account',
     limits: unlimited,
@@ -146,62 +187,49 @@ export function agentsAccountClaims(keys: HubKeys, revocations: Readonly<Record<
     type: 'account',
     limits: unlimited,
     signing_keys: [keys.agentSigners, ...(keys.moreAgentSigners ?? [])].flatMap(agentScopes),
-    exports: [
-      { name: 'beats', subject: 'rollcall.beat.*', type: 'stream' },
-      { name: 'beats by partition', subject: 'rollcall.beatp.*.*', type: 'stream' },
-    ],
-    imports: [
-      {
-        name: 'ask',
-        subject: 'rollcall.ask.*.*',
-        account: keys.hub,
-        type: 'service',
-        local_subject: 'rollcall.ask.*.*',
-      },
-      { name: 'answer', subject: 'rollcall.answer.*.>', account: keys.hub, type: 'stream' },
-    ],
+    ...linksOf('AGENTS', keys),
     ...(keys.beatPartitions === undefined ? {} : { mappings: beatMapping(keys.beatPartitions) }),
     ...(Object.keys(revocations).length > 0 ? { revocations } : {}),
   };
 }
 
-export function hubAccountClaims(keys: HubKeys): Json {
-  const notices = (which: string, local: string) => ({
-    name: local,
-    subject: `$SYS.ACCOUNT.${keys.agents}.${which}`,
-    account: keys.sys,
-    type: 'stream',
-    local_subject: local,
-  });
+const hubSigners = ({ hubSigner, formerHubSigner }: HubKeys): string[] => [
+  hubSigner,
+  ...(formerHubSigner === undefined ? [] : [formerHubSigner]),
+];
+
+/** The streams, and what may be asked of them. Its one user is `setup`. */
+function hubAccountClaims(keys: HubKeys): Json {
   return {
     type: 'account',
     limits: { ...unlimited, ...jetStreamUnlimited },
-    signing_keys: [keys.hubSigner, ...(keys.formerHubSigner === undefined ? [] : [keys.formerHubSigner])],
-    exports: [
-      { name: 'ask', subject: 'rollcall.ask.*.*', type: 'service' },
-      { name: 'answer', subject: 'rollcall.answer.*.>', type: 'stream' },
-    ],
-    imports: [
-      { name: 'beats', subject: 'rollcall.beat.*', account: keys.agents, type: 'stream' },
-      { name: 'beats by partition', subject: 'rollcall.beatp.*.*', account: keys.agents, type: 'stream' },
-      notices('CONNECT', 'rollcall.sys.connected'),
-      notices('DISCONNECT', 'rollcall.sys.disconnected'),
-      {
-        name: 'how JetStream is set',
-        subject: '$SYS.REQ.SERVER.PING.JSZ',
-        account: keys.sys,
-        type: 'service',
-        local_subject: 'rollcall.sys.jetstream',
-      },
-      {
-        name: 'whether servers can write',
-        subject: '$SYS.REQ.SERVER.PING.HEALTHZ',
-        account: keys.sys,
-        type: 'service',
-        local_subject: 'rollcall.sys.health',
-      },
-    ],
+    signing_keys: hubSigners(keys),
+    ...linksOf('HUB', keys),
   };
+}
+
+/** The accounts whose users the hub's signing key signs, and the others, with the claims of each. */
+export function everyAccount(
+  keys: HubKeys,
+  revocations: Readonly<Record<string, number>> = {},
+): { name: AccountName; key: string; claims: Json }[] {
+  const claims: Record<AccountName, Json> = {
+    SYS: sysAccountClaims(keys),
+    AUTH: authAccountClaims(keys),
+    AGENTS: agentsAccountClaims(keys, revocations),
+    HUB: hubAccountClaims(keys),
+    ...(Object.fromEntries(roleAccounts.map((name) => [name, roleAccountClaims(name, keys)])) as Record<
+      RoleAccount,
+      Json
+    >),
+  };
+  const names = Object.keys(claims) as AccountName[];
+  return names.map((name) => ({ name, key: accountKey(keys, name), claims: claims[name] }));
+}
+
+/** An account of one role: no JetStream, and nothing but what the table gives that role. */
+function roleAccountClaims(account: RoleAccount, keys: HubKeys): Json {
+  return { type: 'account', limits: unlimited, signing_keys: hubSigners(keys), ...linksOf(account, keys) };
 }
 
 /** The operator's claims: the root signs only this; accounts are signed by the listed keys. */

@@ -1,22 +1,26 @@
+export { type AccountLink, accountLinks } from './account-links.ts';
 export {
+  accountKey,
   agentsAccountClaims,
   agentScopes,
   type AgentSigners,
-  authAccountClaims,
-  hubAccountClaims,
+  everyAccount,
   type HubKeys,
   operatorClaims,
   scopedUserClaims,
-  sysAccountClaims,
   userClaims,
 } from './claims.ts';
 export {
+  type AccountName,
   agentRoles,
   type AgentRole,
   consumedEvents,
   type ConsumingService,
+  hubDomain,
   otherRoles,
   type Role,
+  type RoleAccount,
+  roleAccounts,
   serviceRoles,
   type ServiceName,
 } from './roles.ts';

@@ -1,18 +1,41 @@
 import { eventCatalogue, type EventWriter } from '@rollcall/shared/events';
 
 /**
- * Who may say and hear what: the one table (decision 8). JWT templates, account exports and imports, documentation and the
- * test matrix are made from it. Allow lists only: deny rules have been bypassed before (nats-server notes 2026-17, -18).
+ * Accounts of one role each. The server checks the subject of a message and never its reply, and publishes answers itself; so
+ * whoever may ask anything in an account can have the answer put on any subject of that account. What a role reaches by that
+ * is its own account, and what it imports there is what it may ask anyway (ADR 50).
+ */
+export const roleAccounts = [
+  'REGISTRAR',
+  'APPROVER',
+  'RBAC-PROVISIONER',
+  'HEARTBEAT',
+  'PROJECTOR',
+  'TRUST-KEEPER',
+  'AGENT-HOST',
+  'OPS',
+  'INSPECTOR',
+  'BACKUP',
+  'MEND',
+  'RESTORE',
+  'CLAIMS',
+  'SIMULATOR',
+] as const;
+export type RoleAccount = (typeof roleAccounts)[number];
+/** HUB has the streams, and no user but `setup`; SYS has none. */
+export type AccountName = 'SYS' | 'AUTH' | 'AGENTS' | 'HUB' | RoleAccount;
+
+/**
+ * Who may publish and subscribe what: the one table (principle 8). Accounts with their exports and imports, JWT templates,
+ * documentation and the test matrices are made from it. Allow lists only: deny rules have been bypassed before (nats-server
+ * notes 2026-17, -18).
  */
 export interface Role {
-  readonly account: 'AGENTS' | 'HUB' | 'SYS' | 'AUTH';
+  readonly account: Exclude<AccountName, 'SYS'>;
   readonly description: string;
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /**
-   * May answer whatever reached it with a reply subject, once, within the bound. Never for who hears what others append: the
-   * reply subject of an append is where its acknowledgement is waited for, and that could be forged (tests/attacks).
-   */
+  /** May answer whatever reached it with a reply subject, once, within the bound. For the callout, which the server asks. */
   readonly mayRespond?: boolean;
 }
 
@@ -83,21 +106,27 @@ export const consumedEvents = {
 } as const;
 export type ConsumingService = keyof typeof consumedEvents;
 
-/** Reading the streams without a consumer of one's own: whoever may create consumers may have messages pushed elsewhere. */
-const readEvents = ['$JS.API.STREAM.INFO.EVENTS', '$JS.API.DIRECT.GET.EVENTS', '$JS.API.DIRECT.GET.EVENTS.>'];
-/** How large the other streams are, and what could not be handled: for people. */
-const readStreams = [
-  '$JS.API.STREAM.INFO.FACTS',
-  '$JS.API.STREAM.INFO.DEAD',
-  '$JS.API.DIRECT.GET.DEAD',
-  '$JS.API.DIRECT.GET.DEAD.>',
-];
-const readFacts = ['$JS.API.DIRECT.GET.FACTS', '$JS.API.DIRECT.GET.FACTS.>'];
+/**
+ * JetStream of account HUB as other accounts know it, the way a NATS domain is known. Not as `$JS.API`: in an account without
+ * JetStream the server answers that by itself, and both answers come (measured).
+ */
+export const hubDomain = 'hub';
+const api = `$JS.${hubDomain}.API`;
 
-/** `$SRV` is asked by people, so the answers go to their inbox: a general right to respond would be more. */
-const answerPeople = ['_INBOX_ops.>'];
-/** To be woken by them; what they say is read from the stream, because one that it refused is heard as well. */
-const hearEventsOfClusters = 'rollcall.events.cluster.*.*';
+/** Reading the streams without a consumer of one's own: whoever may create consumers may have messages pushed elsewhere. */
+const readEvents = [`${api}.STREAM.INFO.EVENTS`, `${api}.DIRECT.GET.EVENTS`];
+/** How large the other streams are, and what could not be handled: for people. */
+const readStreams = [`${api}.STREAM.INFO.FACTS`, `${api}.STREAM.INFO.DEAD`, `${api}.DIRECT.GET.DEAD`];
+const readFacts = [`${api}.DIRECT.GET.FACTS`];
+/** How far each service has come. */
+const readPlaces = Object.keys(consumedEvents).map((service) => `${api}.CONSUMER.INFO.EVENTS.${service}`);
+
+/** Where the server takes the answers to what other accounts asked: nobody else hears there. */
+const answerOthers = ['_R_.>'];
+/** What was stored, with its sequence; the streams publish it themselves, and nobody else can. */
+const hearEventsOfClusters = 'rollcall.stored.cluster.*.*';
+/** Every stream publishes what it stored: subjects of account HUB that no role may publish. */
+export const republished = ['rollcall.stored.>', 'rollcall.stored-facts.*'] as const;
 
 function mayWrite(writer: EventWriter): string[] {
   return eventCatalogue
@@ -107,25 +136,25 @@ function mayWrite(writer: EventWriter): string[] {
 
 function mayConsume(service: ConsumingService): string[] {
   return [
-    `$JS.API.CONSUMER.INFO.EVENTS.${service}`,
-    `$JS.API.CONSUMER.MSG.NEXT.EVENTS.${service}`,
+    `${api}.CONSUMER.INFO.EVENTS.${service}`,
+    `${api}.CONSUMER.MSG.NEXT.EVENTS.${service}`,
     `$JS.ACK.EVENTS.${service}.>`,
     `rollcall.dead.${service}.*`,
     // Its own notes of what it has put aside for a newer version.
     `rollcall.held.${service}.*`,
-    '$JS.API.DIRECT.GET.DEAD',
+    `${api}.DIRECT.GET.DEAD`,
   ];
 }
 
 function serviceRole(
-  name: string,
+  name: Lowercase<RoleAccount>,
   description: string,
   more: { publish: readonly string[]; subscribe?: readonly string[] },
 ): Role {
   return {
-    account: 'HUB',
+    account: name.toUpperCase() as RoleAccount,
     description,
-    publish: [...readEvents, 'rollcall.sys.jetstream', ...answerPeople, ...more.publish],
+    publish: [...readEvents, 'rollcall.sys.jetstream', ...answerOthers, ...more.publish],
     subscribe: [`_INBOX_${name}.>`, '$SRV.>', ...(more.subscribe ?? [])],
   };
 }
@@ -180,7 +209,6 @@ export const serviceRoles = {
     subscribe: [
       'rollcall.ask.*.*',
       hearEventsOfClusters,
-      'rollcall.access.minted.*',
       // Its replicas keep a flooder out together.
       'rollcall.flood.heard.*',
       'rollcall.flood.cut.*',
@@ -190,12 +218,7 @@ export const serviceRoles = {
     publish: [...mayWrite('approver'), ...mayConsume('approver'), ...readFacts],
   }),
   'rbac-provisioner': serviceRole('rbac-provisioner', 'makes namespaces and rights', {
-    publish: [
-      ...mayWrite('rbac-provisioner'),
-      ...mayConsume('rbac-provisioner'),
-      // Not the registrar's inbox, where it waits for much else.
-      'rollcall.access.minted.*',
-    ],
+    publish: [...mayWrite('rbac-provisioner'), ...mayConsume('rbac-provisioner')],
     subscribe: ['rollcall.access.mint'],
   }),
   heartbeat: serviceRole('heartbeat', 'hears beats; writes liveness', {
@@ -219,9 +242,9 @@ export const serviceRoles = {
       'rollcall.heartbeat.clusters',
     ],
   }),
-  projector: serviceRole('projector', 'shows the result in Kubernetes; writes no event', {
+  projector: serviceRole('projector', 'shows the result in Kubernetes and to who watches; writes no event', {
     publish: [...mayConsume('projector'), ...readFacts],
-    subscribe: ['rollcall.facts.*'],
+    subscribe: ['rollcall.stored-facts.*', 'rollcall.history.read'],
   }),
   'trust-keeper': serviceRole('trust-keeper', 'turns revocations into account claims', {
     publish: [...mayWrite('trust-keeper'), ...mayConsume('trust-keeper'), 'rollcall.flood.cut.*'],
@@ -238,18 +261,23 @@ export type ServiceName = keyof typeof serviceRoles;
 /** Accounts and users beside agents and services. */
 export const otherRoles = {
   ops: {
-    account: 'HUB',
-    description: 'people who watch: read-only',
+    account: 'OPS',
+    description: 'people who watch: hear what happens, and read the history in pages that a service gives',
+    publish: ['rollcall.history.read', '$SRV.>', 'rollcall.heartbeat.clusters'],
+    subscribe: ['_INBOX_ops.>', 'rollcall.stored.>', 'rollcall.live.*'],
+  },
+  inspector: {
+    account: 'INSPECTOR',
+    description: 'people who run the hub: read every stream, for the commands of `rollcall`; write nothing',
     publish: [
       ...readEvents,
       ...readFacts,
       ...readStreams,
-      // How far each service has come.
-      '$JS.API.CONSUMER.INFO.EVENTS.*',
+      ...readPlaces,
       '$SRV.>',
       'rollcall.heartbeat.clusters',
     ],
-    subscribe: ['_INBOX_ops.>', 'rollcall.events.>', 'rollcall.live.*'],
+    subscribe: ['_INBOX_inspector.>', 'rollcall.stored.>', 'rollcall.live.*'],
   },
   setup: {
     account: 'HUB',
@@ -265,21 +293,21 @@ export const otherRoles = {
     subscribe: ['_INBOX_setup.>'],
   },
   backup: {
-    account: 'HUB',
+    account: 'BACKUP',
     description:
       'reads everything for `rollcall backup` and `rollcall verify`; made for one command, never stored',
-    publish: [...readEvents, ...readFacts, ...readStreams, '$JS.API.CONSUMER.INFO.EVENTS.*'],
+    publish: [...readEvents, ...readFacts, ...readStreams, ...readPlaces],
     subscribe: ['_INBOX_backup.>'],
   },
   mend: {
-    account: 'HUB',
+    account: 'MEND',
     description:
       'has a service try a dead letter again, or drops it, for `rollcall dead`; made for one command, never stored',
     publish: [...readStreams, 'rollcall.dead.*.*', 'rollcall.held.*.*'],
     subscribe: ['_INBOX_mend.>'],
   },
   restore: {
-    account: 'HUB',
+    account: 'RESTORE',
     description:
       'fills the streams of a hub that does not run, for `rollcall restore`; made for one command, never stored',
     publish: [
@@ -288,7 +316,7 @@ export const otherRoles = {
       'rollcall.facts.*',
       'rollcall.dead.*.*',
       'rollcall.held.*.*',
-      '$JS.API.CONSUMER.DELETE.EVENTS.*',
+      ...Object.keys(consumedEvents).map((service) => `${api}.CONSUMER.DELETE.EVENTS.${service}`),
     ],
     subscribe: ['_INBOX_restore.>'],
   },
@@ -307,16 +335,17 @@ export const otherRoles = {
     subscribe: ['_INBOX_notice-probe.>'],
   },
   claims: {
-    account: 'SYS',
+    account: 'CLAIMS',
     description: 'the trust-keeper as it pushes account claims and cuts connections',
     publish: [
       '$SYS.REQ.CLAIMS.UPDATE',
       '$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP',
-      '$SYS.REQ.SERVER.PING.CONNZ',
+      // Not as the server calls it: each account has that name already, for its own connections alone (measured).
+      'rollcall.sys.connections',
       // What each server acts on, which is not what it was told: a push by an unlisted key is stored and ignored (measured).
       '$SYS.REQ.SERVER.PING.ACCOUNTZ',
       '$SYS.REQ.SERVER.*.KICK',
     ],
-    subscribe: ['_INBOX_trust-keeper.>'],
+    subscribe: ['_INBOX_claims.>'],
   },
 } as const satisfies Record<string, Role>;

@@ -1,4 +1,4 @@
-import type { Role } from './roles.ts';
+import { hubDomain, type Role } from './roles.ts';
 
 /**
  * How many clusters one simulator may be given: with more the user's JWT is longer than the 4 KiB line that a server reads from
@@ -13,10 +13,10 @@ export const mostSimulatedClusters = 25;
  */
 export function simulatorRole(clusterIds: readonly string[]): Role {
   return {
-    account: 'HUB',
+    account: 'SIMULATOR',
     description: 'beats for some made-up clusters and writes their history; made for one run, never stored',
     publish: [
-      '$JS.API.DIRECT.GET.EVENTS',
+      `$JS.${hubDomain}.API.DIRECT.GET.EVENTS`,
       ...clusterIds.flatMap((id) => [`rollcall.beat.${id}`, `rollcall.events.cluster.${id}.*`]),
     ],
     subscribe: ['_INBOX_simulator.>'],

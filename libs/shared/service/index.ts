@@ -1,5 +1,6 @@
 export { busAddress } from './bus-address.ts';
 export { commonConfig, kubernetesConfig } from './common-config.ts';
+export { followUser } from './follow-user.ts';
 export { followIdentity } from './follow-identity.ts';
 export { busUserSchema, readIdentity } from './identity.ts';
 export { createLogger, type LogFields, type Logger } from './log.ts';

@@ -50,9 +50,9 @@ beforeAll(async () => {
   await world.makePolicy('everybody', [{ name: 'r', when: 'true', effect: 'Approve' }]);
   await world.request('eager');
   await beginSecondLife(world.hub, 'approver', Date.now());
-  const connect = (user: 'ops' | 'approver') =>
+  const connect = (user: 'inspector' | 'approver') =>
     connectBus(world.hub.address, world.hub.credentialsOf(user), user);
-  log = await openEventLog(await connect('ops'), { epoch: 2, source: '/rollcall/test' });
+  log = await openEventLog(await connect('inspector'), { epoch: 2, source: '/rollcall/test' });
   approverLog = await openEventLog(await connect('approver'), { epoch: 2, source: '/rollcall/approver' });
 });
 afterAll(() => world?.[Symbol.asyncDispose]());

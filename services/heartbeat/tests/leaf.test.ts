@@ -21,24 +21,27 @@ interface Leaf {
 }
 
 /** No hub makes such a user: it speaks for all agents behind the leaf, and comes over a kind of connection that none of ours may use. */
-function leafUser(account: 'AGENTS' | 'SYS', accountKey: string, signer: Nkey): BusCredentials {
+function leafUser(accountKey: string, signer: Nkey): BusCredentials {
   const { publicKey, seed } = createNkey('user');
-  const role = { account, publish: ['>'], subscribe: ['>'], description: 'a leaf server' };
-  const nats = { ...userClaims(role, accountKey), allowed_connection_types: ['LEAFNODE'] };
+  const role = { account: 'AGENTS', publish: ['>'], subscribe: ['>'], description: 'a leaf server' } as const;
+  const { issuer_account: account, ...rights } = userClaims(role, accountKey);
+  // The root of an account signs without naming it.
+  const issuer = signer.publicKey === accountKey ? {} : { issuer_account: account };
+  const nats = { ...rights, ...issuer, allowed_connection_types: ['LEAFNODE'] };
   return { jwt: encodeJwt({ subject: publicKey, name: 'leaf', nowMs: Date.now(), nats }, signer), seed };
 }
 
 /** @returns users for a leaf server, and the claims of AGENTS with a key that the one there is signed by */
 async function letLeafIn(hub: TestHub) {
   const { keys } = hub.hub;
-  const { signers } = readOfflineKeys(hub.stateDir);
+  const { accounts } = readOfflineKeys(hub.stateDir);
   const signer = createNkey('account');
   const claims = agentsAccountClaims(keys, {}) as { signing_keys: unknown[] };
   const nats = { ...claims, signing_keys: [...claims.signing_keys, signer.publicKey] };
   const agentsJwt = await pushClaims(hub, { account: 'AGENTS', nats });
   const users = {
-    [keys.agents]: leafUser('AGENTS', keys.agents, signer),
-    [keys.sys]: leafUser('SYS', keys.sys, nkeyFromSeed(signers.sys)),
+    [keys.agents]: leafUser(keys.agents, signer),
+    [keys.sys]: leafUser(keys.sys, nkeyFromSeed(accounts.sys)),
   };
   return { users, agentsJwt };
 }

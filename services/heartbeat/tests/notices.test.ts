@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hubAccountClaims } from '@rollcall/shared/rights';
+import { everyAccount } from '@rollcall/shared/rights';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askServices } from '../../../cli/status/ask-services.ts';
 import { judgeHub } from '../../../cli/status/hub-status.ts';
@@ -18,12 +18,13 @@ const probe = () => ({ address: hub.address, user: hub.credentialsOf('notice-pro
 
 /** The account of the services as it would be with one import less: no error anywhere, and nothing arrives. */
 async function withoutNotices(kind: 'connected' | 'disconnected'): Promise<() => Promise<string>> {
-  const claims = hubAccountClaims(hub.hub.keys);
-  const imports = claims['imports'] as { name: string }[];
+  const found = everyAccount(hub.hub.keys).find(({ name }) => name === 'HEARTBEAT');
+  const claims = found?.claims as { imports: { name: string }[] };
+  const { imports } = claims;
   const fewer = imports.filter(({ name }) => name !== `rollcall.sys.${kind}`);
   expect(fewer).toHaveLength(imports.length - 1);
-  await pushClaims(hub, { account: 'HUB', nats: { ...claims, imports: fewer } });
-  return () => pushClaims(hub, { account: 'HUB', nats: claims, aheadMs: 2000 });
+  await pushClaims(hub, { account: 'HEARTBEAT', nats: { ...claims, imports: fewer } });
+  return () => pushClaims(hub, { account: 'HEARTBEAT', nats: claims, aheadMs: 2000 });
 }
 
 test('a connection of an agent is told, and its end', async () => {
@@ -41,7 +42,7 @@ test.each(['connected', 'disconnected'] as const)(
     try {
       await expect.poll(() => page('/readyz'), { timeout: 15_000 }).toContain('degraded: one signal');
       expect(await page('/metrics')).toContain('rollcall_liveness_signals 1');
-      const answers = await askServices(await hub.connectAs('ops'));
+      const answers = await askServices(await hub.connectAs('inspector'));
       const kubernetes = { server: 'https://127.0.0.1', version: undefined, fence: [] };
       const { problems } = judgeHub({ answers, streams: {}, server: '', version: '' }, kubernetes);
       expect(problems.join()).toContain('degraded to one signal');

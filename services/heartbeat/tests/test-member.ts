@@ -1,3 +1,4 @@
+import { type AccountName, accountKey } from '@rollcall/shared/rights';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import {
   beatFlags,
@@ -36,7 +37,7 @@ export interface Surroundings {
 }
 
 export async function surroundingsOf(hub: TestHub): Promise<Surroundings> {
-  const ops = await hub.connectAs('ops');
+  const ops = await hub.connectAs('inspector');
   return {
     hub,
     ops,
@@ -63,15 +64,14 @@ export async function startHeartbeat(
  */
 export async function pushClaims(
   hub: TestHub,
-  change: { account: 'AGENTS' | 'HUB'; nats: Record<string, unknown>; aheadMs?: number },
+  change: { account: AccountName; nats: Record<string, unknown>; aheadMs?: number },
 ): Promise<string> {
   const { account: name, nats, aheadMs = 1000 } = change;
   const { keys } = hub.hub;
   const { operatorSigners } = readOfflineKeys(hub.stateDir);
-  const subject = name === 'AGENTS' ? keys.agents : keys.hub;
-  const what = { subject, name, nowMs: Date.now() + aheadMs, nats };
+  const what = { subject: accountKey(keys, name), name, nowMs: Date.now() + aheadMs, nats };
   const jwt = encodeJwt(what, nkeyFromSeed(operatorSigners[0] ?? ''));
-  const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'trust-keeper');
+  const sys = await connectBus(hub.address, hub.credentialsOf('claims'), 'claims');
   await sys.request('$SYS.REQ.CLAIMS.UPDATE', jwt);
   await sys.close();
   return jwt;

@@ -73,7 +73,7 @@ test('an API server that is away or has no room is asked again, its picture is t
   for (const [resource, object] of onePlace) await plane.admin.create(resource, object);
   const kubeconfig = plane.kubeconfigFor(user);
   const projector = await start(configSchema.parse({ ...hub.serviceSettings('projector'), kubeconfig }));
-  const ops = await hub.connectAs('ops');
+  const ops = await hub.connectAs('inspector');
   const lagSeconds = async () => {
     const stats = await ops.request('$SRV.STATS.projector');
     return stats.json<{ data: { lagSeconds: number } }>().data.lagSeconds;

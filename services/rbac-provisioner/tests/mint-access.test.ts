@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { clusterRecord } from '@rollcall/shared/events';
 import { createKubeClient, resources } from '@rollcall/shared/kubernetes';
-import { type AccessBox, decodeMintReply, mintedSubjectPrefix, mintSubject } from '@rollcall/shared/protocol';
+import { type AccessBox, decodeMintReply, mintSubject } from '@rollcall/shared/protocol';
 import { createNkey, createXkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freshId } from '../../../tests/harness/raw-agent.ts';
@@ -64,8 +64,7 @@ function askOf(agent: TestAgent, options: AskOptions = {}): string {
 }
 
 async function mint(ask: string) {
-  const reply = `${mintedSubjectPrefix}${freshId()}`;
-  const message = await registrar.request(mintSubject, ask, { noMux: true, reply, timeout: 20_000 });
+  const message = await registrar.request(mintSubject, ask, { timeout: 20_000 });
   return decodeMintReply(message.string());
 }
 

@@ -41,7 +41,7 @@ export async function startWorld(): Promise<ProvisionerWorld> {
   const [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
   const approver: EventLog = await hub.openLog('approver');
   const setup = await hub.connectAs('setup');
-  const watcher = await hub.connectAs('ops');
+  const watcher = await hub.connectAs('inspector');
   const read = async (id: string) => clusterRecord(await approver.read({ kind: 'cluster', id }));
 
   return {

@@ -65,7 +65,7 @@ async function told(name: string, type: string): Promise<TokenRecord> {
   const log = await world.hub.openLog('approver');
   const stop = new AbortController();
   const filter = `token.${publicationIdOf(name)}.*`;
-  const nc = await world.hub.connectAs('ops');
+  const nc = await world.hub.connectAs('inspector');
   try {
     for await (const event of followEvents(nc, log, { filter, fromSequence: 1, signal: stop.signal })) {
       if (event.type === type) return await read(publicationIdOf(name));

@@ -18,7 +18,7 @@ let ops: ReturnType<TestHub['connectAs']>;
 beforeAll(async () => {
   hub = await startTestHub();
   approverLog = await hub.openLog('approver');
-  ops = hub.connectAs('ops');
+  ops = hub.connectAs('inspector');
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 

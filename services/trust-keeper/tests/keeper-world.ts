@@ -45,13 +45,13 @@ export async function startWorld(): Promise<KeeperWorld> {
   };
   const connections: NatsConnection[] = [];
   const openSystem = async () => {
-    const nc = await connectBus(hub.address, identity.sys, 'trust-keeper');
+    const nc = await connectBus(hub.address, identity.sys, 'claims');
     connections.push(nc);
     return createSystemAccount(nc);
   };
   let system = await openSystem();
   let approver = await hub.openLog('approver');
-  const watcher = await hub.connectAs('ops');
+  const watcher = await hub.connectAs('inspector');
   const read = async (id: string) => clusterRecord(await approver.read({ kind: 'cluster', id }));
 
   return {

@@ -60,7 +60,7 @@ async function startServer(name: Name): Promise<void> {
 async function connectSys(name: Name): Promise<NatsConnection> {
   const { sys } = identity<{ sys: BusCredentials }>('trust-keeper');
   const address = { servers: [`127.0.0.1:${ports[name]}`], caPem: hub.caPem };
-  const nc = await connectBus(address, sys, 'trust-keeper');
+  const nc = await connectBus(address, sys, 'claims');
   connections.push(nc);
   return nc;
 }

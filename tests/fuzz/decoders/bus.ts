@@ -9,7 +9,13 @@ import {
   parseEventSubject,
   tokenRecord,
 } from '@rollcall/shared/events';
-import { agentsAccountClaims, agentRoles, type AgentSigners, type HubKeys } from '@rollcall/shared/rights';
+import {
+  agentsAccountClaims,
+  agentRoles,
+  type AgentSigners,
+  type HubKeys,
+  roleAccounts,
+} from '@rollcall/shared/rights';
 import { traceIdOf } from '@rollcall/shared/tracing';
 import { createXkey } from '@rollcall/shared/trust';
 import { parseLive } from '../../../cli/events/show-events.ts';
@@ -213,7 +219,7 @@ const keys: HubKeys = {
   agents: accountKey('agents'),
   hub: accountKey('hub'),
   hubSigner: accountKey('hubSigner'),
-  sysSigner: accountKey('sysSigner'),
+  roles: Object.fromEntries(roleAccounts.map((name) => [name, accountKey(name)])) as HubKeys['roles'],
   authSigner: accountKey('authSigner'),
   agentSigners: Object.fromEntries(
     Object.keys(agentRoles).map((role) => [role, accountKey(role)]),

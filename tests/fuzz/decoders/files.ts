@@ -17,7 +17,7 @@ import { formatQuantity, parseQuantity } from '../../../agent/quantity.ts';
 import { bodyOf, parseHeader, parseLine } from '../../../cli/backup/backup-format.ts';
 import { checkSecretFiles } from '../../../cli/backup/hub-secrets.ts';
 import { parseLabels } from '../../../cli/labels-flag.ts';
-import { parseCreds } from '../../../cli/up/ops-connection.ts';
+import { parseCreds } from '../../../cli/up/people-connection.ts';
 import { accessFromKubeconfig } from '../../../libs/shared/kubernetes/kubeconfig.ts';
 import { configSchema } from '../../../services/registrar/config.ts';
 import { bytesOf, type FuzzedDecoder, jsonBytes, must, textOf } from '../fuzzed-decoder.ts';

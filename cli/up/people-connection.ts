@@ -13,9 +13,9 @@ export function parseCreds(text: string): BusCredentials {
   return { jwt, seed };
 }
 
-/** Connects as the read-only user for people. */
-export function connectAsOps(stateDir: string, address: BusAddress): Promise<NatsConnection> {
+/** Connects as the user who reads every stream. */
+export function connectAsInspector(stateDir: string, address: BusAddress): Promise<NatsConnection> {
   // Read for each connection: the user rolls over while a command runs.
-  const user = () => parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8'));
-  return connectBus(address, user, 'ops');
+  const user = () => parseCreds(readFileSync(join(stateDir, 'inspector.creds'), 'utf8'));
+  return connectBus(address, user, 'inspector');
 }

@@ -3,6 +3,9 @@ import { stateDirectory } from '../state-directory.ts';
 import { down, up } from '../up/main.ts';
 import { serverCountFlag } from '../up/nats-servers-of.ts';
 
+/** For what is said at the end to be written. */
+const endsWithinMs = 1000;
+
 export interface UpFlags {
   readonly advertise?: string[];
   readonly websocket?: string;
@@ -20,14 +23,19 @@ function portOf(text: string): number {
 
 /** @throws RollcallError USAGE for a port that is none, and what `up` throws */
 export async function runUp(flags: UpFlags): Promise<void> {
-  process.exitCode = await up({
-    stateDir: stateDirectory(),
-    ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
-    ...(flags.servers === undefined ? {} : { servers: serverCountFlag(flags.servers) }),
-    ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
-    websocket: flags.websocket,
-    withAgent: flags.agent,
-  });
+  try {
+    process.exitCode = await up({
+      stateDir: stateDirectory(),
+      ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
+      ...(flags.servers === undefined ? {} : { servers: serverCountFlag(flags.servers) }),
+      ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
+      websocket: flags.websocket,
+      withAgent: flags.agent,
+    });
+  } finally {
+    // Everything was stopped, or could not be: nothing that is left shall keep a hub's process from ending.
+    setTimeout(() => process.exit(), endsWithinMs).unref();
+  }
 }
 
 export async function runDown(flags: { wipe?: boolean }): Promise<void> {

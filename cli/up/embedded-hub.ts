@@ -20,9 +20,10 @@ import {
   startHubServices,
 } from './hub-services.ts';
 import { type HubState, openHubState } from './hub-state.ts';
+import { keepRunning, type KeptRunning } from './keep-running.ts';
 import { keepWriting, type WritingServer } from './keep-writing.ts';
 import { type NatsCluster, startNatsCluster } from './nats-cluster.ts';
-import { type EmbeddedNats, startNatsServer } from './nats-server.ts';
+import { startNatsServer } from './nats-server.ts';
 import { natsServerNames, type ServerCount, serverCountOf, setServerCount } from './nats-servers-of.ts';
 import { readState } from './private-files.ts';
 import { renewHubState } from './renew-hub-state.ts';
@@ -48,7 +49,9 @@ export interface EmbeddedHubOptions {
   /** Where a service shall differ from its defaults. */
   readonly settings?: HubServicesOptions['settings'];
   onProgress?(message: string): void;
-  /** A server ended that nobody stopped. */
+  /** Whether a NATS server that ends by itself is started again; default: no, and `onUnexpectedExit` is told. */
+  readonly keepsNatsRunning?: boolean;
+  /** A server ended that nobody stopped, or could not be kept running. */
   onUnexpectedExit?(child: ChildHandle, how: string): void;
 }
 
@@ -167,27 +170,41 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     };
 
     onProgress('starting NATS, etcd and the Kubernetes API server');
-    let nats: EmbeddedNats | undefined;
     let natsCluster: NatsCluster | undefined;
-    let isStoppingNats = false;
+    let keptNats: KeptRunning[] = [];
+    const startOne = async (): Promise<ChildHandle> => {
+      // Read again: keys may have been rolled over since this process began.
+      const nowMs = Date.now();
+      return (await startNatsServer(openHubState(stateDir, nowMs), { ...natsOptions, nowMs })).server;
+    };
+    const keep = (first: ChildHandle, start: () => Promise<ChildHandle>): KeptRunning =>
+      keepRunning(first, {
+        start,
+        mayStart: options.keepsNatsRunning === true,
+        say: onProgress,
+        // Of several, the others go on without it.
+        gaveUp: (server, how) => isCluster || options.onUnexpectedExit?.(server, how),
+      });
     const startNats = async () => {
       if (isCluster) {
         natsCluster = await startNatsCluster({
           ...natsOptions,
           hub: () => openHubState(stateDir, Date.now()),
         });
+        keptNats = natsCluster.nodes.map((node) =>
+          keep(node.server(), async () => {
+            await node.start();
+            return node.server();
+          }),
+        );
         return;
       }
-      // Read again: keys may have been rolled over since this process began.
-      const nowMs = Date.now();
-      nats = await startNatsServer(openHubState(stateDir, nowMs), { ...natsOptions, nowMs });
-      const { server } = nats;
-      isStoppingNats = false;
-      void server.whenExited.then((how) => isStoppingNats || options.onUnexpectedExit?.(server, how));
+      keptNats = [keep(await startOne(), startOne)];
     };
-    const stopNats = () => {
-      isStoppingNats = true;
-      return Promise.all([nats?.server.stop(), natsCluster?.stop()]);
+    const stopNats = async () => {
+      await Promise.all(keptNats.map((server) => server.stop()));
+      // Those that were started beside this, as tests do.
+      await natsCluster?.stop();
     };
     const restartNats = async () => {
       await stopNats();
@@ -216,7 +233,10 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     if (natsOutcome.status === 'rejected') throw natsOutcome.reason;
     if (planeOutcome.status === 'rejected') throw planeOutcome.reason;
     const controlPlane = planeOutcome.value;
-    const keepsWriting = keepWriting(writingServers(stateDir, { natsCluster, restartNats }), onProgress);
+    const keepsWriting = keepWriting(
+      writingServers(stateDir, (index) => keptNats[index]?.restart() ?? Promise.resolve()),
+      onProgress,
+    );
     started.push(() => keepsWriting.stop());
     const natsAddress = natsCluster?.address ?? { servers: [`127.0.0.1:${port}`], caPem: hub.caPem };
     // Agents elsewhere have no use for the loopback address.
@@ -257,7 +277,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       stateDir,
       hub,
       natsAddress,
-      natsServer: () => nats?.server ?? natsCluster?.nodes[0]?.server(),
+      natsServer: () => natsCluster?.nodes[0]?.server() ?? keptNats[0]?.server(),
       natsCluster,
       plane: controlPlane,
       admin,
@@ -280,23 +300,13 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
 }
 
 /** Each for itself, where there are several: the others go on meanwhile. */
-function writingServers(
-  stateDir: string,
-  { natsCluster, restartNats }: { natsCluster: NatsCluster | undefined; restartNats: () => Promise<void> },
-): WritingServer[] {
-  return natsServerNames(stateDir).map((name, index) => {
-    const node = natsCluster?.nodes[index];
-    const restartNode = async () => {
-      await node?.server().stop();
-      await node?.start();
-    };
-    return {
-      name,
-      directory: join(stateDir, name.replace('nats-server', 'nats'), 'jetstream'),
-      logPath: join(stateDir, 'logs', `${name}.log`),
-      restart: node ? restartNode : restartNats,
-    };
-  });
+function writingServers(stateDir: string, restart: (index: number) => Promise<void>): WritingServer[] {
+  return natsServerNames(stateDir).map((name, index) => ({
+    name,
+    directory: join(stateDir, name.replace('nats-server', 'nats'), 'jetstream'),
+    logPath: join(stateDir, 'logs', `${name}.log`),
+    restart: () => restart(index),
+  }));
 }
 
 function remembersPort(portsFile: string): boolean {

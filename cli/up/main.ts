@@ -92,6 +92,7 @@ export async function up(options: UpOptions): Promise<number> {
     ...(options.servers === undefined ? {} : { servers: options.servers }),
     ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
     websocket: options.websocket,
+    keepsNatsRunning: true,
     onProgress: (message) => say('up', message),
     onUnexpectedExit: (child, how) =>
       breakOff(

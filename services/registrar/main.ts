@@ -97,6 +97,8 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
         handle: createAdmission(nc, log, { settings, metrics, facts }),
       });
       const callout = await connectBus(busAddress(config), identity.callout, 'callout');
+      // While the bus is away a drain never ends, and it would try to connect for ever.
+      void nc.closed().then(() => callout.close());
       // However this process ends its first connection, this one does not outlive it.
       void nc.closed().then(() => callout.close());
       const callouts = answerCallouts(callout, {

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { ChildHandle } from './child-process.ts';
+
+/** A server that ends sooner than this after its start, again and again, is not helped by more starts. */
+const soonMs = 10_000;
+const mostSoon = 5;
+const firstPauseMs = 100;
+
+export interface KeptRunning {
+  /** The process that runs now, or ran last. */
+  server(): ChildHandle;
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server again whenever it ends by itself, as any supervisor would.
+ * @param first - the process that runs now
+ * @param options.gaveUp - told when that does not help: of the server that ended last, and how
+ */
+export function keepRunning(
+  first: ChildHandle,
+  options: {
+    start(): Promise<ChildHandle>;
+    /** false: nothing is started, and `gaveUp` is told at once. */
+    readonly mayStart: boolean;
+    say(message: string): void;
+    gaveUp(server: ChildHandle, how: string): void;
+  },
+): KeptRunning {
+  const { start, mayStart, say, gaveUp } = options;
+  let server = first;
+  let startedMs = performance.now();
+  let soon = 0;
+  /** Each start and stop on purpose ends the watch over the process of before. */
+  let watch = 0;
+
+  /** @returns whether it runs; false when it gave up, or somebody else took over */
+  async function startAgain(mine: number, how: string): Promise<boolean> {
+    soon = performance.now() - startedMs < soonMs ? soon + 1 : 1;
+    for (const most = mayStart ? mostSoon : 0; soon <= most; soon++) {
+      say(`${server.name} ended (${how}); starting it again`);
+      await delay(firstPauseMs * 2 ** (soon - 1));
+      if (mine !== watch) return false;
+      try {
+        server = await start();
+        startedMs = performance.now();
+        return true;
+      } catch (thrown) {
+        say(`${server.name} could not be started: ${toRollcallError(thrown).message}`);
+      }
+    }
+    gaveUp(server, how);
+    return false;
+  }
+  async function follow(): Promise<void> {
+    const mine = ++watch;
+    for (;;) {
+      const how = await server.whenExited;
+      if (mine !== watch || !(await startAgain(mine, how))) return;
+      if (mine !== watch) return void (await server.stop());
+    }
+  }
+  void follow();
+
+  async function stop(): Promise<void> {
+    watch++;
+    await server.stop();
+  }
+  return {
+    server: () => server,
+    async restart() {
+      await stop();
+      server = await start();
+      startedMs = performance.now();
+      void follow();
+    },
+    stop,
+  };
+}

@@ -36,6 +36,15 @@ export function keepRunning(
   /** Each start and stop on purpose ends the watch over the process of before. */
   let watch = 0;
 
+  /** A start that is under way, with whatever comes of it: who stops waits for it. */
+  let starting: Promise<unknown> = Promise.resolve();
+
+  async function launch(): Promise<void> {
+    const started = start();
+    starting = started.catch(() => undefined);
+    server = await started;
+    startedMs = performance.now();
+  }
   /** @returns whether it runs; false when it gave up, or somebody else took over */
   async function startAgain(mine: number, how: string): Promise<boolean> {
     soon = performance.now() - startedMs < soonMs ? soon + 1 : 1;
@@ -44,8 +53,7 @@ export function keepRunning(
       await delay(firstPauseMs * 2 ** (soon - 1));
       if (mine !== watch) return false;
       try {
-        server = await start();
-        startedMs = performance.now();
+        await launch();
         return true;
       } catch (thrown) {
         say(`${server.name} could not be started: ${toRollcallError(thrown).message}`);
@@ -58,22 +66,21 @@ export function keepRunning(
     const mine = ++watch;
     for (;;) {
       const how = await server.whenExited;
-      if (mine !== watch || !(await startAgain(mine, how))) return;
-      if (mine !== watch) return void (await server.stop());
+      if (mine !== watch || !(await startAgain(mine, how)) || mine !== watch) return;
     }
   }
   void follow();
 
   async function stop(): Promise<void> {
     watch++;
+    await starting;
     await server.stop();
   }
   return {
     server: () => server,
     async restart() {
       await stop();
-      server = await start();
-      startedMs = performance.now();
+      await launch();
       void follow();
     },
     stop,

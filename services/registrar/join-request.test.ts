@@ -1,5 +1,6 @@
 import {
   approved,
+  leaving,
   draft,
   type Identity,
   type NameHolder,
@@ -275,6 +276,23 @@ test('while a request waits, another key with a valid token cannot take its plac
   approve(log);
   expect(types(join(log, { agentKey: keyB }).drafts)).toContain('requested');
   expect(join(log, { agentKey: keyC }).refusal?.code).toBe('REQUEST_OPEN');
+});
+
+test('while a cluster leaves, a stranger with a valid token does not take the place of its leaving', () => {
+  const log = withToken({ uses: 3 });
+  join(log);
+  approve(log);
+  const record = log.cluster('id-1');
+  const section = aDecision({ verdict: 'leaving', approvedKey: keyA, key: keyA });
+  log.append([draft(leaving, record, { reason: 'Deleted', message: 'm', section })]);
+  expect(join(log, { agentKey: keyB })).toMatchObject({ drafts: [], refusal: { code: 'CLUSTER_LEAVING' } });
+  expect(log.cluster('id-1')).toMatchObject({
+    decision: { verdict: 'leaving' },
+    identity: { admittedKey: keyA },
+  });
+  // Once it has left, whoever has a token may ask for that id.
+  leave(log);
+  expect(types(join(log, { agentKey: keyC, id: 'later' }).drafts)).toContain('requested');
 });
 
 test('a token for other names does not open a known cluster under a name that it allows', () => {

@@ -27,6 +27,7 @@ import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from './refusal.ts';
 import { splitLabels } from './request-labels.ts';
+import { leavingKeyOf } from './leave.ts';
 import { banOf, clusterLeft } from './standing.ts';
 import { refuseToken, tokenNames } from './token-check.ts';
 
@@ -71,6 +72,7 @@ const storedRefusals = new Set([
   'NAME_TAKEN',
   'PREDEFINED_CLAIM',
   'MEMBER_TOO_OLD',
+  'MEMBER_VERSION_UNREADABLE',
   'TOKEN_EXPIRED',
   'TOKEN_OLD_EPOCH',
   'TOKEN_USED_UP',
@@ -236,6 +238,9 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   const { decision } = context.cluster;
   // After the token: who has none is not told.
   if (decision?.verdict === 'banned') return banOf(decision);
+  // Its record belongs to its leaving: a request in the place of that would keep what waits for it waiting for ever.
+  if (leavingKeyOf(context.cluster) !== undefined)
+    return { code: 'CLUSTER_LEAVING', message: 'the cluster with this id is leaving the hub' };
   const byClaim = refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, ask.agentKey);
   if (byClaim) return byClaim;
   // A known or predefined cluster keeps its name, whatever its agent calls it.

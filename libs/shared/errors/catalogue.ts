@@ -320,6 +320,10 @@ export const errorCatalogue = {
     retry: true,
     hint: 'If the other key is not yours, a person denies it (`rollcall deny`); then ask again.',
   },
+  MEMBER_VERSION_UNREADABLE: {
+    retry: false,
+    hint: 'Look at what `kubectl version` says of the member: its API server must tell its version, as v1.36.3.',
+  },
   MEMBER_TOO_OLD: { retry: false, hint: 'Upgrade the member cluster to Kubernetes 1.28 or newer.' },
   CLUSTER_DENIED: { retry: true, hint: 'A policy or a person denied this cluster; the reason says why.' },
   CLUSTER_BANNED: {
@@ -329,6 +333,10 @@ export const errorCatalogue = {
   CLUSTER_REVOKED: {
     retry: true,
     hint: 'The key of this cluster was taken back; a person on the hub can approve it again.',
+  },
+  CLUSTER_LEAVING: {
+    retry: true,
+    hint: 'Ask again once the cluster has left the hub; `rollcall describe cluster NAME` says what its leaving waits for.',
   },
   CLUSTER_LEFT: {
     retry: false,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { AggregateRecord, StoredEvent } from '@rollcall/shared/events';
+import type { HeardEvent } from '@rollcall/shared/bus';
+import type { AggregateRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { watchRecords } from './record-watch.ts';
 
@@ -31,7 +32,7 @@ function aWatch(isKnown: boolean) {
   const changed: string[] = [];
   const watch = watchRecords(nc, {
     log: {
-      heard: (message) => message as unknown as StoredEvent,
+      heard: (message) => message as unknown as HeardEvent,
       read: () => {
         const read = Promise.withResolvers<AggregateRecord>();
         reads.push(read);

@@ -75,10 +75,13 @@ export function followOpenRequests(
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
-  function take(event: StoredEvent): void {
-    const { id, type, sequence } = event;
+  function take(
+    { id, type, sequence }: Pick<StoredEvent, 'id' | 'type' | 'sequence'>,
+    decode: () => StoredEvent | undefined,
+  ): void {
     if (type !== opening) return requests.end(id, sequence);
-    const { identity } = clusterRecord(foldRecord(event, [event]));
+    const event = decode();
+    const { identity } = event ? clusterRecord(foldRecord(event, [event])) : {};
     if (identity) requests.begin(id, { tokenId: identity.request.tokenId, sequence });
   }
 
@@ -88,7 +91,7 @@ export function followOpenRequests(
       const scan = log.scan({ filter: `cluster.*.${type}`, fromSequence: nextOf.get(type) ?? 1 });
       for await (const event of scan) {
         if (isStopped) return;
-        take(event);
+        take(event, () => event);
         nextOf.set(type, event.sequence + 1);
       }
     }
@@ -119,7 +122,7 @@ export function followOpenRequests(
       callback: (error, message) => {
         const event = error ? undefined : log.heard(message);
         if (!event) return;
-        take(event);
+        take(event, event.decode);
         if (!reading) requests.isWhole();
       },
     }),

@@ -73,7 +73,10 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
         return events;
       }),
     // As the heartbeat service is told of it (heartbeat-replica.ts).
-    heard: (message) => (message as unknown as { readonly event: StoredEvent }).event,
+    heard(message) {
+      const { event } = message as unknown as { readonly event: StoredEvent };
+      return { ...event, decode: () => event };
+    },
     async append(drafts, trace) {
       const stamp = { epoch, source: `/rollcall/${replica.service}`, nowMs: Date.now(), ...trace };
       const events = drafts.map((draft) => encodeEvent(draft, stamp));

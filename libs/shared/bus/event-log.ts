@@ -42,6 +42,12 @@ export interface SkippedEvent extends AggregateId {
 }
 export type OnSkip = (error: RollcallError, event: SkippedEvent) => void;
 
+/** An event that was stored just now. */
+export interface HeardEvent extends SkippedEvent {
+  /** @returns undefined for what cannot be decoded, which is given to `onSkip` */
+  decode(onSkip?: OnSkip): StoredEvent | undefined;
+}
+
 /** The history of everything: stream EVENTS. */
 export interface EventLog {
   /**
@@ -78,10 +84,10 @@ export interface EventLog {
   }): AsyncIterable<StoredEvent>;
   /**
    * An event as stream EVENTS publishes it once it is stored (`rollcall.stored.…`). From then on it is known to be there: no read
-   * is believed that does not have it.
-   * @returns undefined for what cannot be decoded, which is given to `onSkip`
+   * is believed that does not have it. Most hearers need no more than which event it is, and decoding is what costs.
+   * @returns undefined for what is no event of any kind there is
    */
-  heard(message: Msg, onSkip?: OnSkip): StoredEvent | undefined;
+  heard(message: Msg): HeardEvent | undefined;
   /**
    * Appends all or none, each at the head it was decided on.
    * @throws RollcallError APPEND_CONFLICT when an aggregate has moved on
@@ -252,11 +258,13 @@ export async function openEventLog(
         if (await orTailIsLost(isStreamEnd(nc, stream, end))) return;
       }
     },
-    heard(message, onSkip) {
+    heard(message) {
       const raw = rawMessage(message, headText(message));
-      const event = raw && decodeOrSkip(raw, latestEpoch, onSkip);
-      if (event) seen.note(event, event.sequence);
-      return event;
+      const place = raw && parseEventSubject(raw.subject);
+      if (!place) return undefined;
+      const { sequence } = raw;
+      seen.note(place, sequence);
+      return { ...place, sequence, decode: (onSkip) => decodeOrSkip(raw, latestEpoch, onSkip) };
     },
     async append(drafts, trace) {
       const stamp = { epoch: options.epoch, source: options.source, nowMs: nowMs(), ...trace };

@@ -97,8 +97,9 @@ export async function* followEvents(
       const messages = heard;
       heard = [];
       for (const message of messages) {
-        const event = log.heard(message, onSkip);
-        if (!event || event.sequence < next) continue;
+        const one = log.heard(message);
+        const event = one && one.sequence >= next ? one.decode(onSkip) : undefined;
+        if (!event) continue;
         next = event.sequence + 1;
         yield event;
         if (signal.aborted) return;

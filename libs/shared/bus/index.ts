@@ -8,7 +8,14 @@ export {
   retryDeadLetter,
 } from './dead-letters.ts';
 export { type DirectQuery, directGet, historySubject, TooManyResults } from './direct-get.ts';
-export { type EventLog, type OnSkip, openEventLog, type SkippedEvent, type Trace } from './event-log.ts';
+export {
+  type EventLog,
+  type HeardEvent,
+  type OnSkip,
+  openEventLog,
+  type SkippedEvent,
+  type Trace,
+} from './event-log.ts';
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
 export { followEvents } from './follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';

@@ -51,7 +51,10 @@ export async function switchSigningKeys(files: HubFiles, nowMs: number): Promise
   files.change('hub', (hub) => ({
     ...hub,
     keys: { ...hub.keys, agentSigners: publicOf(seeds), moreAgentSigners: [hub.keys.agentSigners] },
-    rotations: { ...hub.rotations, 'signing-keys': { stage: 'switched', atMs: nowMs } },
+    rotations: {
+      ...hub.rotations,
+      'signing-keys': { ...hub.rotations?.['signing-keys'], stage: 'switched', atMs: nowMs },
+    },
   }));
   tellKeeper(files);
   files.change('offline', ({ nextAgentSigners: _given, ...offline }) => offline);

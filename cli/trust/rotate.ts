@@ -10,6 +10,7 @@ import { publishHubInfo } from './publish-hub-info.ts';
 import { rotateAnswerKey } from './rotate-answer-key.ts';
 import { agentConnections } from './agent-connections.ts';
 import { announceAgain, announceCa, switchCa } from './rotate-ca.ts';
+import { noteLongestLife } from './longest-life.ts';
 import { rotateOperatorKeys } from './rotate-operator-keys.ts';
 import { announceServiceKeys, dropServiceKeys } from './rotate-service-keys.ts';
 import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotate-signing-keys.ts';
@@ -111,6 +112,7 @@ async function take(
 }
 
 async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: OpenedHub): Promise<void> {
+  await noteLongestLife(files, key);
   const step = rotationStep(key, files.read('hub').rotations?.[key]);
   const isNow = flags.now ?? false;
   const dueAt = new Date(step.dueAtMs).toISOString();
@@ -130,6 +132,7 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
   const rotatedBy = await whoRotates(files.stateDir, client);
   files.change('trust-keeper', (identity) => ({ ...identity, rotatedBy }));
   const result = await withProgress(`rotating ${key}`, take(files, key, { step, isNow }));
+  await noteLongestLife(files, key);
   await files.publish();
   printResult(result);
 }

@@ -20,3 +20,18 @@ test.each<{ key: RotatedKey; stage: Rotation['stage'] | undefined; want: [string
   const step = rotationStep(key, stage && { stage, atMs });
   expect([step.kind, step.dueAtMs]).toEqual(want);
 });
+
+test.each([
+  { name: 'credentials that live longer', longestLifeMs: 72 * hourMs, want: 73 * hourMs },
+  {
+    name: 'credentials that live shorter: others may have been issued before that was set',
+    longestLifeMs: hourMs,
+    want: 25 * hourMs,
+  },
+])('a step that waits for all agents to renew waits for $name', ({ longestLifeMs, want }) => {
+  for (const [key, stage] of [
+    ['signing-keys', 'switched'],
+    ['ca', 'announced'],
+  ] as const)
+    expect(rotationStep(key, { stage, atMs, longestLifeMs }).dueAtMs).toBe(atMs + want);
+});

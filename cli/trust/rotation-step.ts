@@ -10,8 +10,12 @@ export interface RotationStep {
 }
 
 const hourMs = 3_600_000;
-/** One life of a member's credentials, and an hour for clocks and for those who were away. */
-const everyAgentRenewsWithinMs = 25 * hourMs;
+/** What a registrar gives where nothing else is set; also where none has said. */
+const usualLifeMs = 24 * hourMs;
+
+/** By then every agent has renewed: one life of credentials, and an hour for clocks and for those who were away. */
+const everyAgentRenewedAtMs = ({ atMs, longestLifeMs = 0 }: Rotation): number =>
+  atMs + Math.max(usualLifeMs, longestLifeMs) + hourMs;
 
 type Makes = (rotation: Rotation | undefined) => RotationStep;
 
@@ -20,7 +24,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
     if (rotation?.stage === 'switched') {
       return {
         kind: 'drop',
-        dueAtMs: rotation.atMs + everyAgentRenewsWithinMs,
+        dueAtMs: everyAgentRenewedAtMs(rotation),
         says: [
           'the former generation is taken out of account AGENTS; credentials that it signed are void',
           'keys that were taken back before the present generation was announced leave the revocation list',
@@ -69,7 +73,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
         }
       : {
           kind: 'switch',
-          dueAtMs: rotation.atMs + everyAgentRenewsWithinMs,
+          dueAtMs: everyAgentRenewedAtMs(rotation),
           says: [
             "the server's certificate is made by the next CA, and the NATS server reads it; connections stay",
             'the former CA is forgotten; whoever did not hear of the next one has to be registered again',

@@ -57,6 +57,8 @@ export interface Rotation {
   readonly atMs: number;
   /** Public key that it leads to, where a step that was stopped in the middle could not tell it any more. */
   readonly to?: string;
+  /** How long credentials of agents live at most, as far as the registrars have said since it began. */
+  readonly longestLifeMs?: number;
 }
 
 export interface BusUser {

@@ -43,9 +43,12 @@ export function identitySecrets(stateDir: string, caPem: string): FilesSecret[] 
 
 /** For people who may read the bus. */
 export const peoplesSecrets = (stateDir: string): FilesSecret[] =>
-  Object.entries(credsFiles).map(([role, file]) =>
-    filesSecret(`rollcall-${role}`, { creds: readFileSync(join(stateDir, file), 'utf8') }),
-  );
+  Object.entries(credsFiles)
+    // One that somebody took away stays away.
+    .filter(([, file]) => existsSync(join(stateDir, file)))
+    .map(([role, file]) =>
+      filesSecret(`rollcall-${role}`, { creds: readFileSync(join(stateDir, file), 'utf8') }),
+    );
 
 export interface HubKeysInstalled {
   readonly hub: HubState;

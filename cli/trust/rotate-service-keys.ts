@@ -17,6 +17,8 @@ async function changeAccounts(files: HubFiles, keys: HubKeys, nowMs: number): Pr
   const ours: ReadonlySet<string> = new Set(['HUB', ...roleAccounts]);
   const changed = everyAccount(keys)
     .filter(({ name }) => ours.has(name))
+    // Last what the push itself goes through.
+    .toSorted((a, b) => Number(a.name === 'CLAIMS') - Number(b.name === 'CLAIMS'))
     .map(({ name, key, claims }) => {
       // Servers take the newer of two claims, by the second.
       const issuedMs = Math.max(nowMs, ((decodeJwt(accountJwts[key] ?? '')?.iat ?? 0) + 1) * 1000);
@@ -69,7 +71,7 @@ export async function announceServiceKeys(files: HubFiles, nowMs: number): Promi
   const { hubSigner: formerHubSigner } = keys;
   if (formerHubSigner !== next.publicKey)
     await changeAccounts(files, { ...keys, hubSigner: next.publicKey, formerHubSigner }, nowMs);
-  files.change('offline', ({ nextHubSigner: _isNow, ...offline }) => ({
+  files.change('offline', (offline) => ({
     ...offline,
     signers: { ...offline.signers, hub: next.seed },
   }));
@@ -77,7 +79,13 @@ export async function announceServiceKeys(files: HubFiles, nowMs: number): Promi
     ...hub,
     rotations: { ...hub.rotations, 'service-keys': { stage: 'switched', atMs: nowMs } },
   }));
+  finishAnnouncement(files, nowMs);
+}
+
+/** Also of one that was stopped in the middle. Until the last write the next key is still that one, and not a third. */
+function finishAnnouncement(files: HubFiles, nowMs: number): void {
   writeUsers(files, nowMs);
+  files.change('offline', ({ nextHubSigner: _isNow, ...offline }) => offline);
 }
 
 /**
@@ -88,8 +96,7 @@ export async function dropServiceKeys(
   files: HubFiles,
   { nowMs, isNow }: { nowMs: number; isNow: boolean },
 ): Promise<void> {
-  // Of those whose announcement was stopped in the middle.
-  writeUsers(files, nowMs);
+  finishAnnouncement(files, nowMs);
   const { keys, rotations } = files.read('hub');
   const { formerHubSigner: former, ...good } = keys;
   const connected = former === undefined ? [] : await connectedBy(files, former);

@@ -47,8 +47,8 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
           kind: 'announce',
           dueAtMs: 0,
           says: [
-            'a next key that signs users of services becomes good beside the present one in account HUB',
-            'every service, and the read-only user of people, gets a new user by it; services connect with theirs within seconds',
+            'a next key that signs users of services becomes good beside the present one in HUB and the accounts of roles',
+            'every service, and each user of people, gets a new user by it; services connect with theirs within seconds',
             'the former ones are good until you run the same command again',
           ],
         }

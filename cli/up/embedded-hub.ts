@@ -172,6 +172,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     onProgress('starting NATS, etcd and the Kubernetes API server');
     let natsCluster: NatsCluster | undefined;
     let keptNats: KeptRunning[] = [];
+    let givenUp = 0;
     const startOne = async (): Promise<ChildHandle> => {
       // Read again: keys may have been rolled over since this process began.
       const nowMs = Date.now();
@@ -182,8 +183,12 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
         start,
         mayStart: options.keepsNatsRunning === true,
         say: onProgress,
-        // Of several, the others go on without it.
-        gaveUp: (server, how) => isCluster || options.onUnexpectedExit?.(server, how),
+        gaveUp(server, how) {
+          givenUp++;
+          // Of three, two go on without it, and one cannot.
+          if (isCluster && givenUp < 2) onProgress(`${server.name} ended (${how}) and stays away`);
+          else options.onUnexpectedExit?.(server, how);
+        },
       });
     const startNats = async () => {
       if (isCluster) {

@@ -59,7 +59,7 @@ export function keepRunning(
         say(`${server.name} could not be started: ${toRollcallError(thrown).message}`);
       }
     }
-    gaveUp(server, how);
+    if (mine === watch) gaveUp(server, how);
     return false;
   }
   async function follow(): Promise<void> {
@@ -80,8 +80,12 @@ export function keepRunning(
     server: () => server,
     async restart() {
       await stop();
-      await launch();
-      void follow();
+      try {
+        await launch();
+      } finally {
+        // Also over one that did not come: it is started again like one that ended.
+        void follow();
+      }
     },
     stop,
   };

@@ -20,7 +20,7 @@ const sequenceOf = (type: string) => ['denied', 'approved', 'admitted', 'left'].
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A bus on which the test says what is heard, and a stream whose answers it gives. */
-function aWatch(isKnown: boolean) {
+function aWatch(isKnown: boolean, isNews = () => true) {
   const heard = new Map<string, (error: null, message: object) => void>();
   const nc = {
     subscribe: (subject: string, { callback }: { callback: (error: null, message: object) => void }) => {
@@ -40,7 +40,7 @@ function aWatch(isKnown: boolean) {
       },
     },
     logger: quiet,
-    isNews: () => true,
+    isNews,
     isKnown: () => isKnown,
     changed: (clusterId) => changed.push(clusterId),
   });
@@ -73,6 +73,33 @@ test('of two readings of one cluster the younger one counts, however long the ol
   expect(reads).toHaveLength(3);
   reads[2]?.resolve(recordOf('c-1', 'approved'));
   await watch.stop();
+});
+
+test('a reading that fails is done again for all that was heard, whatever is known of the cluster by then', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    let isNews = true;
+    const { watch, reads, changed, say } = aWatch(true, () => isNews);
+    say('c-1', 'denied');
+    await settled();
+    // Heard while it is read, and then together in one reading, which fails.
+    say('c-1', 'approved');
+    say('c-1', 'admitted');
+    reads[0]?.resolve(recordOf('c-1', 'denied'));
+    await settled();
+    reads[1]?.reject(new Error('the bus is away'));
+    await settled();
+    isNews = false;
+    vi.runAllTimers();
+    await settled();
+    expect(reads).toHaveLength(3);
+    reads[2]?.resolve(recordOf('c-1', 'admitted'));
+    await settled();
+    expect(changed).toEqual(['c-1', 'c-1']);
+    await watch.stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 const recordWith = (...types: string[]) => recordOf('c-1', ...types);

@@ -93,7 +93,9 @@ export function watchRecords(
     patient.set(hint.clusterId, { hint, timer });
   }
   function enqueue(hint: Hint): void {
-    waiting.set(hint.clusterId, [...(waiting.get(hint.clusterId) ?? []), hint]);
+    const others = waiting.get(hint.clusterId);
+    if (others) others.push(hint);
+    else waiting.set(hint.clusterId, [hint]);
     pump();
   }
   function later(hint: Hint): void {
@@ -105,7 +107,8 @@ export function watchRecords(
     }, delayMs);
     timers.add(timer);
   }
-  async function read(hint: Hint): Promise<void> {
+  /** @param hints - all that is waited for of one cluster */
+  async function read(hint: Hint, hints: readonly Hint[]): Promise<void> {
     try {
       const record = clusterRecord(await options.log.read({ kind: 'cluster', id: hint.clusterId }));
       options.changed(hint.clusterId, record);
@@ -117,7 +120,7 @@ export function watchRecords(
       else waiting.delete(hint.clusterId);
     } catch (error) {
       options.logger.warn({ err: error as Error, clusterId: hint.clusterId }, 'record could not be read');
-      later(hint);
+      for (const one of hints) later(one);
     }
   }
   function pump(): void {
@@ -126,9 +129,10 @@ export function watchRecords(
       if (running.size >= readsAtOnce) return;
       if (reading.has(clusterId)) continue;
       waiting.delete(clusterId);
-      const hint = hints.find(({ type }) => options.isNews(clusterId, type));
+      // What could not be read is news still, whatever became of the cluster meanwhile.
+      const hint = hints.find(({ type, attempt }) => attempt > 0 || options.isNews(clusterId, type));
       if (!hint) continue;
-      const work = read(hint).finally(() => {
+      const work = read(hint, hints).finally(() => {
         running.delete(work);
         reading.delete(clusterId);
         pump();

@@ -59,10 +59,12 @@ export class OpenRequests {
 
 /** The bus was away, or does not answer. */
 const readAgainMs = 1000;
+/** For what was lost on the way: a server that dies tells no more of what it stored. */
+const lookAgainMs = 30_000;
 
 /**
- * Follows the stream, so that the caps hold also after a restart and for what other replicas let in. The history is read once, and
- * again after a reconnect; from then on what was stored is heard. It is behind by moments (and at the start until the history was
+ * Follows the stream, so that the caps hold also after a restart and for what other replicas let in. The history is read once; then
+ * what was stored is heard, and read after a reconnect and now and then. It is behind by moments (and at the start until the history was
  * read), which a cap can be: nothing is granted by it.
  * @returns the count, and how to stop following
  */
@@ -73,6 +75,7 @@ export function followOpenRequests(
   const requests = new OpenRequests();
   const nextOf = new Map<string, number>();
   let isStopped = false;
+  let isWhole = false;
   let timer: NodeJS.Timeout | undefined;
 
   function take(
@@ -95,6 +98,7 @@ export function followOpenRequests(
         nextOf.set(type, event.sequence + 1);
       }
     }
+    isWhole = true;
   }
 
   let reading: Promise<void> | undefined;
@@ -103,6 +107,7 @@ export function followOpenRequests(
     const mine: Promise<void> = (reading ?? Promise.resolve())
       .then(readOn)
       .catch((thrown: unknown) => {
+        isWhole = false;
         if (isStopped || nc.isClosed()) return;
         logger.warn({ err: toRollcallError(thrown) }, 'open requests could not be counted');
         timer = setTimeout(read, readAgainMs);
@@ -123,15 +128,17 @@ export function followOpenRequests(
         const event = error ? undefined : log.heard(message);
         if (!event) return;
         take(event, event.decode);
-        if (!reading) requests.isWhole();
+        if (isWhole && !reading) requests.isWhole();
       },
     }),
   );
   read();
+  const lookingAgain = setInterval(() => reading ?? read(), lookAgainMs);
   return {
     requests,
     async stop() {
       isStopped = true;
+      clearInterval(lookingAgain);
       for (const subscription of subscriptions) subscription.unsubscribe();
       clearTimeout(timer);
       await reading;

@@ -29,6 +29,9 @@ const defaultSilenceMs = 5000;
 const endOfBatch = '204';
 const nothingThere = '404';
 const tooManyResults = '413';
+/** Of who gives pages to those who only watch: others are being served. */
+const tooManyRequests = '429';
+const askAgainMs = 200;
 
 function optionsOf(nc: NatsConnection): { readonly name?: string; readonly inboxPrefix?: string } {
   const { options } = nc as unknown as { readonly options?: ReturnType<typeof optionsOf> };
@@ -82,21 +85,26 @@ export async function directGetEach(
   const silence = setTimeout(() => reject(new errors.TimeoutError()), silenceMs);
   // As the library's own requests do it: answers to another prefix are not heard.
   const inbox = createInbox(optionsOf(nc).inboxPrefix);
+  let askingAgain: NodeJS.Timeout | undefined;
+  const ask = () => nc.publish(readSubject(nc, stream), JSON.stringify(query), { reply: inbox });
   const callback = (error: Error | null, answer: Msg) => {
     if (error) return reject(error);
-    silence.refresh();
     const head = headText(answer);
     const message = rawMessage(answer, head);
-    if (message) return take(message);
+    if (message) {
+      silence.refresh();
+      return take(message);
+    }
     const status = head.slice('NATS/1.0 '.length, head.indexOf('\r\n'));
     if (status.startsWith(endOfBatch) || status.startsWith(nothingThere)) return resolve();
     if (status.startsWith(tooManyResults)) return reject(new TooManyResults(status));
+    if (status.startsWith(tooManyRequests)) return void (askingAgain = setTimeout(ask, askAgainMs));
     reject(new RollcallError('BUS_UNREACHABLE', `the bus cannot read ${stream} now: ${status}`));
   };
   try {
     const subscription = nc.subscribe(inbox, { callback });
     try {
-      nc.publish(readSubject(nc, stream), JSON.stringify(query), { reply: inbox });
+      ask();
       await promise;
     } finally {
       subscription.unsubscribe();
@@ -104,6 +112,7 @@ export async function directGetEach(
   } catch (cause) {
     throw asBusError(cause);
   } finally {
+    clearTimeout(askingAgain);
     clearTimeout(silence);
   }
 }

@@ -27,7 +27,8 @@ export interface FollowOptions {
 
 /**
  * Events from a sequence on, and then every new one, until the signal. The stream publishes what it has stored, so what is heard
- * is given as it is; the stream is read for what is older, after a reconnect, and every 10 s for what was lost on the way.
+ * is given as it is; the stream is read for what is older, after a reconnect, and every 10 s for what was lost on the way, which
+ * then comes late.
  * @throws RollcallError BUS_UNREACHABLE, unless `onAway` goes on
  */
 export async function* followEvents(
@@ -54,18 +55,22 @@ export async function* followEvents(
   });
   const lookingAgain = setInterval(readAgain, lookAgainMs);
   signal.addEventListener('abort', wake, { once: true });
+  /** Everything before was read from the stream; what was heard may have gaps, as a server that dies tells no more of what it stored. */
   let next = options.fromSequence;
+  /** Heard, and given already. */
+  const given = new Set<number>();
   let awaySinceMs: number | undefined;
+  const isNew = (sequence: number) => sequence >= next && !given.has(sequence);
   const onSkip: OnSkip = (error, event) => {
-    if (event.sequence < next) return;
-    next = event.sequence + 1;
-    options.onSkip?.(error, event);
+    if (isNew(event.sequence)) options.onSkip?.(error, event);
+    given.add(event.sequence);
   };
 
   async function comeBack(): Promise<void> {
     const { lastSequence } = await streamState(nc, 'EVENTS');
     if (lastSequence + 1 < next) {
       next = lastSequence + 1;
+      given.clear();
       onRestored?.(lastSequence);
     }
     awaySinceMs = undefined;
@@ -82,10 +87,13 @@ export async function* followEvents(
         if (mustRead) {
           mustRead = false;
           for await (const event of log.scan({ filter, fromSequence: next, onSkip })) {
+            const wasGiven = !isNew(event.sequence);
             next = event.sequence + 1;
+            if (wasGiven) continue;
             yield event;
             if (signal.aborted) return;
           }
+          for (const sequence of given) if (sequence < next) given.delete(sequence);
         }
       } catch (error) {
         mustRead = true;
@@ -98,9 +106,9 @@ export async function* followEvents(
       heard = [];
       for (const message of messages) {
         const one = log.heard(message);
-        const event = one && one.sequence >= next ? one.decode(onSkip) : undefined;
+        const event = one && isNew(one.sequence) ? one.decode(onSkip) : undefined;
         if (!event) continue;
-        next = event.sequence + 1;
+        given.add(event.sequence);
         yield event;
         if (signal.aborted) return;
       }

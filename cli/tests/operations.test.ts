@@ -316,7 +316,11 @@ test('a context of the nats command is written, closed to others, and taken back
   const path = stdout.trim();
   expect(path).toBe(join(config, 'nats', 'context', 'fleet.json'));
   const context = JSON.parse(readFileSync(path, 'utf8'));
-  expect(context).toMatchObject({ inbox_prefix: '_INBOX_ops', tls_first: true });
+  expect(context).toMatchObject({
+    inbox_prefix: '_INBOX_inspector',
+    jetstream_domain: 'hub',
+    tls_first: true,
+  });
   for (const file of [path, context.creds, context.ca]) expect(statSync(file).mode & 0o077).toBe(0);
   // Nothing but the context leads to the hub here.
   const only = { environment: { XDG_CONFIG_HOME: config } };
@@ -333,6 +337,18 @@ test('a context of the nats command is written, closed to others, and taken back
     code: 2,
     stderr: expect.stringContaining('give another --name, or --force'),
   });
+});
+
+test('who only watches reads the history by pages, and is told what takes more', async () => {
+  const creds = ['--creds', join(hub.up.stateDir, 'ops.creds')];
+  const events = await runCli(['events', ...creds, '--type', 'policy.declared', '--since', '1h'], {
+    environment,
+  });
+  expect(events.code, events.stderr).toBe(0);
+  expect(events.stdout).toContain('policy.declared');
+  const dead = await runCli(['dead', 'list', ...creds], { environment });
+  expect(dead.stderr).toContain('stream DEAD can only be read with inspector.creds');
+  expect(dead.stderr).toContain('code: BUS_REFUSED');
 });
 
 test('NATS_URL names another address, and says so', async () => {

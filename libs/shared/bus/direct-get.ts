@@ -43,8 +43,11 @@ export function isWatcher(nc: NatsConnection): boolean {
   return optionsOf(nc).name === 'ops';
 }
 
+/** @throws RollcallError BUS_REFUSED */
 function readSubject(nc: NatsConnection, stream: string): string {
-  return isWatcher(nc) && stream === 'EVENTS' ? historySubject : `$JS.${hubDomain}.API.DIRECT.GET.${stream}`;
+  if (!isWatcher(nc)) return `$JS.${hubDomain}.API.DIRECT.GET.${stream}`;
+  if (stream === 'EVENTS') return historySubject;
+  throw new RollcallError('BUS_REFUSED', `stream ${stream} can only be read with inspector.creds`);
 }
 
 /** What is there, in the server's order; nothing where there is nothing. As `directGetEach`. */
@@ -81,12 +84,13 @@ export async function directGetEach(
   how: DirectQuery & { take(message: RawMessage): void; silenceMs?: number },
 ): Promise<void> {
   const { take, silenceMs = defaultSilenceMs, ...query } = how;
+  const subject = readSubject(nc, stream);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const silence = setTimeout(() => reject(new errors.TimeoutError()), silenceMs);
   // As the library's own requests do it: answers to another prefix are not heard.
   const inbox = createInbox(optionsOf(nc).inboxPrefix);
   let askingAgain: NodeJS.Timeout | undefined;
-  const ask = () => nc.publish(readSubject(nc, stream), JSON.stringify(query), { reply: inbox });
+  const ask = () => nc.publish(subject, JSON.stringify(query), { reply: inbox });
   const callback = (error: Error | null, answer: Msg) => {
     if (error) return reject(error);
     const head = headText(answer);

@@ -121,7 +121,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
           asks: metrics.value('rollcall_asks_total'),
           callouts: metrics.value('rollcall_callouts_total'),
           deadLetters: metrics.value('rollcall_dead_letters_total'),
-          longestCredentialLifeSeconds: Math.max(config.memberLife, config.waitingLife) / 1000,
+          memberLifeSeconds: config.memberLife / 1000,
           openRequests: waiting.requests.total,
           eventsUsedPercent: Math.floor((space.usedShare() ?? 0) * 100),
         }),

@@ -75,7 +75,7 @@ export const mutants = {
     file: 'services/registrar/admission.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
-    from: 401,
+    from: 2301,
     seeds: 100,
   },
   'held-says-nothing-about-access': {
@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'endedFormerLife(record, shown)',
     put: 'endedFormerLife(record, shown) && false',
-    from: 2101,
+    from: 12601,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {

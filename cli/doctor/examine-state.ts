@@ -4,10 +4,9 @@ import { shellWord } from '@rollcall/shared/hub';
 import { stateDirectory } from '../state-directory.ts';
 import { bytesText } from '../status/stream-sizes.ts';
 import { rotationStep } from '../trust/rotation-step.ts';
-import { type HubState, rotatedKeys } from '../up/hub-state.ts';
+import { credsFiles, type HubState, rotatedKeys } from '../up/hub-state.ts';
 import { readState } from '../up/private-files.ts';
 import { stateHolder } from '../up/state-lock.ts';
-import { credsFiles } from '../up/hub-state.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 
 /** From here on a person should know; a full disk ends everything that has to be kept. */

@@ -107,19 +107,18 @@ export function watchRecords(
     }, delayMs);
     timers.add(timer);
   }
-  /** @param hints - all that is waited for of one cluster */
-  async function read(hint: Hint, hints: readonly Hint[]): Promise<void> {
+  async function read(clusterId: string, hints: readonly Hint[]): Promise<void> {
     try {
-      const record = clusterRecord(await options.log.read({ kind: 'cluster', id: hint.clusterId }));
-      options.changed(hint.clusterId, record);
+      const record = clusterRecord(await options.log.read({ kind: 'cluster', id: clusterId }));
+      options.changed(clusterId, record);
       const isNewer = ({ sequence }: Hint) => sequence > (record.head?.sequence ?? 0);
-      const patientOne = patient.get(hint.clusterId);
-      if (patientOne && !isNewer(patientOne.hint)) forgetPatient(hint.clusterId);
-      const newer = waiting.get(hint.clusterId)?.filter(isNewer) ?? [];
-      if (newer.length > 0) waiting.set(hint.clusterId, newer);
-      else waiting.delete(hint.clusterId);
+      const patientOne = patient.get(clusterId);
+      if (patientOne && !isNewer(patientOne.hint)) forgetPatient(clusterId);
+      const newer = waiting.get(clusterId)?.filter(isNewer) ?? [];
+      if (newer.length > 0) waiting.set(clusterId, newer);
+      else waiting.delete(clusterId);
     } catch (error) {
-      options.logger.warn({ err: error as Error, clusterId: hint.clusterId }, 'record could not be read');
+      options.logger.warn({ err: error as Error, clusterId }, 'record could not be read');
       for (const one of hints) later(one);
     }
   }
@@ -130,9 +129,8 @@ export function watchRecords(
       if (reading.has(clusterId)) continue;
       waiting.delete(clusterId);
       // What could not be read is news still, whatever became of the cluster meanwhile.
-      const hint = hints.find(({ type, attempt }) => attempt > 0 || options.isNews(clusterId, type));
-      if (!hint) continue;
-      const work = read(hint, hints).finally(() => {
+      if (!hints.some(({ type, attempt }) => attempt > 0 || options.isNews(clusterId, type))) continue;
+      const work = read(clusterId, hints).finally(() => {
         running.delete(work);
         reading.delete(clusterId);
         pump();

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Access,
   type ClusterRecord,
@@ -9,7 +10,7 @@ import {
 } from '@rollcall/shared/events';
 import { accessStep } from './access-step.ts';
 import { memberName } from './member-objects.ts';
-import type { ProvisionFailure } from './provision.ts';
+import type { AccountUids, ProvisionFailure } from './provision.ts';
 
 /** What was done in Kubernetes, and for which request. */
 export type AccessResult = { readonly namespace: string; readonly requestId: string | undefined } & (
@@ -20,6 +21,8 @@ export type AccessResult = { readonly namespace: string; readonly requestId: str
       readonly isWithdrawn: boolean;
       /** What an event says is there was gone, with the tokens of it, and was made again. */
       readonly isMadeAgain: boolean;
+      /** Of the account that is there now. */
+      readonly uids: AccountUids | undefined;
     }
   | {
       readonly step: 'deprovision';
@@ -44,7 +47,8 @@ function saysTheSame(access: Access | undefined, section: Access): boolean {
     access.requestId === section.requestId &&
     access.serviceAccount === section.serviceAccount &&
     access.error?.code === section.error?.code &&
-    access.tokens?.key === section.tokens?.key
+    access.tokens?.key === section.tokens?.key &&
+    isDeepStrictEqual(access.uids, section.uids)
   );
 }
 
@@ -81,10 +85,11 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
     const message = `the rights in namespace "${namespace}" were taken back${stays === undefined ? '' : `; it stays, ${stays}`}`;
     return [draft(deprovisioned, record, { by, reason: 'Deprovisioned', message, section })];
   }
-  const { tokens } = record.access ?? {};
-  const kept = tokens === undefined || result.isWithdrawn || result.isMadeAgain ? {} : { tokens };
+  const { tokens, uids } = record.access ?? {};
+  const withTokens = tokens === undefined || result.isWithdrawn ? {} : { tokens };
   if (result.failure) {
     const { code, message, reason } = result.failure;
+    const kept = { ...withTokens, ...(uids === undefined || result.isWithdrawn ? {} : { uids }) };
     const section: Access = { state: 'failed', ...about, error: { code, message }, ...kept };
     if (saysTheSame(record.access, section)) return [];
     return [draft(provisioningFailed, record, { by, reason, message, section })];
@@ -93,7 +98,9 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
     state: 'provisioned',
     ...about,
     ...(result.step === 'give-access' ? { serviceAccount: memberName, roleBinding: memberName } : {}),
-    ...kept,
+    ...(result.uids ? { uids: result.uids } : {}),
+    // A token ends with the account that it names by UID.
+    ...(uids?.serviceAccount === result.uids?.serviceAccount ? withTokens : {}),
   };
   if (!result.isMadeAgain && saysTheSame(record.access, section)) return [];
   const { reason, message } = wordsFor(result, namespace);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
@@ -41,11 +42,12 @@ export interface World {
 
 /**
  * @param mayHaveAccount - one that no event tells of may be there; else it is not looked for
+ * @param created - UIDs of what was created here
  */
 async function carryOut(
   world: World,
   record: ClusterRecord,
-  { step, mayHaveAccount }: { step: AccessStep; mayHaveAccount: boolean },
+  { step, mayHaveAccount, created }: { step: AccessStep; mayHaveAccount: boolean; created: Set<string> },
 ): Promise<AccessResult | undefined> {
   const { decision, access, aggregate } = record;
   if (!decision) return undefined;
@@ -61,11 +63,13 @@ async function carryOut(
       await removeAccount(world.kube, memberOf(aggregate.id, where));
     }
     const member = memberOf(aggregate.id, decision);
-    const made = await provision(world.kube, member, { reservedNames, withAccount });
+    for (const uid of Object.values(access?.uids ?? {})) if (typeof uid === 'string') created.add(uid);
+    const made = await provision(world.kube, member, { reservedNames, withAccount, created });
     const failure = 'failure' in made ? made.failure : undefined;
     const wasThere = isProvisioned(record) && hasAccount(record) === withAccount && !isWithdrawn;
     const isMadeAgain = wasThere && 'isNew' in made && made.isNew;
-    return { step, namespace, requestId, failure, isWithdrawn, isMadeAgain };
+    const uids = 'uids' in made ? made.uids : undefined;
+    return { step, namespace, requestId, failure, isWithdrawn, isMadeAgain, uids };
   }
   // What a killed replica made for this request stands in no event; the section may be that of an earlier life.
   const namespace =
@@ -125,6 +129,7 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
   let madeAt: ClusterRecord | undefined;
   let tried: AccessStep | undefined;
   let isHalfDone = false;
+  const created = new Set<string>();
 
   /** What was done here last, or by a replica that died before it told: what the event asked for when it was written. */
   function doneUntold(wanted: AccessStep | undefined): AccessStep | undefined {
@@ -141,6 +146,13 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
     if (event.type === missing && wanted !== 'deprovision') return wanted;
     const mayBeContrary = isHalfDone || doneUntold(wanted) !== wanted;
     return mayBeContrary ? wanted : undefined;
+  }
+
+  /** Another replica told of the account that it made, and it was replaced here. */
+  function replaced(record: ClusterRecord): AccessStep | undefined {
+    const uids = last && last.step !== 'deprovision' ? last.uids : undefined;
+    const isOther = uids !== undefined && !isDeepStrictEqual(uids, record.access?.uids);
+    return isOther && wantedAccess(record) === 'give-access' ? 'give-access' : undefined;
   }
 
   /** A process that was stopped may wake up in a later life of the cluster: what it made is of a life that is over. */
@@ -171,7 +183,7 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
         async gather() {
           let record = await read();
           let hasActed = await undoFormer(record);
-          const step = accessStep(record, world.namespaces) ?? untold(record);
+          const step = accessStep(record, world.namespaces) ?? untold(record) ?? replaced(record);
           if (step && !(last && isFor(last, record, { step, madeAt }))) {
             const mayHaveAccount = isHalfDone || doneUntold(step) === 'give-access';
             tried = step;
@@ -179,7 +191,7 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
             isHalfDone = true;
             // What was made before may be taken away by half from here on (found by simulation).
             last = undefined;
-            last = await carryOut(world, record, { step, mayHaveAccount });
+            last = await carryOut(world, record, { step, mayHaveAccount, created });
             isHalfDone = false;
             madeAt = record;
             record = await readAgain(record, step);

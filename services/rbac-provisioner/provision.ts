@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ErrorCode, RollcallError } from '@rollcall/shared/errors';
+import type { Access } from '@rollcall/shared/events';
 import {
   isAlreadyExists,
   isForbidden,
@@ -14,13 +15,11 @@ import {
 import {
   isMembers,
   type Member,
-  memberName,
   memberNamespace,
   memberRoleBinding,
   memberServiceAccount,
   type RoleBinding,
 } from './member-objects.ts';
-import { allArrived } from './all-arrived.ts';
 import { isReservedNamespace } from './reserved-namespace.ts';
 
 /** Why it cannot be made, where trying again would not help; `reason` is the event's. */
@@ -30,12 +29,28 @@ export interface ProvisionFailure {
   readonly message: string;
 }
 
+/** Which account and binding are the member's, by what only the API server gives. */
+export type AccountUids = NonNullable<Access['uids']>;
+
 /** What became of it: why it cannot be, or that it is there, and whether the last of it was made just now. */
-export type Provisioned = { readonly failure: ProvisionFailure } | { readonly isNew: boolean };
+export type Provisioned =
+  | { readonly failure: ProvisionFailure }
+  | { readonly isNew: boolean; readonly uids?: AccountUids };
 
-type Kube = Pick<KubeClient, 'create' | 'get'>;
+interface Options {
+  readonly reservedNames: readonly string[];
+  readonly withAccount: boolean;
+  /** UIDs of objects that the provisioner created; those that are created here are added. */
+  readonly created: Set<string>;
+}
 
-function failure(reason: ProvisionFailure['reason'], code: ErrorCode, message: string): Provisioned {
+type Kube = Pick<KubeClient, 'create' | 'get' | 'delete'>;
+
+function failure(
+  reason: ProvisionFailure['reason'],
+  code: ErrorCode,
+  message: string,
+): { failure: ProvisionFailure } {
   return { failure: { reason, code, message } };
 }
 
@@ -60,11 +75,38 @@ async function createOrFind(
   }
 }
 
-function bindsOnlyThe(member: Member, found: RoleBinding): boolean {
-  const wanted = memberRoleBinding(member);
-  return (
-    isDeepStrictEqual(found.roleRef, wanted.roleRef) && isDeepStrictEqual(found.subjects, wanted.subjects)
-  );
+function bindsTheSame(found: KubeObject, wanted: KubeObject): boolean {
+  const [a, b] = [found, wanted] as RoleBinding[];
+  return isDeepStrictEqual(a?.roleRef, b?.roleRef) && isDeepStrictEqual(a?.subjects, b?.subjects);
+}
+
+/** Another replica that makes the same wins once; who makes it again and again is told of. */
+const mostReplacements = 3;
+
+/**
+ * Creates an object, or finds that it was created before. One that somebody else created is replaced, whatever its labels say:
+ * who made it can hold tokens of it.
+ */
+async function createOwn(
+  kube: Kube,
+  { resource, object }: { resource: Resource; object: KubeObject },
+  created: Set<string>,
+): Promise<{ failure: ProvisionFailure } | { uid: string; isNew: boolean }> {
+  const { name = '', namespace = '' } = object.metadata;
+  for (let attempt = 1; ; attempt++) {
+    const { found, isNew } = await createOrFind(kube, resource, object);
+    if (!found) throw terminating(namespace);
+    const { uid = '', deletionTimestamp } = found.metadata;
+    if (isNew) created.add(uid);
+    const isAsMade = created.has(uid) && bindsTheSame(found, object) && !deletionTimestamp;
+    if (isAsMade) return { uid, isNew };
+    if (deletionTimestamp || attempt === mostReplacements) {
+      const message = `the ${resource.kind} "${namespace}/${name}" is not the provisioner's, and is there again after its deletion, or still`;
+      return failure('ObjectTaken', 'OBJECT_TAKEN', message);
+    }
+    // A conflict: somebody was faster, and all of this is tried again.
+    await kube.delete(resource, name, { namespace, preconditions: { uid } });
+  }
 }
 
 async function makeNamespace(kube: Kube, member: Member): Promise<Provisioned> {
@@ -77,26 +119,31 @@ async function makeNamespace(kube: Kube, member: Member): Promise<Provisioned> {
   return failure('NamespaceTaken', 'NAMESPACE_TAKEN', message);
 }
 
-async function makeAccount(kube: Kube, member: Member): Promise<Provisioned> {
-  const { namespace } = member;
-  const [{ found: account, isNew }, { found: binding }] = await allArrived([
-    createOrFind(kube, resources.serviceAccounts, memberServiceAccount(member)),
-    createOrFind(kube, resources.roleBindings, memberRoleBinding(member)),
-  ]);
-  if (!account || !binding) throw terminating(namespace);
-  const strange = !isMembers(account, member)
-    ? 'ServiceAccount'
-    : isMembers(binding, member) && bindsOnlyThe(member, binding as RoleBinding)
-      ? undefined
-      : 'RoleBinding';
-  if (!strange) return { isNew };
-  const message = `the ${strange} "${namespace}/${memberName}" exists and is not as the provisioner makes it`;
-  return failure('ObjectTaken', 'OBJECT_TAKEN', message);
+/** The account first: whatever else has its name must not be bound. */
+async function makeAccount(
+  kube: Kube,
+  member: Member,
+  created: Set<string>,
+): Promise<{ failure: ProvisionFailure } | { isNew: boolean; uids: AccountUids }> {
+  const account = await createOwn(
+    kube,
+    { resource: resources.serviceAccounts, object: memberServiceAccount(member) },
+    created,
+  );
+  if ('failure' in account) return account;
+  const binding = await createOwn(
+    kube,
+    { resource: resources.roleBindings, object: memberRoleBinding(member) },
+    created,
+  );
+  if ('failure' in binding) return binding;
+  const uids = { serviceAccount: account.uid, roleBinding: binding.uid };
+  return { isNew: account.isNew || binding.isNew, uids };
 }
 
-async function makeObjects(kube: Kube, member: Member, withAccount: boolean): Promise<Provisioned> {
+async function makeObjects(kube: Kube, member: Member, options: Options): Promise<Provisioned> {
   const made = await makeNamespace(kube, member);
-  return withAccount && !('failure' in made) ? makeAccount(kube, member) : made;
+  return options.withAccount && !('failure' in made) ? makeAccount(kube, member, options.created) : made;
 }
 
 function isBecauseTerminating(error: KubeApiError): boolean {
@@ -104,22 +151,19 @@ function isBecauseTerminating(error: KubeApiError): boolean {
 }
 
 /**
- * Makes the namespace of a cluster, and with it ServiceAccount and RoleBinding of a member that was given access; what is there
- * already and ours is left alone. A namespace that exists is never adopted (decision 8).
+ * Makes the namespace of a cluster, and with it ServiceAccount and RoleBinding of a member that was given access; what was made
+ * before is left alone. What others made is never adopted (decision 8): a namespace of theirs stays as it is, the other two are
+ * replaced.
  * @throws RollcallError NAMESPACE_TERMINATING, KUBE_UNREACHABLE, and KUBE_API for the server's own trouble: try again
  */
-export async function provision(
-  kube: Kube,
-  member: Member,
-  options: { reservedNames: readonly string[]; withAccount: boolean },
-): Promise<Provisioned> {
+export async function provision(kube: Kube, member: Member, options: Options): Promise<Provisioned> {
   const { namespace } = member;
   if (isReservedNamespace(namespace, options.reservedNames)) {
     const message = `"${namespace}" is reserved on the hub and cannot be the namespace of a cluster`;
     return failure('NamespaceReserved', 'CLUSTER_NAME_RESERVED', message);
   }
   try {
-    return await makeObjects(kube, member, options.withAccount);
+    return await makeObjects(kube, member, options);
   } catch (error) {
     if (isNotFound(error) || (isForbidden(error) && isBecauseTerminating(error))) {
       throw terminating(namespace, error);

@@ -159,7 +159,7 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
-    from: 101,
+    from: 3701,
     seeds: 100,
   },
   'given-labels-are-not-shown': {

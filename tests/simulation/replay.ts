@@ -177,7 +177,7 @@ const lived: Again = (event, history) => {
 };
 
 const accessed: Again = (event, history) => {
-  const { namespace, requestId, atMs, error, serviceAccount } = event.section as Access;
+  const { namespace, requestId, atMs, error, serviceAccount, uids } = event.section as Access;
   const failure =
     error === undefined
       ? undefined
@@ -192,6 +192,7 @@ const accessed: Again = (event, history) => {
           failure,
           isWithdrawn: event.reason === 'AccessWithdrawn',
           isMadeAgain: event.reason === 'MadeAgain',
+          uids,
         } as const);
   return accessEvents({ record: history.cluster(event.id), nowMs: atMs, result });
 };

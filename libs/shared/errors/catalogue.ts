@@ -282,7 +282,7 @@ export const errorCatalogue = {
   },
   OBJECT_TAKEN: {
     retry: false,
-    hint: 'An object of that name is in the namespace of the cluster and is not ours; remove it and approve again.',
+    hint: 'Somebody keeps an object of that name in the namespace of the cluster; remove it, and its finalizers if it has any, and approve again.',
   },
   SECRET_TAKEN: {
     retry: false,

@@ -10,6 +10,8 @@ export const accessSchema = z.looseObject({
   /** Both are there while the cluster has access. */
   serviceAccount: z.string().optional(),
   roleBinding: z.string().optional(),
+  /** The two that the provisioner created: another object of that name is not its, whatever it says of itself. */
+  uids: z.looseObject({ serviceAccount: z.string(), roleBinding: z.string() }).optional(),
   atMs: z.int(),
   /** After deprovisioned: the approver's verdict that it follows. Leaving takes the namespace away too. */
   verdict: z.string().optional(),
@@ -30,7 +32,7 @@ export const provisioned = defineEvent({
   ...cluster,
   type: 'provisioned',
   description:
-    'The namespace of the cluster exists; with access, also ServiceAccount and RoleBinding, which are named then. Follows approved. Repeated when access was given, with reason AccessWithdrawn when the account there was is gone, which ends its access tokens, and with reason MadeAgain when Kubernetes had lost them.',
+    'The namespace of the cluster exists; with access, also ServiceAccount and RoleBinding, which are named then. Follows approved. Repeated when access was given, with reason AccessWithdrawn when the account there was is gone, which ends its access tokens, and with reason MadeAgain when Kubernetes had lost them, or had others under their names.',
 });
 export const provisioningFailed = defineEvent({
   ...cluster,

@@ -132,6 +132,53 @@ test('where somebody took our mark off the namespace the rights go all the same,
   expect((await namespaceOf('unmarked'))?.metadata.deletionTimestamp).toBeUndefined();
 });
 
+test('an account that somebody made beforehand, with our labels, is never bound [KA-7]', async () => {
+  const { admin } = world.plane;
+  await world.say('approved', 'squatted', { access: 'None' });
+  await world.told('squatted', 'provisioned');
+  const labels = {
+    'rollcall.dev/cluster-id': 'squatted',
+    'rollcall.dev/cluster-name': 'squatted',
+    'rollcall.dev/created-by': 'rbac-provisioner',
+  };
+  const metadata = { name: 'rollcall-member', namespace: 'squatted', labels };
+  const [strange, binding] = await Promise.all([
+    admin.create<KubeObject>(resources.serviceAccounts, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata,
+    }),
+    admin.create(resources.roleBindings, {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'rollcall-member' },
+      subjects: [{ kind: 'ServiceAccount', name: 'rollcall-member', namespace: 'squatted' }],
+    } as KubeObject),
+  ]);
+  await world.say('approved', 'squatted');
+  const { access } = await world.told('squatted', 'provisioned');
+  const uids = [(await accountOf('squatted'))?.metadata.uid, (await bindingOf('squatted'))?.metadata.uid];
+  expect(uids).not.toContain(strange.metadata.uid);
+  expect(uids).not.toContain(binding.metadata.uid);
+  expect(access?.uids).toEqual({ serviceAccount: uids[0], roleBinding: uids[1] });
+});
+
+test('one that cannot be deleted is told of, and never bound', async () => {
+  await world.say('approved', 'held', { access: 'None' });
+  await world.told('held', 'provisioned');
+  const metadata = { name: 'rollcall-member', namespace: 'held', finalizers: ['example.com/mine'] };
+  await world.plane.admin.create(resources.serviceAccounts, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata,
+  });
+  await world.say('approved', 'held');
+  const { access } = await world.told('held', 'provisioning-failed');
+  expect(access?.error?.code).toBe('OBJECT_TAKEN');
+  expect(await bindingOf('held')).toBeUndefined();
+});
+
 test('leaving deletes the namespace, or keeps it where the policy says so', async () => {
   for (const name of ['goes', 'stays']) await world.say('approved', name);
   for (const name of ['goes', 'stays']) await world.told(name, 'provisioned');

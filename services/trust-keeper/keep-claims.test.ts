@@ -3,6 +3,7 @@ import { agentsAccountClaims } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt } from '@rollcall/shared/trust';
 import { hubSecrets } from '../../tests/simulation/nats-account.ts';
 import { createClaimsKeeper } from './keep-claims.ts';
+import type { ToldKeys } from './read-revoked-keys.ts';
 import type { Revocations } from './revocation-list.ts';
 
 const longestLifeMs = 3_600_000;
@@ -35,27 +36,27 @@ function aServer() {
 test('who was stopped while it read the stream does not push over the list of another', async () => {
   const server = aServer();
   const taken = { key: 'UA', atMs: 1_000_500 };
-  const reads: PromiseWithResolvers<readonly { revokedKeys: (typeof taken)[] }[]>[] = [];
+  const reads: PromiseWithResolvers<ToldKeys>[] = [];
   const keepClaims = createClaimsKeeper({
     system: server,
     known: () => ({ keys, formerAgentSigners: [], signer: operator }),
     longestLifeMs,
     nowMs: server.nowMs,
     readRevokedKeys: () => {
-      const read = Promise.withResolvers<readonly { revokedKeys: (typeof taken)[] }[]>();
+      const read = Promise.withResolvers<ToldKeys>();
       reads.push(read);
       return read.promise;
     },
   });
-  // Of a cluster that nobody knows any more, so that there is something to push.
-  await server.push(server.jwtOf({ UGONE: 5_000_000 }));
+  // Its time has come, so that there is something to push.
+  await server.push(server.jwtOf({ UGONE: 1 }));
   const kept = keepClaims();
   await expect.poll(() => reads.length).toBe(1);
   server.pass(60_000);
   await server.push(server.jwtOf({ UA: 4600 }));
-  reads[0]?.resolve([]);
+  reads[0]?.resolve({ takenBack: [], givenBack: new Map() });
   await expect.poll(() => reads.length).toBe(2);
   expect(server.revocations()).toEqual({ UA: 4600 });
-  reads[1]?.resolve([{ revokedKeys: [taken] }]);
+  reads[1]?.resolve({ takenBack: [{ revokedKeys: [taken] }], givenBack: new Map() });
   expect(await kept).toEqual({ UA: 4600 });
 });

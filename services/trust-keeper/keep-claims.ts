@@ -1,6 +1,5 @@
 import { inTurn } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { Decision } from '@rollcall/shared/events';
 import type { Nkey } from '@rollcall/shared/trust';
 import {
   type AccountClaims,
@@ -10,6 +9,7 @@ import {
   readAccountClaims,
   signAccountClaims,
 } from './account-claims.ts';
+import type { ToldKeys } from './read-revoked-keys.ts';
 import { revocationList, type Revocations, sameRevocations } from './revocation-list.ts';
 import type { SystemAccount } from './system-account.ts';
 
@@ -21,7 +21,8 @@ export interface KeepClaimsOptions {
   nowMs(): number;
   /** Of the hub's trust as it was last told; 0 while it is not known. */
   signersSinceMs?(): number;
-  readRevokedKeys(): Promise<readonly Pick<Decision, 'revokedKeys'>[]>;
+  /** @param listed - keys on the list as it is stored */
+  readRevokedKeys(listed: readonly string[]): Promise<ToldKeys>;
   onPush?(): void;
   /** After each list that was made; `dropped` of the oldest did not fit. */
   onList?(size: number, dropped: number): void;
@@ -38,7 +39,7 @@ const mostRounds = 10;
 /**
  * Keeps the account as the stream (revocations) and this hub's own file (signing keys) say.
  *
- * Each pass makes the list from the stream, compares it with what is stored, and pushes it if it differs; whoever pushed looks
+ * Each pass makes the list from the stream and from what is stored, which a stream that has lost events cannot shorten; compares it with what is stored, and pushes it if it differs; whoever pushed looks
  * again. So whoever pushed last has seen the stream after its push, and a list that a slower replica pushed over a longer one
  * does not stay. Proofs run beside the next pass: with 10,000 keys one takes as long as a push, and a key that is to be cut
  * now must not wait for it.
@@ -71,11 +72,12 @@ export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughl
     // pushes what is older by its `iat` too, and the servers drop it.
     const nowMs = options.nowMs();
     const storedJwt = await system.lookUp(known.keys.agents);
-    const revokedKeys = await options.readRevokedKeys();
     const stored = read(storedJwt);
-    const { revocations: wanted, dropped } = revocationList(revokedKeys, {
+    const told = await options.readRevokedKeys(Object.keys(stored.revocations));
+    const { revocations: wanted, dropped } = revocationList(told, {
       nowMs,
       longestLifeMs,
+      stored: stored.revocations,
       signersSinceMs: options.signersSinceMs?.(),
     });
     newest = wanted;

@@ -66,7 +66,7 @@ export async function start(config: Config): Promise<RunningService> {
         system,
         known,
         signersSinceMs: () => signersSinceMs(told),
-        readRevokedKeys: () => revokedKeys.read(),
+        readRevokedKeys: (listed) => revokedKeys.read(listed),
         onPush: () => metrics.count('rollcall_trust_pushes_total'),
         onList(size, dropped) {
           metrics.gauge('rollcall_trust_revocations', size);
@@ -129,8 +129,8 @@ export async function start(config: Config): Promise<RunningService> {
         metrics,
         async handle(event) {
           if (event.type === 'revoked') return cutKeys(world, event);
-          // An approval can only take off the list what a revocation of this cluster has put there; most have none.
-          if (await revokedKeys.hasTakenBack(event.id)) await keepClaims();
+          // Most approvals have nothing to take off the list.
+          if (await revokedKeys.mayGiveBack(event)) await keepClaims();
         },
       });
       return {

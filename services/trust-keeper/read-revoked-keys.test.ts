@@ -14,7 +14,13 @@ function aStream() {
   let unreadable: RollcallError | undefined;
   return {
     reads,
-    say(type: 'approved' | 'revoked', id: string, keys: readonly string[], timeMs = startMs) {
+    say(
+      type: 'approved' | 'revoked',
+      id: string,
+      keys: readonly string[],
+      more: { timeMs?: number; approvedKey?: string } = {},
+    ) {
+      const { timeMs = startMs, approvedKey } = more;
       events.push({
         kind: 'cluster',
         id,
@@ -23,7 +29,7 @@ function aStream() {
         epoch: 1,
         sequence: events.length + 1,
         timeMs,
-        section: { revokedKeys: keys.map((key) => ({ key, atMs: timeMs })) },
+        section: { approvedKey, revokedKeys: keys.map((key) => ({ key, atMs: timeMs })) },
       } as unknown as StoredEvent);
     },
     meanwhile(act: (filter: string) => void) {
@@ -59,9 +65,25 @@ function reading() {
   let nowMs = startMs;
   const reader = createRevokedKeysReader(stream.log, { longestLifeMs, nowMs: () => nowMs });
   const keys = async () =>
-    (await reader.read()).flatMap(({ revokedKeys }) => revokedKeys.map(({ key }) => key));
+    (await reader.read()).takenBack.flatMap(({ revokedKeys }) => revokedKeys.map(({ key }) => key));
   return { stream, reader, keys, at: (ms: number) => (nowMs = ms) };
 }
+
+const approvalOf = (id: string, approvedKey: string) =>
+  ({ id, section: { approvedKey } }) as unknown as StoredEvent;
+
+test('a key on the list that no event took back is given back by an approval of that key alone', async () => {
+  const { stream, reader } = reading();
+  stream.say('approved', 'c1', [], { approvedKey: 'K1' });
+  stream.say('approved', 'c2', [], { approvedKey: 'K2', timeMs: startMs + 1 });
+  expect([...(await reader.read(['K2', 'K3'])).givenBack]).toEqual([['K2', startMs + 1]]);
+  expect(await reader.mayGiveBack(approvalOf('c3', 'K3'))).toBe(true);
+  stream.say('approved', 'c3', [], { approvedKey: 'K3' });
+  stream.say('approved', 'c4', [], { approvedKey: 'K4' });
+  stream.reads.length = 0;
+  expect([...(await reader.read(['K2', 'K3'])).givenBack.keys()]).toEqual(['K2', 'K3']);
+  expect(stream.reads).toEqual(['cluster.*.approved from 3', 'cluster.*.revoked from 1']);
+});
 
 test('without a revocation no approval is read', async () => {
   const { stream, keys } = reading();
@@ -77,8 +99,9 @@ test('what comes later is added, what is approved again is taken off, and nothin
   stream.say('revoked', 'c2', ['K2']);
   stream.say('approved', 'c1', []);
   expect(await keys()).toEqual(['K2']);
-  expect(await reader.hasTakenBack('c1')).toBe(true);
-  expect(await reader.hasTakenBack('c3')).toBe(false);
+  expect(await reader.mayGiveBack(approvalOf('c1', 'K9'))).toBe(true);
+  expect(await reader.mayGiveBack(approvalOf('c3', 'K9'))).toBe(false);
+  expect([...(await reader.read(['K1', 'K2'])).givenBack]).toEqual([['K1', Number.POSITIVE_INFINITY]]);
   stream.reads.length = 0;
   await keys();
   expect(stream.reads).toEqual(['cluster.*.approved from 4', 'cluster.*.revoked from 3']);

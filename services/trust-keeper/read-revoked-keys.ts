@@ -10,12 +10,20 @@ interface Known extends RevokedKeys {
   readonly lastRevokedAtMs: number;
 }
 
-/** What the stream says is taken back. Both go on in the stream where the call before was; calls at the same time share one. */
-export interface RevokedKeysReader {
+/** What the stream says of keys that were taken back. */
+export interface ToldKeys {
   /** One for each cluster that has taken a key back; not older than the call. */
-  read(): Promise<readonly RevokedKeys[]>;
-  /** Whether a cluster has taken a key back within the longest life of a credential. */
-  hasTakenBack(clusterId: string): Promise<boolean>;
+  readonly takenBack: readonly RevokedKeys[];
+  /** Keys that an approval let in again, and when it did. Infinity: after every word of the stream that took the key back. */
+  readonly givenBack: ReadonlyMap<string, number>;
+}
+
+/** Both go on in the stream where the call before was; calls at the same time share one. */
+export interface RevokedKeysReader {
+  /** @param listed - keys on the servers' list now; for those that no event took back, every approval is read */
+  read(listed?: Iterable<string>): Promise<ToldKeys>;
+  /** Whether an approval can take a key off the list: its cluster has taken one back, or nobody knows who took back this one. */
+  mayGiveBack(approval: StoredEvent): Promise<boolean>;
 }
 
 /** A list without the revocations of a newer version would let their keys in again. */
@@ -27,7 +35,8 @@ function onSkip(error: RollcallError): void {
  * Events are shared among replicas, so no replica is given them all: what counts is always read from the stream. Only what
  * is new is read, because with 10,000 keys on the list a read of each cluster would take seconds.
  *
- * Two kinds of events change the list: `revoked` puts keys on it, `approved` takes one off. Approvals are read first: one
+ * Two kinds of events change the list: `revoked` puts keys on it, `approved` takes one off. A stream that has lost its `revoked`
+ * takes nothing off: only an approval of the same key does. Approvals are read first: one
  * that is seen is then never older than a `revoked` of the same cluster that is not.
  * @param options.longestLifeMs - clusters whose last `revoked` is older have nothing on the list any more
  */
@@ -36,6 +45,9 @@ export function createRevokedKeysReader(
   options: { longestLifeMs: number; nowMs(): number },
 ): RevokedKeysReader {
   const clusters = new Map<string, Known>();
+  const givenBack = new Map<string, number>();
+  /** On the list, and taken back by no event: of a history that was lost, or not read yet. */
+  const unexplained = new Set<string>();
   let revokedFrom = 1;
   /** Undefined until a key was taken back: approvals before that are of no interest, and there may be very many. */
   let approvedFrom: number | undefined;
@@ -44,6 +56,11 @@ export function createRevokedKeysReader(
     const known = clusters.get(event.id);
     if (known && !isNewer(event, known)) return;
     const { revokedKeys } = event.section as Decision;
+    for (const { key } of known?.revokedKeys ?? []) givenBack.set(key, Number.POSITIVE_INFINITY);
+    for (const { key } of revokedKeys) {
+      givenBack.delete(key);
+      unexplained.delete(key);
+    }
     const lastRevokedAtMs = event.type === 'revoked' ? event.timeMs : (known?.lastRevokedAtMs ?? 0);
     const { epoch, sequence } = event;
     clusters.set(event.id, { epoch, sequence, revokedKeys, lastRevokedAtMs });
@@ -67,7 +84,9 @@ export function createRevokedKeysReader(
       approvedFrom ??= event.sequence;
     }
     for (const event of approvals) {
+      const { approvedKey } = event.section as Decision;
       if (clusters.has(event.id)) learn(event);
+      if (approvedKey !== undefined && unexplained.has(approvedKey)) givenBack.set(approvedKey, event.timeMs);
       // Not before: had the scan above failed, the next call must read them again.
       approvedFrom = event.sequence + 1;
     }
@@ -82,14 +101,29 @@ export function createRevokedKeysReader(
     if (isFirst && approvedFrom !== undefined) await catchUp();
   });
 
+  /** @returns whether approvals of before may say more of a key than was listened to */
+  function noteListed(listed: Iterable<string>): boolean {
+    const isTold = new Set(
+      [...clusters.values()].flatMap(({ revokedKeys }) => revokedKeys.map(({ key }) => key)),
+    );
+    const before = unexplained.size;
+    for (const key of listed) if (!isTold.has(key) && !givenBack.has(key)) unexplained.add(key);
+    return unexplained.size > before;
+  }
+
   return {
-    async read() {
+    async read(listed = []) {
       await caughtUp();
-      return [...clusters.values()];
+      if (noteListed(listed)) {
+        approvedFrom = 1;
+        await caughtUp();
+      }
+      return { takenBack: [...clusters.values()], givenBack };
     },
-    async hasTakenBack(clusterId) {
+    async mayGiveBack(approval) {
       await caughtUp();
-      return clusters.has(clusterId);
+      const { approvedKey } = approval.section as Decision;
+      return clusters.has(approval.id) || (approvedKey !== undefined && unexplained.has(approvedKey));
     },
   };
 }

@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { ToldKeys } from './read-revoked-keys.ts';
 import { mostRevocations, revocationList, sameRevocations } from './revocation-list.ts';
 
 const nowMs = 1_000_000_000;
 const longestLifeMs = 3_600_000;
+const told = (takenBack: ToldKeys['takenBack'], givenBack: [string, number][] = []): ToldKeys => ({
+  takenBack,
+  givenBack: new Map(givenBack),
+});
 const at = (key: string, atMs: number) => ({ revokedKeys: [{ key, atMs }] });
 
 test.each([
@@ -31,7 +36,7 @@ test.each([
     want: { A: 1_003_600, B: 1_003_600 },
   },
 ])('$name', ({ decisions, want }) => {
-  const { revocations } = revocationList(decisions, { nowMs, longestLifeMs });
+  const { revocations } = revocationList(told(decisions), { nowMs, longestLifeMs });
   expect(JSON.stringify(revocations)).toBe(JSON.stringify(want));
 });
 
@@ -39,8 +44,39 @@ test.each([
   { name: 'well before the signing keys of now', atMs: nowMs - 300_001, want: [] },
   { name: 'so shortly before that an old reading could have signed', atMs: nowMs - 300_000, want: ['K'] },
 ])('what was taken back $name → $want', ({ atMs, want }) => {
-  const { revocations } = revocationList([at('K', atMs)], { nowMs, longestLifeMs, signersSinceMs: nowMs });
+  const { revocations } = revocationList(told([at('K', atMs)]), {
+    nowMs,
+    longestLifeMs,
+    signersSinceMs: nowMs,
+  });
   expect(Object.keys(revocations)).toEqual(want);
+});
+
+const untilSeconds = (nowMs + longestLifeMs) / 1000;
+
+test.each([
+  { name: 'no event names it', takenBack: [], givenBack: [], want: { K: untilSeconds } },
+  { name: 'an approval came after', takenBack: [], givenBack: [['K', nowMs + 1]], want: {} },
+  {
+    name: 'the approval came before',
+    takenBack: [],
+    givenBack: [['K', nowMs - 1]],
+    want: { K: untilSeconds },
+  },
+  { name: 'another was approved', takenBack: [], givenBack: [['L', nowMs + 1]], want: { K: untilSeconds } },
+  {
+    name: 'an event says it was later',
+    takenBack: [at('K', nowMs + 5000)],
+    givenBack: [],
+    want: { K: untilSeconds + 5 },
+  },
+] as const)('a key that is on the list already: $name', ({ takenBack, givenBack, want }) => {
+  const stored = { K: untilSeconds, GONE: nowMs / 1000 - 1 };
+  const words = told(
+    takenBack,
+    [...givenBack].map(([key, atMs]) => [key, atMs]),
+  );
+  expect(revocationList(words, { nowMs, longestLifeMs, stored }).revocations).toEqual(want);
 });
 
 test('whatever is on the list outlasts every credential it covers', () => {
@@ -50,7 +86,7 @@ test('whatever is on the list outlasts every credential it covers', () => {
       fc.integer({ min: 0, max: longestLifeMs }),
       (agoMs, lifeMs) => {
         const atMs = nowMs - agoMs;
-        const { revocations } = revocationList([at('K', atMs)], { nowMs, longestLifeMs });
+        const { revocations } = revocationList(told([at('K', atMs)]), { nowMs, longestLifeMs });
         const couldBeAlive = atMs + lifeMs > nowMs;
         const until = revocations['K'];
         return !couldBeAlive || (until !== undefined && until * 1000 > atMs + lifeMs - 1000);
@@ -61,7 +97,7 @@ test('whatever is on the list outlasts every credential it covers', () => {
 
 test('what does not fit is the oldest', () => {
   const decisions = Array.from({ length: mostRevocations + 2 }, (_, index) => at(`K${index}`, nowMs - index));
-  const { revocations, dropped } = revocationList(decisions, { nowMs, longestLifeMs });
+  const { revocations, dropped } = revocationList(told(decisions), { nowMs, longestLifeMs });
   expect(dropped).toBe(2);
   expect(Object.keys(revocations)).toHaveLength(mostRevocations);
   expect(revocations[`K${mostRevocations}`]).toBeUndefined();

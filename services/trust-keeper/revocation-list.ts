@@ -1,4 +1,4 @@
-import type { Decision } from '@rollcall/shared/events';
+import type { ToldKeys } from './read-revoked-keys.ts';
 
 /** User key → seconds since the epoch: the server refuses credentials issued until then. */
 export type Revocations = Readonly<Record<string, number>>;
@@ -13,28 +13,40 @@ export const mostRevocations = 11_000;
 export const alarmingShare = 0.7;
 
 /**
- * The account's whole revocation list, by what the newest decision of each cluster takes back.
+ * The account's whole revocation list: what the newest decision of each cluster takes back, and what is on the servers' list
+ * already. Events that are missing never shorten it: a key that no event names stays until an approval names it, or its time comes.
  *
  * The time of a key is one credential life ahead, and not the moment it was taken back: a renewal that was signed at that
  * moment, or by a clock that is ahead, stays out as well. An approval takes the key off the list. Once the time has come,
  * every credential that the entry covers has ended, and the entry goes.
- * @param decisions - one for each cluster that has taken a key back
+ * @param told - by the stream
+ * @param options.stored - the list as the servers have it
  * @param options.longestLifeMs - how long any credential lives, with room for clocks that differ
  * @param options.signersSinceMs - since when nothing but the signing keys of now was signed with; what was taken back well
  *   before holds no credential that any server takes
  * @returns the list in the order of its keys, and how many of the oldest did not fit
  */
 export function revocationList(
-  decisions: Iterable<Pick<Decision, 'revokedKeys'>>,
-  options: { nowMs: number; longestLifeMs: number; signersSinceMs?: number | undefined },
+  { takenBack, givenBack }: ToldKeys,
+  options: {
+    nowMs: number;
+    longestLifeMs: number;
+    signersSinceMs?: number | undefined;
+    stored?: Revocations;
+  },
 ): { revocations: Revocations; dropped: number } {
-  const { nowMs, longestLifeMs, signersSinceMs = 0 } = options;
+  const { nowMs, longestLifeMs, signersSinceMs = 0, stored = {} } = options;
   const isVoid = (atMs: number) => atMs + longestLifeMs < nowMs || atMs + raceMs < signersSinceMs;
   const newestAtMs = new Map<string, number>();
-  for (const { revokedKeys } of decisions) {
+  for (const { revokedKeys } of takenBack) {
     for (const { key, atMs } of revokedKeys) {
       if (!isVoid(atMs)) newestAtMs.set(key, Math.max(atMs, newestAtMs.get(key) ?? 0));
     }
+  }
+  for (const [key, untilSeconds] of Object.entries(stored)) {
+    const atMs = untilSeconds * 1000 - longestLifeMs;
+    const isGivenBack = (givenBack.get(key) ?? Number.NEGATIVE_INFINITY) > atMs;
+    if (!newestAtMs.has(key) && !isGivenBack && !isVoid(atMs)) newestAtMs.set(key, atMs);
   }
   const kept =
     newestAtMs.size <= mostRevocations

@@ -209,7 +209,7 @@ function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
     ...clock,
     system,
     known: () => ({ keys, formerAgentSigners: [], signer: operator }),
-    readRevokedKeys: () => revokedKeys.read(),
+    readRevokedKeys: (listed) => revokedKeys.read(listed),
   });
   const parts = { ...clock, log, system, account: keys.agents, keepClaims };
   const check = async (): Promise<void> => {
@@ -220,7 +220,7 @@ function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
   replica.consumer = createConsumer({
     async handle(event: StoredEvent) {
       if (event.type === 'revoked') return cutKeys(parts, event);
-      if (await revokedKeys.hasTakenBack(event.id)) await keepClaims();
+      if (await revokedKeys.mayGiveBack(event)) await keepClaims();
     },
   });
 }

@@ -108,7 +108,7 @@ test('a push that the server acknowledges and ignores is not believed', async ()
     known: () => ({ keys, formerAgentSigners: [], signer }),
     longestLifeMs: 3_600_000,
     nowMs: Date.now,
-    readRevokedKeys: () => Promise.resolve([{ revokedKeys }]),
+    readRevokedKeys: () => Promise.resolve({ takenBack: [{ revokedKeys }], givenBack: new Map() }),
   });
   await expect(keepClaims()).rejects.toMatchObject({ code: 'CLAIMS_NOT_APPLIED' });
 });

@@ -22,7 +22,12 @@ export interface KeeperWorld extends AsyncDisposable {
   readonly keys: HubKeys;
   startKeeper(): Promise<AsyncDisposable & { notReady(): string | undefined }>;
   /** Appends a word of the approver: who is approved has no key taken back; who is revoked has these. */
-  say(word: 'approved' | 'revoked', clusterId: string, keys?: readonly string[]): Promise<void>;
+  say(
+    word: 'approved' | 'revoked',
+    clusterId: string,
+    keys?: readonly string[],
+    approvedKey?: string,
+  ): Promise<void>;
   /** The record, once it has a `cut` after the approver's last word. */
   cut(clusterId: string): Promise<ClusterRecord>;
   /**
@@ -64,12 +69,13 @@ export async function startWorld(): Promise<KeeperWorld> {
       const running = await start(configSchema.parse({ ...settings, checkInterval: '1s' }));
       return { notReady: () => running.notReady(), [Symbol.asyncDispose]: () => running.stop() };
     },
-    async say(word, clusterId, keys = []) {
+    async say(word, clusterId, keys = [], approvedKey = 'K1') {
       const record = await read(clusterId);
       const section = aDecision({
         verdict: word,
         requestId: 'R1',
         key: 'K1',
+        ...(word === 'approved' ? { approvedKey } : {}),
         clusterName: clusterId,
         namespace: clusterId,
         by: { person: 'test' },

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { agentsAccountClaims, scopedUserClaims } from '@rollcall/shared/rights';
@@ -64,6 +64,25 @@ test('a server that comes back with older claims is mended without an event', as
   expect(await world.stored()).toEqual({});
   while (Object.keys(await world.stored()).length === 0);
   expect(await world.tryAs(one)).toContain('Authorization Violation');
+});
+
+test('a history that is gone takes nobody off the list, and an approval of that key does', async () => {
+  const one = world.hub.agentCredentials('member', 'one');
+  {
+    await using keeper = await world.startKeeper();
+    expect(keeper.notReady()).toBeUndefined();
+    await world.say('revoked', 'one', [one.publicKey]);
+    await world.cut('one');
+  }
+  const before = await world.stored();
+  const { stateDir } = world.hub;
+  await world.killAndRestartServer(() => rmSync(join(stateDir, 'nats', 'jetstream'), { recursive: true }));
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  expect(await world.stored()).toEqual(before);
+  expect(await world.tryAs(one)).toContain('Authorization Violation');
+  await world.say('approved', 'one', [], one.publicKey);
+  while (typeof (await world.tryAs(one)) === 'string');
 });
 
 test('as many keys as the list takes fit one push, and every server acts on them', async () => {

@@ -110,7 +110,7 @@ test('a revocation reaches every server, also one that was down when it was push
     known: () => ({ keys: hubKeys, formerAgentSigners: [], signer: nkeyFromSeed(operatorSigningSeed) }),
     longestLifeMs: 3_600_000,
     nowMs: Date.now,
-    readRevokedKeys: () => Promise.resolve([{ revokedKeys: taken }]),
+    readRevokedKeys: () => Promise.resolve({ takenBack: [{ revokedKeys: taken }], givenBack: new Map() }),
   });
   // Each server knows the account from its first agent on.
   const other = createNkey('user').seed;

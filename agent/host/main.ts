@@ -27,7 +27,11 @@ function hubEndpoints(access: KubeAccess, busServers: readonly string[]): Endpoi
  * Runs the agent host: reaches the members whose clusters name a kubeconfig Secret.
  * @param render - the manifests of an agent, for members with mode Pull
  */
-export async function start(config: HostConfig, render: RenderAgent): Promise<RunningService> {
+export async function start(
+  config: HostConfig,
+  render: RenderAgent,
+  waitsUntil?: AbortSignal,
+): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
   const bus = busAddress(config);
@@ -42,6 +46,7 @@ export async function start(config: HostConfig, render: RenderAgent): Promise<Ru
     description: 'reaches members by the kubeconfigs that people put into the join namespace',
     config,
     identity,
+    waitsUntil,
     async work({ nc, log, logger, metrics }) {
       const client = createKubeClient(access, {
         fieldManager: 'rollcall-agent-host',

@@ -1,6 +1,5 @@
-import { errors, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
-import { RollcallError } from '@rollcall/shared/errors';
 import { decodeJwt } from '@rollcall/shared/trust';
 import { say } from '../output.ts';
 import { busAccess, type BusAccess, type BusFlags } from './bus-access.ts';
@@ -11,25 +10,14 @@ export interface OpenBus extends BusAccess {
   readonly log: EventLog;
 }
 
-/** The bus is there, and does not take who we are: no network is to be looked at. */
-function asRefused(error: unknown): unknown {
-  if (!(error instanceof RollcallError)) return error;
-  const { cause } = error;
-  const isRefused =
-    cause instanceof errors.AuthorizationError || cause instanceof errors.UserAuthenticationExpiredError;
-  return isRefused ? new RollcallError('BUS_REFUSED', error.message, { cause }) : error;
-}
-
 /**
  * Connects to read; nothing can be written with these credentials. The caller closes `nc`.
- * @throws RollcallError USAGE, HUB_MISSING, NOT_FOUND, BUS_UNREACHABLE, BUS_REFUSED; KubeApiError
+ * @throws RollcallError USAGE, HUB_MISSING, NOT_FOUND, BUS_UNREACHABLE, BUS_REFUSED …; KubeApiError
  */
 export async function openBus(flags: BusFlags): Promise<OpenBus> {
   const access = await busAccess(flags);
   const name = decodeJwt(access.credentials.jwt)?.name ?? 'inspector';
-  const nc = await connectBus(access.address, access.credentials, name).catch((error: unknown) => {
-    throw asRefused(error);
-  });
+  const nc = await connectBus(access.address, access.credentials, name);
   // It only reads, so its epoch is in nothing.
   return { ...access, nc, log: await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' }) };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { describeConfig, loadConfig } from '@rollcall/shared/config';
-import { busAddress, commonConfig, readIdentity } from '@rollcall/shared/service';
+import { busAddress, commonConfig, readIdentity, untilBusIsThere } from '@rollcall/shared/service';
+import { printResult, say } from '../output.ts';
 import { makeStreams } from '../up/nats-server.ts';
 import { parseServeFlags } from './serve-flags.ts';
 
@@ -19,12 +20,21 @@ const configSchema = z.strictObject({
 });
 
 /**
- * Makes the hub's streams, or what an upgrade changes in them: what has to be done before services start. Ends then.
- * @throws RollcallError CONFIG_INVALID, BUS_UNREACHABLE, USAGE
+ * Makes the hub's streams, or what an upgrade changes in them: what services wait for. Ends then.
+ * @param waitsUntil - until when a bus is waited for that is not there yet
+ * @throws RollcallError CONFIG_INVALID, BUS_REFUSED, USAGE; AbortError
  */
-export async function makeStreamsOnce(args: readonly string[]): Promise<void> {
+export async function makeStreamsOnce(args: readonly string[], waitsUntil: AbortSignal): Promise<void> {
   const { settings } = parseServeFlags('streams', { settings: describeConfig(configSchema) }, args);
   const config = loadConfig(configSchema, { flags: settings, environment: process.env });
   const { bus } = readIdentity(config.identityFile, {});
-  await makeStreams(busAddress(config), bus, config.replicas);
+  let last = '';
+  await untilBusIsThere(() => makeStreams(busAddress(config), bus, config.replicas), {
+    until: waitsUntil,
+    onMissing({ message }) {
+      if (message !== last) say(`waiting for the bus: ${message}`);
+      last = message;
+    },
+  });
+  printResult('the streams are there');
 }

@@ -25,8 +25,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   }
   if (name === 'streams') {
     const { makeStreamsOnce } = await import('./make-streams.ts');
-    await makeStreamsOnce(rest);
-    printResult('the streams are there');
+    await untilStopped((waitsUntil) => makeStreamsOnce(rest, waitsUntil));
     return;
   }
   const service = await loadService(name);
@@ -40,9 +39,21 @@ export async function serve(args: readonly string[]): Promise<void> {
     printResult(`the configuration of ${name} is valid`);
     return;
   }
-  const stop = untilStopSignal();
-  const running = await service.start(sources);
-  say(`${name} runs; Ctrl-C stops it`);
-  await stop;
-  await running.stop();
+  await untilStopped(async (waitsUntil, stopped) => {
+    const running = await service.start(sources, waitsUntil);
+    if (!waitsUntil.aborted) say(`${name} runs; Ctrl-C stops it`);
+    await stopped;
+    await running.stop();
+  });
+}
+
+/** Who is told to stop while it still waits ends well: it has begun nothing. */
+async function untilStopped(
+  run: (waitsUntil: AbortSignal, stopped: Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  const ending = new AbortController();
+  const stopped = untilStopSignal().then(() => ending.abort());
+  await run(ending.signal, stopped).catch((thrown: unknown) => {
+    if (!ending.signal.aborted || !(thrown instanceof Error) || thrown.name !== 'AbortError') throw thrown;
+  });
 }

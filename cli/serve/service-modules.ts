@@ -8,17 +8,21 @@ export interface ServableService {
   readonly settings: ReturnType<typeof describeConfig>;
   /** @throws RollcallError CONFIG_INVALID naming all mistakes together */
   check(sources: ConfigSources): void;
-  start(sources: ConfigSources): Promise<RunningService>;
+  /** @param waitsUntil - until when a bus is waited for that is not there yet */
+  start(sources: ConfigSources, waitsUntil: AbortSignal): Promise<RunningService>;
 }
 
 function servable<Shape extends z.ZodRawShape>(module: {
   readonly configSchema: z.ZodObject<Shape, z.core.$strict>;
-  start(config: z.output<z.ZodObject<Shape, z.core.$strict>>): Promise<RunningService>;
+  start(
+    config: z.output<z.ZodObject<Shape, z.core.$strict>>,
+    waitsUntil: AbortSignal,
+  ): Promise<RunningService>;
 }): ServableService {
   return {
     settings: describeConfig(module.configSchema),
     check: (sources) => void loadConfig(module.configSchema, sources),
-    start: (sources) => module.start(loadConfig(module.configSchema, sources)),
+    start: (sources, waitsUntil) => module.start(loadConfig(module.configSchema, sources), waitsUntil),
   };
 }
 
@@ -38,7 +42,7 @@ async function agentHost(): Promise<ServableService> {
     import('@rollcall/agent/host'),
     import('../register/manifest.ts'),
   ]);
-  return servable({ configSchema, start: (config) => start(config, renderManifest) });
+  return servable({ configSchema, start: (config, waitsUntil) => start(config, renderManifest, waitsUntil) });
 }
 
 export const serviceNames: readonly string[] = Object.keys(modules);

@@ -1,6 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BusAddress, type BusCredentials, connectBus, setUpStreams } from '@rollcall/shared/bus';
+import {
+  asBusError,
+  type BusAddress,
+  type BusCredentials,
+  connectBus,
+  setUpStreams,
+} from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { findBinary } from './binaries.ts';
 import { type ChildHandle, startChild } from './child-process.ts';
@@ -34,6 +40,8 @@ export async function makeStreams(
   const nc = await connectBus(address, user, 'setup');
   try {
     await setUpStreams(nc, { replicas });
+  } catch (cause) {
+    throw asBusError(cause);
   } finally {
     await nc.close();
   }

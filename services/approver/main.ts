@@ -273,12 +273,13 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
 }
 
 /** Starts the approver: it decides about requests, by policy or because a person asked in Kubernetes. */
-export function start(config: ApproverConfig): Promise<RunningService> {
+export function start(config: ApproverConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   return runService({
     name: 'approver',
     description: 'decides which clusters may join',
     config,
     identity: readIdentity(config.identityFile, {}),
+    waitsUntil,
     work: (context) => work(context, config),
   });
 }

@@ -38,7 +38,7 @@ const listenAgainMs = 5000;
 const readAgainMs = 1000;
 
 /** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
-export async function start(config: HeartbeatConfig): Promise<RunningService> {
+export async function start(config: HeartbeatConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, { noticeProbe: busUserSchema.optional() });
   const { noticeProbe: user } = identity;
   return runService({
@@ -46,6 +46,7 @@ export async function start(config: HeartbeatConfig): Promise<RunningService> {
     description: 'hears beats; writes who is alive',
     config,
     identity,
+    waitsUntil,
     work: (context) => work(context, { config, probe: user && { address: busAddress(config), user } }),
   });
 }

@@ -171,7 +171,7 @@ async function work(
  * Starts the projector. It starts without an API server too: then it is not ready, and catches up once there is one.
  * @throws RollcallError CONFIG_INVALID, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN, BUS_UNREACHABLE, BUS_UNSAFE
  */
-export function start(config: ProjectorConfig): Promise<RunningService> {
+export function start(config: ProjectorConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
   const client = createKubeClient(access, {
@@ -183,6 +183,7 @@ export function start(config: ProjectorConfig): Promise<RunningService> {
     description: 'shows in Kubernetes what the events say',
     config,
     identity,
+    waitsUntil,
     work: (context) => work(context, client, config),
   });
 }

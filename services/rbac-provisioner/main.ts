@@ -14,7 +14,7 @@ import { watchExpiries } from './watch-expiries.ts';
 
 export { configSchema } from './config.ts';
 
-export async function start(config: Config): Promise<RunningService> {
+export async function start(config: Config, waitsUntil?: AbortSignal): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
   const hubApi = hubApiOf(config, access);
@@ -27,6 +27,7 @@ export async function start(config: Config): Promise<RunningService> {
     description: 'makes namespaces and rights of members, and takes them back',
     config,
     identity,
+    waitsUntil,
     async work({ nc, log, logger, metrics }) {
       const kube = countWrites(client, metrics);
       const world = {

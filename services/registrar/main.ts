@@ -20,7 +20,7 @@ import { watchSpace } from './watch-space.ts';
 export { configSchema } from './config.ts';
 
 /** Starts the registrar: it lets agents in to ask, takes their requests, and admits those the approver approved. */
-export async function start(config: RegistrarConfig): Promise<RunningService> {
+export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   const { file, keys } = followSigningKeys(config.identityFile);
   const identity = file.current();
   let pace: FleetPace | undefined;
@@ -56,6 +56,7 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
     description: 'takes what agents ask, and answers it',
     config,
     identity,
+    waitsUntil,
     async work({ nc, log, logger, metrics, connectAgain }) {
       pace = await followPace(log, logger);
       const facts = openFactStore(nc);
@@ -98,8 +99,6 @@ export async function start(config: RegistrarConfig): Promise<RunningService> {
       });
       const callout = await connectBus(busAddress(config), identity.callout, 'callout');
       // While the bus is away a drain never ends, and it would try to connect for ever.
-      void nc.closed().then(() => callout.close());
-      // However this process ends its first connection, this one does not outlive it.
       void nc.closed().then(() => callout.close());
       const callouts = answerCallouts(callout, {
         floods,

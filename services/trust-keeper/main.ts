@@ -41,23 +41,26 @@ const identityShape = {
   rotatedBy: z.looseObject({ person: z.string(), from: z.string() }).optional(),
 };
 
-export async function start(config: Config): Promise<RunningService> {
+export async function start(config: Config, waitsUntil?: AbortSignal): Promise<RunningService> {
   const file = followIdentity(config.identityFile, identityShape);
   const identity = file.current();
   const claimsUser = () => file.current().sys;
-  const sys = await connectBus(busAddress(config), claimsUser, 'claims');
   const longestLifeMs = config.longestCredentialLife;
   const clock = { longestLifeMs, nowMs: Date.now };
   const known = () => {
     const { hubKeys: keys, formerAgentSigners, operatorSigningSeed } = file.current();
     return { keys, formerAgentSigners, signer: nkeyFromSeed(operatorSigningSeed) };
   };
-  const starting = runService({
+  return runService({
     name: 'trust-keeper',
     description: 'turns revocations and rolled keys into account claims',
     config,
     identity,
+    waitsUntil,
     async work({ nc, log, logger, metrics }) {
+      const sys = await connectBus(busAddress(config), claimsUser, 'claims');
+      // While the bus is away a drain never ends, and it would try to connect for ever.
+      void nc.closed().then(() => sys.close());
       const system = createSystemAccount(sys);
       const revokedKeys = createRevokedKeysReader(log, clock);
       let told: HubTrust | undefined = await readToldTrust(log);
@@ -107,8 +110,6 @@ export async function start(config: Config): Promise<RunningService> {
       // Not a reason to stop: what is wrong is shown, events are held, and the next one tries again.
       await check();
       const checking = setInterval(() => void check(), config.checkInterval);
-      // While the bus is away a drain never ends, and it would try to connect for ever.
-      void nc.closed().then(() => sys.close());
       const changeUser = followUser(sys, claimsUser, logger);
       file.follow(logger, () => {
         changeUser();
@@ -148,9 +149,5 @@ export async function start(config: Config): Promise<RunningService> {
         },
       };
     },
-  });
-  return starting.catch(async (error: unknown) => {
-    if (!sys.isClosed()) await sys.close();
-    throw error;
   });
 }

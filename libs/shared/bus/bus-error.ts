@@ -6,6 +6,8 @@ import { RollcallError } from '@rollcall/shared/errors';
 const conflictCodes = new Set([10_071, 10_164]);
 /** Too many batches at once, or no room on the disk to put them together: nothing was stored. */
 const batchLimitCodes = new Set([10_210, 10_176]);
+/** Servers of a cluster that have not found each other yet. */
+const noPeersCode = 10_005;
 /** From here on the server says that it cannot now (no leader, no space), not that we asked for something wrong. */
 const firstServerTrouble = 500;
 
@@ -22,7 +24,7 @@ export function asBusError(cause: unknown): unknown {
       return new RollcallError('APPEND_CONFLICT', 'another writer was faster', { cause });
     if (batchLimitCodes.has(cause.code))
       return new RollcallError('APPEND_CONFLICT', `the bus took no batch: ${cause.message}`, { cause });
-    if (cause.status < firstServerTrouble) return cause;
+    if (cause.status < firstServerTrouble && cause.code !== noPeersCode) return cause;
     return new RollcallError('BUS_UNREACHABLE', `the bus cannot do it now: ${cause.message}`, { cause });
   }
   if (!(cause instanceof Error) || isForbidden(cause) || isForbidden(cause.cause)) return cause;

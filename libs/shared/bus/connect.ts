@@ -1,4 +1,4 @@
-import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
+import { connect, errors, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
 
@@ -47,11 +47,27 @@ export function connectionOptions(address: BusAddress, name: string): NodeConnec
   };
 }
 
+const certificateTrouble = /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT|INVALID_CA|HOSTNAME_)/;
+
+/** What waiting mends, and what it does not: a server that is there and refuses who comes, or is another one than it should be. */
+function whyNotConnected(address: BusAddress, cause: unknown): RollcallError {
+  const why = `cannot connect to ${address.servers.join(', ')}: ${String(cause)}`;
+  if (cause instanceof errors.AuthorizationError || cause instanceof errors.UserAuthenticationExpiredError)
+    return new RollcallError('BUS_REFUSED', why, { cause });
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  if (code === 'CERT_HAS_EXPIRED') return new RollcallError('HUB_CERT_EXPIRED', why, { cause });
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return new RollcallError('HUB_CERT_NAME', why, { cause });
+  if (certificateTrouble.test(code))
+    return new RollcallError('CONFIG_INVALID', `the CA that is given is not the server's: ${why}`, { cause });
+  return new RollcallError('BUS_UNREACHABLE', why, { cause });
+}
+
 /**
  * Connects a service or a person to the hub.
  * @param credentials - a function is asked for each connection, because users roll over while a service runs
  * @param name - role of the user; its inbox prefix must be what the rights table allows
- * @throws RollcallError BUS_UNREACHABLE when the first connection does not come about within 10 s
+ * @throws RollcallError BUS_UNREACHABLE when the first connection does not come about within 10 s; BUS_REFUSED, CONFIG_INVALID,
+ *   HUB_CERT_EXPIRED, HUB_CERT_NAME where a server is there and waiting does not help
  */
 export async function connectBus(
   address: BusAddress,
@@ -65,10 +81,6 @@ export async function connectBus(
       timeout: 10_000,
     });
   } catch (cause) {
-    throw new RollcallError(
-      'BUS_UNREACHABLE',
-      `cannot connect to ${address.servers.join(', ')}: ${String(cause)}`,
-      { cause },
-    );
+    throw whyNotConnected(address, cause);
   }
 }

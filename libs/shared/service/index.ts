@@ -1,3 +1,4 @@
+export { untilBusIsThere } from './await-bus.ts';
 export { busAddress } from './bus-address.ts';
 export { commonConfig, kubernetesConfig } from './common-config.ts';
 export { followUser } from './follow-user.ts';

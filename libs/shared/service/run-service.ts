@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus, type EventLog, openEventLog, shareReads } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { ServiceName } from '@rollcall/shared/rights';
+import { checkStreams, untilBusIsThere } from './await-bus.ts';
 import { busAddress } from './bus-address.ts';
 import { checkBusSafety } from './bus-safety.ts';
 import { watchBus } from './bus-watch.ts';
@@ -62,6 +63,8 @@ export interface ServiceOptions {
     readonly epoch: number;
     readonly bus: { readonly jwt: string; readonly seed: string };
   };
+  /** Until when a bus is waited for that is not there, or has no streams yet. Without it the start fails then. */
+  readonly waitsUntil?: AbortSignal | undefined;
   work(context: ServiceContext): Promise<ServiceWork>;
 }
 
@@ -74,8 +77,9 @@ export interface RunningService {
 }
 
 /**
- * How every service runs: connect, check the bus, work, answer for its health, drain, stop.
- * @throws RollcallError CONFIG_INVALID, BUS_UNREACHABLE, BUS_UNSAFE, PORT_BUSY, and whatever the service's own start throws
+ * How every service runs: answer for its health, connect, check the bus, work, drain, stop. It may start before what it needs: it
+ * is alive then, not ready, and says what it waits for.
+ * @throws RollcallError CONFIG_INVALID, BUS_UNREACHABLE, BUS_REFUSED, BUS_UNSAFE, PORT_BUSY, and whatever the service's own start throws
  */
 export async function runService(options: ServiceOptions): Promise<RunningService> {
   const { name, config, identity } = options;
@@ -88,19 +92,15 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   metrics.gauge('rollcall_build', 1, { service: name, version: rollcallVersion });
   const user = followIdentity(config.identityFile, {});
   const currentUser = () => user.current().bus;
-  const nc = await connectBus(busAddress(config), currentUser, name);
-  const changeUser = [followUser(nc, currentUser, logger)];
-  async function connectAgain(): Promise<NatsConnection> {
-    const another = await connectBus(busAddress(config), currentUser, name);
-    void nc.closed().then(() => another.close());
-    changeUser.push(followUser(another, currentUser, logger));
-    return another;
-  }
-  const bus = watchBus(nc, logger, metrics);
+  const changeUser: (() => void)[] = [];
+  let nc: NatsConnection | undefined;
+  let bus: ReturnType<typeof watchBus> | undefined;
+  let missing = 'starting';
   let work: ServiceWork | undefined;
   let stopping: Promise<void> | undefined;
   const notReady = () => {
     if (stopping) return 'stopping';
+    if (!bus) return missing;
     if (!bus.isConnected()) return 'not connected to the bus';
     return work ? work.notReady?.() : 'starting';
   };
@@ -111,20 +111,32 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   /** Whatever fails, the connection and the port are given back; a bus that is away cannot keep a service from stopping. */
   const close = async () => {
     try {
-      await within(bus.isConnected() ? drainDeadlineMs : awayDeadlineMs, work?.drain());
+      await within(bus?.isConnected() ? drainDeadlineMs : awayDeadlineMs, work?.drain());
     } catch (error) {
       // Asked again: it may have gone away in the middle.
-      if (bus.isConnected()) throw error;
+      if (bus?.isConnected()) throw error;
       logger.warn({ err: toRollcallError(error) }, 'stopped without the bus');
     } finally {
       stopMeasuring?.();
       user.stop();
       health?.server.close();
       health?.server.closeAllConnections();
-      if (bus.isConnected()) await within(drainDeadlineMs, nc.drain()).catch(() => undefined);
-      await nc.close();
+      if (bus?.isConnected()) await within(drainDeadlineMs, nc?.drain()).catch(() => undefined);
+      await nc?.close();
     }
   };
+  /** A connection to a bus that one can stand on. */
+  async function connect(): Promise<NatsConnection> {
+    const first = await connectBus(busAddress(config), currentUser, name);
+    try {
+      if (!config.allowUnsafeBus) await checkBusSafety(first);
+      await checkStreams(first, name);
+      return first;
+    } catch (error) {
+      await first.close();
+      throw error;
+    }
+  }
   try {
     if (config.healthPort !== undefined) {
       stopMeasuring = measureProcess(metrics);
@@ -137,18 +149,34 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
         metrics: () => metrics.render(),
       });
     }
-    if (!config.allowUnsafeBus) await checkBusSafety(nc);
+    const main = await untilBusIsThere(connect, {
+      until: options.waitsUntil,
+      onMissing(why) {
+        const now = `waiting for the bus: ${why.message}`;
+        if (now !== missing) logger.warn({ err: why }, 'waiting for the bus');
+        missing = now;
+      },
+    });
+    nc = main;
+    bus = watchBus(main, logger, metrics);
+    changeUser.push(followUser(main, currentUser, logger));
+    const connectAgain = async () => {
+      const another = await connectBus(busAddress(config), currentUser, name);
+      void main.closed().then(() => another.close());
+      changeUser.push(followUser(another, currentUser, logger));
+      return another;
+    };
     const { epoch } = identity;
     const stream = shareReads(
-      await openEventLog(nc, { epoch, latestEpoch: epoch, source: `/rollcall/${name}` }),
+      await openEventLog(main, { epoch, latestEpoch: epoch, source: `/rollcall/${name}` }),
     );
     // The projector writes no event, and so has nothing to count.
     const log = name === 'projector' ? stream : countAppends(stream, metrics);
-    work = await options.work({ nc, log, logger, metrics, connectAgain });
+    work = await options.work({ nc: main, log, logger, metrics, connectAgain });
     user.follow(logger, () => {
       for (const change of changeUser) change();
     });
-    answerMicro(nc, {
+    answerMicro(main, {
       name,
       version: rollcallVersion,
       description: options.description,

@@ -29,6 +29,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   PROXY_UNTRUSTED: 'refused',
   DEADLINE_EXCEEDED: 'timedOut',
   ACCEPT_FORBIDDEN: 'refused',
+  DECISION_CHANGED: 'refused',
   WISH_FORBIDDEN: 'refused',
   WISHES_HELD: 'held',
   ASK_INVALID: 'refused',

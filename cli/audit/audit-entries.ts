@@ -36,6 +36,7 @@ export const trustEvents: ReadonlySet<string> = new Set([
   'policy.withdrawn',
   'set.declared',
   'set.withdrawn',
+  'hub.admission-changed',
   'hub.wishes-held',
   'hub.wishes-confirmed',
   'hub.trust-announced',

@@ -120,12 +120,17 @@ async function writeDecision(
   const patch = { spec: { decision: { verdict, keyFingerprint, reason, by: await userName(client) } } };
   const { name } = request.metadata;
   const dryRun = flags.dryRun ?? false;
+  let stored: RequestObject;
   try {
-    await client.mergePatch(resource, name, patch, { dryRun, strict: true });
+    stored = await client.mergePatch<RequestObject>(resource, name, patch, { dryRun, strict: true });
   } catch (cause) {
     if (!isForbidden(cause)) throw cause;
     throw new RollcallError('ACCEPT_FORBIDDEN', cause.message, { cause });
   }
+  const { verdict: storedVerdict, keyFingerprint: storedKey } = stored.spec?.decision ?? {};
+  if (storedVerdict === verdict && storedKey === keyFingerprint) return;
+  const words = `you sent ${verdict} for key ${keyFingerprint}, and the API server stored ${storedVerdict ?? 'nothing'} for key ${storedKey ?? 'none'}`;
+  throw new RollcallError('DECISION_CHANGED', words);
 }
 
 function wordsOf(status: RequestStatus | undefined): string {

@@ -1,4 +1,5 @@
 import { errorCatalogue } from '@rollcall/shared/errors';
+import { foreignMutators } from '@rollcall/shared/fence';
 import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import type {
   ApprovalPolicy,
@@ -66,6 +67,21 @@ async function fence(client: KubeClient): Promise<Finding> {
   return problems.length === 0
     ? ok('fence', 'every admission policy is there as it was shipped')
     : finding('fence', problems.join('; '), errorCatalogue.FENCE_MISSING.hint);
+}
+
+/** Where one may not look, the check of the fence says so. */
+async function mutators(client: KubeClient): Promise<Finding> {
+  const found = await foreignMutators(client).catch((error: unknown) => {
+    if (error instanceof Error) return error;
+    throw error;
+  });
+  if (found instanceof Error) return skipped('mutating admission', `you may not look: ${found.message}`);
+  if (found.length === 0) return ok('mutating admission', 'nothing of others changes what people write');
+  return finding(
+    'mutating admission',
+    `${found.join(', ')} may change what people write before it is checked, a denial into an approval for example`,
+    'Leave apiGroup rollcall.dev out of its rules.',
+  );
 }
 
 type Review = KubeObject<object, { readonly allowed?: boolean }>;
@@ -210,6 +226,7 @@ export async function examineKubernetes(client: KubeClient): Promise<readonly Fi
     examine('kinds', () => kinds(client)),
     examine('hub', () => hubInfo(client)),
     examine('fence', () => fence(client)),
+    examine('mutating admission', () => mutators(client)),
     examine('rights', () => myRights(client)),
     examine('requests', () => waiting(client)),
     examine('policies', () => policies(client)),

@@ -1,6 +1,7 @@
 import { countHeldEvents, type StreamSize } from '@rollcall/shared/bus';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { errorCatalogue, toRollcallError } from '@rollcall/shared/errors';
+import { foreignMutators } from '@rollcall/shared/fence';
 import type { ShownWishes } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { OpenBus } from '../events/open-bus.ts';
@@ -36,6 +37,8 @@ export interface HubStatus {
   readonly oldestWaitingSeconds: number | undefined;
   readonly heldWishes: { readonly id: string; readonly count: number } | undefined;
   readonly fence: 'in place' | 'missing' | undefined;
+  /** Mutating admission of others that may change what people write. */
+  readonly mutators: readonly string[] | undefined;
   readonly streams: Partial<Readonly<Record<StreamName, StreamSize>>>;
   readonly deadLetters: number | undefined;
   /** Events that wait for a newer version of a service, or for another try, by service. */
@@ -117,6 +120,8 @@ export interface KubernetesSide {
   readonly version: string | undefined;
   readonly fence: readonly string[] | undefined;
   readonly fenceError?: string;
+  /** Mutating admission of others that matches our kinds; undefined where this person may not look. */
+  readonly mutators?: readonly string[];
   /** What of a mass of wishes waits; undefined where nothing does, or this person may not see it. */
   readonly held?: ShownWishes['held'];
   readonly error?: string;
@@ -137,7 +142,8 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
     const version = await serverVersion(client);
     const { held } = await shownWishes(client).catch((): ShownWishes => ({}));
     try {
-      return { server, version, held, fence: await fenceFindings(client) };
+      const [fence, mutators] = await Promise.all([fenceFindings(client), foreignMutators(client)]);
+      return { server, version, held, fence, mutators };
     } catch (thrown) {
       return { server, version, held, fence: undefined, fenceError: toRollcallError(thrown).message };
     }
@@ -169,6 +175,7 @@ export interface Trouble {
 export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trouble[] {
   const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
   const revokedKeysRoom = figureOf(answers, 'trust-keeper', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
+  const unproven = figureOf(answers, 'approver', 'unproven') ?? 0;
   const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
   const isOneSignal = answers.some(({ name, figures }) => name === 'heartbeat' && figures['signals'] === 1);
   const found: (Trouble | false | undefined)[] = [
@@ -176,6 +183,11 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
       check: 'fence probe',
       message: 'the approver holds decisions of people: its probe of the fence was not refused as it must be',
       next: errorCatalogue.FENCE_MISSING.hint,
+    },
+    unproven > 0 && {
+      check: 'author unknown',
+      message: `${unproven} decisions, operations, tokens, policies or sets were written while the admission policies may not have held, and do not count`,
+      next: '`rollcall events --type admission-changed` names them; who may and wants them writes them again.',
     },
     held && {
       check: 'wishes',
@@ -248,6 +260,7 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
     waitingRequests: figureOf(answers, 'projector', 'waitingRequests'),
     oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),
     heldWishes: kubernetes.held && { id: kubernetes.held.id, count: kubernetes.held.wishes.length },
+    mutators: kubernetes.mutators,
     fence: isFenceKnown ? (isFenceMissing ? 'missing' : 'in place') : undefined,
     streams,
     deadLetters,

@@ -46,6 +46,7 @@ export function statusText(status: HubStatus): string {
     line('Clusters', countsText(status.clusters)),
     line('Waiting requests', waitingText(status.waitingRequests, status.oldestWaitingSeconds)),
     line('Fence', status.fence ?? unknown),
+    ...(status.mutators?.length ? [line('Mutating', status.mutators.join(', '))] : []),
     line('Streams', streamsText(status)),
     line(
       'Space for events',

@@ -16,6 +16,8 @@ export interface ConfirmFlags extends HubFlags {
   readonly dryRun?: boolean;
 }
 
+type ConfirmationObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
 /** What `wishes-held` prints. */
 const idForm = /^w-[0-9a-f]{10}$/;
 
@@ -91,6 +93,13 @@ export async function confirmWishes(id: string, flags: ConfirmFlags): Promise<vo
     const patch = { data: { confirm: id, by: await userName(client) } };
     const write = (isTrial: boolean) =>
       client.mergePatch<KubeObject>(resources.configMaps, name, patch, { namespace, dryRun: isTrial });
+    /** One that stands there already and was not taken does not count; one that is written does. */
+    const confirmAnew = async () => {
+      const before = await client.get<ConfirmationObject>(resources.configMaps, { name, namespace });
+      if (before?.data?.['confirm'] === id)
+        await client.mergePatch(resources.configMaps, name, { data: null }, { namespace });
+      await write(false);
+    };
     await withProgress('asking whether you may', write(true));
     if (dryRun) {
       say('you may confirm this (dry run; nothing was changed)');
@@ -99,7 +108,7 @@ export async function confirmWishes(id: string, flags: ConfirmFlags): Promise<vo
     // Whoever does not wait may confirm while the picture is away too.
     const asked = wait ? await withProgress('reading what is held', wishesNamed(client, id)) : [];
     if (wait) say(`${id}: ${wordsOf(asked)}`);
-    await withProgress('writing the confirmation', write(false));
+    await withProgress('writing the confirmation', confirmAnew());
     if (wait) await untilActedOn(client, id, { asked, timeoutMs });
     else printResult(`your confirmation of ${id} is written; \`rollcall get wishes\` shows what still waits`);
   } catch (cause) {

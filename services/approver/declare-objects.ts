@@ -16,6 +16,8 @@ import {
   watchResource,
 } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
+import { deletedWord, objectName, versionWords } from './admission/unproven-words.ts';
+import type { Standing } from './admission/while-standing.ts';
 
 /** One kind of object that people write and the hub declares as events. */
 export interface DeclaredKind<T extends KubeObject> {
@@ -32,13 +34,17 @@ export interface DeclaredKind<T extends KubeObject> {
    * @param along - the record of `alongWith`
    */
   decide(record: AggregateRecord, objects: readonly StoredObject<T>[], along?: AggregateRecord): EventDraft[];
+  /** Whether an object says what is in force already, or gives nobody anything. */
+  isInForce(record: AggregateRecord, object: StoredObject<T>): boolean;
+  /** Whether somebody may do more once it is gone. Absent: never. */
+  givesWhenGone?(record: AggregateRecord): boolean;
 }
 
 export interface DeclarationParts {
   readonly log: EventLog;
   readonly client: KubeClient;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
+  readonly standing: Standing;
   nowMs(): number;
   /** An object was made, changed or deleted. */
   onChange?(id: string): void;
@@ -60,7 +66,8 @@ export interface Declarations<T extends KubeObject> {
 const everything = '*';
 
 /**
- * Keeps the declarations of one kind as the API server has them.
+ * Keeps the declarations of one kind as the API server has them, but for what was written while the admission policies did not
+ * hold: what was in force before stays so.
  *
  * An object that is missing from a complete list counts as withdrawn, also if nobody saw it being deleted. That is safe for
  * tokens, policies and sets: withdrawing only takes permission away, and the object that comes back is declared again. It is
@@ -70,7 +77,8 @@ export function declareObjects<T extends KubeObject>(
   parts: DeclarationParts,
   declared: DeclaredKind<T>,
 ): Declarations<T> {
-  const { log, client, logger, signal } = parts;
+  const { log, client, logger, standing } = parts;
+  const { signal, unproven } = standing;
   const { kind, resource } = declared;
   const byId = new Map<string, Map<string, StoredObject<T>>>();
   const synced = Promise.withResolvers<void>();
@@ -87,17 +95,27 @@ export function declareObjects<T extends KubeObject>(
       for (const known of ids) if (!byId.has(known)) reconciler.wake(known);
       return;
     }
+    const gather = async () => {
+      // What has no object any more is withdrawn whatever was declared; what has one may be a newer version's business.
+      const record = await log.read({ kind, id }, { unknownAsGarbage: !byId.has(id) });
+      const other = declared.alongWith?.(record);
+      return { record, along: other === undefined ? undefined : await log.read({ kind, id: other }) };
+    };
+    const decide = ({ record, along }: Awaited<ReturnType<typeof gather>>) =>
+      isHeld(id) ? [] : declared.decide(record, objectsOf(id), along);
+    const found = await gather();
+    if (decide(found).length === 0) return;
+    // Who takes something away need not be asked for.
+    const isGone = !byId.has(id) && declared.givesWhenGone?.(found.record) !== true;
+    const why = isGone ? undefined : await standing.whyHeld();
+    if (why !== undefined) {
+      const about = { object: `${kind}/${id}`, code: 'FENCE_MISSING', reason: why };
+      logger.warn(about, 'what a person wrote waits for the admission policies');
+      return;
+    }
     const { drafts } = await decideAndAppend(
       log,
-      {
-        async gather() {
-          // What has no object any more is withdrawn whatever was declared; what has one may be a newer version's business.
-          const record = await log.read({ kind, id }, { unknownAsGarbage: !byId.has(id) });
-          const other = declared.alongWith?.(record);
-          return { record, along: other === undefined ? undefined : await log.read({ kind, id: other }) };
-        },
-        decide: ({ record, along }) => declared.decide(record, objectsOf(id), along),
-      },
+      { gather, decide },
       { correlation: createEventId(parts.nowMs()) },
     );
     for (const { definition, reason, message } of drafts) {
@@ -105,7 +123,14 @@ export function declareObjects<T extends KubeObject>(
     }
   }
 
-  const objectsOf = (id: string) => [...(byId.get(id)?.values() ?? [])];
+  const isProven = (object: StoredObject<T>) => {
+    const words = unproven.of(objectName(resource.plural, objectKey(object.metadata)));
+    return !versionWords(object).some((word) => words.has(word));
+  };
+  const objectsOf = (id: string) => [...(byId.get(id)?.values() ?? [])].filter(isProven);
+  /** Whether all that says something new about it does not count. */
+  const isHeld = (id: string) =>
+    byId.has(id) ? objectsOf(id).length === 0 : unproven.of(objectName(resource.plural, id)).has(deletedWord);
   const reconciler = createReconciler({ handle: reconcile, logger });
   const whenEnded = watchResource<T>(client, resource, {
     signal,
@@ -114,6 +139,7 @@ export function declareObjects<T extends KubeObject>(
       if (id === undefined) return;
       const objects = byId.get(id) ?? new Map<string, StoredObject<T>>();
       const key = objectKey(object.metadata);
+      unproven.seen(objectName(resource.plural, key), what === 'deleted' ? [] : versionWords(object));
       if (what === 'deleted') objects.delete(key);
       else objects.set(key, object);
       if (objects.size > 0) byId.set(id, objects);

@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type PolicyDeclaration,
   policyDeclaration,
+  isTakenBack,
   publicationIdOf,
+  setDeclaration,
+  type TokenDeclaration,
   tokenRecord,
 } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
@@ -25,6 +28,17 @@ export interface KnownSets {
   problemOf(name: string): string | undefined;
 }
 
+/** What a token gives, whichever object says so. */
+function whatItGives({
+  uid: _uid,
+  declaredAtMs: _at,
+  problem: _problem,
+  withdrawn: _isOut,
+  ...rest
+}: TokenDeclaration): object {
+  return rest;
+}
+
 /** ClusterRegistrationTokens: by their public key, or by their object while the hub makes the key. */
 export function declaredTokens(options: {
   allowEndless: boolean;
@@ -39,6 +53,16 @@ export function declaredTokens(options: {
     whenKnown: options.sets?.whenSynced,
     idOf: ({ metadata, spec }) =>
       spec.publicKey === undefined ? publicationIdOf(metadata.uid) : tokenIdOf(spec.publicKey),
+    isInForce(found, object) {
+      const record = tokenRecord(found);
+      const before = record.declaration;
+      if (isOfFormerLife(object, record, options.life)) return true;
+      if (before === undefined || isTakenBack(before)) return false;
+      return isDeepStrictEqual(
+        whatItGives(before),
+        whatItGives(readToken(object, { nowMs: 0, allowEndless: true })),
+      );
+    },
     alongWith(record) {
       const { publicKey } = tokenRecord(record).publication ?? {};
       return publicKey === undefined ? undefined : tokenIdOf(publicKey);
@@ -92,6 +116,14 @@ export function declaredPolicies(logger: Logger, sets?: KnownSets): DeclaredKind
     resource: resources.approvalPolicies,
     whenKnown: sets?.whenSynced,
     idOf: ({ metadata }) => metadata.name,
+    isInForce(record, object) {
+      const before = policyDeclaration(record);
+      return before?.withdrawn === false && isDeepStrictEqual(before.rules, rulesOf(object));
+    },
+    givesWhenGone(record) {
+      const before = policyDeclaration(record);
+      return before?.withdrawn === false && before.rules.some(({ effect }) => effect !== 'Approve');
+    },
     decide(record, [object]) {
       if (!object) {
         broken.delete(record.aggregate.id);
@@ -137,6 +169,10 @@ export const declaredSets: DeclaredKind<ManagedClusterSet> = {
   kind: 'set',
   resource: resources.managedClusterSets,
   idOf: ({ metadata }) => metadata.name,
+  isInForce(record, object) {
+    const before = setDeclaration(record);
+    return before?.withdrawn === false && before.selectorType === readSet(object).selectorType;
+  },
   decide: (record, [object]) =>
     decideSet({ record, wanted: object && readSet(object), by: declaredBy(object) }),
 };

@@ -31,7 +31,8 @@ import {
   isUntouched,
   setOfObject,
 } from './cluster-wish.ts';
-import type { Fence } from './fence-probe.ts';
+import { clusterWords, objectName, requestWords, withoutWords } from './admission/unproven-words.ts';
+import type { Standing } from './admission/while-standing.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
 import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
@@ -42,8 +43,7 @@ export interface PeopleParts {
   readonly log: EventLog;
   readonly client: KubeClient;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
-  readonly fence: Pick<Fence, 'missing' | 'check'>;
+  readonly standing: Standing;
   readonly heartbeat: Heartbeat;
   /** Who is put out in a mass waits for a confirmation. */
   readonly mass: Pick<MassParts, 'fleet' | 'limit'>;
@@ -64,15 +64,20 @@ export interface Listening {
   drain(): Promise<void>;
 }
 
+const requestName = (name: string) => objectName(resources.clusterRegistrationRequests.plural, name);
+const clusterName = (name: string) => objectName(resources.managedClusters.plural, name);
+
 /** What follows from a wish. */
 type Decide = (record: ClusterRecord) => EventDraft[];
 
 /**
  * Turns what people do with ClusterRegistrationRequests and ManagedClusters into decisions. An object that is missing or was
- * deleted without our finalizer is no wish; while the fence is missing, everything waits.
+ * deleted without our finalizer is no wish. While the admission policies do not hold, everything waits, and what was written then
+ * does not count.
  */
 export function hearPeople(parts: PeopleParts): Listening {
-  const { log, client, logger, signal, fence, heartbeat, leaveWaitMs, spent } = parts;
+  const { log, client, logger, standing, heartbeat, leaveWaitMs, spent } = parts;
+  const { signal, unproven } = standing;
   const queue = createKeyedQueue();
 
   const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
@@ -140,7 +145,8 @@ export function hearPeople(parts: PeopleParts): Listening {
         readCluster(clusterId),
         log.read({ kind: 'name', id: object.metadata.name }),
       ]);
-      return { record, name: nameRecord(name), object, heartbeat, nowMs: parts.nowMs() };
+      const counts = proven(object, record);
+      return { record, name: nameRecord(name), object: counts, heartbeat, nowMs: parts.nowMs() };
     };
     const context = await gather();
     if (!isBeforeRequest(context.record)) return false;
@@ -161,18 +167,24 @@ export function hearPeople(parts: PeopleParts): Listening {
   }
 
   async function fenceHolds(clusterId: string): Promise<boolean> {
-    const why = fence.missing() ?? (await fence.check());
+    const why = await standing.whyHeld();
     if (why !== undefined)
-      logger.warn({ clusterId, code: 'FENCE_MISSING', reason: why }, 'a wish waits for the fence');
+      logger.warn(
+        { clusterId, code: 'FENCE_MISSING', reason: why },
+        'what a person wrote waits for the admission policies',
+      );
     return why === undefined;
   }
+
+  const proven = (object: ClusterObject, { decision }: ClusterRecord): ClusterObject =>
+    withoutWords(object, unproven.of(clusterName(object.metadata.name)), decision);
 
   const requestLooks = createReconciler({
     logger,
     async handle(name) {
       const object = requests.get(name);
       const wish = object && readPersonDecision(object);
-      if (!wish) return;
+      if (!wish || requestWords(object).some((word) => unproven.of(requestName(name)).has(word))) return;
       const decide = (record: ClusterRecord) =>
         decidePersonDecision({ record, wish, spent, heartbeat, nowMs: parts.nowMs() });
       if (await act(name, decide)) requestLooks.wake(name);
@@ -189,7 +201,13 @@ export function hearPeople(parts: PeopleParts): Listening {
       const setProblem = set === undefined ? undefined : parts.setProblem?.(set);
       const settings = { heartbeat, leaveWaitMs, setProblem };
       const decide = (record: ClusterRecord) =>
-        decideClusterWish({ record, object, spent, ...settings, nowMs: parts.nowMs() });
+        decideClusterWish({
+          record,
+          object: proven(object, record),
+          spent,
+          ...settings,
+          nowMs: parts.nowMs(),
+        });
       if (await act(clusterId, decide)) clusterLooks.wake(name);
     },
   });
@@ -202,10 +220,13 @@ export function hearPeople(parts: PeopleParts): Listening {
     });
   const requests = watch<ClusterRegistrationRequest>(resources.clusterRegistrationRequests);
   const clusters = watch<ManagedCluster>(resources.managedClusters);
-  requests.onChange(({ object }) => {
-    if (object.spec.decision) requestLooks.wake(object.metadata.name);
+  requests.onChange(({ kind, object }) => {
+    const { name } = object.metadata;
+    unproven.seen(requestName(name), kind === 'deleted' ? [] : requestWords(object));
+    if (object.spec.decision) requestLooks.wake(name);
   });
   clusters.onChange(({ kind, object }) => {
+    unproven.seen(clusterName(object.metadata.name), kind === 'deleted' ? [] : clusterWords(object));
     if (!isUntouched(object)) clusterLooks.wake(object.metadata.name);
     if (kind === 'deleted') lookAtPredefined();
   });

@@ -16,14 +16,13 @@ import {
 import type { Heartbeat } from './cluster-section.ts';
 import type { ApproverConfig } from './config.ts';
 import { countEvaluations } from './count-evaluations.ts';
-import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds.ts';
-import { declareObjects } from './declare-objects.ts';
-import { startFenceProbe } from './fence-probe.ts';
+import { collectUnproven } from './admission/collect-unproven.ts';
+import { startAdmissionProbe } from './admission/probe.ts';
+import { whileStanding } from './admission/while-standing.ts';
 import { everyMinute } from './every-minute.ts';
 import { createFleetView } from './fleet-view.ts';
 import { answerFlooding } from './answer-flooding.ts';
-import { hearConfirmations } from './hear-confirmations.ts';
-import { hearPeople } from './hear-people.ts';
+import { hearEverything, peoplesKinds } from './hear-everything.ts';
 import {
   judgeAsTimePasses,
   judgeHeldOfToken,
@@ -35,12 +34,11 @@ import {
 import { settleLeaveAsked } from './leaving.ts';
 import { createPolicyEvaluator } from './policy-evaluator.ts';
 import { reviewRestored } from './review-restored.ts';
-import { setProblem } from './set-problem.ts';
 import { mayEndInRevoked, releaseName, settleRevocation, settleRotation } from './settle-clusters.ts';
 import { type Life, lifeOf } from './token-life.ts';
 
 export { configSchema } from './config.ts';
-export { whyFenceIsMissing } from './fence-probe.ts';
+export { whyFenceIsMissing } from './admission/probe.ts';
 
 const clientOptions = {
   fieldManager: 'rollcall-approver',
@@ -106,93 +104,54 @@ function heartbeatOf(config: ApproverConfig): Heartbeat {
   return { intervalSeconds: config.heartbeatIntervalSeconds, graceSeconds: config.heartbeatGraceSeconds };
 }
 
-/** Decides, and hears people, from here on. */
+interface Deciding extends Pick<ServiceWork, 'drain'> {
+  /** How much of what people wrote does not count. */
+  unprovenCount(): number;
+}
+
+/** Decides, and hears people while the admission policies hold, from here on. */
 async function startDeciding(
   { nc, log, logger, metrics }: ServiceContext,
   config: ApproverConfig,
   { client, probeClient, life }: Clients & { life: Life | undefined },
-): Promise<Pick<ServiceWork, 'drain'>> {
-  const stop = new AbortController();
-  const { signal } = stop;
+): Promise<Deciding> {
   const nowMs = Date.now;
   const heartbeat = heartbeatOf(config);
-  const deadlineMs = config.policyDeadlineMs;
-  const leaveWaitMs = config.leaveWait;
-  const fence = startFenceProbe({
-    client: probeClient,
-    logger,
-    onChange: (missing, differences) => {
-      for (const policy of fencePolicyNames)
-        metrics.gauge(
-          'rollcall_fence_policy_ok',
-          differences.some((each) => each.policy === policy) ? 0 : 1,
-          { policy },
-        );
-      metrics.gauge('rollcall_fence_ok', missing === undefined ? 1 : 0);
-      if (missing !== undefined) return;
-      confirmed.lookAgain();
-      people.lookAgain();
-    },
-  });
-  const declaring = { log, client, logger, signal, nowMs };
-  const sets = declareObjects(
-    {
-      ...declaring,
-      onChange(name) {
-        tokens.wakeWhere(({ spec }) => spec.clusterSet === name);
-        policies.wakeWhere(({ spec }) => spec.rules.some(({ clusterSet }) => clusterSet === name));
-      },
-    },
-    declaredSets,
-  );
-  const problemOf = (name: string) => setProblem(name, sets.objectsOf(name)[0]);
-  const knownSets = { whenSynced: sets.whenSynced, problemOf };
-  const tokens = declareObjects(
-    declaring,
-    declaredTokens({
-      allowEndless: config.allowEndlessTokens,
-      nowMs,
-      life,
-      sets: knownSets,
-    }),
-  );
-  const policies = declareObjects(declaring, declaredPolicies(logger, knownSets));
-  const declarations = [tokens, policies, sets];
+  const { policyDeadlineMs: deadlineMs, leaveWait: leaveWaitMs, allowEndlessTokens: allowEndless } = config;
   const evaluator = countEvaluations(createPolicyEvaluator({ deadlineMs }), metrics);
   const fleet = createFleetView(log, (error) =>
     logger.warn({ err: error }, 'an event was left out of the counts of the fleet'),
   );
-  const limit = { perMinute: config.wishesPerMinute, share: config.wishesShare };
-  const mass = { fleet, limit };
-  const people = hearPeople({
-    log,
-    client,
+  const mass = { fleet, limit: { perMinute: config.wishesPerMinute, share: config.wishesShare } };
+  const probe = startAdmissionProbe({
+    client: probeClient,
     logger,
-    signal,
-    fence,
-    heartbeat,
-    leaveWaitMs,
-    mass,
-    spent: life && new Set(life.spent),
-    setProblem: problemOf,
-    nowMs,
+    onChange(state, problems) {
+      for (const policy of fencePolicyNames) {
+        const isMissing = problems.some((each) => each.policy === policy);
+        metrics.gauge('rollcall_fence_policy_ok', isMissing ? 0 : 1, { policy });
+      }
+      metrics.gauge('rollcall_fence_ok', state.missing === undefined ? 1 : 0);
+      // The first answer may come before the line below has run.
+      queueMicrotask(() => hearing.changed());
+    },
   });
-  const confirmed = hearConfirmations({
+  const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, mass, life, allowEndless, nowMs };
+  const hearing = whileStanding({
     log,
-    client,
     logger,
-    signal,
-    fence,
+    probe,
     nowMs,
-    onConfirmed: () => people.lookAgain(),
+    hear: (standing) => hearEverything(peopleParts, standing),
+    collect: (bornAfterMs) =>
+      collectUnproven({ ...peopleParts, kinds: peoplesKinds(peopleParts) }, bornAfterMs),
   });
   const judging: JudgeParts = { log, logger, evaluator, fleet, deadlineMs, heartbeat, leaveWaitMs, nowMs };
   const minutes = everyMinute(() => judgeAsTimePasses(judging), logger);
   async function endAll(): Promise<void> {
     await minutes.stop();
-    fence.stop();
-    stop.abort();
-    await Promise.all([people.drain(), confirmed.drain(), ...declarations.map((each) => each.drain())]);
+    probe.stop();
+    await hearing.drain();
     await evaluator.close();
   }
   const consuming = consumeEvents(nc, {
@@ -203,8 +162,8 @@ async function startDeciding(
       for (const id of maybeFlooding(event))
         await answerFlooding({ log, heartbeat, ...mass, nowMs }, id, traceOf(event));
       await handleEvent(judging, event);
-      if (event.type === 'published') tokens.wake(event.id);
-      if (event.type === 'left') people.lookAtPredefined();
+      if (event.type === 'published') hearing.current()?.wakeToken(event.id);
+      if (event.type === 'left') hearing.current()?.lookAtPredefined();
     },
   });
   const consumption = await consuming.catch(async (error: unknown) => {
@@ -212,6 +171,7 @@ async function startDeciding(
     throw error;
   });
   return {
+    unprovenCount: hearing.unprovenCount,
     async drain() {
       await consumption.drain();
       await endAll();
@@ -227,7 +187,7 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
   const ending = new AbortController();
   const { signal } = ending;
   const clients = openClients(config);
-  let deciding: Pick<ServiceWork, 'drain'> | undefined;
+  let deciding: Deciding | undefined;
   let problem = 'starting';
 
   /** Before anything is decided, or heard of people, a restored hub looks at what Kubernetes shows. */
@@ -253,6 +213,7 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
   return {
     stats: () => ({
       fenceOk: metrics.value('rollcall_fence_ok'),
+      unproven: deciding?.unprovenCount() ?? 0,
       approved: metrics.value('rollcall_events_written_total', { type: 'cluster.approved' }),
       held: metrics.value('rollcall_events_written_total', { type: 'cluster.held' }),
       denied: metrics.value('rollcall_events_written_total', { type: 'cluster.denied' }),

@@ -1,4 +1,9 @@
-import { type AggregateRecord, type PolicyDeclaration, policyDeclaration } from '@rollcall/shared/events';
+import {
+  type AggregateRecord,
+  type AuthorUnknown,
+  type PolicyDeclaration,
+  policyDeclaration,
+} from '@rollcall/shared/events';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
 import { conditionList, type Judged, longestMessage } from './condition-list.ts';
@@ -28,8 +33,14 @@ function warningOf(warnings: NonNullable<PolicyDeclaration['warnings']>, atMs: n
 /**
  * The status of a policy. While a generation does not compile, the rules of the last one that did stay in force.
  * @param nowMs - hub time, for what no event tells: that the approver has not come to it yet
+ * @param unknown - why it does not come to it
  */
-export function desiredPolicy(record: AggregateRecord, current: ApprovalPolicy, nowMs: number): PolicyStatus {
+export function desiredPolicy(
+  record: AggregateRecord,
+  current: ApprovalPolicy,
+  nowMs: number,
+  unknown?: AuthorUnknown,
+): PolicyStatus {
   const { generation = 0, uid } = current.metadata;
   const last = policyDeclaration(record);
   const declaration = last && !last.withdrawn && last.uid === uid ? last : undefined;
@@ -51,6 +62,9 @@ export function desiredPolicy(record: AggregateRecord, current: ApprovalPolicy, 
     };
   } else if (isPolicyJudged(record, current)) {
     judged = { type, status: 'True', reason: 'InForce', message: '', atMs };
+  } else if (unknown) {
+    const { reason, message } = unknown;
+    judged = { type, status: 'False', reason, message: `${message}; ${stays}`, atMs: nowMs };
   } else {
     judged = {
       type,

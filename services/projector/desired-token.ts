@@ -1,5 +1,10 @@
 import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
-import { isTakenBack, type TokenDeclaration, type TokenRecord } from '@rollcall/shared/events';
+import {
+  type AuthorUnknown,
+  isTakenBack,
+  type TokenDeclaration,
+  type TokenRecord,
+} from '@rollcall/shared/events';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { conditionList, type Judged } from './condition-list.ts';
@@ -108,6 +113,18 @@ export function statusOfCopy(
   const older = `token "${namespace}/${name}"`;
   const message = `${older} is older and has the same public key, so that one alone counts; delete this one, or make a token of its own`;
   const judged = { type: 'Ready', status: 'False', reason: 'KeyTaken', message, atMs: declaredAtMs } as const;
+  return {
+    conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
+  };
+}
+
+/** The status of a token that the approver does not declare. */
+export function statusOfUnknownAuthor(
+  { reason, message }: AuthorUnknown,
+  current: ClusterRegistrationToken,
+  nowMs: number,
+): TokenStatus {
+  const judged = { type: 'Ready', status: 'False', reason, message, atMs: nowMs } as const;
   return {
     conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
   };

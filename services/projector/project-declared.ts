@@ -1,11 +1,25 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { policyDeclaration, type TokenRecord, tokenRecord } from '@rollcall/shared/events';
-import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
+import {
+  admissionAggregate,
+  authorUnknown,
+  policyDeclaration,
+  publicationIdOf,
+  type TokenRecord,
+  tokenRecord,
+} from '@rollcall/shared/events';
+import { type KubeObject, objectKey, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { desiredPolicy, isPolicyJudged } from './desired-policy.ts';
 import { desiredSet } from './desired-set.ts';
-import { desiredToken, statusOfCopy, tokenEndsInMs, tokenGoesInMs, tokenUseFields } from './desired-token.ts';
+import {
+  desiredToken,
+  statusOfCopy,
+  statusOfUnknownAuthor,
+  tokenEndsInMs,
+  tokenGoesInMs,
+  tokenUseFields,
+} from './desired-token.ts';
 import { statusPatch } from './difference.ts';
 import type { Pass } from './dirty-objects.ts';
 import type { Importance } from './importance.ts';
@@ -39,6 +53,8 @@ const isUseOnly = (fields: readonly string[]) => fields.every((field) => tokenUs
 const slow = { firstAfterMs: 1000, intervalMs: 10_000 };
 /** How long the approver may take to declare a policy before its status says so. */
 const judgingMs = 2000;
+/** While it has not; rarely anything waits that long. */
+const unjudgedAgainMs = 5000;
 
 export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjection {
   const { log, view, writer, nowMs, expiredTokenKeptMs: keptForMs } = tools;
@@ -83,13 +99,44 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     return shown;
   }
 
+  /** Why nobody declares an object, where that is known. */
+  async function whyUnknown<T extends KubeObject>({ resource }: KindView<T>, { metadata }: StoredObject<T>) {
+    const { uid, generation = 1 } = metadata;
+    const object = { plural: resource.plural, key: objectKey(metadata), uid, generation };
+    return authorUnknown(await log.read(admissionAggregate), object);
+  }
+
+  /** A token that the approver has not come to yet, or does not take because nobody knows who wrote it. */
+  async function undeclared(id: string, now: number): Promise<Pass> {
+    const object = view.tokens
+      .list()
+      .find(({ spec, metadata }) =>
+        spec.publicKey === undefined
+          ? publicationIdOf(metadata.uid) === id
+          : tokenIdOf(spec.publicKey) === id,
+      );
+    if (!object) return shown;
+    const waitMs = judging.waitMs(id, now);
+    if (waitMs > 0) return { isShown: true, againInMs: waitMs };
+    const unknown = await whyUnknown(view.tokens, object);
+    if (!unknown) return { isShown: true, againInMs: unjudgedAgainMs };
+    return writeStatus(view.tokens, object, {
+      status: statusOfUnknownAuthor(unknown, object, now),
+      importance: () => 'fact',
+      waitMs: () => 0,
+      wrote: () => judging.forget(id),
+    });
+  }
+
   return {
     async token(id) {
       const record = await readToken(id);
       const { declaration } = record;
       const object = declaration && view.tokens.get(`${declaration.namespace}/${declaration.name}`);
-      if (!object) return shown;
       const now = nowMs();
+      if (!declaration) return undeclared(id, now);
+      judging.forget(id);
+      if (!object) return shown;
       const status = desiredToken(record, object, now);
       if (!status) return shown;
       for (const copy of copiesOf(object)) {
@@ -116,12 +163,16 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const object = view.policies.get(policyDeclaration(record)?.name ?? id);
       if (!object) return shown;
       const now = nowMs();
-      return writeStatus(view.policies, object, {
-        status: desiredPolicy(record, object, now),
+      const isJudged = isPolicyJudged(record, object);
+      const waitMs = isJudged ? 0 : judging.waitMs(id, now);
+      const unknown = isJudged || waitMs > 0 ? undefined : await whyUnknown(view.policies, object);
+      const pass = await writeStatus(view.policies, object, {
+        status: desiredPolicy(record, object, now, unknown),
         importance: () => 'fact',
-        waitMs: () => (isPolicyJudged(record, object) ? 0 : judging.waitMs(id, now)),
+        waitMs: () => waitMs,
         wrote: () => judging.forget(id),
       });
+      return { againInMs: isJudged || unknown ? undefined : unjudgedAgainMs, ...pass };
     },
 
     async set(name) {

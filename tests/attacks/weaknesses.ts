@@ -6,7 +6,7 @@ export interface Weakness {
   readonly from: string;
   readonly to: string;
   /** Folder of the tests. */
-  readonly folder: 'tests/attacks' | 'tests/fence' | 'tests/rights';
+  readonly folder: 'services/approver/tests' | 'tests/attacks' | 'tests/fence' | 'tests/rights';
   /** How the full name of the test begins, as in `vitest -t`: `describe > test`. */
   readonly test: string;
 }
@@ -283,6 +283,14 @@ export const weaknesses: readonly Weakness[] = [
     from: "!request.name.matches('^(default$|kube-|rollcall-)')",
     to: 'true',
     test: 'the provisioner > can make namespaces only with the label, and none with a reserved name',
+  },
+  {
+    folder: 'services/approver/tests',
+    group: 'admission',
+    file: 'libs/shared/fence/fence-differences.ts',
+    from: '`${nameOf(shipped)} ${metadata.uid} ${metadata.generation}`',
+    to: 'nameOf(shipped)',
+    test: 'a decision that is written while it audits and does not deny is never acted on',
   },
   {
     ...inFence,

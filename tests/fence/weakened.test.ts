@@ -1,7 +1,13 @@
-import { fencePolicyNames, fenceDifferences, shippedFence } from '@rollcall/shared/fence';
+import {
+  fencePolicyNames,
+  fenceDifferences,
+  foreignMutators,
+  readFence,
+  shippedFence,
+} from '@rollcall/shared/fence';
 import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { whyFenceIsMissing } from '../../services/approver/fence-probe.ts';
+import { whyFenceIsMissing } from '../../services/approver/admission/probe.ts';
 import { type FencedHub, startFencedHub } from './fenced-hub.ts';
 
 const policies = resources.validatingAdmissionPolicies;
@@ -14,6 +20,8 @@ afterAll(() => hub?.[Symbol.asyncDispose]());
 
 /** By the probe's own rights, as the approver asks. */
 const whatIsWrong = () => fenceDifferences(hub.service('fence-probe'));
+
+const versionNow = async () => (await readFence(hub.service('fence-probe'))).version;
 
 async function restore(name: string): Promise<void> {
   await hub.admin.delete(policies, name).catch(() => undefined);
@@ -36,10 +44,15 @@ test('the list of policies is that of deploy/fence', () => {
 
 test.each(fencePolicyNames)('%s: whatever weakens it is named', async (name) => {
   const weakened = async (change: () => Promise<unknown>, problem: string) => {
+    const before = await versionNow();
     await change();
+    expect(await versionNow()).not.toBe(before);
     expect(await whatIsWrong()).toEqual([{ policy: name, problem: expect.stringContaining(problem) }]);
     await restore(name);
     expect(await whatIsWrong()).toEqual([]);
+    // However it was put back: what was written meanwhile was checked by nobody.
+    expect(await versionNow()).toEqual(expect.any(String));
+    expect(await versionNow()).not.toBe(before);
   };
   const patchPolicy = (spec: object) => () => hub.admin.mergePatch(policies, name, { spec });
   const patchBinding = (spec: object) => () => hub.admin.mergePatch(bindings, name, { spec });
@@ -58,4 +71,50 @@ test.each(fencePolicyNames)('%s: whatever weakens it is named', async (name) => 
   );
   await weakened(() => hub.admin.delete(bindings, name), 'is missing');
   await weakened(() => hub.admin.delete(policies, name), 'is missing');
+});
+
+test.each(fencePolicyNames)(
+  '%s: that the API server does not act on it is seen by trying it',
+  async (name) => {
+    const binding = await hub.admin.get<KubeObject>(bindings, { name });
+    await hub.admin.delete(bindings, name);
+    const untilProbe = (isSo: (why: string | undefined) => boolean) =>
+      vi.waitFor(async () => expect(isSo(await whyFenceIsMissing(hub.service('fence-probe')))).toBe(true), {
+        timeout: 20_000,
+      });
+    await untilProbe((why) => why?.includes(`what ${name} must refuse was not refused`) === true);
+    const { apiVersion, kind, spec } = binding as KubeObject;
+    await hub.admin.create(bindings, { apiVersion, kind, metadata: { name }, spec });
+    await untilProbe((why) => why === undefined);
+  },
+);
+
+test('mutating admission of others on our kinds is listed, and ours is not', async () => {
+  expect(await foreignMutators(hub.admin)).toEqual([]);
+  const rules = [
+    {
+      apiGroups: ['*'],
+      apiVersions: ['*'],
+      operations: ['UPDATE'],
+      resources: ['clusterregistrationrequests'],
+    },
+  ];
+  const webhook = {
+    name: 'turns.example.com',
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    failurePolicy: 'Ignore',
+    clientConfig: { url: 'https://127.0.0.1:1/' },
+  };
+  const made = (name: string, more: object) => ({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name },
+    webhooks: [{ ...webhook, ...more }],
+  });
+  const kind = resources.mutatingWebhookConfigurations;
+  await hub.admin.create(kind, made('turns', { rules }));
+  await hub.admin.create(kind, made('others', { rules: [{ ...rules[0], apiGroups: ['apps'] }] }));
+  expect(await foreignMutators(hub.admin)).toEqual(['MutatingWebhookConfiguration turns']);
+  for (const name of ['turns', 'others']) await hub.admin.delete(kind, name);
 });

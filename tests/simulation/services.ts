@@ -8,6 +8,7 @@ import { declareObjects } from '../../services/approver/declare-objects.ts';
 import { everyMinute } from '../../services/approver/every-minute.ts';
 import { createFleetView } from '../../services/approver/fleet-view.ts';
 import { judgeAsTimePasses } from '../../services/approver/judge-requests.ts';
+import { openUnproven } from '../../services/approver/admission/unproven.ts';
 import { hearPeople } from '../../services/approver/hear-people.ts';
 import { configSchema as projectorConfig } from '../../services/projector/config.ts';
 import { createProjection } from '../../services/projector/projection.ts';
@@ -116,16 +117,22 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
   const nowMs = Date.now;
   const client = connectKube(world, replica);
   let missingUntilMs = 0;
-  const fence = {
-    missing: () => (missingUntilMs > scheduler.nowMs ? 'the fence is missing' : undefined),
-    async check() {
+  const standing = {
+    signal,
+    unproven: openUnproven({ log, logger, words: [], nowMs }),
+    async whyHeld() {
+      if (missingUntilMs > scheduler.nowMs) return 'the fence is missing';
       await scheduler.wait(random.next() * 4, replica.life);
       await replica.step();
       if (!faults.strikes('fence.missing')) return undefined;
       missingUntilMs = scheduler.nowMs + random.int(1000, 20_000);
       scheduler.after(
         missingUntilMs - scheduler.nowMs + 1,
-        () => replica.run(async () => people.lookAgain()),
+        () =>
+          replica.run(async () => {
+            people.lookAgain();
+            for (const each of [tokens, policies, sets]) each.wakeWhere(() => true);
+          }),
         replica.life,
       );
       return 'the fence is missing';
@@ -134,11 +141,11 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
   // Nobody confirms here: a mass of wishes is tested by itself (services/approver/mass-of-wishes.test.ts).
   const fleet = createFleetView(log);
   const mass = { fleet, limit: { perMinute: 1_000_000, share: 1 } };
-  const people = hearPeople({ log, client, logger, signal, fence, heartbeat, leaveWaitMs, mass, nowMs });
-  const declaring = { log, client, logger, signal, nowMs };
+  const people = hearPeople({ log, client, logger, standing, heartbeat, leaveWaitMs, mass, nowMs });
+  const declaring = { log, client, logger, standing, nowMs };
   const tokens = declareObjects(declaring, declaredTokens({ allowEndless: false, nowMs }));
-  declareObjects(declaring, declaredPolicies(logger));
-  declareObjects(declaring, declaredSets);
+  const policies = declareObjects(declaring, declaredPolicies(logger));
+  const sets = declareObjects(declaring, declaredSets);
   const evaluator = createPolicyEvaluator(world, replica);
   const judging = {
     log,

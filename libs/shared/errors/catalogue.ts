@@ -33,6 +33,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Deciding needs verb patch on clusterregistrationrequests and create on managedclusters/accept: ClusterRole rollcall-approver has both.',
   },
+  DECISION_CHANGED: {
+    retry: false,
+    hint: 'Mutating admission of others changed it on its way: `rollcall doctor` names it. Decide again once it leaves our kinds alone.',
+  },
   REQUEST_FAILED: {
     retry: true,
     hint: 'The status of the request says what is in the way: `rollcall get requests -o yaml`.',

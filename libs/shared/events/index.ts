@@ -1,4 +1,11 @@
 export { livenessOf } from './admission.ts';
+export {
+  admissionAggregate,
+  admissionOf,
+  type AuthorUnknown,
+  authorUnknown,
+  versionWord,
+} from './admission-record.ts';
 export * from './approver-events.ts';
 export { eventCatalogue } from './catalogue.ts';
 export {

@@ -1,6 +1,13 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
-import { shippedFence } from './shipped-fence.ts';
+import {
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+} from '@rollcall/shared/kubernetes';
+import { shippedFence, shippedStamps } from './shipped-fence.ts';
 
 /** One thing that is not as it was shipped. */
 export interface FenceDifference {
@@ -8,6 +15,19 @@ export interface FenceDifference {
   readonly policy: string;
   /** As a sentence for people. */
   readonly problem: string;
+}
+
+/** The admission policies as the API server has them. */
+export interface FoundFence {
+  /** Nothing: they are the shipped ones. */
+  readonly differences: readonly FenceDifference[];
+  /**
+   * Names these very objects. It is another one once any of them was written or made again, whatever it says now; undefined while
+   * one is missing.
+   */
+  readonly version: string | undefined;
+  /** When the youngest of them was made, in ms of the API server's clock; undefined where one was changed since or is missing. */
+  readonly madeAtMs: number | undefined;
 }
 
 interface Rule {
@@ -38,8 +58,10 @@ function filledIn({ matchConstraints: match, ...spec }: Spec): object {
   };
 }
 
+const nameOf = ({ kind, metadata }: Policy) => `${kind} ${metadata.name}`;
+
 function problemOf(shipped: Policy, applied: Policy | undefined): string | undefined {
-  const what = `${shipped.kind} ${shipped.metadata.name}`;
+  const what = nameOf(shipped);
   if (!applied) return `${what} is missing`;
   if (applied.metadata.deletionTimestamp !== undefined) return `${what} is being deleted`;
   const [wanted, found] = [shipped.spec ?? {}, applied.spec ?? {}];
@@ -50,27 +72,63 @@ function problemOf(shipped: Policy, applied: Policy | undefined): string | undef
   return `${what} was changed: it is not the one that this version ships`;
 }
 
-async function byName(client: Pick<KubeClient, 'list'>, resource: Resource): Promise<Map<string, Policy>> {
-  const all = await client.list<Policy>(resource);
-  return new Map(all.map((object) => [object.metadata.name, object]));
+type Client = Pick<KubeClient, 'list'>;
+
+async function listStamps(client: Client, resource: Resource): Promise<Policy[]> {
+  try {
+    return await client.list<Policy>(resource);
+  } catch (error) {
+    // Kubernetes before 1.36 has none.
+    if (isNotFound(error)) return [];
+    throw error;
+  }
 }
 
 /**
  * Compares the fence in the API server with the one that this version ships, policy by policy: one that is missing, does not
- * deny, matches less or asks something else holds nobody. Whether the API server acts on it, only a probe can say.
+ * deny, matches less or asks something else holds nobody. The policies that stamp names may be missing, but may not say anything
+ * else. Whether the API server acts on them, only a probe can say.
+ * @throws KubeApiError, where one may not look
+ */
+export async function readFence(client: Client): Promise<FoundFence> {
+  const all = await Promise.all([
+    client.list<Policy>(resources.validatingAdmissionPolicies),
+    client.list<Policy>(resources.validatingAdmissionPolicyBindings),
+    listStamps(client, resources.mutatingAdmissionPolicies),
+    listStamps(client, resources.mutatingAdmissionPolicyBindings),
+  ]);
+  const found = new Map(all.flat().map((object) => [nameOf(object), object]));
+  const fence = shippedFence() as readonly Policy[];
+  const stamps = (shippedStamps() as readonly Policy[]).filter((stamp) => found.has(nameOf(stamp)));
+  const differences = [...fence, ...stamps].flatMap((shipped) => {
+    const problem = problemOf(shipped, found.get(nameOf(shipped)));
+    return problem === undefined
+      ? []
+      : [{ policy: shipped.spec?.policyName ?? shipped.metadata.name ?? '', problem }];
+  });
+  const versions = fence.map((shipped) => {
+    const metadata = found.get(nameOf(shipped))?.metadata;
+    return metadata && `${nameOf(shipped)} ${metadata.uid} ${metadata.generation}`;
+  });
+  const isWhole = !versions.includes(undefined);
+  const digest = createHash('sha256').update(versions.join('\n')).digest('hex');
+  const madeAtMs = fence.map((shipped) => {
+    const metadata = found.get(nameOf(shipped))?.metadata;
+    return metadata?.generation === 1 ? Date.parse(metadata.creationTimestamp ?? '') : Number.NaN;
+  });
+  const youngestMs = Math.max(...madeAtMs);
+  return {
+    differences,
+    version: isWhole ? digest.slice(0, 32) : undefined,
+    madeAtMs: Number.isNaN(youngestMs) ? undefined : youngestMs,
+  };
+}
+
+/**
+ * In what the fence in the API server differs from the one that this version ships.
  * @returns nothing: it is in place
  * @throws KubeApiError, where one may not look
  */
-export async function fenceDifferences(client: Pick<KubeClient, 'list'>): Promise<FenceDifference[]> {
-  const policyKind = resources.validatingAdmissionPolicies;
-  const [policies, bindings] = await Promise.all([
-    byName(client, policyKind),
-    byName(client, resources.validatingAdmissionPolicyBindings),
-  ]);
-  return (shippedFence() as readonly Policy[]).flatMap((shipped) => {
-    const name = shipped.metadata.name ?? '';
-    const applied = (shipped.kind === policyKind.kind ? policies : bindings).get(name);
-    const problem = problemOf(shipped, applied);
-    return problem === undefined ? [] : [{ policy: shipped.spec?.policyName ?? name, problem }];
-  });
+export async function fenceDifferences(client: Client): Promise<readonly FenceDifference[]> {
+  return (await readFence(client)).differences;
 }

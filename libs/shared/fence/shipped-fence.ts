@@ -5,14 +5,25 @@ import { parseAllDocuments } from 'yaml';
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'deploy', 'fence');
 
-let read: readonly KubeObject[] | undefined;
+function objectsIn(directory: string): readonly KubeObject[] {
+  return readdirSync(directory)
+    .filter((file) => file.endsWith('.yaml'))
+    .toSorted()
+    .flatMap((file) => parseAllDocuments(readFileSync(join(directory, file), 'utf8')))
+    .map((document) => document.toJS() as KubeObject);
+}
+
+let fence: readonly KubeObject[] | undefined;
+let stamps: readonly KubeObject[] | undefined;
 
 /** Every object of deploy/fence that must be there, as this version ships it; without the stamps, which keep nobody out. */
 export function shippedFence(): readonly KubeObject[] {
-  read ??= readdirSync(folder)
-    .filter((file) => file.endsWith('.yaml'))
-    .toSorted()
-    .flatMap((file) => parseAllDocuments(readFileSync(join(folder, file), 'utf8')))
-    .map((document) => document.toJS() as KubeObject);
-  return read;
+  fence ??= objectsIn(folder);
+  return fence;
+}
+
+/** The policies that fill in who wrote something: they need not be there. */
+export function shippedStamps(): readonly KubeObject[] {
+  stamps ??= objectsIn(join(folder, 'stamp'));
+  return stamps;
 }

@@ -56,6 +56,12 @@ export const resources = {
     'validatingadmissionpolicybindings',
     'ValidatingAdmissionPolicyBinding',
   ),
+  mutatingWebhookConfigurations: cluster(
+    admission,
+    'v1',
+    'mutatingwebhookconfigurations',
+    'MutatingWebhookConfiguration',
+  ),
   mutatingAdmissionPolicies: cluster(admission, 'v1', 'mutatingadmissionpolicies', 'MutatingAdmissionPolicy'),
   mutatingAdmissionPolicyBindings: cluster(
     admission,

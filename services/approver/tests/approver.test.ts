@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nameRecord } from '@rollcall/shared/events';
-import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
 import { bindRole } from '../../../tests/harness/control-plane.ts';
-import { whyFenceIsMissing } from '../fence-probe.ts';
 import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';
 
 const person = 'anna@example.com';
@@ -203,32 +200,6 @@ test('the name of a cluster that has left is free again', async () => {
       timeout: 20_000,
     })
     .toMatchObject({ holder: undefined, newest: { type: 'released' } });
-});
-
-test('without the fence a decision of a person waits, and with it is heard', async () => {
-  const binding = join(import.meta.dirname, '..', '..', '..', 'deploy', 'fence', 'accept.yaml');
-  await world.plane.admin.delete(resources.validatingAdmissionPolicyBindings, 'rollcall-accept');
-  const probe = world.plane.clientFor('system:serviceaccount:rollcall-system:rollcall-fence-probe');
-  await expect.poll(() => whyFenceIsMissing(probe), { timeout: 30_000 }).toBeDefined();
-  const { key } = await world.request('held', { id: 'R9' });
-  await world.clusterIs('held', ({ decision }) => decision?.requestId === 'R9');
-  await world.showStatus('held');
-  // The probe sees that the binding is gone a moment before the API server stops asking for it.
-  await expect
-    .poll(() => decide('held', 'Approve', key).then(Boolean, () => false), { timeout: 20_000 })
-    .toBe(true);
-  await expect
-    .poll(() => readFileSync(world.hub.serviceSettings('approver')['logFile'] ?? '', 'utf8'), {
-      timeout: 20_000,
-    })
-    .toContain('a wish waits for the fence');
-  expect((await world.cluster('held')).decision?.verdict).toBe('held');
-  await applyManifests(world.plane.admin, [readFileSync(binding, 'utf8')]);
-  probe.close();
-  await world.clusterIs(
-    'held',
-    ({ decision }) => decision?.verdict === 'approved' && decision.requestId === 'R9',
-  );
 });
 
 test('a token that was deleted while no approver ran is withdrawn at the next start', async () => {

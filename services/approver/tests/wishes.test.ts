@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ClusterRecord, type Wishes, wishesAggregate } from '@rollcall/shared/events';
+import {
+  admissionAggregate,
+  admissionOf,
+  type ClusterRecord,
+  type Wishes,
+  wishesAggregate,
+} from '@rollcall/shared/events';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { confirmations } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
@@ -77,7 +83,7 @@ test('ban, unban and revoke follow from spec.wish, once per id, by the person', 
   expect((await world.cluster('alpha')).decision?.verdict).toBe('revoked');
 });
 
-test('while any policy of the fence is weakened a wish waits, and the log names it', async () => {
+test('what is wished while any policy of the fence is weakened does not count until it is wished again, and the log names it', async () => {
   const key = await aMember('gamma');
   const name = 'rollcall-confirm';
   await world.plane.admin.mergePatch(resources.validatingAdmissionPolicyBindings, name, {
@@ -94,7 +100,13 @@ test('while any policy of the fence is weakened a wish waits, and the log names 
   // Applying alone would only add to the list that somebody else has written to.
   await world.plane.admin.delete(resources.validatingAdmissionPolicyBindings, name);
   await applyManifests(world.plane.admin, [readFileSync(shipped, 'utf8')]);
+  const unproven = async () => admissionOf(await world.registrar.read(admissionAggregate))?.unproven ?? [];
+  const operation = { object: 'managedclusters/gamma', word: expect.stringMatching(/^operation:.*\/w1$/) };
+  await expect.poll(unproven, { timeout: 30_000 }).toContainEqual(operation);
+  expect((await world.cluster('gamma')).decision?.verdict).toBe('approved');
+  await wish('gamma', { id: 'w2', verb: 'Revoke', keyFingerprint: key });
   await untilRevoked('gamma');
+  await expect.poll(unproven, { timeout: 30_000 }).toEqual([]);
 });
 
 test('of ten deletions at once five are acted on by both replicas together, and the rest after a confirmation', async () => {

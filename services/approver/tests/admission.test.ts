@@ -1,0 +1,244 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { admissionAggregate, admissionOf, policyDeclaration } from '@rollcall/shared/events';
+import { shippedFence } from '@rollcall/shared/fence';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { apiVersion } from '@rollcall/shared/resources';
+import type { RunningService } from '@rollcall/shared/service';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bindRole } from '../../../tests/harness/control-plane.ts';
+import { until } from '../../../tests/harness/embedded.ts';
+import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';
+
+const person = 'anna@example.com';
+/** May write every object, and has none of the rights that the admission policies ask for. */
+const writer = 'mallory@example.com';
+const policies = resources.validatingAdmissionPolicies;
+const bindings = resources.validatingAdmissionPolicyBindings;
+const requests = resources.clusterRegistrationRequests;
+let world: ApproverWorld;
+let anna: KubeClient;
+let mallory: KubeClient;
+let approver: RunningService;
+
+beforeAll(async () => {
+  world = await startWorld();
+  const { admin } = world.plane;
+  const rule = {
+    apiGroups: ['rollcall.dev'],
+    resources: [
+      'clusterregistrationrequests',
+      'managedclusters',
+      'approvalpolicies',
+      'clusterregistrationtokens',
+      'managedclustersets',
+    ],
+    verbs: ['get', 'create', 'update', 'patch', 'delete'],
+  };
+  const role = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'writer' },
+  };
+  await applyManifests(admin, [{ ...role, rules: [rule] } as KubeObject]);
+  await bindRole(admin, writer, 'writer');
+  await bindRole(admin, person, 'rollcall-admin');
+  anna = world.plane.clientFor(person);
+  mallory = world.plane.clientFor(writer);
+  approver = await world.startApprover();
+});
+afterAll(async () => {
+  anna?.close();
+  mallory?.close();
+  await world?.[Symbol.asyncDispose]();
+});
+
+const shippedOf = (kind: string, name: string) =>
+  shippedFence().filter((object) => object.kind === kind && object.metadata.name === name) as KubeObject[];
+async function putBack(name: string): Promise<void> {
+  const { admin } = world.plane;
+  for (const [resource, kind] of [
+    [policies, policies.kind],
+    [bindings, bindings.kind],
+  ] as const) {
+    const shipped = shippedOf(kind, name);
+    const found = await admin.get<KubeObject>(resource, { name });
+    // Applying alone would add to a list that somebody else has written to.
+    if (found?.metadata.generation !== 1) await admin.delete(resource, name).catch(() => undefined);
+    await applyManifests(admin, shipped);
+  }
+}
+
+const admission = async () => admissionOf(await world.registrar.read(admissionAggregate));
+const isListed = (object: string) =>
+  until(`${object} is listed as unproven`, async () => {
+    const now = await admission();
+    return now?.standing === true && now.unproven.some((each) => each.object === object);
+  });
+/** Tries until the API server does not refuse any more: it takes up to two seconds to forget a policy. */
+const onceAllowed = (write: () => Promise<unknown>) =>
+  until('the API server does not refuse', () =>
+    write().then(
+      () => true,
+      () => false,
+    ),
+  );
+
+async function aHeldRequest(name: string): Promise<{ key: string; id: string }> {
+  const { key } = await world.request(name);
+  const { aggregate } = await world.clusterIs(name, ({ decision }) => decision?.verdict === 'held');
+  await world.showRequest(name, key);
+  await world.showStatus(name);
+  return { key, id: aggregate.id };
+}
+
+const patchSpec = (resource: typeof policies, spec: object) =>
+  world.plane.admin.mergePatch(resource, 'rollcall-accept', { spec });
+/** Each takes the policy that checks decisions away, in another way. */
+const ways: readonly [string, () => Promise<unknown>][] = [
+  ['its binding is deleted', () => world.plane.admin.delete(bindings, 'rollcall-accept')],
+  ['it audits and does not deny', () => patchSpec(bindings, { validationActions: ['Audit'] })],
+  [
+    'a match condition leaves one person out',
+    () =>
+      patchSpec(policies, {
+        matchConditions: [{ name: 'not-her', expression: `request.userInfo.username != '${writer}'` }],
+      }),
+  ],
+  [
+    'its rules are excluded',
+    () =>
+      patchSpec(policies, {
+        matchConstraints: {
+          excludeResourceRules: [
+            {
+              apiGroups: ['rollcall.dev'],
+              apiVersions: ['*'],
+              operations: ['*'],
+              resources: ['clusterregistrationrequests'],
+            },
+          ],
+        },
+      }),
+  ],
+];
+
+test.each(ways)(
+  'a decision that is written while %s is never acted on; said again it is',
+  async (way, weaken) => {
+    const name = `edge-${ways.findIndex(([each]) => each === way)}`;
+    const { key, id } = await aHeldRequest(name);
+    await weaken();
+    // The name of another person: nobody compares it now.
+    await onceAllowed(() => mallory.mergePatch(requests, name, decisionPatch('Approve', key, person)));
+    await putBack('rollcall-accept');
+    await isListed(`clusterregistrationrequests/${id}`);
+    expect((await world.cluster(name)).decision?.verdict).toBe('held');
+    // The words stand there still; a restart does not make them count.
+    await approver.stop();
+    approver = await world.startApprover();
+    const patch = decisionPatch('Approve', key, person);
+    const again = { spec: { decision: { ...patch.spec?.decision, reason: 'seen' } } };
+    await until('the policy acts again', () =>
+      mallory.mergePatch(requests, name, again, { dryRun: true }).then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect((await world.cluster(name)).decision?.verdict).toBe('held');
+    await anna.mergePatch(requests, name, again);
+    const { decision } = await world.clusterIs(name, (record) => record.decision?.verdict === 'approved');
+    expect(decision?.by).toEqual({ person });
+    await until('nothing is unproven', async () => (await admission())?.unproven.length === 0);
+  },
+);
+
+test('a policy away for a moment counts as well, and so does an approver that was away then', async () => {
+  const { key, id } = await aHeldRequest('brief');
+  await approver.stop();
+  await world.plane.admin.delete(bindings, 'rollcall-accept');
+  await onceAllowed(() => mallory.mergePatch(requests, 'brief', decisionPatch('Approve', key, person)));
+  await putBack('rollcall-accept');
+  approver = await world.startApprover();
+  await isListed(`clusterregistrationrequests/${id}`);
+  expect((await world.cluster('brief')).decision?.verdict).toBe('held');
+});
+
+const rules = (effect: string) => ({ rules: [{ name: 'all', when: 'true', effect }] });
+const policyObject = (name: string, effect: string) => ({
+  apiVersion,
+  kind: 'ApprovalPolicy',
+  metadata: { name },
+  spec: rules(effect),
+});
+const policyIs = async (name: string) =>
+  policyDeclaration(await world.registrar.read({ kind: 'policy', id: name }));
+
+test('policies, tokens and sets that are written, or policies that are deleted, meanwhile are not in force; what was stays so', async () => {
+  const { admin } = world.plane;
+  await anna.create(resources.approvalPolicies, policyObject('deny-all', 'Hold'));
+  await anna.create(resources.approvalPolicies, policyObject('careful', 'Hold'));
+  for (const name of ['deny-all', 'careful'])
+    await until(`policy ${name} is in force`, async () => (await policyIs(name))?.rules.length === 1);
+  await admin.delete(bindings, 'rollcall-policies');
+  await onceAllowed(() => mallory.create(resources.approvalPolicies, policyObject('mine', 'Approve')));
+  await mallory.mergePatch(resources.approvalPolicies, 'careful', { spec: rules('Approve') });
+  await mallory.delete(resources.approvalPolicies, 'deny-all');
+  const { tokenId } = await world.makeToken('theirs');
+  const set = { apiVersion, kind: 'ManagedClusterSet', metadata: { name: 'theirs' } };
+  await mallory.create(resources.managedClusterSets, {
+    ...set,
+    spec: { selector: { type: 'ExclusiveLabel' } },
+  });
+  await putBack('rollcall-policies');
+  for (const object of [
+    'approvalpolicies/mine',
+    'approvalpolicies/careful',
+    'approvalpolicies/deny-all',
+    'clusterregistrationtokens/rollcall-join/theirs',
+    'managedclustersets/theirs',
+  ])
+    await isListed(object);
+  await world.request('victim');
+  await world.clusterIs('victim', ({ decision }) => decision !== undefined);
+  await delay(500);
+  expect((await world.cluster('victim')).decision?.verdict).toBe('held');
+  expect(await policyIs('mine')).toBeUndefined();
+  expect(await policyIs('careful')).toMatchObject({ rules: [{ effect: 'Hold' }], withdrawn: false });
+  expect(await policyIs('deny-all')).toMatchObject({ rules: [{ effect: 'Hold' }], withdrawn: false });
+  expect((await world.registrar.read({ kind: 'token', id: tokenId })).head).toBeUndefined();
+  expect((await world.registrar.read({ kind: 'set', id: 'theirs' })).head).toBeUndefined();
+
+  // Written again by somebody who may: deleted and made anew, or deleted for good.
+  await anna.delete(resources.approvalPolicies, 'careful');
+  await until('the policy is withdrawn', async () => (await policyIs('careful'))?.withdrawn === true);
+  await anna.create(resources.approvalPolicies, policyObject('deny-all', 'Hold'));
+  await anna.delete(resources.approvalPolicies, 'deny-all');
+  await until('the policy is withdrawn', async () => (await policyIs('deny-all'))?.withdrawn === true);
+  await anna.delete(resources.approvalPolicies, 'mine');
+  await anna.create(resources.approvalPolicies, policyObject('mine', 'Approve'));
+  await world.clusterIs('victim', ({ decision }) => decision?.verdict === 'approved');
+});
+
+test('access, a set and an acceptance that were written meanwhile change nothing until they are written again', async () => {
+  const { aggregate } = await world.cluster('victim');
+  await world.showCluster('victim');
+  const { head } = await world.cluster('victim');
+  const projector = world.plane.clientFor('system:serviceaccount:rollcall-system:rollcall-projector');
+  const show = { status: { observed: head } };
+  await projector.mergePatch(resources.managedClusters, 'victim', show, { subresource: 'status' });
+  projector.close();
+  await world.plane.admin.delete(bindings, 'rollcall-wish');
+  await onceAllowed(() =>
+    mallory.mergePatch(resources.managedClusters, 'victim', {
+      spec: { access: 'Namespace', hubAcceptsClient: false },
+    }),
+  );
+  await putBack('rollcall-wish');
+  await isListed('managedclusters/victim');
+  expect((await world.cluster('victim')).decision).toMatchObject({ verdict: 'approved', access: 'None' });
+  await anna.mergePatch(resources.managedClusters, 'victim', { spec: { access: 'None' } });
+  await anna.mergePatch(resources.managedClusters, 'victim', { spec: { access: 'Namespace' } });
+  const { decision } = await world.clusterIs('victim', (record) => record.decision?.access === 'Namespace');
+  expect(decision?.verdict).toBe('approved');
+  expect(aggregate.id).toBe(decision && (await world.cluster('victim')).aggregate.id);
+});

@@ -75,7 +75,7 @@ export const mutants = {
     file: 'services/registrar/admission.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
-    from: 2301,
+    from: 1101,
     seeds: 100,
   },
   'held-says-nothing-about-access': {
@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'endedFormerLife(record, shown)',
     put: 'endedFormerLife(record, shown) && false',
-    from: 12601,
+    from: 1251,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {
@@ -159,7 +159,7 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
-    from: 3701,
+    from: 4401,
     seeds: 100,
   },
   'given-labels-are-not-shown': {

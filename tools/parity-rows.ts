@@ -103,5 +103,9 @@ export const parityRows: Readonly<Record<string, readonly ParityRow[]>> = {
     row('X-8', 'A deletion that both sides acknowledge, with a deadline and a force'),
     row('X-9', 'Standard `ClusterProfile` objects for other tools', 'later: as objects beside ours'),
     row('X-10', 'Metrics and traces of registration and liveness'),
+    row(
+      'X-14',
+      'Rights of each role by an account of its own: what a stolen identity cannot do, the server refuses, whatever reply it names',
+    ),
   ],
 };

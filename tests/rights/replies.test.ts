@@ -222,20 +222,23 @@ async function consequencesOf(asker: Asker): Promise<string[]> {
 const inJwt: Readonly<Record<string, Role>> = { ...serviceRoles, ...otherRoles };
 
 describe('whatever reply it names, nothing comes of what it may publish but an answer to itself', () => {
-  test.each(Object.keys(agentRoles) as AgentRole[])('an agent as %s', async (name) => {
-    const { publicKey, seed: seedOfKey } = createNkey('user');
-    const isNamedByKey = name === 'token' || name === 'returning';
-    const who = { key: publicKey, name: isNamedByKey ? publicKey : 'cluster-1' };
-    const credentials = hub.agentCredentials(name, who.name, { seed: seedOfKey });
-    await using bus = await connectRaw(hub, credentials, { no_responders: true });
-    const role: Role = agentRoles[name];
-    const asker = { bus, role, name, publish: filledIn(role.publish, who) };
-    expect(await consequencesOf(asker)).toEqual([]);
-  });
+  test.each(Object.keys(agentRoles) as AgentRole[])(
+    'an agent as %s stores nothing and reaches nobody [X-14]',
+    async (name) => {
+      const { publicKey, seed: seedOfKey } = createNkey('user');
+      const isNamedByKey = name === 'token' || name === 'returning';
+      const who = { key: publicKey, name: isNamedByKey ? publicKey : 'cluster-1' };
+      const credentials = hub.agentCredentials(name, who.name, { seed: seedOfKey });
+      await using bus = await connectRaw(hub, credentials, { no_responders: true });
+      const role: Role = agentRoles[name];
+      const asker = { bus, role, name, publish: filledIn(role.publish, who) };
+      expect(await consequencesOf(asker)).toEqual([]);
+    },
+  );
 
   // Set-up is the one user where the streams are: it makes them, and may. Restoring takes consumers away, as it may.
   test.each(Object.keys(inJwt).filter((name) => name !== 'setup' && name !== 'restore'))(
-    '%s',
+    '%s stores nothing and reaches nobody [X-14]',
     async (name) => {
       await using bus = await connectRaw(hub, hub.credentialsOf(name as BusUserName), {
         no_responders: true,

@@ -21,7 +21,7 @@ function meets(labelsOfCluster: Labels, { key, operator, values = [] }: Requirem
 }
 
 /** Whoever was put into no other set is in this one: no label is written for that. */
-const setOfOthers = 'default';
+export const setOfOthers = 'default';
 
 /** Whether a cluster with these labels is in the set. An empty labelSelector selects every cluster. */
 function isInSet(setName: string, selector: Selector, labelsOfCluster: Labels): boolean {

@@ -14,6 +14,7 @@ import {
 } from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
 import { giveHistory } from './give-history.ts';
+import { ownSets } from './own-sets.ts';
 import { createProjection, type Projection, retryInMs } from './projection.ts';
 import { isUnclaimedObject } from './project-predefined.ts';
 import {
@@ -91,7 +92,8 @@ async function compareEverything(
   const count = await markWholeHistory(log, dirty);
   // Also where nobody ever wished: a restored ConfigMap may show what is held no more.
   dirty.mark(wishesKey, 'fact');
-  for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'count');
+  for (const name of [...ownSets.keys(), ...view.sets.list().map(({ metadata }) => metadata.name)])
+    dirty.mark(setKey(name), 'count');
   for (const object of view.clusters.list()) {
     if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'fact');
   }

@@ -24,6 +24,7 @@ import { statusPatch } from './difference.ts';
 import type { Pass } from './dirty-objects.ts';
 import type { Importance } from './importance.ts';
 import type { KindView, KubeView } from './kube-view.ts';
+import { ownSets } from './own-sets.ts';
 import { createThrottle } from './throttle.ts';
 import type { ObjectWriter } from './write-object.ts';
 
@@ -176,7 +177,8 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     },
 
     async set(name) {
-      const object = view.sets.get(name);
+      const own = ownSets.get(name);
+      const object = view.sets.get(name) ?? (own && (await writer.create(view.sets, own)));
       if (!object) return shown;
       const now = nowMs();
       // Asked before counting: every change of any cluster leads here.

@@ -7,7 +7,7 @@ import { bringAccessAbout, missing } from './bring-access-about.ts';
 import type { Config } from './config.ts';
 import { countWrites } from './count-writes.ts';
 import { createHeardAsks } from './heard-asks.ts';
-import { keepNamespaces } from './keep-namespaces.ts';
+import { keepObjects } from './keep-objects.ts';
 import { hubApiOf } from './hub-api.ts';
 import { bringPublicationAbout } from './publish-token.ts';
 import { watchExpiries } from './watch-expiries.ts';
@@ -76,10 +76,11 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         nowMs: Date.now,
         lookAt: (id) => bringPublicationAbout(world, id, { correlation: createEventId(Date.now()) }),
       });
-      const namespaces = keepNamespaces({
+      const objects = keepObjects({
         log,
         kube: client,
         logger,
+        namespaces: config.namespaces,
         remake: async (id) => {
           const correlation = createEventId(Date.now());
           tell(await bringAccessAbout(world, { kind: 'cluster', id, type: missing, correlation }));
@@ -87,7 +88,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
       });
       return {
         // Later on its events wait for it, and are tried again.
-        notReady: () => (namespaces.isSynced() ? undefined : 'waiting for the API server'),
+        notReady: () => (objects.isSynced() ? undefined : 'waiting for the API server'),
         stats: () => ({
           provisioned: metrics.value('rollcall_events_written_total', { type: 'cluster.provisioned' }),
           deprovisioned: metrics.value('rollcall_events_written_total', { type: 'cluster.deprovisioned' }),
@@ -97,7 +98,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
           deadLetters: metrics.value('rollcall_dead_letters_total'),
         }),
         async drain() {
-          await Promise.all([consumption.drain(), expiries.drain(), mints.drain(), namespaces.drain()]);
+          await Promise.all([consumption.drain(), expiries.drain(), mints.drain(), objects.drain()]);
           client.close();
         },
       };

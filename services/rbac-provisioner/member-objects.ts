@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Decision } from '@rollcall/shared/events';
 import { apiVersionOf, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import { annotations, labels } from '@rollcall/shared/resources';
@@ -17,7 +18,8 @@ export interface Member {
 
 export interface RoleBinding extends KubeObject {
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
-  readonly subjects: readonly { readonly kind: string; readonly name: string; readonly namespace: string }[];
+  /** Of one that somebody else wrote, there may be none. */
+  readonly subjects?: readonly { readonly kind: string; readonly name: string; readonly namespace: string }[];
 }
 
 export function memberOf(clusterId: string, decision: Pick<Decision, 'clusterName' | 'namespace'>): Member {
@@ -66,6 +68,12 @@ export function lookBinding(namespace: string): RoleBinding {
     roleRef: { apiGroup: resources.clusterRoles.group, kind: 'ClusterRole', name: lookName },
     subjects: [{ kind: 'ServiceAccount', name: 'rollcall-rbac-provisioner', namespace: 'rollcall-system' }],
   };
+}
+
+/** Whether it gives the account of its namespace the rights of members, and nothing else to anybody. */
+export function bindsTheMember({ metadata: { namespace = '' }, roleRef, subjects }: RoleBinding): boolean {
+  const wanted = memberRoleBinding({ clusterId: '', clusterName: '', namespace });
+  return isDeepStrictEqual(roleRef, wanted.roleRef) && isDeepStrictEqual(subjects, wanted.subjects);
 }
 
 /** Whether we made the object, for this very cluster. */

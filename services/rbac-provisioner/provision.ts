@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type ErrorCode, RollcallError } from '@rollcall/shared/errors';
 import type { Access } from '@rollcall/shared/events';
 import {
@@ -13,6 +12,7 @@ import {
   resources,
 } from '@rollcall/shared/kubernetes';
 import {
+  bindsTheMember,
   isMembers,
   type Member,
   memberNamespace,
@@ -75,9 +75,8 @@ async function createOrFind(
   }
 }
 
-function bindsTheSame(found: KubeObject, wanted: KubeObject): boolean {
-  const [a, b] = [found, wanted] as RoleBinding[];
-  return isDeepStrictEqual(a?.roleRef, b?.roleRef) && isDeepStrictEqual(a?.subjects, b?.subjects);
+function isWhole(found: KubeObject): boolean {
+  return found.kind !== resources.roleBindings.kind || bindsTheMember(found as RoleBinding);
 }
 
 /** Another replica that makes the same wins once; who makes it again and again is told of. */
@@ -98,7 +97,7 @@ async function createOwn(
     if (!found) throw terminating(namespace);
     const { uid = '', deletionTimestamp } = found.metadata;
     if (isNew) created.add(uid);
-    const isAsMade = created.has(uid) && bindsTheSame(found, object) && !deletionTimestamp;
+    const isAsMade = created.has(uid) && !deletionTimestamp && isWhole(found);
     if (isAsMade) return { uid, isNew };
     if (deletionTimestamp || attempt === mostReplacements) {
       const message = `the ${resource.kind} "${namespace}/${name}" is not the provisioner's, and is there again after its deletion, or still`;

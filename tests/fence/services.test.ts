@@ -264,6 +264,19 @@ describe('the projector', () => {
     },
   );
 
+  test('can make the sets that every hub has, and no other', async () => {
+    const aSet = (name: string): KubeObject => ({
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: 'ManagedClusterSet',
+      metadata: { name },
+      spec: { selector: { type: 'ExclusiveLabel' } },
+    });
+    const made = (name: string) =>
+      outcomeOf(projector.create(resources.managedClusterSets, aSet(name), { dryRun: true }));
+    expect(await made('default')).toBe('allowed');
+    expect(await made('prod')).toContain('belong to people');
+  });
+
   test('keeps a decision of a person when it writes', async () => {
     const spec = { decision: { verdict: 'Deny' } };
     await hub.admin.mergePatch(requests, 'r1', { spec });

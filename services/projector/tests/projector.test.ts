@@ -31,6 +31,7 @@ import {
 import {
   createResourceCache,
   type KubeClient,
+  type KubeObject,
   type ResourceCache,
   resources,
 } from '@rollcall/shared/kubernetes';
@@ -650,4 +651,27 @@ test('an API server that was away is caught up with', async () => {
   await eventually('the new cluster is ready', () => other.ready() === 'True Alive');
   await eventually('the old one is suspect', () => cluster.ready() === 'Unknown NoBeats');
   expect(other.cluster()?.status?.lastSeen).toBe('live');
+});
+
+test('the sets that every hub has are made again after their kind was deleted and applied anew', async () => {
+  const kind = 'managedclustersets.rollcall.dev';
+  const own = () =>
+    admin.list<ManagedClusterSet>(resources.managedClusterSets).then(
+      (sets) => sets.map(({ metadata }) => metadata.name).filter((name) => name !== 'prod'),
+      () => [],
+    );
+  await expect.poll(own, { timeout: 30_000 }).toEqual(['default', 'global']);
+  const definition = await admin.get<KubeObject>(resources.customResourceDefinitions, { name: kind });
+  await admin.delete(resources.customResourceDefinitions, kind);
+  await expect
+    .poll(() => admin.get(resources.customResourceDefinitions, { name: kind }), { timeout: 30_000 })
+    .toBeUndefined();
+  const { apiVersion = '', kind: kindOfKind = '', spec } = definition ?? {};
+  await admin.create(resources.customResourceDefinitions, {
+    apiVersion,
+    kind: kindOfKind,
+    metadata: { name: kind },
+    spec,
+  });
+  await expect.poll(own, { timeout: 30_000 }).toEqual(['default', 'global']);
 });

@@ -53,6 +53,51 @@ test('a namespace that somebody deletes is made again, and the history says so [
   expect([access?.state, lastOf['rbac-provisioner']?.reason]).toEqual(['provisioned', 'MadeAgain']);
 });
 
+test.each([
+  { what: 'a ServiceAccount', name: 'no-account', resource: resources.serviceAccounts },
+  { what: 'a RoleBinding', name: 'no-binding', resource: resources.roleBindings },
+])(
+  '$what that somebody deletes is made again, and the history says so [CN-4]',
+  async ({ name, resource }) => {
+    await provisioned(name);
+    await world.plane.admin.delete(resource, 'rollcall-member', { namespace: name });
+    await until('it is whole again', () => isWhole(name));
+    await until('it is told', async () => (await world.count(name, 'provisioned')) === 2);
+    const { lastOf } = await world.told(name, 'provisioned');
+    expect(lastOf['rbac-provisioner']?.reason).toBe('MadeAgain');
+  },
+);
+
+test('a binding that somebody widens, and an account that somebody puts in place of ours, are replaced', async () => {
+  const { admin } = world.plane;
+  await provisioned('widened', 'replaced');
+  const where = { name: 'rollcall-member', namespace: 'widened' };
+  const subjects = [{ kind: 'ServiceAccount', name: 'other', namespace: 'widened' }];
+  await admin.mergePatch(resources.roleBindings, where.name, { subjects }, where);
+  await until('nobody else is bound', async () => {
+    const binding = await admin.get<KubeObject & { subjects?: { name: string }[] }>(
+      resources.roleBindings,
+      where,
+    );
+    return binding?.subjects?.every(({ name }) => name === 'rollcall-member') === true;
+  });
+  expect(await world.count('widened', 'provisioning-failed')).toBe(0);
+  const metadata = { name: 'rollcall-member', namespace: 'replaced' };
+  await admin.delete(resources.serviceAccounts, metadata.name, metadata);
+  const strange = await admin.create<KubeObject>(resources.serviceAccounts, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata,
+  });
+  await until('it is ours again', async () => {
+    const account = await admin.get<KubeObject>(resources.serviceAccounts, metadata);
+    const { access } = await world.told('replaced', 'provisioned');
+    return (
+      account?.metadata.uid !== strange.metadata.uid && access?.uids?.serviceAccount === account?.metadata.uid
+    );
+  });
+});
+
 test('one that is marked to be left alone stays away; so does that of a cluster that is out [CN-4]', async () => {
   await provisioned('left-alone', 'out');
   const mark = { metadata: { annotations: { 'rollcall.dev/autoupdate': 'false' } } };

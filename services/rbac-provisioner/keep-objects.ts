@@ -1,0 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventLog } from '@rollcall/shared/bus';
+import { createReconciler } from '@rollcall/shared/decisions';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { type Access, clusterRecord, epochAggregate, epochRecord } from '@rollcall/shared/events';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import type { Logger } from '@rollcall/shared/service';
+import { accessStep, hasAccount, isProvisioned, type NamespaceOwners, wantedAccess } from './access-step.ts';
+import { watchPresentObjects } from './present-objects.ts';
+
+/** Up to three writes each: what etcd lost comes back in minutes, and the API server has room for others meanwhile. */
+const remadePerSecond = 20;
+/** A namespace that Kubernetes is still emptying is waited for in its handler; the others go on meanwhile. */
+const concurrency = 4;
+
+/** Wakes the comparison with everything that the events say is there. */
+const everything = '*';
+
+interface Parts {
+  readonly log: Pick<EventLog, 'read' | 'readAll'>;
+  readonly kube: KubeClient;
+  readonly logger: Logger;
+  readonly namespaces: NamespaceOwners;
+  /** Makes again what a cluster has in Kubernetes, if its record still says so. */
+  remake(clusterId: string): Promise<void>;
+}
+
+/** Says when the next one may go. */
+function createPace(perSecond: number, signal: AbortSignal): () => Promise<void> {
+  let freeAtMs = 0;
+  return () => {
+    const nowMs = performance.now();
+    const waitMs = Math.max(0, freeAtMs - nowMs);
+    freeAtMs = nowMs + waitMs + 1000 / perSecond;
+    return delay(waitMs, undefined, { signal });
+  };
+}
+
+/** Two replicas that see the same would replace what the other has just made: mostly one of them has told by then. */
+const longestDelayMs = 500;
+/** Who takes something away again and again has it made again ever more slowly, and the history stays short. */
+const longestBackoffMs = 10 * 60_000;
+
+/** How often each was made again of late. */
+function createBackoff(): { delayMs(id: string): number; note(id: string): void } {
+  const remade = new Map<string, { times: number; atMs: number }>();
+  return {
+    delayMs(id) {
+      const { times = 0, atMs = 0 } = remade.get(id) ?? {};
+      const isOld = performance.now() - atMs > 2 * longestBackoffMs;
+      return times === 0 || isOld ? 0 : Math.min(1000 * 2 ** times, longestBackoffMs);
+    },
+    note(id) {
+      const nowMs = performance.now();
+      for (const [old, { atMs }] of remade) {
+        if (nowMs - atMs < 2 * longestBackoffMs) break;
+        remade.delete(old);
+      }
+      const { times = 0 } = remade.get(id) ?? {};
+      remade.delete(id);
+      remade.set(id, { times: times + 1, atMs: nowMs });
+    },
+  };
+}
+
+/**
+ * Makes again what Kubernetes has lost of clusters that are let in: etcd was emptied, set back, or replaced by that of another
+ * machine, or somebody deleted a namespace, an account or a binding, or put another in its place. The events say what was there,
+ * with UIDs; watches of our own objects say what is, so while nothing is missing, nothing is asked. Nobody is approved anew: it is
+ * the record's word that counts (access-step.ts).
+ *
+ * A person who wants one to stay away sets `rollcall.dev/autoupdate: "false"` on it before deleting it; what is missing
+ * from a complete list is made again all the same.
+ */
+export function keepObjects({ log, kube, logger, namespaces, remake }: Parts): {
+  /** Whether the API server has said what there is. */
+  isSynced(): boolean;
+  drain(): Promise<void>;
+} {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const pace = createPace(remadePerSecond, signal);
+  const backoff = createBackoff();
+  /** Those that are looked at in a moment. */
+  const due = new Map<string, NodeJS.Timeout>();
+
+  function wakeLater(id: string): void {
+    if (signal.aborted || due.has(id)) return;
+    const wake = () => {
+      due.delete(id);
+      reconciler.wake(id);
+    };
+    due.set(id, setTimeout(wake, backoff.delayMs(id) + Math.random() * longestDelayMs));
+  }
+
+  async function isMissing(id: string): Promise<boolean> {
+    const record = clusterRecord(await log.read({ kind: 'cluster', id }));
+    const { access } = record;
+    if (!access || (wantedAccess(record) ?? 'deprovision') === 'deprovision') return false;
+    // Somebody kept it from being made; by now it may be possible.
+    if (access.error?.code === 'OBJECT_TAKEN') return true;
+    // While something else is to be done, its event has it done.
+    if (!isProvisioned(record) || accessStep(record, namespaces) !== undefined) return false;
+    if (present.isLeftAlone(access.namespace)) return false;
+    if (!present.hasNamespace(access.namespace)) return true;
+    if (!hasAccount(record)) return false;
+    const { namespace, uids } = access;
+    return !present.hasAccount(namespace, uids);
+  }
+
+  async function look(id: string): Promise<void> {
+    if (!present.isSynced()) return;
+    if (!epochRecord(await log.read(epochAggregate)).isReviewed)
+      throw new RollcallError('RESTORE_UNREVIEWED', 'the approver has not looked yet at who is still in');
+    if (id === everything) {
+      // Those that a record of today's fold says are gone again cost one read each, and only here.
+      for (const { id: known, section } of await log.readAll('cluster.*.provisioned')) {
+        const { namespace, serviceAccount, uids } = section as Access;
+        const isThere =
+          present.hasNamespace(namespace) &&
+          (serviceAccount === undefined || present.hasAccount(namespace, uids));
+        if (!isThere) wakeLater(known);
+      }
+      return;
+    }
+    if (!(await isMissing(id))) return;
+    await pace();
+    backoff.note(id);
+    await remake(id);
+  }
+  const reconciler = createReconciler({ handle: look, logger, concurrency });
+
+  const present = watchPresentObjects(kube, {
+    signal,
+    onGone: wakeLater,
+    onSynced: () => reconciler.wake(everything),
+    onError: (resource, error) =>
+      logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch was interrupted'),
+  });
+  return {
+    isSynced: () => present.isSynced(),
+    async drain() {
+      ending.abort(new Error('stopping'));
+      for (const timer of due.values()) clearTimeout(timer);
+      await present.whenEnded;
+      await reconciler.drain();
+    },
+  };
+}

@@ -18,6 +18,8 @@ export interface HubFlags {
   readonly context?: string;
   /** Hidden alias of `context`, for people who come from Karmada. */
   readonly karmadaContext?: string;
+  /** How long one question to the API server or the bus may take; default: that of the clients. No flag. */
+  readonly askWithinMs?: number;
 }
 
 /**
@@ -48,7 +50,12 @@ function isNoKubeconfigAnywhere(): boolean {
 /** A client for the hub, as the person of the kubeconfig. The caller closes it. */
 export function openHub(flags: HubFlags): KubeClient {
   const userAgent = `rollcall/${rollcallVersion}`;
-  return createKubeClient(hubAccess(flags), { fieldManager: 'rollcall-cli', userAgent });
+  const { askWithinMs: timeoutMs } = flags;
+  return createKubeClient(hubAccess(flags), {
+    fieldManager: 'rollcall-cli',
+    userAgent,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
 }
 
 /** Before anything acts, people see on what. */

@@ -34,6 +34,13 @@ Examples:
   rollcall doctor --member-kubeconfig edge.kubeconfig   a member, as its agent would see it
   rollcall doctor --agent-state-dir .rollcall-agent/HUB/CLUSTER --hub hub.example.org:4222`;
 
+const statusExits = `
+Exit codes:
+  0  all was asked, and is well
+  1  something is not as it should be
+  3  these credentials are refused
+  5  nothing is known to be wrong, and something could not be asked`;
+
 /** What people look at and do with clusters that are there: describe, cordon, audit, status … */
 export function addOperationsCommands(program: Command): void {
   withBus(program.command('describe'))
@@ -98,8 +105,9 @@ export function addOperationsCommands(program: Command): void {
     });
 
   withBus(program.command('status'))
-    .description('show the hub at a glance; exit 1 when something is not as it should be')
+    .description('show the hub at a glance; exit 0 only when all was asked and is well')
     .addOption(outputOption('text', 'json', 'yaml'))
+    .addHelpText('after', statusExits)
     .action(async (flags: StatusFlags) => {
       const { showStatus } = await import('../status/show-status.ts');
       await showStatus(flags);

@@ -13,7 +13,7 @@ import { printResult } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
-import { kubernetesAway, type KubernetesSide, readKubernetesSide } from '../status/hub-status.ts';
+import { kubernetesAway, type KubernetesSide, readKubernetesSide } from '../status/read-sides.ts';
 import { hasColour } from '../terminal.ts';
 import { examineAddress } from './examine-address.ts';
 import { examineBus } from './examine-bus.ts';

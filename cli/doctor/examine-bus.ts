@@ -1,6 +1,7 @@
 import { isServerNewEnough, minimumServerVersion } from '@rollcall/shared/service/bus-safety';
 import type { OpenBus } from '../events/open-bus.ts';
-import { heldText, judgeHub, troublesOf, type KubernetesSide, readBusSide } from '../status/hub-status.ts';
+import { heldText, judgeHub, troublesOf } from '../status/hub-status.ts';
+import { type KubernetesSide, readBusSide } from '../status/read-sides.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 import { judgeClock, measureClock } from './judge-clock.ts';
 import { serverTimeMs } from './server-time.ts';

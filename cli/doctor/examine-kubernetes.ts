@@ -1,11 +1,12 @@
 import { errorCatalogue } from '@rollcall/shared/errors';
 import { foreignMutators } from '@rollcall/shared/fence';
 import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
-import type {
-  ApprovalPolicy,
-  ClusterRegistrationRequest,
-  ClusterRegistrationToken,
-  ManagedCluster,
+import {
+  type ApprovalPolicy,
+  type ClusterRegistrationRequest,
+  type ClusterRegistrationToken,
+  labels,
+  type ManagedCluster,
 } from '@rollcall/shared/resources';
 import { findHubInfo } from '@rollcall/shared/hub';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
@@ -41,7 +42,8 @@ const ourKinds = [
   resources.managedClusterSets,
 ];
 
-async function kinds(client: KubeClient): Promise<Finding> {
+/** Whether the API server still has all of them. */
+export async function kinds(client: KubeClient): Promise<Finding> {
   const path = '/apis/rollcall.dev/v1alpha1';
   const { status, body } = await client.raw(path);
   // A server that is busy, or does not know us, says nothing of kinds.
@@ -166,6 +168,26 @@ const conditionOf = ({ status }: Cluster, wanted: string) =>
 
 /** Nobody wished that: an object defines no cluster, or the hub itself put one out. */
 const unwished = new Set(['NameReserved', 'IdMismatch', 'IdTaken', 'NameTaken', 'Flooding']);
+
+/** Objects that people wrote and that are no cluster of the hub: no mark of it is on them, so a large fleet is not read for it. */
+export async function refusedClusters(client: KubeClient, signal: AbortSignal): Promise<Finding> {
+  const ofPeople = await client.list<ManagedCluster & { metadata: object }>(resources.managedClusters, {
+    labelSelector: `!${labels.clusterId}`,
+    signal,
+  });
+  const refused = ofPeople.flatMap((cluster) => {
+    const accepted = conditionOf(cluster, 'Accepted');
+    const isRefused = accepted?.status !== 'True' && unwished.has(accepted?.reason ?? '');
+    return isRefused ? [`${cluster.metadata.name} (${accepted?.reason})`] : [];
+  });
+  return refused.length === 0
+    ? ok('clusters', 'none is refused')
+    : finding(
+        'clusters',
+        `${refused.length} that cannot be as written: ${some(refused)}`,
+        '`rollcall describe cluster NAME` says why, and what to do.',
+      );
+}
 
 /** Nobody has claimed it, or a person has put it out: it is not to be ready. */
 function isAsPeopleWish(cluster: Cluster): boolean {

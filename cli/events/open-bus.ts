@@ -17,7 +17,7 @@ export interface OpenBus extends BusAccess {
 export async function openBus(flags: BusFlags): Promise<OpenBus> {
   const access = await busAccess(flags);
   const name = decodeJwt(access.credentials.jwt)?.name ?? 'inspector';
-  const nc = await connectBus(access.address, access.credentials, name);
+  const nc = await connectBus(access.address, access.credentials, name, flags.askWithinMs);
   // It only reads, so its epoch is in nothing.
   return { ...access, nc, log: await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' }) };
 }

@@ -1,29 +1,17 @@
-import { countHeldEvents, type StreamSize } from '@rollcall/shared/bus';
-import type { KubeClient } from '@rollcall/shared/kubernetes';
-import { errorCatalogue, toRollcallError } from '@rollcall/shared/errors';
-import { foreignMutators } from '@rollcall/shared/fence';
-import type { ShownWishes } from '@rollcall/shared/resources';
+import type { StreamSize } from '@rollcall/shared/bus';
+import { errorCatalogue } from '@rollcall/shared/errors';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import type { OpenBus } from '../events/open-bus.ts';
-import { shownWishes } from '../wishes/shown-wishes.ts';
+import { figureOf, figureOfParts, isNeeded, type ServiceAnswer, serviceNames } from './ask-services.ts';
 import {
-  askServices,
-  figureOf,
-  figureOfParts,
-  isNeeded,
-  type ServiceAnswer,
-  serviceNames,
-} from './ask-services.ts';
-import { fenceFindings } from './fence-state.ts';
-import { serverVersion } from './server-version.ts';
-import { type StreamName, streamSizes } from './stream-sizes.ts';
-
-export interface ServiceLine {
-  readonly name: string;
-  readonly replicas: number;
-  readonly ready: number;
-  readonly versions: readonly string[];
-}
+  clusterProblems,
+  type Problem,
+  type ServiceLine,
+  serviceProblems,
+  unasked,
+  wrong,
+} from './problems.ts';
+import type { BusSide, HeldEvents, KubernetesSide } from './read-sides.ts';
+import type { StreamName } from './stream-sizes.ts';
 
 /** A hub at a glance. What could not be asked is undefined, and `problems` says why. */
 export interface HubStatus {
@@ -46,11 +34,9 @@ export interface HubStatus {
   /** How full the place of the events is. */
   readonly eventsUsedPercent: number | undefined;
   readonly projectorLagSeconds: number | undefined;
-  /** Everything that is not as it should be; empty: exit 0. */
-  readonly problems: readonly string[];
+  /** Everything that is not as it should be, and what could not be asked; empty: exit 0. */
+  readonly problems: readonly Problem[];
 }
-
-type HeldEvents = Readonly<Partial<Record<string, number>>>;
 
 /** From here on the registrar refuses new requests (services/registrar/request-gate.ts). */
 const fullFromPercent = 85;
@@ -93,68 +79,6 @@ function servicesOf(answers: readonly ServiceAnswer[]): ServiceLine[] {
     };
   });
   return lines.filter(({ name, replicas }) => replicas > 0 || isNeeded(name));
-}
-
-/** What is wrong with a service, as a sentence. */
-function serviceProblems({ name, replicas, ready, versions }: ServiceLine): string[] {
-  if (replicas === 0) return [`${name} does not answer`];
-  return [
-    ...(ready === 0 ? [`${name} is not ready`] : []),
-    ...versions
-      .filter((version) => version !== rollcallVersion)
-      .map((version) => `${name} runs version ${version}, this command is ${rollcallVersion}`),
-  ];
-}
-
-/** What the bus gave, or why it gave nothing. */
-export interface BusSide {
-  readonly answers: readonly ServiceAnswer[];
-  readonly streams: HubStatus['streams'];
-  readonly heldEvents?: HeldEvents | undefined;
-  readonly server: string | undefined;
-  readonly version: string | undefined;
-  readonly error?: string;
-}
-export interface KubernetesSide {
-  readonly server: string;
-  readonly version: string | undefined;
-  readonly fence: readonly string[] | undefined;
-  readonly fenceError?: string;
-  /** Mutating admission of others that matches our kinds; undefined where this person may not look. */
-  readonly mutators?: readonly string[];
-  /** What of a mass of wishes waits; undefined where nothing does, or this person may not see it. */
-  readonly held?: ShownWishes['held'];
-  readonly error?: string;
-}
-
-export async function readBusSide({ nc }: OpenBus): Promise<BusSide> {
-  const [answers, streams, heldEvents] = await Promise.all([
-    askServices(nc),
-    streamSizes(nc),
-    countHeldEvents(nc),
-  ]);
-  return { answers, streams, heldEvents, server: nc.getServer(), version: nc.info?.version };
-}
-
-export async function readKubernetesSide(client: KubeClient): Promise<KubernetesSide> {
-  const { server } = client.access;
-  try {
-    const version = await serverVersion(client);
-    const { held } = await shownWishes(client).catch((): ShownWishes => ({}));
-    try {
-      const [fence, mutators] = await Promise.all([fenceFindings(client), foreignMutators(client)]);
-      return { server, version, held, fence, mutators };
-    } catch (thrown) {
-      return { server, version, held, fence: undefined, fenceError: toRollcallError(thrown).message };
-    }
-  } catch (thrown) {
-    return kubernetesAway(thrown, server);
-  }
-}
-
-/** @param server - empty where nobody knows which it would be */
-export function kubernetesAway(thrown: unknown, server = ''): KubernetesSide {
-  return { server, version: undefined, fence: undefined, error: toRollcallError(thrown).message };
 }
 
 /** `1 of approver, 3 of registrar`; empty where none is held. */
@@ -214,8 +138,15 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
   return found.filter((one): one is Trouble => one !== undefined && one !== false);
 }
 
-/** Judges both sides together. Pure. */
-export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
+/**
+ * Judges both sides together. Pure.
+ * @param objects - what was found in Kubernetes beside that
+ */
+export function judgeHub(
+  bus: BusSide,
+  kubernetes: KubernetesSide,
+  objects: readonly Problem[] = [],
+): HubStatus {
   const { answers, streams, heldEvents } = bus;
   const services = bus.error === undefined ? servicesOf(answers) : [];
   const fenceOk = figureOf(answers, 'approver', 'fenceOk');
@@ -228,23 +159,46 @@ export function judgeHub(bus: BusSide, kubernetes: KubernetesSide): HubStatus {
   const deadLetters = streams.DEAD && Math.max(0, streams.DEAD.messages - held);
   const eventsUsedPercent = figureOf(answers, 'registrar', 'eventsUsedPercent');
   const problems = [
-    ...(bus.error === undefined ? [] : [`the bus: ${bus.error}`]),
-    ...(kubernetes.error === undefined ? [] : [`the API server: ${kubernetes.error}`]),
+    ...unasked(bus, kubernetes),
     ...services.flatMap(serviceProblems),
-    ...(kubernetes.fence ?? []),
-    ...troublesOf(bus, kubernetes).map(({ message, next }) => `${message}. ${next}`),
-    ...(storm === 1 ? ['a large part of the fleet is silent together; transitions are held'] : []),
+    ...(kubernetes.fence ?? []).map((text) => wrong(text, errorCatalogue.FENCE_MISSING.hint)),
+    ...troublesOf(bus, kubernetes).map(({ message, next }) => wrong(message, next)),
+    ...objects,
+    ...clusterProblems(clusterCounts(answers)),
+    ...(storm === 1
+      ? [
+          wrong(
+            'a large part of the fleet is silent together; transitions are held',
+            "That is most likely the hub's own network.",
+          ),
+        ]
+      : []),
     ...(deadLetters !== undefined && deadLetters > 0
-      ? [`${deadLetters} dead letters: \`rollcall dead list\` shows them`]
+      ? [wrong(`${deadLetters} dead letters`, '`rollcall dead list -o wide` says which and why.')]
       : []),
     ...(heldEvents !== undefined && held > 0
-      ? [`events are held for a newer version (${heldText(heldEvents)}): upgrade the hub (docs/upgrading.md)`]
+      ? [
+          wrong(
+            `events are held for a newer version (${heldText(heldEvents)})`,
+            'Upgrade the hub (docs/upgrading.md).',
+          ),
+        ]
       : []),
     ...(eventsUsedPercent !== undefined && eventsUsedPercent >= fullFromPercent
-      ? [`the disk for the events is ${eventsUsedPercent} % full: new requests are refused (HUB_FULL)`]
+      ? [
+          wrong(
+            `the disk for the events is ${eventsUsedPercent} % full: new requests are refused`,
+            errorCatalogue.HUB_FULL.hint,
+          ),
+        ]
       : []),
     ...(projectorLagSeconds !== undefined && projectorLagSeconds > tolerableLagSeconds
-      ? [`what Kubernetes shows is ${projectorLagSeconds.toFixed(1)} s behind`]
+      ? [
+          wrong(
+            `what Kubernetes shows is ${projectorLagSeconds.toFixed(1)} s behind`,
+            'Look at the API server first, then at the log of the projector.',
+          ),
+        ]
       : []),
   ];
   return {

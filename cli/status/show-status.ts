@@ -7,15 +7,16 @@ import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
 import { printResult } from '../output.ts';
 import { withProgress } from '../progress.ts';
+import { type HubStatus, judgeHub } from './hub-status.ts';
+import type { Problem } from './problems.ts';
 import {
   type BusSide,
-  type HubStatus,
-  judgeHub,
   kubernetesAway,
   type KubernetesSide,
   readBusSide,
   readKubernetesSide,
-} from './hub-status.ts';
+} from './read-sides.ts';
+import { askWithinMs, lookAtObjects } from './look-at-objects.ts';
 import { statusText } from './status-text.ts';
 
 export interface StatusFlags extends BusFlags {
@@ -26,43 +27,51 @@ export interface StatusFlags extends BusFlags {
  * Reads both sides of the hub; one that is away is a problem of the hub, both away is a hub that is away.
  * @throws RollcallError HUB_MISSING, KUBECONFIG_INVALID, BUS_UNREACHABLE
  */
-async function readStatus(flags: BusFlags): Promise<HubStatus> {
+async function readStatus(given: BusFlags): Promise<HubStatus> {
+  const flags = { ...given, askWithinMs };
   let client: KubeClient | undefined;
+  let objects: readonly Problem[] = [];
   let bus: OpenBus | undefined;
   let busError: RollcallError | undefined;
   // Who has a context of the bus alone sees what the services say.
   async function readKubernetes(): Promise<KubernetesSide> {
     try {
-      return await readKubernetesSide((client = openHub(flags)));
+      client = openHub(flags);
+      const [side, found] = await Promise.all([readKubernetesSide(client), lookAtObjects(client)]);
+      if (side.error === undefined) objects = found;
+      return side;
     } catch (thrown) {
       return kubernetesAway(thrown);
     }
   }
-  try {
+  async function readBus(): Promise<BusSide> {
     bus = await openBus(flags).catch((thrown: unknown) => {
       busError = toRollcallError(thrown);
       if (busError.code === 'USAGE') throw busError;
       return undefined;
     });
-    const away: BusSide = {
-      answers: [],
-      streams: {},
-      server: undefined,
-      version: undefined,
-      error: busError?.message ?? '',
-    };
-    const [busSide, kubernetesSide] = await Promise.all([bus ? readBusSide(bus) : away, readKubernetes()]);
+    if (bus) return readBusSide(bus);
+    const { message = '', hint = '' } = busError ?? {};
+    return { answers: [], streams: {}, server: undefined, version: undefined, error: message, next: hint };
+  }
+  try {
+    const [busSide, kubernetesSide] = await Promise.all([readBus(), readKubernetes()]);
     if (busError && kubernetesSide.error !== undefined) throw busError;
-    return judgeHub(busSide, kubernetesSide);
+    return judgeHub(busSide, kubernetesSide, objects);
   } finally {
     client?.close();
     await bus?.nc.close();
   }
 }
 
-/** `rollcall status`: the hub at a glance. Exit 1 where something is not as it should be. */
+/**
+ * `rollcall status`: the hub at a glance. Exit 0 only where all was asked and is well; 1 where something is not as it should be, 5
+ * where nothing is known to be wrong and something could not be asked.
+ */
 export async function showStatus(flags: StatusFlags): Promise<void> {
   const status = await withProgress('asking the hub', readStatus(flags));
   printResult(flags.output === 'text' ? statusText(status) : documentText(status, flags.output));
-  if (status.problems.length > 0) process.exitCode = exitCodes.failed;
+  const has = (wanted: Problem['severity']) => status.problems.some(({ severity }) => severity === wanted);
+  if (has('wrong')) process.exitCode = exitCodes.failed;
+  else if (has('unknown')) process.exitCode = exitCodes.unreachable;
 }

@@ -65,8 +65,10 @@ export function statusText(status: HubStatus): string {
     ...(status.problems.length === 0
       ? ['Everything is as it should be.']
       : [
-          'Not as it should be:',
-          ...status.problems.map((problem) => `  - ${printable(problem)}`),
+          status.problems.every(({ severity }) => severity === 'unknown')
+            ? 'Nobody can say that all is well:'
+            : 'Not as it should be:',
+          ...status.problems.map(({ text, next }) => `  - ${printable(text)}\n    → ${printable(next)}`),
           'See also: rollcall doctor',
         ]),
   ].join('\n');

@@ -37,7 +37,7 @@ test('what a newer version has written is held and told, and everything else goe
       heldEvents?: object;
       deadLetters?: number;
       fence?: string;
-      problems: string[];
+      problems: readonly object[];
     };
     const areHeld = holders.every((name) => name in (shown.heldEvents ?? {}));
     return areHeld && shown.fence === 'in place' && shown;
@@ -45,7 +45,11 @@ test('what a newer version has written is held and told, and everything else goe
   expect(status.heldEvents).toEqual(Object.fromEntries(holders.map((name) => [name, 1])));
   expect(status.deadLetters).toBe(0);
   expect(status.problems).toEqual([
-    'events are held for a newer version (1 of approver, 1 of projector, 1 of rbac-provisioner, 1 of registrar, 1 of trust-keeper): upgrade the hub (docs/upgrading.md)',
+    {
+      text: 'events are held for a newer version (1 of approver, 1 of projector, 1 of rbac-provisioner, 1 of registrar, 1 of trust-keeper)',
+      next: 'Upgrade the hub (docs/upgrading.md).',
+      severity: 'wrong',
+    },
   ]);
   const { code, stdout } = await rollcall('status');
   expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringContaining('Held events: ') });

@@ -66,19 +66,21 @@ function whyNotConnected(address: BusAddress, cause: unknown): RollcallError {
  * Connects a service or a person to the hub.
  * @param credentials - a function is asked for each connection, because users roll over while a service runs
  * @param name - role of the user; its inbox prefix must be what the rights table allows
- * @throws RollcallError BUS_UNREACHABLE when the first connection does not come about within 10 s; BUS_REFUSED, CONFIG_INVALID,
+ * @param timeout - of the first connection, in ms
+ * @throws RollcallError BUS_UNREACHABLE when the first connection does not come about in time; BUS_REFUSED, CONFIG_INVALID,
  *   HUB_CERT_EXPIRED, HUB_CERT_NAME where a server is there and waiting does not help
  */
 export async function connectBus(
   address: BusAddress,
   credentials: BusCredentials | (() => BusCredentials),
   name: string,
+  timeout = 10_000,
 ): Promise<NatsConnection> {
   try {
     return await connect({
       ...connectionOptions(address, name),
       authenticator: jwtProof(credentials),
-      timeout: 10_000,
+      timeout,
     });
   } catch (cause) {
     throw whyNotConnected(address, cause);

@@ -393,7 +393,7 @@ export const errorCatalogue = {
     retry: true,
     hint: 'A connection of a revoked key is still there; look at it with `nats server report connections`.',
   },
-  DEADLINE_EXCEEDED: { retry: true, hint: 'Look at `rollcall status` for what is slow.' },
+  DEADLINE_EXCEEDED: { retry: true, hint: 'Look at `rollcall doctor` for what is slow.' },
   NOT_FOUND: {
     retry: false,
     hint: 'Check the name; `rollcall get clusters` and the like list what there is. A hub that shows only exceptions needs `rollcall show NAME` first. An agent that did not reach the hub has left nothing here: its own output says why.',

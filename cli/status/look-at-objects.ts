@@ -1,0 +1,34 @@
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { RollcallError } from '@rollcall/shared/errors';
+import { kinds, refusedClusters } from '../doctor/examine-kubernetes.ts';
+import { examine, type Finding } from '../doctor/finding.ts';
+import type { Problem } from './problems.ts';
+
+/** For one question with all its pages. */
+export const askWithinMs = 5000;
+
+async function ask(
+  check: string,
+  look: (signal: AbortSignal) => Promise<Finding>,
+): Promise<readonly Finding[]> {
+  const signal = AbortSignal.timeout(askWithinMs);
+  return examine(check, () =>
+    look(signal).catch((thrown: unknown) => {
+      if (!signal.aborted) throw thrown;
+      throw new RollcallError('DEADLINE_EXCEEDED', `no answer within ${askWithinMs / 1000} s`);
+    }),
+  );
+}
+
+/** What no service tells: kinds that are gone, and objects that define no cluster, because id or name are another's. */
+export async function lookAtObjects(client: KubeClient): Promise<Problem[]> {
+  const found = await Promise.all([
+    ask('kinds', () => kinds(client)),
+    ask('clusters', (signal) => refusedClusters(client, signal)),
+  ]);
+  return found.flat().flatMap((one): Problem[] => {
+    if (one.outcome !== 'finding') return [];
+    const { check, message, next, code } = one;
+    return [{ text: `${check}: ${message}`, next, severity: code === undefined ? 'wrong' : 'unknown' }];
+  });
+}

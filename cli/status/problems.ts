@@ -1,0 +1,96 @@
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { figureOf } from './ask-services.ts';
+import type { BusSide, KubernetesSide } from './read-sides.ts';
+import { streamNames } from './stream-sizes.ts';
+
+/** Something that somebody should look at. */
+export interface Problem {
+  readonly text: string;
+  readonly next: string;
+  /** unknown: it could not be asked, so nobody can say that it is well. */
+  readonly severity: 'wrong' | 'unknown';
+}
+
+export interface ServiceLine {
+  readonly name: string;
+  readonly replicas: number;
+  readonly ready: number;
+  readonly versions: readonly string[];
+}
+
+export const wrong = (text: string, next: string): Problem => ({ text, next, severity: 'wrong' });
+const unknown = (text: string, next: string): Problem => ({ text, next, severity: 'unknown' });
+
+export function serviceProblems({ name, replicas, ready, versions }: ServiceLine): Problem[] {
+  if (replicas === 0)
+    return [
+      wrong(
+        `${name} does not answer`,
+        `Start it, and read its log: \`rollcall serve ${name}\`, or Deployment rollcall-${name}.`,
+      ),
+    ];
+  return [
+    ...(ready === 0 ? [wrong(`${name} is not ready`, 'Its /readyz and its log say why.')] : []),
+    ...versions
+      .filter((version) => version !== rollcallVersion)
+      .map((version) =>
+        wrong(
+          `${name} runs version ${version}, this command is ${rollcallVersion}`,
+          'Run one version everywhere (docs/upgrading.md).',
+        ),
+      ),
+  ];
+}
+
+/** Of members: what their own agents, or their silence, say. */
+const unwellStates = ['unreachable', 'stopped', 'member API down', 'flapping'] as const;
+
+export function clusterProblems(counts: Readonly<Record<string, number>> | undefined): Problem[] {
+  const unwell = unwellStates.flatMap((state) => (counts?.[state] ? [`${counts[state]} ${state}`] : []));
+  return unwell.length === 0
+    ? []
+    : [
+        wrong(
+          `clusters are not well: ${unwell.join(', ')}`,
+          '`rollcall get clusters` shows which, `rollcall describe cluster NAME` says why.',
+        ),
+      ];
+}
+
+/** What was asked for and not answered: without it nobody can say that all is well. */
+export function unasked(bus: BusSide, kubernetes: KubernetesSide): Problem[] {
+  const lacking = streamNames.filter((name) => bus.streams[name] === undefined);
+  const isFenceUnknown =
+    kubernetes.fence === undefined && figureOf(bus.answers, 'approver', 'fenceOk') === undefined;
+  const credentials =
+    'Give credentials that may read them (`--creds` inspector.creds of the hub); if these may, look at JetStream of the NATS server.';
+  return [
+    ...(bus.error === undefined ? [] : [unknown(`the bus: ${bus.error}`, bus.next ?? '')]),
+    ...(bus.error === undefined && lacking.length > 0
+      ? [unknown(`streams that could not be looked at: ${lacking.join(', ')}`, credentials)]
+      : []),
+    ...(bus.error === undefined && bus.heldEvents === undefined
+      ? [unknown('whether events are held could not be looked at', credentials)]
+      : []),
+    ...(kubernetes.error === undefined
+      ? []
+      : [unknown(`the API server: ${kubernetes.error}`, kubernetes.next ?? '')]),
+    ...(kubernetes.fenceError !== undefined && isFenceUnknown
+      ? [unknown(`the fence could not be looked at: ${kubernetes.fenceError}`, mayLook)]
+      : []),
+    ...(kubernetes.mutatorsError === undefined
+      ? []
+      : [
+          unknown(
+            `mutating admission of others could not be looked at: ${kubernetes.mutatorsError}`,
+            mayLook,
+          ),
+        ]),
+    ...(kubernetes.heldError === undefined
+      ? []
+      : [unknown(`held wishes could not be looked at: ${kubernetes.heldError}`, mayLook)]),
+  ];
+}
+
+const mayLook =
+  '`rollcall doctor` says which rights you have, and whether the API server answers; ClusterRole rollcall-viewer has those that this needs.';

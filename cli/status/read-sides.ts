@@ -1,0 +1,86 @@
+import { countHeldEvents } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { foreignMutators } from '@rollcall/shared/fence';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import type { ShownWishes } from '@rollcall/shared/resources';
+import type { StreamSize } from '@rollcall/shared/bus';
+import type { OpenBus } from '../events/open-bus.ts';
+import { shownWishes } from '../wishes/shown-wishes.ts';
+import { askServices, type ServiceAnswer } from './ask-services.ts';
+import { fenceFindings } from './fence-state.ts';
+import { serverVersion } from './server-version.ts';
+import { type StreamName, streamSizes } from './stream-sizes.ts';
+
+/** By service. */
+export type HeldEvents = Readonly<Partial<Record<string, number>>>;
+
+/** What the bus gave, or why it gave nothing. */
+export interface BusSide {
+  readonly answers: readonly ServiceAnswer[];
+  readonly streams: Partial<Readonly<Record<StreamName, StreamSize>>>;
+  readonly heldEvents?: HeldEvents | undefined;
+  readonly server: string | undefined;
+  readonly version: string | undefined;
+  readonly error?: string;
+  readonly next?: string;
+}
+export interface KubernetesSide {
+  readonly server: string;
+  readonly version: string | undefined;
+  readonly fence: readonly string[] | undefined;
+  readonly fenceError?: string;
+  /** Mutating admission of others that matches our kinds; undefined where this person may not look. */
+  readonly mutators?: readonly string[];
+  readonly mutatorsError?: string;
+  /** What of a mass of wishes waits; undefined where nothing does, or this person may not see it. */
+  readonly held?: ShownWishes['held'];
+  readonly heldError?: string;
+  readonly error?: string;
+  readonly next?: string;
+}
+
+export async function readBusSide({ nc }: OpenBus): Promise<BusSide> {
+  const [answers, streams, heldEvents] = await Promise.all([
+    askServices(nc),
+    streamSizes(nc),
+    countHeldEvents(nc),
+  ]);
+  return { answers, streams, heldEvents, server: nc.getServer(), version: nc.info?.version };
+}
+
+const said = (thrown: unknown) => toRollcallError(thrown).message;
+
+export async function readKubernetesSide(client: KubeClient): Promise<KubernetesSide> {
+  const { server } = client.access;
+  try {
+    // Side by side: one that hangs takes no time from the others.
+    const [version, wishes, fence, mutators] = await Promise.all([
+      serverVersion(client),
+      shownWishes(client).catch((thrown: unknown) => ({ held: undefined, heldError: said(thrown) })),
+      fenceFindings(client).then(
+        (found) => ({ fence: found }),
+        (thrown: unknown) => ({ fence: undefined, fenceError: said(thrown) }),
+      ),
+      foreignMutators(client).then(
+        (found) => ({ mutators: found }),
+        (thrown: unknown) => ({ mutatorsError: said(thrown) }),
+      ),
+    ]);
+    return {
+      server,
+      version,
+      ...fence,
+      ...mutators,
+      held: wishes.held,
+      ...('heldError' in wishes ? wishes : {}),
+    };
+  } catch (thrown) {
+    return kubernetesAway(thrown, server);
+  }
+}
+
+/** @param server - empty where nobody knows which it would be */
+export function kubernetesAway(thrown: unknown, server = ''): KubernetesSide {
+  const { message: error, hint: next } = toRollcallError(thrown);
+  return { server, version: undefined, fence: undefined, error, next };
+}

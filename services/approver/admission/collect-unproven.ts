@@ -110,7 +110,8 @@ async function collectClusters(parts: CollectParts, add: Add): Promise<void> {
     const rest = withoutWords(object, new Set(words), record.decision);
     const author = authorWord(object);
     const settings = { heartbeat, leaveWaitMs, nowMs: nowMs() };
-    const isChanged = decideClusterWish({ record, object: rest, ...settings }).length > 0;
+    const isChanged =
+      record.decision === undefined || decideClusterWish({ record, object: rest, ...settings }).length > 0;
     add(resource, object.metadata.name, [
       ...words,
       ...(author !== undefined && (isChanged || words.length > 0) ? [author] : []),

@@ -6,9 +6,10 @@ import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { say } from '../output.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
+import { wasRefusedUnjudged } from '../request-of-name.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { actedOrHeld } from '../wishes/acted-or-held.ts';
-import { failsAsBefore, isAnswer, wasRefusedUnjudged } from './decision-outcome.ts';
+import { failsAsBefore, isAnswer } from './decision-outcome.ts';
 import { findRequest, type RequestObject, type RequestStatus, type StoredRequest } from './find-request.ts';
 import { userName } from './user-name.ts';
 

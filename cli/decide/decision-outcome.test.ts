@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failsAsBefore, isAnswer, wasRefusedUnjudged } from './decision-outcome.ts';
+import { failsAsBefore, isAnswer } from './decision-outcome.ts';
 import type { RequestStatus } from './find-request.ts';
 
 const failed: RequestStatus = {
@@ -35,17 +35,4 @@ test.each([
   { name: 'no failure', now: { ...held, observed: { epoch: 1, sequence: 8 } }, want: false },
 ])('failsAsBefore: $name → $want', ({ now, want }) => {
   expect(failsAsBefore(failed, now)).toBe(want);
-});
-
-test.each([
-  { name: 'refused by the registrar', status: { result: 'Failed', reason: 'NameTaken' }, want: true },
-  { name: 'let in, then failed', status: failed, want: false },
-  {
-    name: 'let in, then refused by Kubernetes',
-    status: { result: 'Failed', reason: 'KubeApi' },
-    want: false,
-  },
-  { name: 'held', status: held, want: false },
-])('wasRefusedUnjudged: $name → $want', ({ status, want }) => {
-  expect(wasRefusedUnjudged(status)).toBe(want);
 });

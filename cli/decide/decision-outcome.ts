@@ -1,19 +1,6 @@
 import { isNewer } from '@rollcall/shared/events';
 import type { RequestStatus } from './find-request.ts';
 
-/** Why a cluster that was let in has not got what it was given (services/rbac-provisioner/provision.ts). */
-const failuresOfProvisioning: ReadonlySet<string | undefined> = new Set([
-  'NamespaceTaken',
-  'ObjectTaken',
-  'ClusterNameReserved',
-  'KubeApi',
-]);
-
-/** Whether the registrar refused it: nobody has decided, and no decision is acted on. */
-export function wasRefusedUnjudged(status: RequestStatus | undefined): boolean {
-  return status?.result === 'Failed' && !failuresOfProvisioning.has(status.reason);
-}
-
 /**
  * Whether the status says what came of a decision. A failure that stood there before does not: the hub tries again after the
  * decision, and what it shows meanwhile is the old failure, with a newer witness.

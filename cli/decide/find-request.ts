@@ -1,5 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import { clusterOfName, requestOfName } from '../request-of-name.ts';
 
 export interface RequestSpec {
   readonly clusterId: string;
@@ -29,7 +30,8 @@ function hasSpec(object: StoredObject<RequestObject>): object is StoredRequest {
 }
 
 /**
- * Finds a request by its id, or by the name of the cluster where only one asks under it.
+ * Finds a request by the name of its cluster, or by its id. A name means the cluster that has it, whoever else asked by it, and also
+ * where a stranger chose that name as an id.
  * @throws RollcallError NOT_FOUND; USAGE where a name is not enough
  */
 export async function findRequest(
@@ -37,13 +39,13 @@ export async function findRequest(
   target: string,
 ): Promise<StoredRequest> {
   const resource = resources.clusterRegistrationRequests;
-  const byId = await client.get<RequestObject>(resource, { name: target });
-  if (byId && hasSpec(byId)) return byId;
+  const { id } = await clusterOfName(client, target);
+  for (const name of id === undefined ? [target] : [id, target]) {
+    const found = await client.get<RequestObject>(resource, { name });
+    if (found && hasSpec(found)) return found;
+  }
   const all = (await client.list<RequestObject>(resource)).filter(hasSpec);
-  const named = all.filter(({ spec }) => spec.clusterName === target);
-  const [first, second] = named;
-  if (!first) throw new RollcallError('NOT_FOUND', `no request has the id or the cluster name "${target}"`);
-  if (!second) return first;
-  const ids = named.map(({ metadata }) => metadata.name).join(', ');
-  throw new RollcallError('USAGE', `several clusters asked to join as "${target}"; give an id: ${ids}`);
+  const named = requestOfName(all, target);
+  if (!named) throw new RollcallError('NOT_FOUND', `no request has the id or the cluster name "${target}"`);
+  return named;
 }

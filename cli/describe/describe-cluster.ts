@@ -11,6 +11,7 @@ import { resourceOfName } from '../get/kind-names.ts';
 import { openHub } from '../hub-access.ts';
 import { printResult } from '../output.ts';
 import { withProgress } from '../progress.ts';
+import { clusterOfName, requestOfName } from '../request-of-name.ts';
 import { type ClusterSources, describeSources } from './cluster-description.ts';
 import { descriptionText } from './description-text.ts';
 
@@ -31,12 +32,10 @@ async function readPictures(client: KubeClient, target: string): Promise<Picture
     resource: (typeof resources)['managedClusters' | 'clusterRegistrationRequests'],
     name: string | undefined,
   ) => (name === undefined ? undefined : client.get<Kind & { metadata: object }>(resource, { name }));
-  const byName = await get<ManagedCluster>(resources.managedClusters, target);
-  const { clusterId, clientId } = byName?.spec ?? {};
-  const id = clusterId ?? (clientId === undefined ? undefined : clusterIdOf(clientId));
+  const { cluster: byName, id } = await clusterOfName(client, target);
   const request =
     (await get<ClusterRegistrationRequest>(resources.clusterRegistrationRequests, id ?? target)) ??
-    (byName ? undefined : await requestByName(client, target));
+    (byName ? undefined : requestOfName(await allRequests(client), target));
   const cluster =
     byName ?? (await get<ManagedCluster>(resources.managedClusters, request?.spec?.clusterName));
   // Another cluster may have the name that this one only asks for.
@@ -53,25 +52,16 @@ async function refusedFor(
   clusterName: string,
   ownId: string,
 ): Promise<ClusterRegistrationRequest[]> {
-  const all = await requestsOfName(client, clusterName);
-  return all.filter(({ metadata, status }) => metadata.name !== ownId && status?.result === 'Failed');
+  return (await allRequests(client)).filter(
+    ({ metadata, spec, status }) =>
+      spec?.clusterName === clusterName && metadata.name !== ownId && status?.result === 'Failed',
+  );
 }
 
-async function requestsOfName(client: KubeClient, clusterName: string) {
-  const all = await client.list<ClusterRegistrationRequest & { metadata: object }>(
+function allRequests(client: KubeClient) {
+  return client.list<ClusterRegistrationRequest & { metadata: object }>(
     resources.clusterRegistrationRequests,
   );
-  return all.filter(({ spec }) => spec?.clusterName === clusterName);
-}
-
-async function requestByName(
-  client: KubeClient,
-  clusterName: string,
-): Promise<ClusterRegistrationRequest | undefined> {
-  const named = await requestsOfName(client, clusterName);
-  if (named.length < 2) return named[0];
-  const ids = named.map(({ metadata }) => metadata.name).join(', ');
-  throw new RollcallError('USAGE', `several clusters asked to join as "${clusterName}"; give an id: ${ids}`);
 }
 
 async function readEvents({ log }: OpenBus, clusterId: string): Promise<StoredEvent[]> {

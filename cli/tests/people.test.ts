@@ -284,3 +284,23 @@ test.each([
   expect(stderr).toContain(want);
   expect(code).toBe(exit);
 });
+
+test('a name means the cluster that has it, whatever strangers asked for and called themselves', async () => {
+  const owner = 'id-of-edge-6';
+  await projector().create(resources.managedClusters, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name: 'edge-6' },
+    spec: { clusterId: owner },
+  } as KubeObject);
+  await aHeldRequest(owner, 'edge-6');
+  await setResult(owner, 'Approved');
+  for (const id of ['id-of-stranger', 'edge-6']) {
+    await aHeldRequest(id, 'edge-6');
+    await setResult(id, 'Failed', { reason: 'NameTaken' });
+  }
+  const { code, stderr } = await runCli(asAdmin('deny', 'edge-6', '--dry-run'));
+  expect(stderr).toContain(`request: cluster "edge-6" (${owner})`);
+  expect(code).toBe(0);
+  expect((await runCli(asAdmin('describe', 'cluster', 'edge-6'))).stdout).toContain(owner);
+});

@@ -15,6 +15,13 @@ export function subjectBytes(message: Msg): Uint8Array {
   return scratch.subarray(0, encoder.encodeInto(message.subject, scratch).written);
 }
 
+/** Headers and body. Where the library keeps it, nothing is decoded for it; without it headers are not counted. */
+export function sizeOf(message: Msg): number {
+  // oxlint-disable-next-line no-underscore-dangle -- the name is the library's
+  const raw = (message as { readonly _msg?: { readonly size?: unknown } })._msg?.size;
+  return typeof raw === 'number' ? raw : message.data.length;
+}
+
 /** Where the cluster id begins in `rollcall.beat.<id>` and `rollcall.beatp.<partition>.<id>`: after the last dot. */
 export function idStart(subject: Uint8Array): number {
   return subject.lastIndexOf(dot) + 1;

@@ -73,6 +73,8 @@ export const configSchema = z.strictObject({
     .number()
     .min(1)
     .default(20)
-    .describe('beats a second from one cluster that are a flood; agents send one in 15 s (20)'),
+    .describe(
+      'messages a second from one cluster, beats or not, that are a flood; a large one counts once for each KiB; agents send one in 15 s (20)',
+    ),
 });
 export type HeartbeatConfig = z.output<typeof configSchema>;

@@ -82,6 +82,12 @@ export class LivenessEngine {
     return true;
   }
 
+  /** Something else that a cluster sent where its beats go: it says nothing, and counts towards a flood. */
+  count(bytes: Uint8Array, range: { start: number; end: number }, times: number): void {
+    const slot = this.#table.ids.find(bytes, range.start, range.end);
+    if (slot >= 0) this.#table.beats[slot]! += times;
+  }
+
   #heardNews(slot: number, flags: number, nowMs: number): void {
     const table = this.#table;
     const goodbye = (flags & beatFlags.goodbye) !== 0;

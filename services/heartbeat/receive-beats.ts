@@ -4,7 +4,7 @@ import { beatFlagsOf, type EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, isSafeId } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { type BeatPartition, beatSubjects, isInPartition } from './beat-partition.ts';
-import { idStart, subjectBytes } from './beat-subject.ts';
+import { idStart, sizeOf, subjectBytes } from './beat-subject.ts';
 import { createCanary } from './canary-beat.ts';
 import type { HubClock } from './hub-clock.ts';
 import { knownCluster } from './known-clusters.ts';
@@ -20,6 +20,9 @@ const readAgainAfterMs = [100, 1000];
 
 /** Whatever number of ids that are no members beat: one line a minute says so. */
 const reportUnknownAfterMs = 60_000;
+
+/** Far above what a beat needs; what is larger counts as several. */
+const beatSizeBytes = 1024;
 
 export interface BeatReceiver {
   /** How many beats came; of ids that are no members; with a body that is no beat. */
@@ -111,12 +114,19 @@ export function receiveBeats(
       return;
     }
     const flags = beatFlagsOf(message.data);
-    if (flags < 0) {
-      if (!canary.heard(message.subject, message.data)) counts.malformed++;
-      return;
-    }
+    const isMalformed = flags < 0 && !canary.heard(message.subject, message.data);
+    if (flags < 0 && !isMalformed) return;
     const subject = subjectBytes(message);
     const start = idStart(subject);
+    const size = sizeOf(message);
+    if (isMalformed || size > beatSizeBytes) {
+      const times = Math.floor(size / beatSizeBytes) + (isMalformed ? 1 : 0);
+      engine.count(subject, { start, end: subject.length }, times);
+    }
+    if (isMalformed) {
+      counts.malformed++;
+      return;
+    }
     if (engine.hear(subject, start, subject.length, flags, clock.monotonicMs())) counts.taken++;
     else heardUnknown(subject, start, flags);
   };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connect } from '@nats-io/transport-node';
+import { connect, headers } from '@nats-io/transport-node';
 import { beatFlags, connectionOptions, encodeBeat, jwtProof } from '@rollcall/shared/bus';
 import { decideAs } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
@@ -167,6 +167,28 @@ test('garbage, unknown clusters and floods of beats write nothing and stop nobod
   await known.event('joined');
   expect((await around.opsLog.read({ kind: 'cluster', id: 'stray' })).head).toBeUndefined();
   expect(service.notReady()).toBeUndefined();
+});
+
+test.each([
+  { what: 'garbage', body: new Uint8Array(3), count: 500 },
+  { what: 'a few large messages', body: new Uint8Array(60_000), count: 10 },
+  {
+    what: 'beats with large headers',
+    body: encodeBeat({ flags: 0, agentTimeMs: 1 }),
+    count: 10,
+    header: 60_000,
+  },
+])('a flood of $what is one, as a flood of beats is', async ({ what, body, count, header }) => {
+  await startHeartbeat(hub, { floodRate: '5', floodWindow: '1s' });
+  const member = await admitMember(around, `flood-of-${what.replaceAll(' ', '-')}`, slow);
+  await using nc = await member.connect();
+  beat(nc, member.clusterId);
+  await member.event('joined');
+  const large = headers();
+  if (header) large.set('x', 'x'.repeat(header));
+  for (let one = 0; one < count; one++)
+    nc.publish(`rollcall.beat.${member.clusterId}`, body, header ? { headers: large } : {});
+  expect((await member.event('flooding')).reason).toBeDefined();
 });
 
 test('a denied cluster is forgotten: its beats change nothing', async () => {

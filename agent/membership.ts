@@ -249,7 +249,7 @@ export function createMembership(options: MembershipOptions): Membership {
     // Stopped meanwhile: what is started from here on nobody would stop.
     if (signal.aborted) return;
     if (!link.isClosed() && before?.role !== 'member') {
-      const message = `"${clusterName}" is a member; beating every ${beatIntervalMs / 1000} s`;
+      const message = `"${clusterName}" is a member; beating every ${Number((beatIntervalMs / 1000).toFixed(1))} s`;
       session.tell('ready', message, { clusterId, clusterName });
     }
     admitted.resolve({ clusterId, clusterName, namespace });

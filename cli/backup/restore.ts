@@ -343,6 +343,6 @@ export async function restore(path: string, flags: RestoreFlags): Promise<void> 
   );
   if (report.movedTo !== undefined) say(`the hub that was there is in "${report.movedTo}"`);
   printResult(
-    `"${stateDir}": ${report.events} events; epoch ${report.epoch} begins. Start it with \`rollcall up\`; agents come back by themselves, and tokens wait for \`rollcall token renew\`.`,
+    `"${stateDir}": ${report.events} events; epoch ${report.epoch} begins. Start it with \`rollcall up\`; agents come back by themselves, and tokens wait for \`rollcall token renew NAME\`.`,
   );
 }

@@ -98,7 +98,7 @@ test.each([
       anEvent(refused, anIdentity({ state: 'refused', refusal: { code: 'NAME_TAKEN', message: 'm' } })),
     ],
     standing: 'refused',
-    next: /--cluster-name/,
+    next: /another name/,
   },
   {
     name: 'one that a person must decide',

@@ -37,7 +37,9 @@ export function nextSteps(description: ClusterDescription): string[] {
       ...(request?.refusal
         ? ['Somebody tried to claim it and was refused.', ...hintOf(request.refusal.code)]
         : []),
-      `Nobody has claimed it yet: \`rollcall token create ${clientId === undefined ? `--cluster-name ${name}` : `--client-id ${shellWord(clientId)}`} --print-register-command\`.`,
+      clientId === undefined
+        ? `Nobody has claimed it yet: \`rollcall token create --cluster-name ${name} --print-register-command\`.`
+        : `Nobody has claimed it yet: \`rollcall token create --client-id ${shellWord(clientId)} --print-register-command\`.`,
     ],
     'without effect': [
       `Another cluster is in its way${conditions.flatMap(({ type, message }) => (type === 'Accepted' ? [`: ${message}`] : [])).join('')}.`,

@@ -37,7 +37,7 @@ export function judgeRequests(all: readonly Request[], nowMs: number): Finding[]
       : finding(
           'requests',
           `${held.length} held for a person: ${some(held)}`,
-          `\`rollcall policy explain ${held[0]}\` says why; then \`rollcall approve\` or \`rollcall deny\`.`,
+          `\`rollcall policy explain ${held[0]}\` says why; then \`rollcall approve ${held[0]}\` or \`rollcall deny ${held[0]}\`.`,
         ),
     ...(failed.length === 0
       ? []

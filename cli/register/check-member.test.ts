@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { checkVersion } from './check-member.ts';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { checkMember, checkVersion } from './check-member.ts';
 
 test.each(['v1.28.0', 'v1.36.3', '1.30.1+k3s1', 'v1.28.4-gke.100', 'v2.0.0'])(
   '%s is new enough',
@@ -10,4 +11,13 @@ test.each(['v1.28.0', 'v1.36.3', '1.30.1+k3s1', 'v1.28.4-gke.100', 'v2.0.0'])(
 
 test.each(['v1.27.99', 'v0.99.0', '', 'something'])('"%s" is too old', (version) => {
   expect(() => checkVersion(version)).toThrow(expect.objectContaining({ code: 'MEMBER_TOO_OLD' }));
+});
+
+test('a member that does not know who asks was reached: it is no matter of the network', async () => {
+  const access = { server: 'https://member:6443' } as KubeClient['access'];
+  const raw = () => Promise.resolve({ status: 401, body: '', date: undefined });
+  const { outcomes } = await checkMember({ access, raw }, undefined);
+  expect(outcomes).toMatchObject([
+    { error: { code: 'MEMBER_FORBIDDEN', hint: expect.stringContaining('401') } },
+  ]);
 });

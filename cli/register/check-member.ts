@@ -46,7 +46,11 @@ function readerOf(client: Pick<KubeClient, 'raw' | 'access'>): MemberReader {
 }
 
 async function mayRead(member: MemberReader, path: string): Promise<void> {
-  const { status } = await member.get(path);
+  refuseUnlessGood((await member.get(path)).status, path);
+}
+
+/** A server that does not know us was reached. @throws RollcallError MEMBER_FORBIDDEN, MEMBER_UNREACHABLE */
+function refuseUnlessGood(status: number, path: string): void {
   if (status === 200) return;
   const isForbidden = status === 401 || status === 403;
   throw new RollcallError(
@@ -70,12 +74,7 @@ export async function checkMember(
   let gitVersion = '';
   const api = await runCheck('member-api', async () => {
     const { status, body } = await member.get('/version');
-    if (status !== 200) {
-      throw new RollcallError(
-        'MEMBER_UNREACHABLE',
-        `the member's API server answered ${status} to GET /version`,
-      );
-    }
+    refuseUnlessGood(status, '/version');
     gitVersion = (JSON.parse(body) as { gitVersion?: string }).gitVersion ?? '';
     return member.server;
   });

@@ -69,7 +69,9 @@ export async function runInForeground(
       if (event.phase !== 'preflight' || event.detail.code !== undefined) tell(phaseLine(event));
       fingerprint = event.detail.keyFingerprint ?? fingerprint;
       if (event.phase === 'waiting' || event.detail.code !== undefined) obstacle = event;
-      if (isHeld(event) && event.detail.clusterId !== undefined) {
+      // Of a changed key the message has the command, and this one would not do.
+      const isNew = event.detail.reason !== 'KeyChanged';
+      if (isNew && isHeld(event) && event.detail.clusterId !== undefined) {
         tell(
           `[approve] on the hub: rollcall approve ${event.detail.clusterId}   (key ${fingerprint ?? 'unknown'})`,
         );

@@ -126,7 +126,7 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
     },
     beatStretch > 1 && {
       check: 'pace',
-      message: `the fleet is larger than the beats that the hub takes: intervals and graces are ${beatStretch} times what they are set to`,
+      message: `the fleet is larger than the beats that the hub takes: intervals and graces are ${beatStretch.toFixed(2)} times what they are set to`,
       next: 'Raise beatsPerSecond of the heartbeat service, or give it parts (docs/scale.md).',
     },
     revokedKeys > revocationsAlarmShare * revokedKeysRoom && {

@@ -212,3 +212,12 @@ test('a reader that goes away ends the command quietly', async () => {
   cli.child.stdout?.destroy();
   expect(await cli.result).toMatchObject({ code: 0, stderr: '' });
 });
+
+test('who takes a hub down where none is hears so', async () => {
+  const { code, stderr } = await runCli(['down']);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining('[down] there is no hub in "'),
+  });
+  expect(stderr).not.toContain('stopped');
+});

@@ -21,7 +21,10 @@ export async function loopbackPorts<Name extends string>(
     const ports: Partial<Record<string, number>> = {};
     for (const name of names) {
       const port = remembered[name] ?? 0;
-      const server = port === 0 ? await listenSomewhere() : await listen(port, { name, path });
+      const server =
+        port === 0
+          ? await listenSomewhere()
+          : await listen(port, name, wanted[name] === undefined ? path : undefined);
       servers.push(server);
       ports[name] = (server.address() as AddressInfo).port;
     }
@@ -74,13 +77,15 @@ async function listenOnce(port: number): Promise<Server> {
   return server;
 }
 
-async function listen(port: number, { name, path }: { name: string; path: string }): Promise<Server> {
+/** @param rememberedIn - undefined where the port was given */
+async function listen(port: number, name: string, rememberedIn: string | undefined): Promise<Server> {
   for (const deadlineMs = performance.now() + freedWithinMs; ; await delay(pollMs)) {
     try {
       return await listenOnce(port);
     } catch (cause) {
       if (performance.now() < deadlineMs) continue;
-      const message = `port ${port} of ${name} is taken by another process (remembered in "${path}")`;
+      const whose = rememberedIn === undefined ? 'as it was given' : `remembered in "${rememberedIn}"`;
+      const message = `port ${port} of ${name} is taken by another process (${whose})`;
       throw new RollcallError('PORT_BUSY', message, { cause });
     }
   }

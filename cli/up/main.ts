@@ -145,6 +145,17 @@ async function showClusters(hub: EmbeddedHub): Promise<void> {
  */
 export async function down(options: { stateDir: string; wipe: boolean }): Promise<number> {
   const { stateDir, wipe } = options;
+  if (!existsSync(join(stateDir, 'hub.json')) && stateHolder(stateDir) === undefined) {
+    const reaped = await endLeftovers(stateDir);
+    if (reaped.length > 0) say('down', `ended ${reaped.join(', ')}`);
+    const isThere = existsSync(stateDir);
+    if (wipe && isThere) rmSync(stateDir, { recursive: true, force: true });
+    say(
+      'down',
+      wipe && isThere ? `"${stateDir}" is gone; no hub was in it` : `there is no hub in "${stateDir}"`,
+    );
+    return 0;
+  }
   const holder = stateHolder(stateDir);
   if (holder !== undefined) {
     say('down', `stopping the hub of process ${holder}`);
@@ -157,6 +168,8 @@ export async function down(options: { stateDir: string; wipe: boolean }): Promis
   const reaped = await endLeftovers(stateDir);
   if (reaped.length > 0) say('down', `ended ${reaped.join(', ')}`);
   if (wipe) rmSync(stateDir, { recursive: true, force: true });
-  say('down', wipe ? `"${stateDir}" is gone; every cluster registers again` : 'stopped; the state is kept');
+  const wasRunning = holder !== undefined || reaped.length > 0;
+  const stopped = wasRunning ? 'stopped; the state is kept' : 'no hub was running; the state is kept';
+  say('down', wipe ? `"${stateDir}" is gone; every cluster registers again` : stopped);
   return 0;
 }

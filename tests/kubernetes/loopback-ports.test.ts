@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -35,3 +36,18 @@ test.each(['20000', '20000-', '30000-20000', '0-10', '20000-70000'])(
     await expect(drawOne('ports.json')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   },
 );
+
+test('a port that is taken is named with where it comes from: a flag, or the file that remembers it', async () => {
+  const path = join(directory, 'taken.json');
+  const { nats = 0 } = await loopbackPorts(path, ['nats']);
+  const taker = createServer();
+  await new Promise<void>((resolve) => taker.listen(nats, '127.0.0.1', resolve));
+  try {
+    await expect(loopbackPorts(path, ['nats'])).rejects.toThrow(`(remembered in "${path}")`);
+    await expect(loopbackPorts(join(directory, 'new.json'), ['nats'], { nats })).rejects.toThrow(
+      `port ${nats} of nats is taken by another process (as it was given)`,
+    );
+  } finally {
+    taker.close();
+  }
+});

@@ -43,7 +43,7 @@ export const errorCatalogue = {
   },
   REQUEST_HELD: {
     retry: true,
-    hint: 'A person on the hub decides with `rollcall approve` or `rollcall deny`; start this command again to go on waiting.',
+    hint: 'A person on the hub decides: `rollcall describe request NAME` says what about, and how; start this command again to go on waiting.',
   },
 
   // Set-up and configuration
@@ -57,7 +57,7 @@ export const errorCatalogue = {
   },
   PORT_BUSY: {
     retry: false,
-    hint: 'Stop the process that uses the port, or delete the remembered port from the state directory.',
+    hint: 'Stop the process that uses the port, or choose another one: one that was given by a flag, one that is remembered in the file that is named.',
   },
   STATE_INVALID: {
     retry: false,
@@ -90,7 +90,7 @@ export const errorCatalogue = {
   },
   RESTORE_UNFINISHED: {
     retry: false,
-    hint: 'Run the same `rollcall restore` again; what was there before is kept beside it.',
+    hint: 'Run the same `rollcall restore FILE` again; what was there before is kept beside it.',
   },
   BACKUP_WITHOUT_KEYS: {
     retry: false,
@@ -262,11 +262,11 @@ export const errorCatalogue = {
   },
   CLUSTER_NAME_INVALID: {
     retry: false,
-    hint: 'Use a-z, 0-9 and `-`, at most 63 characters, starting and ending with a letter or digit; see --cluster-name.',
+    hint: 'Use a-z, 0-9 and `-`, at most 63 characters, starting and ending with a letter or digit.',
   },
   CLUSTER_NAME_RESERVED: {
     retry: false,
-    hint: 'Choose another name with --cluster-name; this one is reserved on the hub.',
+    hint: 'Choose another name; this one is reserved on the hub.',
   },
   KEY_TAKEN: {
     retry: false,
@@ -274,7 +274,7 @@ export const errorCatalogue = {
   },
   NAME_TAKEN: {
     retry: false,
-    hint: 'Choose another name with --cluster-name, or unregister the cluster that has it.',
+    hint: 'Choose another name, or unregister the cluster that has it: `rollcall unregister NAME` on the hub.',
   },
   PREDEFINED_CLAIM: {
     retry: false,
@@ -322,7 +322,7 @@ export const errorCatalogue = {
   },
   REQUEST_OPEN: {
     retry: true,
-    hint: 'If the other key is not yours, a person denies it (`rollcall deny`); then ask again.',
+    hint: 'If the other key is not yours, a person denies it (`rollcall deny NAME`); then ask again.',
   },
   MEMBER_VERSION_UNREADABLE: {
     retry: false,
@@ -332,7 +332,7 @@ export const errorCatalogue = {
   CLUSTER_DENIED: { retry: true, hint: 'A policy or a person denied this cluster; the reason says why.' },
   CLUSTER_BANNED: {
     retry: true,
-    hint: 'A person banned this cluster; one with the right to revoke takes the ban back (`rollcall unban`).',
+    hint: 'A person banned this cluster; one with the right to revoke takes the ban back (`rollcall unban NAME`).',
   },
   CLUSTER_REVOKED: {
     retry: true,
@@ -365,11 +365,11 @@ export const errorCatalogue = {
   MEMBER_UNREACHABLE: { retry: true, hint: 'Check the kubeconfig and context of the member cluster.' },
   MEMBER_KUBECONFIG_REFUSED: {
     retry: false,
-    hint: 'Put a kubeconfig into the Secret that carries its own credentials and names the API server of the member; `rollcall join` makes one like that.',
+    hint: 'Put a kubeconfig into the Secret that carries its own credentials and names the API server of the member; `rollcall join NAME` makes one like that.',
   },
   MEMBER_FORBIDDEN: {
     retry: false,
-    hint: 'The agent needs to read the namespace kube-system and the nodes of its member cluster.',
+    hint: 'With 401 the member does not know these credentials, or they have ended: renew its kubeconfig. Else a right is missing: the agent reads the namespace kube-system and the nodes of its member cluster.',
   },
 
   // Services

@@ -9,6 +9,17 @@ export interface StatusDetails {
   causes?: { reason?: string; message?: string; field?: string }[];
 }
 
+/** What to do, by what the API server means with the code; of others the catalogue speaks. */
+const hints: Readonly<Record<number, string>> = {
+  400: 'Correct what the API server names, and run the command again; nothing was changed.',
+  401: 'Your credentials were refused, or have ended: renew those of this kubeconfig.',
+  403: 'A right is missing, or an admission policy refuses it, as the message says: `rollcall doctor` says which rights you have, and ClusterRole rollcall-viewer, rollcall-approver or rollcall-admin gives more.',
+  404: 'Check with `rollcall doctor` whether the kubeconfig is that of a hub, and its kinds are there.',
+  409: 'It is there already, or somebody else changed it meanwhile: look at it, and run the command again.',
+  422: 'Correct what the API server names, and run the command again; nothing was changed.',
+};
+const inTrouble = 'The API server is busy or in trouble: try again; `rollcall doctor` says more.';
+
 /** The API server answered, and said no. A connection that failed is `KUBE_UNREACHABLE` instead. */
 export class KubeApiError extends RollcallError {
   /** The HTTP code; 410 may also come out of a watch that began with 200. */
@@ -28,6 +39,10 @@ export class KubeApiError extends RollcallError {
     this.reason = answer.reason;
     this.details = answer.details;
     this.#retryAfterMs = answer.retryAfterMs;
+  }
+
+  override get hint(): string {
+    return hints[this.status] ?? (this.status === 429 || this.status >= 500 ? inTrouble : super.hint);
   }
 
   override get retryAfterMs(): number | undefined {
@@ -55,7 +70,9 @@ export function kubeApiError(
 ): KubeApiError {
   const answer = statusObject(body);
   const message = answer?.message ?? (body.slice(0, 200).trim() || `HTTP ${status}`);
-  return new KubeApiError(`${request}: ${message}`, {
+  // What is wrong with an object, the server says in whole sentences; by which path it was sent helps nobody.
+  const isAboutObject = answer?.message !== undefined && status === 422;
+  return new KubeApiError(isAboutObject ? message : `${request}: ${message}`, {
     status: answer?.code ?? status,
     reason: answer?.reason ?? '',
     details: answer?.details ?? {},

@@ -69,3 +69,21 @@ test('errors are told apart by code and reason', () => {
   expect(status(503, 'ServiceUnavailable').retry).toBe(true);
   expect(status(403, 'Forbidden')).toMatchObject({ retry: false, message: 'GET /x: why', code: 'KUBE_API' });
 });
+
+test.each([
+  { code: 401, hint: /credentials/ },
+  { code: 403, hint: /right is missing/ },
+  { code: 422, hint: /^Correct what the API server names/ },
+  { code: 503, hint: /try again/ },
+])('what to do follows from what the API server meant with $code', ({ code, hint }) => {
+  const body = JSON.stringify({
+    kind: 'Status',
+    code: status,
+    reason: 'x',
+    message: 'spec.x: Invalid value',
+  });
+  const error = kubeApiError(code, body, 'POST /apis/x');
+  expect(error.hint).toMatch(hint);
+  // By which path something was sent helps nobody to write it right.
+  expect(error.message.startsWith('POST ')).toBe(code !== 422);
+});

@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, streamState } from '@rollcall/shared/bus';
 import type { Logger } from '@rollcall/shared/service';
 import { type BeatPartition, isInPartition } from './beat-partition.ts';
 import type { HubClock } from './hub-clock.ts';
@@ -24,7 +24,7 @@ export function followMembers(
   nc: NatsConnection,
   options: {
     engine: LivenessEngine;
-    log: Pick<EventLog, 'read' | 'lastWords' | 'heard'>;
+    log: Pick<EventLog, 'read' | 'lastWords' | 'heard' | 'scan'>;
     clock: HubClock;
     logger: Logger;
     partition: BeatPartition | undefined;
@@ -52,11 +52,13 @@ export function followMembers(
   return {
     async readAll() {
       watch.close();
+      const { lastSequence } = await streamState(nc, 'EVENTS');
       const members = await readKnownClusters(log, logger, (id) => isInPartition(partition, id));
       const nowMs = clock.monotonicMs();
       for (const clusterId of engine.clusterIds())
         if (!members.has(clusterId)) engine.remove(clusterId, nowMs);
       for (const [clusterId, member] of members) engine.put(knownCluster(clusterId, member, clock), nowMs);
+      watch.isKnownUpTo(lastSequence);
       watch.open();
     },
     stop: () => watch.stop(),

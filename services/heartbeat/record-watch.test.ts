@@ -33,6 +33,7 @@ function aWatch(isKnown: boolean, isNews = () => true) {
   const watch = watchRecords(nc, {
     log: {
       heard: (message) => message as unknown as HeardEvent,
+      async *scan() {},
       read: () => {
         const read = Promise.withResolvers<AggregateRecord>();
         reads.push(read);

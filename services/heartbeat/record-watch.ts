@@ -26,6 +26,8 @@ const watchedTypes = [
   'key-unshared',
 ] as const;
 
+const isWatched: ReadonlySet<string> = new Set(watchedTypes);
+
 /** The record could not be read: again, later each time. */
 const readAgainAfterMs = [20, 200, 2000];
 /** Whoever is approved for the first time is admitted within it, and that says more: nothing is read for the approval alone. */
@@ -33,7 +35,12 @@ const nextWordWithinMs = 250;
 /** Reads under way; more wait their turn. */
 const readsAtOnce = 64;
 
+/** How long an event that was stored and never told can be late. */
+const lookAgainMs = 10_000;
+
 export interface RecordWatch {
+  /** Everything up to that event is known: what is newer and is not heard is found in the stream. */
+  isKnownUpTo(sequence: number): void;
   /** What is heard is read from now on; before that it only waits. */
   open(): void;
   /** What is heard waits again. */
@@ -58,7 +65,7 @@ interface Hint {
 export function watchRecords(
   nc: NatsConnection,
   options: {
-    log: Pick<EventLog, 'read' | 'heard'>;
+    log: Pick<EventLog, 'read' | 'heard' | 'scan'>;
     logger: Logger;
     isNews(clusterId: string, type: string): boolean;
     isKnown(clusterId: string): boolean;
@@ -140,15 +147,46 @@ export function watchRecords(
     }
   }
 
+  let next: number | undefined;
+  /** Of those from `next` on. */
+  const heardSequences = new Set<number>();
+  let looking: Promise<void> | undefined;
+  /** A server that dies tells no more of what it stored. While nothing happens, this is one question without an answer. */
+  async function look(from: number): Promise<void> {
+    let last = from;
+    const isWanted = ({ sequence, type }: { sequence: number; type: string }) => {
+      last = sequence + 1;
+      return isWatched.has(type) && !heardSequences.has(sequence);
+    };
+    const events = options.log.scan({ filter: 'cluster.>', fromSequence: from, isWanted });
+    for await (const { id, type, sequence } of events) heard({ clusterId: id, type, sequence, attempt: 0 });
+    // Everything may have been read again meanwhile.
+    next = Math.max(next ?? 0, last);
+    for (const sequence of heardSequences) if (sequence < next) heardSequences.delete(sequence);
+  }
+  const lookingAgain = setInterval(() => {
+    if (next === undefined || !isOpen) return;
+    looking ??= look(next)
+      .catch((error: unknown) =>
+        options.logger.warn({ err: error as Error }, 'what was not heard could not be read'),
+      )
+      .finally(() => (looking = undefined));
+  }, lookAgainMs);
+
   const subscriptions = watchedTypes.map((type) =>
     nc.subscribe(`rollcall.stored.cluster.*.${type}`, {
       callback: (error, message) => {
         const event = error ? undefined : options.log.heard(message);
-        if (event) heard({ clusterId: event.id, type, sequence: event.sequence, attempt: 0 });
+        if (!event) return;
+        heardSequences.add(event.sequence);
+        heard({ clusterId: event.id, type, sequence: event.sequence, attempt: 0 });
       },
     }),
   );
   return {
+    isKnownUpTo(sequence) {
+      next = sequence + 1;
+    },
     open() {
       isOpen = true;
       pump();
@@ -158,6 +196,8 @@ export function watchRecords(
     },
     async stop() {
       isOpen = false;
+      clearInterval(lookingAgain);
+      await looking;
       for (const subscription of subscriptions) subscription.unsubscribe();
       for (const timer of timers) clearTimeout(timer);
       await Promise.allSettled(running);

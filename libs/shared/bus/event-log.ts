@@ -74,12 +74,14 @@ export interface EventLog {
   lastWords(query: LastWordsQuery, take: (word: LastWord) => void): Promise<void>;
   /**
    * Events from a sequence on, oldest first, until the end of the stream; undecodable ones are given to `onSkip`.
+   * @param options.isWanted - is asked of each; of what it says no to, nothing is decoded. Default: all
    * @param options.isWhole - the end is that of a server which has the newest event this process was given or wrote
    */
   scan(options: {
     filter?: string;
     fromSequence?: number;
     onSkip?: OnSkip;
+    isWanted?: (event: SkippedEvent) => boolean;
     isWhole?: boolean;
   }): AsyncIterable<StoredEvent>;
   /**
@@ -239,7 +241,7 @@ export async function openEventLog(
       const decode = (message: RawMessage) => decodeStored(message, latestEpoch);
       return readLastWords({ nc, jsm, stream, latestEpoch }, { ...query, decode }, take);
     },
-    async *scan({ filter = '>', fromSequence = 1, onSkip, isWhole = false }) {
+    async *scan({ filter = '>', fromSequence = 1, onSkip, isWanted, isWhole = false }) {
       const subjects = `rollcall.events.${filter}`;
       let next = fromSequence;
       for (;;) {
@@ -250,6 +252,8 @@ export async function openEventLog(
         });
         for (const message of messages) {
           next = message.sequence + 1;
+          const place = isWanted && parseEventSubject(message.subject);
+          if (place && !isWanted({ ...place, sequence: message.sequence })) continue;
           const event = decodeOrSkip(message, latestEpoch, onSkip);
           if (event) yield event;
         }

@@ -9,7 +9,7 @@ import type { ChildHandle } from './child-process.ts';
 import { loopbackPorts } from './control-plane-ports.ts';
 import { type AuditPolicy, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { checkDiskSpace } from './disk-space.ts';
-import { untilFenceStands } from './fence-stands.ts';
+import { untilFenceStands, untilPeopleAreHeard } from './fence-stands.ts';
 import { refuseHalfRestored } from './half-restored.ts';
 import { endLeftovers } from './leftovers.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
@@ -293,6 +293,8 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
         const access = controlPlane.userAccess(serviceUser('fence-probe'), serviceAccountGroups);
         const probe = createKubeClient(access, { fieldManager: 'rollcall-up', userAgent: 'rollcall-up' });
         await untilFenceStands(probe).finally(() => probe.close());
+        const approver = services.find(({ name }) => name === 'approver');
+        if (approver) await untilPeopleAreHeard(approver);
       },
       restartNats,
       stop: () => (stopping ??= stopAll()),

@@ -2,10 +2,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { whyFenceIsMissing } from '@rollcall/approver';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
+import type { RunningService } from '@rollcall/shared/service';
 
 /** The API server takes up to ten seconds after its start to learn the kinds that its admission policies are about (measured). */
 const withinMs = 60_000;
 const pollMs = 200;
+
+/**
+ * Waits until the approver hears people: what is written before may have been written while nobody checked it.
+ * @throws RollcallError FENCE_MISSING with the reason
+ */
+export async function untilPeopleAreHeard(approver: Pick<RunningService, 'notReady'>): Promise<void> {
+  let why = approver.notReady();
+  for (const deadlineMs = performance.now() + withinMs; why !== undefined; why = approver.notReady()) {
+    if (performance.now() > deadlineMs) throw new RollcallError('FENCE_MISSING', why);
+    await delay(pollMs / 4);
+  }
+}
 
 /**
  * Waits until the API server refuses what the fence must refuse; until then people's decisions would be held, or refused as

@@ -107,6 +107,7 @@ function heartbeatOf(config: ApproverConfig): Heartbeat {
 interface Deciding extends Pick<ServiceWork, 'drain'> {
   /** How much of what people wrote does not count. */
   unprovenCount(): number;
+  notReady(): string | undefined;
 }
 
 /** Decides, and hears people while the admission policies hold, from here on. */
@@ -172,6 +173,7 @@ async function startDeciding(
   });
   return {
     unprovenCount: hearing.unprovenCount,
+    notReady: hearing.notReady,
     async drain() {
       await consumption.drain();
       await endAll();
@@ -222,7 +224,7 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
     }),
     // Without Kubernetes only the picture and the keyboard are away: decisions go on, so it is no reason to be unready. Only after
     // a restore nothing may be decided before it was looked at.
-    notReady: () => (deciding ? undefined : problem),
+    notReady: () => (deciding ? deciding.notReady() : problem),
     async drain() {
       ending.abort(new Error('stopping'));
       await begun;

@@ -15,6 +15,8 @@ const acceptPolicy = 'rollcall-accept';
 /** One of our kinds: nothing of ours is older. */
 const kindName = 'approvalpolicies.rollcall.dev';
 const installWithinMs = 120_000;
+/** What is missing before the first look. */
+const notProbed = 'the fence has not been probed yet';
 const probeName = 'rollcall-fence-probe';
 const probeUser = `system:serviceaccount:rollcall-system:${probeName}`;
 const fingerprint = '0000-0000-0000-0000';
@@ -49,6 +51,8 @@ export interface Installation {
 
 export interface AdmissionProbe {
   state(): AdmissionState;
+  /** Whether the first look is over. */
+  isProbed(): boolean;
   /** Reads and compares all policies now and tries one of them. What was written before the call was checked by the version that it gives. */
   check(): Promise<AdmissionState>;
   /** The same, and tries each policy. */
@@ -146,7 +150,7 @@ export function startAdmissionProbe(options: {
   const stop = new AbortController();
   const { signal } = stop;
   let state: AdmissionState = {
-    missing: 'the fence has not been probed yet',
+    missing: notProbed,
     isWeak: false,
     version: undefined,
   };
@@ -198,6 +202,7 @@ export function startAdmissionProbe(options: {
   }
   return {
     state: () => state,
+    isProbed: () => state.missing !== notProbed,
     // All policies are read and compared each time: who asks while that is under way shares the next.
     check: inTurn(() => probe([acceptPolicy])),
     tryAll: probeAll,

@@ -56,6 +56,8 @@ export interface WhileStanding<H extends Hearing> {
   current(): H | undefined;
   /** How much of what people wrote does not count. */
   unprovenCount(): number;
+  /** Why people are not heard although the policies may hold, or undefined: they are, or somebody has to put the policies back. */
+  notReady(): string | undefined;
   /** The probe has another answer. */
   changed(): void;
   drain(): Promise<void>;
@@ -171,6 +173,10 @@ export function whileStanding<H extends Hearing>(parts: WhileStandingParts<H>): 
 
   return {
     current: () => session?.hearing,
+    notReady() {
+      const isComing = !probe.isProbed() || probe.state().missing === undefined;
+      return session || !isComing ? undefined : 'what people wrote before is being looked at';
+    },
     unprovenCount: () => session?.unproven.count() ?? 0,
     changed,
     async drain() {

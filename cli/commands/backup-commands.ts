@@ -1,4 +1,5 @@
 import { type Command } from 'commander';
+import { RollcallError } from '@rollcall/shared/errors';
 import type { BackupFlags } from '../backup/backup.ts';
 import type { RestoreFlags } from '../backup/restore.ts';
 import type { VerifyFlags } from '../verify/verify.ts';
@@ -18,9 +19,12 @@ Examples:
   rollcall restore hub.backup --passphrase-file pass.txt     into .rollcall/, which has no hub
   rollcall restore hub.backup --key-file backup.key --keep-kubernetes
   rollcall restore hub.backup --objects > objects.yaml       only print what people had written in Kubernetes
+  rollcall restore --accept-loss HUB-ID                      no backup: go on with what is left of the history
 
 A new epoch begins: decisions of before are not acted on again, tokens wait for \`rollcall token renew\`, agents come back by
 themselves. docs/security/restore.md says it step by step.`;
+
+type RestoreCommandFlags = RestoreFlags & { objects?: boolean; acceptLoss?: string };
 
 export function addBackupCommands(program: Command): void {
   const backup = withBus(program.command('backup'))
@@ -45,15 +49,26 @@ export function addBackupCommands(program: Command): void {
   program
     .command('restore')
     .description('make a hub from a backup; a new epoch begins')
-    .argument('<file>', 'as `rollcall backup` wrote it')
+    .argument('[file]', 'as `rollcall backup` wrote it')
     .option('--passphrase-file <file>', 'passphrase that the keys were sealed with (default: ask for it)')
     .option('--key-file <file>', 'secret half of the key that they were sealed to')
     .option('--state-dir <dir>', 'where the hub is to be (default: ROLLCALL_HOME, else .rollcall)')
     .option('--keep-kubernetes', 'put it in the place of the hub that is there, whose Kubernetes is not lost')
     .option('--epoch <number>', 'of the new life, where a later one than that of the backup is known of')
     .option('--objects', 'only print the objects of people, as YAML')
+    .option(
+      '--accept-loss <hub-id>',
+      'without a file: go on with what is left of a history that is lost or cut (HISTORY_LOST)',
+    )
     .addHelpText('after', restoreExamples)
-    .action(async (file: string, flags: RestoreFlags & { objects?: boolean }) => {
+    .action(async (file: string | undefined, flags: RestoreCommandFlags) => {
+      if ((file === undefined) === (flags.acceptLoss === undefined))
+        throw new RollcallError('USAGE', 'give a backup, or --accept-loss with the id of the hub');
+      if (flags.acceptLoss !== undefined) {
+        const { acceptLoss } = await import('../backup/accept-loss.ts');
+        return acceptLoss(flags.acceptLoss, flags);
+      }
+      if (file === undefined) return;
       if (flags.objects === true) {
         const { printObjects } = await import('../backup/print-objects.ts');
         return printObjects(file);

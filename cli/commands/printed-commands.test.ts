@@ -69,7 +69,7 @@ test.each([
   { line: 'approve NAME --frobnicate', want: "unknown option '--frobnicate'" },
   { line: 'token frobnicate', want: "unknown command 'frobnicate'" },
   { line: 'get clusters -o colours', want: "argument 'colours' is invalid" },
-  { line: 'restore', want: 'missing required argument' },
+  { line: 'backup', want: 'missing required argument' },
 ])('$line cannot be pasted', ({ line, want }) => {
   expect(typed(wordsOf(line))).toContain(want);
 });

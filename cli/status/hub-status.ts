@@ -102,7 +102,14 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
   const unproven = figureOf(answers, 'approver', 'unproven') ?? 0;
   const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
   const isOneSignal = answers.some(({ name, figures }) => name === 'heartbeat' && figures['signals'] === 1);
+  const isHistoryLost = answers.some(({ figures }) => figures['historyLost'] === 1);
   const found: (Trouble | false | undefined)[] = [
+    isHistoryLost && {
+      check: 'history lost',
+      message:
+        'the history is lost or cut (HISTORY_LOST); `rollcall up` and the logs of the services say where',
+      next: errorCatalogue.HISTORY_LOST.hint,
+    },
     figureOf(answers, 'approver', 'fenceOk') === 0 && {
       check: 'fence probe',
       message: 'the approver holds decisions of people: its probe of the fence was not refused as it must be',

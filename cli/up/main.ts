@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningAgent } from '@rollcall/agent';
-import { RollcallError } from '@rollcall/shared/errors';
+import { errorCatalogue, RollcallError } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { findBinary } from './binaries.ts';
@@ -103,8 +103,13 @@ export async function up(options: UpOptions): Promise<number> {
   say('up', `the hub listens on ${hub.addresses.join(', ')} (${seconds()})`);
 
   let agent: RunningAgent | undefined;
+  const lost = hub.services
+    .map((service) => service.notReady())
+    .find((why) => why?.startsWith('HISTORY_LOST'));
+  if (lost !== undefined)
+    say('up', `${lost}\n${errorCatalogue.HISTORY_LOST.hint}\nThis hub is "${hub.hub.hubId}".`);
   try {
-    if (options.withAgent ?? true) {
+    if (lost === undefined && (options.withAgent ?? true)) {
       agent = await startLocalAgent(hub, {
         clusterName: localName,
         onPhase: ({ phase, message }) => say(phase, message),

@@ -16,6 +16,7 @@ import type { ProjectorConfig } from './config.ts';
 import { giveHistory } from './give-history.ts';
 import { ownSets } from './own-sets.ts';
 import { createProjection, type Projection, retryInMs } from './projection.ts';
+import { newestShown } from './newest-shown.ts';
 import { isUnclaimedObject } from './project-predefined.ts';
 import {
   clusterKey,
@@ -84,6 +85,25 @@ async function follow(
   });
 }
 
+/** What Kubernetes shows is a witness of the history that no loss of the bus takes along: whoever keeps the other one is told. */
+async function compareHistory(
+  { nc, history, logger }: ServiceContext,
+  { view }: Projection,
+  epoch: number,
+): Promise<void> {
+  const shown = newestShown(view, epoch);
+  if (!shown) return;
+  history.remember(shown);
+  await history.look().catch((thrown: unknown) => {
+    nc.publish('rollcall.history.witnessed', JSON.stringify(shown));
+    logger.error(
+      { err: toRollcallError(thrown) },
+      'Kubernetes shows an event that the history does not have',
+    );
+    throw thrown;
+  });
+}
+
 /** Everything is compared once: nobody tells of what was changed in Kubernetes meanwhile. */
 async function compareEverything(
   { log, logger }: ServiceContext,
@@ -103,7 +123,7 @@ async function compareEverything(
 async function work(
   context: ServiceContext,
   client: KubeClient,
-  config: ProjectorConfig,
+  config: ProjectorConfig & { readonly epoch: number },
 ): Promise<ServiceWork> {
   const ending = new AbortController();
   const { signal } = ending;
@@ -133,6 +153,7 @@ async function work(
     followFacts(context, projection);
     consumption = await untilDone(() => follow(context, projection, config));
     await view.whenSynced;
+    await untilDone(() => compareHistory(context, projection, config.epoch));
     markForeignChanges(view, dirty);
     void followReconnects(context, projection);
     await untilDone(() => compareEverything(context, projection));
@@ -186,6 +207,6 @@ export function start(config: ProjectorConfig, waitsUntil?: AbortSignal): Promis
     config,
     identity,
     waitsUntil,
-    work: (context) => work(context, client, config),
+    work: (context) => work(context, client, { ...config, epoch: identity.epoch }),
   });
 }

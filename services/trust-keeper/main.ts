@@ -17,6 +17,7 @@ import type { Config } from './config.ts';
 import { cutFlooders } from './cut-flooders.ts';
 import { cutKeys } from './cut-keys.ts';
 import { createClaimsKeeper, type Thoroughly } from './keep-claims.ts';
+import { keepWitness } from './keep-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
 import { alarmingShare, mostRevocations, type Revocations } from './revocation-list.ts';
 import { createSystemAccount } from './system-account.ts';
@@ -57,7 +58,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
     config,
     identity,
     waitsUntil,
-    async work({ nc, log, logger, metrics }) {
+    async work({ nc, log, history, logger, metrics }) {
       const sys = await connectBus(busAddress(config), claimsUser, 'claims');
       // While the bus is away a drain never ends, and it would try to connect for ever.
       void nc.closed().then(() => sys.close());
@@ -123,6 +124,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         keepClaims,
         onKick: () => metrics.count('rollcall_trust_kicks_total'),
       };
+      const witness = keepWitness(nc, { system, history, logger, known, nowMs: Date.now });
       const flooders = cutFlooders(nc, { system, account: world.account, logger, onKick: world.onKick });
       const consumption = await consumeEvents(nc, {
         service: 'trust-keeper',
@@ -145,6 +147,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
           clearInterval(checking);
           file.stop();
           await Promise.all([consumption.drain(), flooders.drain()]);
+          await witness.drain();
           if (!sys.isClosed()) await sys.drain();
         },
       };

@@ -49,7 +49,7 @@ const heard = new Map<AccountName, Set<string>>();
 /** Stands for the service of that account: answers all that others may ask it, whatever the reply is. */
 async function answerAsService(name: ServiceName): Promise<void> {
   const nc = await hub.connectAs(name);
-  const asked = accountLinks('x').filter(
+  const asked = accountLinks({ agents: 'x', sys: 'x' }).filter(
     ({ from, kind, subject }) =>
       from === serviceRoles[name].account && kind === 'service' && !subject.startsWith('rollcall.ask.'),
   );
@@ -162,7 +162,7 @@ interface Asker {
 /** What the role may say into an account: what it publishes there itself, and what the table has go there. */
 function mayReach(account: AccountName, { role, publish }: Asker): readonly string[] {
   if (account === role.account) return publish;
-  const links = accountLinks(accountKey(hub.hub.keys, 'AGENTS'));
+  const links = accountLinks(hub.hub.keys);
   return links
     .filter(({ from, to, kind }) =>
       kind === 'service' ? from === account && to === role.account : from === role.account && to === account,

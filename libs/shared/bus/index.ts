@@ -20,6 +20,15 @@ export {
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
 export { followEvents } from './follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
+export {
+  digestAt,
+  historyState,
+  type HistoryWitness,
+  keptWitness,
+  missingOf,
+  parseWitness,
+  whyLost,
+} from './history-witness.ts';
 export { hubStreams, streamManager } from './hub-streams.ts';
 export { inTurn } from './in-turn.ts';
 export type { LastWord } from './last-words.ts';

@@ -135,6 +135,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Set `sync_interval: always` and run nats-server 2.15.2 or newer, or start with --allow-unsafe-bus.',
   },
+  HISTORY_LOST: {
+    retry: true,
+    hint: 'Stream EVENTS is gone, cut, or not the one that it was, so nothing is decided and nobody is let in. Stop the hub, then one of three: put the newest copy of its files back; `rollcall restore BACKUP --keep-kubernetes`; or go on without what is lost, `rollcall restore --accept-loss HUB-ID` (docs/security/restore.md).',
+  },
   APPEND_CONFLICT: {
     retry: true,
     hint: 'Somebody else was faster; the decision is taken again on the new state.',

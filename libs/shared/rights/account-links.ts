@@ -7,6 +7,8 @@ import {
   type Role,
   serviceRoles,
 } from './roles.ts';
+import type { HubKeys } from './claims.ts';
+import { witnessAccount } from './history-witness.ts';
 import { simulatorRole } from './simulator.ts';
 
 /** What one account gives and another takes: the only ways between accounts. */
@@ -178,17 +180,25 @@ function linksOfTable(): readonly AccountLink[] {
 /**
  * Every way between two accounts, worked out from the table: what a role may publish and another account answers is a service,
  * what it may publish and another account hears is a stream.
- * @param agentsKey - public key of account AGENTS, which the server's notices are named after
+ * @param keys - of account AGENTS, which the server's notices are named after, and of SYS, which the witness is
  */
-export function accountLinks(agentsKey: string): AccountLink[] {
+export function accountLinks(keys: Pick<HubKeys, 'agents' | 'sys'>): AccountLink[] {
   return [
     ...linksOfTable(),
+    // Of the claims of all accounts, which the trust-keeper may read, these alone.
+    ...serviceAccounts.map((to) => ({
+      from: 'SYS' as const,
+      to,
+      kind: 'service' as const,
+      subject: 'rollcall.sys.witness',
+      remoteSubject: `$SYS.REQ.ACCOUNT.${witnessAccount(keys)}.CLAIMS.LOOKUP`,
+    })),
     ...notices.map((notice) => ({
       from: 'SYS' as const,
       to: 'HEARTBEAT' as const,
       kind: 'stream' as const,
       subject: `rollcall.sys.${notice.toLowerCase()}ed`,
-      remoteSubject: `$SYS.ACCOUNT.${agentsKey}.${notice}`,
+      remoteSubject: `$SYS.ACCOUNT.${keys.agents}.${notice}`,
     })),
   ];
 }

@@ -110,7 +110,7 @@ export function accountKey(keys: HubKeys, account: AccountName): string {
 
 /** How the servers and JetStream are asked is one export each; what our own services answer or say is given as it is taken. */
 function exportsOf(account: AccountName, keys: HubKeys): Json[] {
-  const given = accountLinks(keys.agents).filter(({ from }) => from === account);
+  const given = accountLinks(keys).filter(({ from }) => from === account);
   const answered = services
     .filter(({ by }) => by === account)
     .map(({ subject, remote = (asked) => asked, hasManyAnswers = false }) => ({
@@ -137,7 +137,7 @@ function importOf({ from, kind, subject, remoteSubject = subject }: AccountLink,
 /** What the account gives to others, and takes from them. */
 function linksOf(account: AccountName, keys: HubKeys): Json {
   const exports = exportsOf(account, keys);
-  const imports = accountLinks(keys.agents)
+  const imports = accountLinks(keys)
     .filter(({ to }) => to === account)
     .map((link) => importOf(link, keys));
   return { ...(exports.length > 0 ? { exports } : {}), ...(imports.length > 0 ? { imports } : {}) };

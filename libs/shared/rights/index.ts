@@ -26,3 +26,4 @@ export {
 } from './roles.ts';
 export { mostSimulatedClusters, simulatorRole } from './simulator.ts';
 export { purposeOf } from './subject-purpose.ts';
+export { witnessAccount, witnessClaims } from './history-witness.ts';

@@ -154,7 +154,13 @@ function serviceRole(
   return {
     account: name.toUpperCase() as RoleAccount,
     description,
-    publish: [...readEvents, 'rollcall.sys.jetstream', ...answerOthers, ...more.publish],
+    publish: [
+      ...readEvents,
+      'rollcall.sys.jetstream',
+      'rollcall.sys.witness',
+      ...answerOthers,
+      ...more.publish,
+    ],
     subscribe: [`_INBOX_${name}.>`, '$SRV.>', ...(more.subscribe ?? [])],
   };
 }
@@ -243,12 +249,12 @@ export const serviceRoles = {
     ],
   }),
   projector: serviceRole('projector', 'shows the result in Kubernetes and to who watches; writes no event', {
-    publish: [...mayConsume('projector'), ...readFacts],
+    publish: [...mayConsume('projector'), ...readFacts, 'rollcall.history.witnessed'],
     subscribe: ['rollcall.stored-facts.*', 'rollcall.history.read'],
   }),
   'trust-keeper': serviceRole('trust-keeper', 'turns revocations into account claims', {
     publish: [...mayWrite('trust-keeper'), ...mayConsume('trust-keeper'), 'rollcall.flood.cut.*'],
-    subscribe: ['rollcall.flood.heard.*'],
+    subscribe: ['rollcall.flood.heard.*', 'rollcall.history.witnessed'],
   }),
   'agent-host': serviceRole(
     'agent-host',

@@ -60,6 +60,14 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
     /^rollcall\.sys\.jetstream$/,
     { publish: 'asks whether the server acknowledges only what it has written' },
   ],
+  [/^rollcall\.sys\.witness$/, { publish: 'asks which event the history had come to' }],
+  [
+    /^rollcall\.history\.witnessed$/,
+    {
+      publish: 'says which event Kubernetes shows that the history does not have',
+      subscribe: 'hears which event the history should have',
+    },
+  ],
   [/^rollcall\.sys\.health$/, { publish: 'asks whether the servers can write' }],
   [/^rollcall\.sys\.(dis)?connected$/, { subscribe: 'hears that an agent’s connection came or went' }],
   [/^_R_\.>$/, { publish: 'answers what other accounts asked it' }],
@@ -80,7 +88,10 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
     { publish: 'makes and updates the streams and consumers; deletes none' },
   ],
   [/^\$SYS\.REQ\.USER\.AUTH$/, { subscribe: 'is asked by the server whom to let in' }],
-  [/^\$SYS\.REQ\.CLAIMS\.UPDATE$/, { publish: 'pushes the account AGENTS with its revocations' }],
+  [
+    /^\$SYS\.REQ\.CLAIMS\.UPDATE$/,
+    { publish: 'pushes the account AGENTS with its revocations, and the witness of the history' },
+  ],
   [/^\$SYS\.REQ\.ACCOUNT\.\*\.CLAIMS\.LOOKUP$/, { publish: 'reads the accounts that are stored' }],
   [/^\$SYS\.REQ\.SERVER\.PING\.ACCOUNTZ$/, { publish: 'sees what every server acts on' }],
   [/^rollcall\.sys\.connections$/, { publish: 'sees who is connected' }],

@@ -14,7 +14,8 @@ export interface MicroOptions {
   readonly version: string;
   readonly description: string;
   readonly metadata: Readonly<Record<string, string>>;
-  readonly endpoints: readonly MicroEndpoint[];
+  /** Asked each time: a service may work only later. */
+  endpoints(): readonly MicroEndpoint[];
   /** Figures, as `data` of the answer to STATS; asked each time. */
   stats(): Readonly<Record<string, number>>;
 }
@@ -25,22 +26,26 @@ export function answerMicro(nc: NatsConnection, options: MicroOptions): void {
   const id = nuid.next();
   const started = new Date().toISOString();
   const base = { name: options.name, id, version: options.version, metadata: options.metadata };
-  const endpoints = options.endpoints.map(({ name, subject }) => ({ name, subject, queue_group: '' }));
+  const endpointsNow = () =>
+    options.endpoints().map(({ name, subject, requests }) => ({
+      info: { name, subject, queue_group: '' },
+      requests: requests(),
+    }));
   const bodies = {
     PING: () => ({ ...base, type: 'io.nats.micro.v1.ping_response' }),
     INFO: () => ({
       ...base,
       type: 'io.nats.micro.v1.info_response',
       description: options.description,
-      endpoints,
+      endpoints: endpointsNow().map(({ info }) => info),
     }),
     STATS: () => ({
       ...base,
       type: 'io.nats.micro.v1.stats_response',
       started,
-      endpoints: endpoints.map((endpoint, index) => ({
-        ...endpoint,
-        num_requests: options.endpoints[index]?.requests() ?? 0,
+      endpoints: endpointsNow().map(({ info, requests }) => ({
+        ...info,
+        num_requests: requests,
         num_errors: 0,
         last_error: '',
         processing_time: 0,

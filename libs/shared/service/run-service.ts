@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus, type EventLog, openEventLog, shareReads } from '@rollcall/shared/bus';
-import { toRollcallError } from '@rollcall/shared/errors';
+import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { ServiceName } from '@rollcall/shared/rights';
 import { checkStreams, untilBusIsThere } from './await-bus.ts';
 import { busAddress } from './bus-address.ts';
@@ -9,12 +9,14 @@ import { watchBus } from './bus-watch.ts';
 import { countAppends } from './count-appends.ts';
 import { followIdentity } from './follow-identity.ts';
 import { followUser } from './follow-user.ts';
+import { guardLog } from './guard-log.ts';
 import { serveHealth } from './health.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type MetricsRegistry } from './metrics.ts';
 import { answerMicro, type MicroEndpoint } from './micro.ts';
 import { measureProcess } from './process-metrics.ts';
 import { rollcallVersion } from './version.ts';
+import { type HistoryWatch, isHistoryWhole, untilWhole, watchHistory } from './watch-history.ts';
 import { within } from './within.ts';
 
 /** How long running work and unsent messages are waited for; Kubernetes gives 30 s in all. */
@@ -26,6 +28,7 @@ const awayDeadlineMs = 1000;
 export interface ServiceContext {
   readonly nc: NatsConnection;
   readonly log: EventLog;
+  readonly history: Pick<HistoryWatch, 'look' | 'remember'>;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
   /** Another connection as the same user, for what must not wait behind the rest; it ends with the first one at the latest. */
@@ -95,13 +98,19 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   const changeUser: (() => void)[] = [];
   let nc: NatsConnection | undefined;
   let bus: ReturnType<typeof watchBus> | undefined;
+  let history: HistoryWatch | undefined;
   let missing = 'starting';
   let work: ServiceWork | undefined;
+  const ending = new AbortController();
+  /** Of a service that was started over a history that is lost: it works once that is whole again. */
+  let beginning: Promise<void> = Promise.resolve();
   let stopping: Promise<void> | undefined;
   const notReady = () => {
     if (stopping) return 'stopping';
     if (!bus) return missing;
     if (!bus.isConnected()) return 'not connected to the bus';
+    const lost = history?.lost();
+    if (lost !== undefined) return `HISTORY_LOST: ${lost}`;
     return work ? work.notReady?.() : 'starting';
   };
   const readyNow = () => (notReady() === undefined ? 1 : 0);
@@ -110,7 +119,9 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   let health: Awaited<ReturnType<typeof serveHealth>> | undefined;
   /** Whatever fails, the connection and the port are given back; a bus that is away cannot keep a service from stopping. */
   const close = async () => {
+    ending.abort(new Error('stopping'));
     try {
+      await beginning.catch(() => undefined);
       await within(bus?.isConnected() ? drainDeadlineMs : awayDeadlineMs, work?.drain());
     } catch (error) {
       // Asked again: it may have gone away in the middle.
@@ -118,6 +129,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
       logger.warn({ err: toRollcallError(error) }, 'stopped without the bus');
     } finally {
       stopMeasuring?.();
+      history?.stop();
       user.stop();
       health?.server.close();
       health?.server.closeAllConnections();
@@ -149,14 +161,15 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
         metrics: () => metrics.render(),
       });
     }
-    const main = await untilBusIsThere(connect, {
+    const waiting = {
       until: options.waitsUntil,
-      onMissing(why) {
+      onMissing(why: RollcallError) {
         const now = `waiting for the bus: ${why.message}`;
         if (now !== missing) logger.warn({ err: why }, 'waiting for the bus');
         missing = now;
       },
-    });
+    };
+    const main = await untilBusIsThere(connect, waiting);
     nc = main;
     bus = watchBus(main, logger, metrics);
     changeUser.push(followUser(main, currentUser, logger));
@@ -167,22 +180,37 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
       return another;
     };
     const { epoch } = identity;
+    const watched = (history = watchHistory(main, { epoch, logger }));
     const stream = shareReads(
-      await openEventLog(main, { epoch, latestEpoch: epoch, source: `/rollcall/${name}` }),
+      guardLog(await openEventLog(main, { epoch, latestEpoch: epoch, source: `/rollcall/${name}` }), watched),
     );
     // The projector writes no event, and so has nothing to count.
     const log = name === 'projector' ? stream : countAppends(stream, metrics);
-    work = await options.work({ nc: main, log, logger, metrics, connectAgain });
+    const begin = async () => {
+      work = await options.work({ nc: main, log, history: watched, logger, metrics, connectAgain });
+    };
     user.follow(logger, () => {
       for (const change of changeUser) change();
     });
+    const isWhole = await untilBusIsThere(() => isHistoryWhole(watched), waiting);
+    if (isWhole) await begin();
+    else beginning = untilWhole(watched, ending.signal).then(begin);
+    // Nobody waits for it: what is wrong is shown, and only a person can mend it.
+    beginning.catch((thrown: unknown) =>
+      logger.error({ err: toRollcallError(thrown) }, 'the service could not begin'),
+    );
     answerMicro(main, {
       name,
       version: rollcallVersion,
       description: options.description,
       metadata: { epoch: String(identity.epoch) },
-      endpoints: work.endpoints ?? [],
-      stats: () => ({ ...work?.stats?.(), ready: readyNow(), rssBytes: process.memoryUsage.rss() }),
+      endpoints: () => work?.endpoints ?? [],
+      stats: () => ({
+        ...work?.stats?.(),
+        ready: readyNow(),
+        historyLost: watched.lost() === undefined ? 0 : 1,
+        rssBytes: process.memoryUsage.rss(),
+      }),
     });
   } catch (error) {
     await close().catch(() => undefined);

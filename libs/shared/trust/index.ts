@@ -1,6 +1,13 @@
 export { createCa, issueCertificate, spkiPin } from './certificates.ts';
 export { decodeJwt, encodeJwt, type JwtClaims } from './jwt.ts';
-export { createNkey, isPublicNkey, type Nkey, nkeyFromSeed, verifyNkeySignature } from './nkey.ts';
+export {
+  accountOfNobody,
+  createNkey,
+  isPublicNkey,
+  type Nkey,
+  nkeyFromSeed,
+  verifyNkeySignature,
+} from './nkey.ts';
 export { isSignedBy, type SignedMessage, signMessage } from './signed-message.ts';
 export {
   createRegistrationToken,

@@ -1,4 +1,12 @@
-import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  randomBytes,
+  sign,
+  verify,
+} from 'node:crypto';
 import { decodeKeyText, decodeSeedText, encodeKeyText, encodeSeedText } from './key-text.ts';
 
 /**
@@ -43,6 +51,11 @@ export function nkeyFromRawSeed(role: NkeyRole, rawSeed: Uint8Array): Nkey {
 
 export function createNkey(role: NkeyRole): Nkey {
   return nkeyFromRawSeed(role, randomBytes(32));
+}
+
+/** The public key of an account that is only a place for claims: nobody has a private key to it, so nobody can be its user. */
+export function accountOfNobody(name: string): string {
+  return encodeKeyText([publicPrefix.account], createHash('sha256').update(name).digest());
 }
 
 /** @throws Error when the text is no seed: seeds come from our own files, so that is a damaged state directory. */

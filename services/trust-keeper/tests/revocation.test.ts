@@ -77,6 +77,14 @@ test('a history that is gone takes nobody off the list, and an approval of that 
   const before = await world.stored();
   const { stateDir } = world.hub;
   await world.killAndRestartServer(() => rmSync(join(stateDir, 'nats', 'jetstream'), { recursive: true }));
+  {
+    await using keeper = await world.startKeeper();
+    expect(keeper.notReady()).toContain('HISTORY_LOST');
+    expect(await world.stored()).toEqual(before);
+  }
+  // Somebody accepts the loss: a new epoch begins.
+  const identity = join(stateDir, 'identities', 'trust-keeper.json');
+  writeFileSync(identity, JSON.stringify({ ...JSON.parse(readFileSync(identity, 'utf8')), epoch: 2 }));
   await using keeper = await world.startKeeper();
   expect(keeper.notReady()).toBeUndefined();
   expect(await world.stored()).toEqual(before);

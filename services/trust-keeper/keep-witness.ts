@@ -1,0 +1,90 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type HistoryWitness, inTurn, parseWitness } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { type HubKeys, witnessAccount, witnessClaims } from '@rollcall/shared/rights';
+import type { Logger, ServiceContext } from '@rollcall/shared/service';
+import { decodeJwt, encodeJwt, type Nkey } from '@rollcall/shared/trust';
+import type { SystemAccount } from './system-account.ts';
+
+/** What a history loses at most without being missed; nothing is written while nothing happens. */
+const everyMs = 2000;
+
+export interface WitnessParts {
+  readonly system: Pick<SystemAccount, 'lookUp' | 'push'>;
+  readonly history: ServiceContext['history'];
+  readonly logger: Pick<Logger, 'warn'>;
+  known(): { readonly keys: HubKeys; readonly signer: Nkey };
+  nowMs(): number;
+}
+
+/** Whether what is kept already says as much. */
+function saysAsMuch(kept: HistoryWitness | undefined, { epoch, sequence, missing }: HistoryWitness): boolean {
+  if (!kept || kept.epoch !== epoch) return kept !== undefined && kept.epoch > epoch;
+  return kept.sequence > sequence || (kept.sequence === sequence && (kept.missing ?? 0) >= (missing ?? 0));
+}
+
+/**
+ * Keeps, beside the streams and signed as accounts are, which event the history has come to. Only a history that has what was kept
+ * before is believed, so one that was cut never becomes the witness of itself.
+ */
+export function keepWitness(nc: NatsConnection, parts: WitnessParts): { drain(): Promise<void> } {
+  const { system, history, logger } = parts;
+  let isSaid = 0;
+
+  async function put(witness: HistoryWitness): Promise<void> {
+    const { keys, signer } = parts.known();
+    const account = witnessAccount(keys);
+    const now = decodeJwt(await system.lookUp(account));
+    const text = now?.nats['description'];
+    if (saysAsMuch(typeof text === 'string' ? parseWitness(text) : undefined, witness)) return;
+    const nowMs = Math.max(parts.nowMs(), ((now?.iat ?? 0) + 1) * 1000);
+    const nats = witnessClaims(JSON.stringify(witness));
+    await system.push(encodeJwt({ subject: account, name: 'WITNESS', nowMs, nats }, signer));
+  }
+
+  const keep = inTurn(async () => {
+    try {
+      const newest = await history.look();
+      if (!newest || newest.sequence === isSaid) return;
+      await put(newest);
+      isSaid = newest.sequence;
+    } catch (thrown) {
+      logger.warn({ err: toRollcallError(thrown) }, 'the witness of the history could not be kept');
+    }
+  });
+
+  /** Kubernetes shows an event that the history does not have: kept beside the streams, so that each service misses it. */
+  async function hear(text: string): Promise<void> {
+    const witness = parseWitness(text);
+    if (!witness) return;
+    history.remember(witness);
+    try {
+      await history.look();
+    } catch (thrown) {
+      if (toRollcallError(thrown).code === 'HISTORY_LOST') await put(witness);
+    }
+  }
+
+  async function hearQuietly(text: string): Promise<void> {
+    try {
+      await hear(text);
+    } catch (thrown) {
+      logger.warn({ err: toRollcallError(thrown) }, 'what Kubernetes shows of the history could not be kept');
+    }
+  }
+
+  const subscription = nc.subscribe('rollcall.history.witnessed', {
+    callback(error, message) {
+      if (!error) void hearQuietly(message.string());
+    },
+  });
+  const timer = setInterval(() => void keep(), everyMs);
+  void keep();
+  return {
+    async drain() {
+      clearInterval(timer);
+      subscription.unsubscribe();
+      await keep();
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { streamState } from '@rollcall/shared/bus';
+import { clusterRecord } from '@rollcall/shared/events';
+import { resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../../cli/tests/run-cli.ts';
+import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
+
+/** One hub, stopped, with a cluster that is in, one that has left, and one that is banned; each test loses history in a copy of it. */
+const base = mkdtempSync(join(tmpdir(), 'rollcall-lost-'));
+const whole = join(base, 'whole');
+const older = join(base, 'older');
+const stranger = join(base, 'stranger');
+const agents = join(base, 'agents');
+let token: string;
+let hubId: string;
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+const jetstream = (stateDir: string) => join(stateDir, 'nats', 'jetstream');
+
+async function joinAndStop(hub: TestEmbeddedHub, name: string): Promise<void> {
+  const { agent } = await hub.startAgent({ name, token, directory: join(agents, name) });
+  await hub.untilReady(name);
+  await agent.stop();
+}
+
+beforeAll(async () => {
+  {
+    await using hub = await startTestEmbeddedHub({ stateDir: stranger });
+    token = (await hub.createToken({ uses: 'unlimited' })).text;
+    for (const name of ['s1', 's2', 's3']) {
+      await hub.startAgent({ name, token });
+      await hub.untilReady(name);
+    }
+  }
+  {
+    await using hub = await startTestEmbeddedHub({ stateDir: whole });
+    hubId = hub.up.hub.hubId;
+    token = (await hub.createToken({ uses: 'unlimited' })).text;
+    for (const name of ['stays', 'banned', 'left']) await joinAndStop(hub, name);
+  }
+  cpSync(jetstream(whole), older, { recursive: true });
+  {
+    await using hub = await startTestEmbeddedHub({ stateDir: whole });
+    const { code, stderr } = await runCli([
+      'ban',
+      'banned',
+      '--reason',
+      'stolen',
+      '--kubeconfig',
+      hub.up.plane.adminKubeconfigPath,
+    ]);
+    if (code !== 0) throw new Error(stderr);
+    await until(
+      'it is banned',
+      async () => conditionOf(await hub.cluster('banned'), 'Accepted')?.status === 'False',
+    );
+    await hub.up.admin.delete(resources.managedClusters, 'left');
+    await hub.startAgent({ name: 'left', token, directory: join(agents, 'left') });
+    await until('it has left', async () => (await hub.cluster('left')) === undefined);
+  }
+}, 300_000);
+
+function filesOf(stateDir: string, pattern: RegExp): string[] {
+  return readdirSync(jetstream(stateDir), { recursive: true, withFileTypes: true })
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => pattern.test(path));
+}
+
+/** The server looks at each message again then, as after a kill. */
+const withoutIndex = (stateDir: string) => {
+  for (const path of filesOf(stateDir, /EVENTS\/msgs\/index\.db$/)) rmSync(path);
+};
+
+function changeBlocks(stateDir: string, how: (data: Buffer) => Buffer): void {
+  for (const path of filesOf(stateDir, /EVENTS\/msgs\/\d+\.blk$/))
+    writeFileSync(path, how(readFileSync(path)));
+}
+
+const flip = (share: number) => (data: Buffer) => {
+  const from = Math.floor(data.length * share);
+  for (let at = from; at < Math.min(data.length, from + 3000); at++) data[at] = (data[at] ?? 0) ^ 0xff;
+  return data;
+};
+const zero = (share: number) => (data: Buffer) => {
+  const from = Math.floor(data.length * share);
+  return data.fill(0, from, Math.min(data.length, from + 3000));
+};
+
+const losses: Readonly<Record<string, (stateDir: string) => void>> = {
+  'the stream is deleted': (stateDir) => {
+    for (const path of filesOf(stateDir, /streams\/EVENTS$/)) rmSync(path, { recursive: true });
+  },
+  'the stream is purged': (stateDir) => {
+    for (const path of filesOf(stateDir, /EVENTS\/msgs$/)) rmSync(path, { recursive: true });
+  },
+  'the tail is cut off, and the server was killed': (stateDir) => {
+    withoutIndex(stateDir);
+    changeBlocks(stateDir, (data) => data.subarray(0, data.length - 6000));
+  },
+  'the tail is cut off': (stateDir) => changeBlocks(stateDir, (data) => data.subarray(0, data.length - 6000)),
+  '3,000 bytes are flipped in the front, and the server was killed': (stateDir) => {
+    withoutIndex(stateDir);
+    changeBlocks(stateDir, flip(0.1));
+  },
+  '3,000 bytes are zero in the middle, and the server was killed': (stateDir) => {
+    withoutIndex(stateDir);
+    changeBlocks(stateDir, zero(0.5));
+  },
+  'an older copy of the files is put back': (stateDir) => {
+    rmSync(jetstream(stateDir), { recursive: true });
+    cpSync(older, jetstream(stateDir), { recursive: true });
+  },
+  'the files are those of another hub': (stateDir) => {
+    const [own = ''] = filesOf(stateDir, /streams\/EVENTS$/);
+    const [theirs = ''] = filesOf(stranger, /streams\/EVENTS$/);
+    rmSync(own, { recursive: true });
+    cpSync(theirs, own, { recursive: true });
+  },
+};
+
+async function lastSequence(hub: TestEmbeddedHub): Promise<number> {
+  const nc = await connectAsInspector(hub.up.stateDir, hub.up.natsAddress);
+  const { lastSequence: last } = await streamState(nc, 'EVENTS');
+  await nc.close();
+  return last;
+}
+
+function copyOf(stateDir: string): string {
+  const copy = mkdtempSync(join(base, 'copy-'));
+  cpSync(stateDir, copy, { recursive: true });
+  return copy;
+}
+
+test.each(Object.keys(losses))('%s: nobody gets in, nothing is written, and it is said', async (what) => {
+  const stateDir = copyOf(whole);
+  losses[what]?.(stateDir);
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  const before = await lastSequence(hub);
+  for (const service of hub.up.services) expect(service.notReady(), service.name).toMatch(/^HISTORY_LOST/);
+  for (const name of ['banned', 'left', 'stays']) {
+    const directory = mkdtempSync(join(base, 'agent-'));
+    cpSync(join(agents, name), directory, { recursive: true });
+    await hub.startAgent({ name, token, directory });
+  }
+  cpSync(hub.up.plane.adminKubeconfigPath, join(stateDir, 'kubeconfig'));
+  const status = await runCli(['status'], {
+    environment: { ROLLCALL_HOME: stateDir },
+  });
+  expect(status.code).toBe(1);
+  expect(status.stdout).toMatch(/HISTORY_LOST/);
+  expect(status.stdout).toMatch(/--keep-kubernetes/);
+  expect(status.stdout).toMatch(/--accept-loss/);
+  expect(await hub.cluster('left')).toBeUndefined();
+  expect(conditionOf(await hub.cluster('banned'), 'Ready')?.status).not.toBe('True');
+  expect(await lastSequence(hub)).toBe(before);
+});
+
+test('whoever accepts the loss by name goes on in a new epoch, and who was put out stays out', async () => {
+  const stateDir = copyOf(whole);
+  losses['an older copy of the files is put back']?.(stateDir);
+  const options = { environment: { ROLLCALL_HOME: stateDir } };
+  expect(await runCli(['restore', '--accept-loss', 'another'], options)).toMatchObject({ code: 3 });
+  const accepted = await runCli(['restore', '--accept-loss', hubId], options);
+  expect(accepted).toMatchObject({ code: 0, stdout: expect.stringContaining('epoch 2 begins') });
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  for (const service of hub.up.services)
+    await until(`${service.name} is ready`, async () => service.notReady() === undefined);
+  const id = (await hub.cluster('banned'))?.spec.clusterId ?? '';
+  const { decision } = clusterRecord(await hub.log.read({ kind: 'cluster', id }));
+  expect(decision?.verdict).toBe('banned');
+  await hub.startAgent({ name: 'stays', directory: join(agents, 'stays') });
+  await hub.untilReady('stays');
+});
+
+test('files that are put back are the history again, without a word of anybody', async () => {
+  const stateDir = copyOf(whole);
+  const kept = join(base, basename(stateDir) + '-kept');
+  cpSync(jetstream(stateDir), kept, { recursive: true });
+  losses['the stream is purged']?.(stateDir);
+  {
+    await using hub = await startTestEmbeddedHub({ stateDir });
+    expect(hub.up.services[0]?.notReady()).toMatch(/^HISTORY_LOST/);
+  }
+  rmSync(jetstream(stateDir), { recursive: true });
+  cpSync(kept, jetstream(stateDir), { recursive: true });
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  await hub.startAgent({ name: 'stays', directory: join(agents, 'stays') });
+  await hub.untilReady('stays');
+});

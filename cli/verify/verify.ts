@@ -58,10 +58,13 @@ function asText({ epoch, events, witnesses, compared, findings }: VerifyReport):
   const all = `${events} events of epoch ${epoch} and before; objects compared: ${objects.join(', ')}; ${witnesses} of them name an event`;
   if (findings.length === 0)
     return `${all}: the chain is whole, every witness true, and Kubernetes shows what the events say`;
-  const lines = findings.map(
-    ({ code, about, message, hint }) => `${code}  ${printable(about)}: ${printable(message)}\n    ${hint}`,
-  );
-  return [`${all}: ${findings.length} finding(s)`, ...lines].join('\n');
+  const kinds = [...Map.groupBy(findings, ({ code }) => code)];
+  const counts = kinds.map(([code, found]) => `${code} ${found.length}`).join(', ');
+  const lines = kinds.flatMap(([code, found]) => [
+    ...found.map(({ about, message }) => `${code}  ${printable(about)}: ${printable(message)}`),
+    `    ${found[0]?.hint ?? ''}`,
+  ]);
+  return [`${all}: ${findings.length} finding(s): ${counts}`, ...lines].join('\n');
 }
 
 export async function verify(flags: VerifyFlags): Promise<void> {

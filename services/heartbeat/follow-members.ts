@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type EventLog, streamState } from '@rollcall/shared/bus';
+import type { EventLog } from '@rollcall/shared/bus';
 import type { Logger } from '@rollcall/shared/service';
 import { type BeatPartition, isInPartition } from './beat-partition.ts';
 import type { HubClock } from './hub-clock.ts';
@@ -12,6 +12,8 @@ import { watchRecords } from './record-watch.ts';
 export interface FollowedMembers {
   /** Everything is read again; what is heard meanwhile waits, so that nothing older overwrites it. */
   readAll(): Promise<void>;
+  /** Finds what was stored and never told. */
+  lookAgain(): void;
   stop(): Promise<void>;
 }
 
@@ -28,6 +30,8 @@ export function followMembers(
     clock: HubClock;
     logger: Logger;
     partition: BeatPartition | undefined;
+    /** Of the stream, now. */
+    lastSequence(): Promise<number>;
     cameIn(clusterId: string): void;
   },
 ): FollowedMembers {
@@ -52,7 +56,7 @@ export function followMembers(
   return {
     async readAll() {
       watch.close();
-      const { lastSequence } = await streamState(nc, 'EVENTS');
+      const lastSequence = await options.lastSequence();
       const members = await readKnownClusters(log, logger, (id) => isInPartition(partition, id));
       const nowMs = clock.monotonicMs();
       for (const clusterId of engine.clusterIds())
@@ -61,6 +65,7 @@ export function followMembers(
       watch.isKnownUpTo(lastSequence);
       watch.open();
     },
+    lookAgain: () => watch.lookAgain(),
     stop: () => watch.stop(),
   };
 }

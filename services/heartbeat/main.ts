@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { streamState } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, letInBy } from '@rollcall/shared/events';
 import { heardSubject } from '@rollcall/shared/protocol';
@@ -50,6 +51,9 @@ export async function start(config: HeartbeatConfig, waitsUntil?: AbortSignal): 
     work: (context) => work(context, { config, probe: user && { address: busAddress(config), user } }),
   });
 }
+
+/** How late an event can be that was stored and never told: the server that stored it died. */
+const lookAtMembersMs = 10_000;
 
 async function work(
   { nc, log, logger, metrics, connectAgain }: ServiceContext,
@@ -151,6 +155,7 @@ async function work(
     clock,
     logger,
     partition,
+    lastSequence: async () => (await streamState(nc, 'EVENTS')).lastSequence,
     cameIn: (clusterId) => beats?.hearAgain(clusterId),
   });
 
@@ -233,6 +238,7 @@ async function work(
   });
   const lookAtPace = () => writeAside(pace(), 'the pace of beats could not be kept');
   const paceTimer = setInterval(lookAtPace, lookAtPaceMs);
+  const membersTimer = setInterval(() => members.lookAgain(), lookAtMembersMs);
   const stopFloods = watchFloods({
     engine,
     clock,
@@ -284,6 +290,7 @@ async function work(
       stopTime();
       stopFloods();
       clearInterval(paceTimer);
+      clearInterval(membersTimer);
       noticeWatch.stop();
       questions.stop();
       for (const subscription of notices) subscription.unsubscribe();

@@ -35,12 +35,11 @@ const nextWordWithinMs = 250;
 /** Reads under way; more wait their turn. */
 const readsAtOnce = 64;
 
-/** How long an event that was stored and never told can be late. */
-const lookAgainMs = 10_000;
-
 export interface RecordWatch {
-  /** Everything up to that event is known: what is newer and is not heard is found in the stream. */
+  /** Everything up to that event is known: what is newer and not heard is looked for. */
   isKnownUpTo(sequence: number): void;
+  /** Finds in the stream what was stored and never told. */
+  lookAgain(): void;
   /** What is heard is read from now on; before that it only waits. */
   open(): void;
   /** What is heard waits again. */
@@ -164,15 +163,6 @@ export function watchRecords(
     next = Math.max(next ?? 0, last);
     for (const sequence of heardSequences) if (sequence < next) heardSequences.delete(sequence);
   }
-  const lookingAgain = setInterval(() => {
-    if (next === undefined || !isOpen) return;
-    looking ??= look(next)
-      .catch((error: unknown) =>
-        options.logger.warn({ err: error as Error }, 'what was not heard could not be read'),
-      )
-      .finally(() => (looking = undefined));
-  }, lookAgainMs);
-
   const subscriptions = watchedTypes.map((type) =>
     nc.subscribe(`rollcall.stored.cluster.*.${type}`, {
       callback: (error, message) => {
@@ -187,6 +177,14 @@ export function watchRecords(
     isKnownUpTo(sequence) {
       next = sequence + 1;
     },
+    lookAgain() {
+      if (next === undefined || !isOpen) return;
+      looking ??= look(next)
+        .catch((error: unknown) =>
+          options.logger.warn({ err: error as Error }, 'what was not heard could not be read'),
+        )
+        .finally(() => (looking = undefined));
+    },
     open() {
       isOpen = true;
       pump();
@@ -196,7 +194,6 @@ export function watchRecords(
     },
     async stop() {
       isOpen = false;
-      clearInterval(lookingAgain);
       await looking;
       for (const subscription of subscriptions) subscription.unsubscribe();
       for (const timer of timers) clearTimeout(timer);

@@ -69,6 +69,8 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     clock,
     logger,
     partition: undefined,
+    // Everything that is stored is told here.
+    lastSequence: () => Promise.resolve(0),
     cameIn: (clusterId) => beats?.hearAgain(clusterId),
   });
   const message = (subject: string, data = noData) => ({ subject, data });

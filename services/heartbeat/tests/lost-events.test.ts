@@ -35,6 +35,14 @@ test('an event that was stored and never told is found all the same', async () =
   watch.open();
   await nc.flush();
   await decideAs(around.approverLog, 'put-out', 'denied');
-  await expect.poll(() => verdicts, { timeout: 30_000 }).toEqual(['denied']);
+  await expect
+    .poll(
+      () => {
+        watch.lookAgain();
+        return verdicts;
+      },
+      { timeout: 30_000 },
+    )
+    .toEqual(['denied']);
   await watch.stop();
 });

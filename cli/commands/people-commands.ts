@@ -111,6 +111,7 @@ export function addPeopleCommands(program: Command): void {
       '-f, --follow',
       'go on with what happens from now on; without --type also with what is only heard',
     )
+    .option('--tail <number>', 'events of the past to begin with, or all (with --follow; default: 20)')
     .addOption(outputOption('text', 'wide', 'json', 'yaml', 'name'))
     .addHelpText('after', eventExamples)
     .action(async (flags: EventsFlags) => {

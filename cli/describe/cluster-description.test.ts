@@ -277,3 +277,24 @@ test('what others wrote cannot move the cursor, and a long timeline is cut', () 
   expect(text).toMatch(/\(10 earlier; --all shows them\)/);
   expect(text).toMatch(/Labels refused: +team/);
 });
+
+test('a Ready cluster whose history cannot be read is not said to be silent', () => {
+  const conditions = [
+    { type: 'Ready', status: 'True', reason: 'Alive', message: '', lastTransitionTime: '' },
+  ];
+  const description = describeSources({
+    clusterId: 'c1',
+    cluster: {
+      metadata: { name: 'edge-1' },
+      spec: {},
+      status: { conditions },
+    } as unknown as ClusterSources['cluster'],
+    request: { status: { result: 'Approved' } } as unknown as ClusterSources['request'],
+    events: [],
+    facts: undefined,
+    attempts: [],
+    missing: [{ source: 'history', why: 'cannot connect' }],
+  });
+  expect(description.standing).toBe('ready');
+  expect(nextSteps(description).join()).not.toContain('beaten');
+});

@@ -167,6 +167,17 @@ function isInVain({ cluster, clusterId, events }: ClusterSources): boolean {
   return cluster !== undefined && decision !== undefined && decision.clusterName !== cluster.metadata.name;
 }
 
+const states: Readonly<Record<string, string>> = { True: 'ready', False: 'unreachable', Unknown: 'suspect' };
+
+/** What its objects say, where the history cannot be read. */
+function shownByKubernetes({ cluster, request }: ClusterSources): string {
+  const ready = cluster?.status?.conditions?.find(({ type }) => type === 'Ready');
+  const result = request?.status?.result?.toLowerCase();
+  if (ready && ready.reason !== 'NeverSeen' && (result === undefined || result === 'approved'))
+    return states[ready.status] ?? 'unknown';
+  return result ?? 'unknown';
+}
+
 /** Puts together what both sides know. Pure. */
 export function describeSources(sources: ClusterSources): ClusterDescription {
   const { clusterId, cluster, request, facts, attempts, missing } = sources;
@@ -177,7 +188,7 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
   const shownStanding = inVain
     ? 'without effect'
     : record.newest === undefined
-      ? (request?.status?.result?.toLowerCase() ?? 'unknown')
+      ? shownByKubernetes(sources)
       : standing(record);
   return {
     clusterId,

@@ -1,11 +1,17 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { clusterRecord, isSafeId, nameRecord, type StoredEvent } from '@rollcall/shared/events';
+import { clusterRecord, isSafeId, nameRecord, type StoredEvent, tokenRecord } from '@rollcall/shared/events';
 import { RollcallError } from '@rollcall/shared/errors';
 
 /** Sections of some owners carry the name; those of others only follow the id. */
 function nameIn(section: unknown): string | undefined {
   const { clusterName } = (section ?? {}) as { clusterName?: unknown };
   return typeof clusterName === 'string' ? clusterName : undefined;
+}
+
+/** A declaration says which object it is of; what follows from it only has the id. */
+function tokenNameIn(section: unknown): string | undefined {
+  const { namespace, name } = (section ?? {}) as { namespace?: unknown; name?: unknown };
+  return typeof namespace === 'string' && typeof name === 'string' ? `${namespace}/${name}` : undefined;
 }
 
 /**
@@ -24,6 +30,11 @@ export function createClusterNames(log: Pick<EventLog, 'read'>): ClusterNames {
     const { decision, identity } = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
     return decision?.clusterName ?? identity?.clusterName;
   }
+  /** People know a token by its object; its id is of its key. */
+  async function lookUpToken(id: string): Promise<string | undefined> {
+    const { declaration } = tokenRecord(await log.read({ kind: 'token', id }));
+    return declaration && `${declaration.namespace}/${declaration.name}`;
+  }
   function ofId(clusterId: string): Promise<string | undefined> {
     const known = names.get(clusterId);
     if (known) return known;
@@ -34,9 +45,20 @@ export function createClusterNames(log: Pick<EventLog, 'read'>): ClusterNames {
     names.set(clusterId, looking);
     return looking;
   }
+  function ofToken(id: string): Promise<string | undefined> {
+    const key = `token/${id}`;
+    const looking = names.get(key) ?? lookUpToken(id).catch(() => undefined);
+    names.set(key, looking);
+    return looking;
+  }
   return {
     ofId,
     of({ kind, id, section }) {
+      if (kind === 'token') {
+        const said = tokenNameIn(section);
+        if (said !== undefined) names.set(`token/${id}`, Promise.resolve(said));
+        return ofToken(id);
+      }
       if (kind !== 'cluster') return Promise.resolve(undefined);
       const name = nameIn(section);
       if (name !== undefined) names.set(id, Promise.resolve(name));

@@ -22,6 +22,8 @@ export interface EventsFlags extends BusFlags {
   readonly type?: readonly string[];
   readonly since?: string;
   readonly follow?: boolean;
+  /** Of the past, with `follow` and without a time since when. */
+  readonly tail?: string;
   readonly output: 'text' | 'wide' | 'name' | DocumentFormat;
 }
 
@@ -91,6 +93,7 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
     eventFilter({ clusterId, types: flags.type, since: flags.since, nowMs });
   // Before anything is connected: mistakes in flags are said at once.
   filterOf();
+  const tail = tailOf(flags);
   const { nc, log } = await withProgress('connecting', openBus(flags));
   try {
     const clusterId = flags.cluster === undefined ? undefined : await clusterIdOfTarget(log, flags.cluster);
@@ -100,8 +103,10 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
     const hearsLive = flags.type === undefined;
     const fromSequence = await withProgress('looking for the first event', sequenceOf(filter, nc, log));
     const how = { filter, printer, fromSequence };
-    if (flags.follow) await follow(nc, log, { ...how, clusterId, hearsLive });
-    else if ((await withProgress('reading the history', showPast(log, how))) === 0) {
+    if (flags.follow) {
+      const first = tail === undefined ? fromSequence : await showTail(nc, log, { ...how, tail });
+      await follow(nc, log, { ...how, fromSequence: first, clusterId, hearsLive });
+    } else if ((await withProgress('reading the history', showPast(log, how))) === 0) {
       say('No events found.');
     }
   } finally {
@@ -119,6 +124,43 @@ async function sequenceOf({ sinceMs }: EventFilter, nc: NatsConnection, log: Eve
   const size = sinceMs === undefined ? undefined : await streamSize(nc, 'EVENTS');
   if (sinceMs === undefined || !size) return 1;
   return sequenceInLog(log, { sinceMs, lastSequence: size.lastSequence });
+}
+
+const usualTail = 20;
+
+/** @returns undefined where all is wanted. @throws RollcallError USAGE */
+function tailOf({ tail, follow: follows, since }: EventsFlags): number | undefined {
+  if (tail === undefined) return since === undefined ? usualTail : undefined;
+  if (!follows) throw new RollcallError('USAGE', '--tail goes with --follow');
+  if (since !== undefined) throw new RollcallError('USAGE', 'give either --tail or --since');
+  if (tail === 'all') return undefined;
+  if (/^\d{1,6}$/.test(tail)) return Number(tail);
+  throw new RollcallError('USAGE', `--tail "${tail}" is neither a number nor the word all`);
+}
+
+/**
+ * Shows the last events of the past that fit, looking back further and further.
+ * @returns from where on events are new
+ */
+async function showTail(
+  nc: NatsConnection,
+  log: EventLog,
+  { filter, printer, tail }: HowToShow & { readonly tail: number },
+): Promise<number> {
+  const { lastSequence } = (await streamSize(nc, 'EVENTS')) ?? { lastSequence: 0 };
+  let last: StoredEvent[] = [];
+  for (let back = tail * 4; back > 0; back *= 8) {
+    const fromSequence = Math.max(1, lastSequence - back + 1);
+    last = [];
+    for await (const event of log.scan({ filter: filter.subject, fromSequence, onSkip: () => undefined })) {
+      if (event.sequence > lastSequence) break;
+      if (filter.matches(event)) last.push(event);
+      if (last.length > tail) last.shift();
+    }
+    if (last.length === tail || fromSequence === 1) break;
+  }
+  for (const event of last) await printer.event(event);
+  return lastSequence + 1;
 }
 
 /** @returns how many there were */

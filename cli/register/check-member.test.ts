@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
-import { checkMember, checkVersion } from './check-member.ts';
+import { checkMember, checkName, checkVersion } from './check-member.ts';
 
 test.each(['v1.28.0', 'v1.36.3', '1.30.1+k3s1', 'v1.28.4-gke.100', 'v2.0.0'])(
   '%s is new enough',
@@ -21,3 +21,13 @@ test('a member that does not know who asks was reached: it is no matter of the n
     { error: { code: 'MEMBER_FORBIDDEN', hint: expect.stringContaining('401') } },
   ]);
 });
+
+test.each(['kube-system', 'rollcall-agent', 'default'])(
+  'the reserved name %s is refused before anybody asks',
+  async (given) => {
+    const access = { contextName: 'in-cluster' } as KubeClient['access'];
+    expect(await checkName(access, { given, clusterId: 'id-1' })).toMatchObject({
+      error: { code: 'CLUSTER_NAME_RESERVED' },
+    });
+  },
+);

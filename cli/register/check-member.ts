@@ -1,5 +1,6 @@
 import { clusterNameOf, readClusterId } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
+import { isReservedClusterName } from '@rollcall/shared/events';
 import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
 import { type CheckOutcome, runCheck } from './check.ts';
 
@@ -98,6 +99,8 @@ export function checkName(
   return runCheck('cluster-name', () => {
     const contextCluster = access.contextName === 'in-cluster' ? undefined : access.clusterName;
     const name = clusterNameOf({ ...identity, contextCluster });
+    if (isReservedClusterName(name))
+      throw new RollcallError('CLUSTER_NAME_RESERVED', `the name "${name}" is reserved on every hub`);
     return identity.given === undefined && contextCluster !== undefined
       ? `${name} (from cluster "${contextCluster}")`
       : name;

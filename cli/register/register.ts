@@ -170,7 +170,9 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
   const clusterName = flags.clusterName ?? known?.clusterName;
   reportChecks([await checkName(client.access, { given: clusterName, clusterId })]);
   if (flags.dryRun) {
-    printResult('the cluster can be registered (dry run)');
+    printResult(
+      'nothing that can be seen from here is in the way (dry run); whether name and id are free, and the token is good, the hub says when the agent asks',
+    );
     return;
   }
   await runInForeground(

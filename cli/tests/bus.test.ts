@@ -68,7 +68,9 @@ test('following shows what is stored and what is only heard, until it is interru
   expect(await cli.line(/live/)).toMatch(/live connection-lost +edge-1 +ConnectionLost$/);
   const log = await hub.openLog('approver');
   const { key } = await declareToken(log, hub.hub.hubId, { name: 'second' });
-  await cli.line(new RegExp(`token\\.declared +${tokenIdOf(key.publicKey).slice(0, 8)}`));
+  await cli.line(
+    new RegExp(`token\\.declared +rollcall-join/second \\(${tokenIdOf(key.publicKey).slice(0, 8)}`),
+  );
   cli.child.kill('SIGINT');
   expect((await cli.result).code).toBe(0);
 });
@@ -149,6 +151,20 @@ test('a type that is asked for leaves out what is only heard', async () => {
   expect(stdout).not.toContain('connection-lost');
 });
 
+test('following begins with the last of the past, and not with all of it', async () => {
+  const log = await hub.openLog('approver');
+  for (const name of ['past-1', 'past-2', 'past-3']) await declareToken(log, hub.hub.hubId, { name });
+  const follow = ['events', '--follow', '--type', 'token.declared', ...busFlags];
+  await using cli = startCli([...follow, '--tail', '2']);
+  await cli.line(/rollcall-join\/past-3/);
+  await declareToken(log, hub.hub.hubId, { name: 'new-1' });
+  await cli.line(/rollcall-join\/new-1/);
+  cli.child.kill('SIGINT');
+  const names = [...(await cli.result).stdout.matchAll(/rollcall-join\/(\S+)/g)].map(([, name]) => name);
+  expect(names).toEqual(['past-2', 'past-3', 'new-1']);
+  expect(await runCli(['events', '--tail', '2', ...busFlags])).toMatchObject({ code: 2 });
+});
+
 test('following goes on where it was when the bus was away, and leaves nothing out unsaid', async () => {
   await using cli = startCli(['events', '--follow', ...busFlags]);
   await cli.line(/token\.declared/);
@@ -162,7 +178,9 @@ test('following goes on where it was when the bus was away, and leaves nothing o
   await nc.request('rollcall.events.token.newer.declared', '{}', { headers: newer, timeout: 5000 });
   const { key } = await declareToken(log, hub.hub.hubId, { name: 'after' });
   await cli.line(/left out: /);
-  await cli.line(new RegExp(`token\\.declared +${tokenIdOf(key.publicKey).slice(0, 8)}`));
+  await cli.line(
+    new RegExp(`token\\.declared +rollcall-join/after \\(${tokenIdOf(key.publicKey).slice(0, 8)}`),
+  );
   cli.child.kill('SIGINT');
   expect((await cli.result).code).toBe(0);
 });
@@ -183,7 +201,9 @@ test('of a long history only what is young enough is read', async () => {
     await log.append(drafts, { correlation: 't' });
   }
   const { key } = await declareToken(await hub.openLog('approver'), hub.hub.hubId, { name: 'young' });
-  const line = new RegExp(`^\\S+ +token\\.declared +${tokenIdOf(key.publicKey).slice(0, 8)}.*$`);
+  const line = new RegExp(
+    `^\\S+ +token\\.declared +rollcall-join/young \\(${tokenIdOf(key.publicKey).slice(0, 8)}.*$`,
+  );
   const young = await runCli(['events', '--since', '1h', ...busFlags]);
   expect(young.stdout.trimEnd()).toMatch(line);
   expect(young.stderr).not.toContain('left out');

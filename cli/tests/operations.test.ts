@@ -138,7 +138,7 @@ test('a command that changes an object prints it for programs', async () => {
 test.each([
   { args: ['--ttl', '99999d'], want: 'would not take the token: InvalidTtl, ttl "99999d" is longer' },
   { args: ['--cluster-set', 'nowhere'], want: 'InvalidSet, there is no set "nowhere"' },
-  { args: ['--ttl', '0'], want: 'allowEndlessTokens', code: 0 },
+  { args: ['--ttl', '0'], want: 'InvalidTtl, ttl "0" (for ever) is not allowed on this hub' },
   { args: ['--cluster-set', 'default', '--publish'], want: 'would be made (dry run)', code: 0 },
 ])('a dry run says what the hub would say of a token: $args', async ({ args, want, code = 3 }) => {
   const dry = await run('token', 'create', '--name', 'never', '--dry-run', ...args);
@@ -188,6 +188,14 @@ test.each([
   const { code, stdout, stderr } = await run('token', 'create', ...args);
   expect(stderr).toContain(want);
   expect(stderr).toContain('code: TOKEN_REFUSED');
+  // What it was made as is gone again: nobody could ever use it.
+  const left = await hub.up.admin.list<KubeObject<{ ttl?: string; publish?: boolean }>>(
+    resources.clusterRegistrationTokens,
+  );
+  const refused = left.filter(
+    ({ metadata, spec }) => metadata.name === 'taken' || ['0', '99999d'].includes(spec?.ttl ?? ''),
+  );
+  expect(refused).toEqual([]);
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
 });
 

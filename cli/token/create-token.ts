@@ -86,7 +86,7 @@ export async function createToken(flags: CreateTokenFlags): Promise<void> {
     const made = await withProgress('making the token', making);
     if (dryRun) {
       const { tryToken } = await import('./try-token.ts');
-      return await tryToken(client, made as StoredObject<ClusterRegistrationToken>);
+      return await tryToken(client, made as StoredObject<ClusterRegistrationToken>, flags);
     }
     if (own) printOwn(await untilOwnIsTaken(client, made), { hub, flags, terms, text: own.text });
     else await publishToken(client, made, { flags, terms, timeoutMs });
@@ -116,7 +116,19 @@ async function untilSettled(
   const ready = token && readyOf(token);
   if (ready?.status !== 'False') return token;
   const why = printable(`${ready.reason ?? 'NotReady'}, ${ready.message ?? ''}`);
-  throw new RollcallError('TOKEN_REFUSED', `the hub does not take the token "${placeOf(made)}": ${why}`);
+  const { uid } = made.metadata;
+  // Nobody would ever use it: without its words it would only lie about.
+  const isLeft = await client.delete(tokens, name, { namespace, preconditions: { uid } }).then(
+    () => false,
+    () => true,
+  );
+  const left = isLeft
+    ? `; it could not be taken away again: \`rollcall token delete ${name} -n ${namespace}\``
+    : '';
+  throw new RollcallError(
+    'TOKEN_REFUSED',
+    `the hub does not take the token "${placeOf(made)}": ${why}${left}`,
+  );
 }
 
 /** @throws RollcallError TOKEN_REFUSED, DEADLINE_EXCEEDED */

@@ -2,8 +2,11 @@ import { readToken, setProblem } from '@rollcall/approver/token';
 import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
+import { openBus } from '../events/open-bus.ts';
+import type { HubFlags } from '../hub-access.ts';
 import { say } from '../output.ts';
 import { withProgress } from '../progress.ts';
+import { askServices, figureOf } from '../status/ask-services.ts';
 
 type ClusterSet = ManagedClusterSet & { readonly metadata: object };
 
@@ -19,6 +22,22 @@ async function problemOfSet(client: KubeClient, name: string): Promise<string | 
   }
 }
 
+/** A setting of the approver, which tells it to who may ask it. @returns undefined where it does not answer */
+async function allowsEndless(flags: HubFlags): Promise<boolean | undefined> {
+  const bus = await openBus(flags).catch(() => undefined);
+  if (!bus) return undefined;
+  try {
+    const said = figureOf(
+      await withProgress('asking the approver', askServices(bus.nc)),
+      'approver',
+      'endlessTokens',
+    );
+    return said === undefined ? undefined : said === 1;
+  } finally {
+    await bus.nc.close();
+  }
+}
+
 /**
  * Says of a token that was not made what the hub would say of it, by the rules of the approver.
  * @param token - as the API server would have made it
@@ -27,16 +46,20 @@ async function problemOfSet(client: KubeClient, name: string): Promise<string | 
 export async function tryToken(
   client: KubeClient,
   token: StoredObject<ClusterRegistrationToken>,
+  flags: HubFlags,
 ): Promise<void> {
   const { clusterSet, ttl } = token.spec;
   const ofSet = clusterSet === undefined ? undefined : await problemOfSet(client, clusterSet);
-  // Whether it takes those without an end is a setting of the hub, which is not seen from here.
-  const { problem } = readToken(token, { nowMs: Date.now(), allowEndless: true, setProblem: ofSet });
+  const allowEndless = ttl === '0' && (await allowsEndless(flags));
+  if (allowEndless === undefined)
+    throw new RollcallError(
+      'TOKEN_REFUSED',
+      'whether the hub takes a token without an end (--ttl 0) only its approver says, and it cannot be asked from here',
+    );
+  const { problem } = readToken(token, { nowMs: Date.now(), allowEndless, setProblem: ofSet });
   if (problem) {
     const why = `${problem.reason}, ${problem.message}`;
     throw new RollcallError('TOKEN_REFUSED', `the hub would not take the token: ${why}`);
   }
-  if (ttl === '0')
-    say('only a hub whose approver has `allowEndlessTokens: true` takes a token without an end (--ttl 0)');
   say('a token like this would be made (dry run)');
 }

@@ -214,6 +214,7 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
   const begun = beginAgain();
   return {
     stats: () => ({
+      endlessTokens: config.allowEndlessTokens ? 1 : 0,
       fenceOk: metrics.value('rollcall_fence_ok'),
       unproven: deciding?.unprovenCount() ?? 0,
       approved: metrics.value('rollcall_events_written_total', { type: 'cluster.approved' }),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { errorCatalogue } from '@rollcall/shared/errors';
 import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
-import { clusterRegistrationRequest } from '@rollcall/shared/resources';
+import { clusterRegistrationRequest, labels } from '@rollcall/shared/resources';
 import {
   aDecision,
   aMember,
@@ -11,7 +11,7 @@ import {
   aRecord,
   type Sections,
 } from './cluster-record.builder.ts';
-import { desiredRequest } from './desired-request.ts';
+import { desiredRequest, requestLabels } from './desired-request.ts';
 
 function outcome(sections: Sections) {
   const wanted = desiredRequest(aRecord(sections));
@@ -139,4 +139,13 @@ test('every code of the catalogue, and any text, makes a reason and a status tha
       },
     ),
   );
+});
+
+test('a request carries the labels that people select clusters by', () => {
+  const { clusterId, clusterName } = identity;
+  expect(requestLabels(aRecord({ identity }))).toEqual({
+    [labels.clusterId]: clusterId,
+    [labels.clusterName]: clusterName,
+    [labels.registeredBy]: 'agent',
+  });
 });

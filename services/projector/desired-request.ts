@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { errorCatalogue, isErrorCode } from '@rollcall/shared/errors';
-import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
+import { type ClusterRegistrationRequest, labels } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
@@ -87,7 +87,7 @@ function requestStatus(record: ClusterRecord): RequestStatus {
 /** @param known - the key that the hub knows the cluster by */
 function requestShape(identity: Identity, known: string | undefined): RequestShape {
   const { clusterId, clientId, clusterName, clusterType, mode, request } = identity;
-  const labels = carriedLabels(request.claimed.labels);
+  const asked = carriedLabels(request.claimed.labels);
   const digest = createHash('sha256').update(JSON.stringify(request.claimed)).digest('hex');
   return {
     clusterId,
@@ -99,8 +99,19 @@ function requestShape(identity: Identity, known: string | undefined): RequestSha
     // In one write with the key that asks: the fence compares the two (deploy/fence/accept.yaml).
     ...(known === undefined || known === request.key ? {} : { knownKeyFingerprint: keyFingerprint(known) }),
     token: request.tokenName.slice(0, 253),
-    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(Object.keys(asked).length === 0 ? {} : { labels: asked }),
     factsDigest: `sha256:${digest}`,
+  };
+}
+
+/** By what people select requests, as they do clusters; the fence keeps others from writing them. */
+export function requestLabels({ identity, decision }: ClusterRecord): Record<string, string> {
+  if (!identity) return {};
+  const isHosted = decision?.predefined?.kubeconfig !== undefined;
+  return {
+    [labels.clusterId]: identity.clusterId,
+    [labels.clusterName]: identity.clusterName,
+    [labels.registeredBy]: isHosted ? 'hub' : 'agent',
   };
 }
 

@@ -12,7 +12,7 @@ import {
   type StoredObject,
 } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
-import { labels } from '@rollcall/shared/resources';
+import { labels, namespaces } from '@rollcall/shared/resources';
 import { createRegistrationToken, parseRegistrationToken } from '@rollcall/shared/trust';
 import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 
@@ -138,7 +138,12 @@ export async function makeSecret(
     if (isAlreadyExists(error)) return takeOver(kube, asked);
     // No join namespace, by RBAC or by the fence: it stays so until a person changes something.
     if (!isForbidden(error) && !isInvalid(error) && !isNotFound(error)) throw error;
-    return { reason: 'Refused', code: 'KUBE_API', message: (error as Error).message };
+    const { namespace } = asked;
+    const where =
+      namespace === namespaces.join
+        ? ''
+        : `the hub may write no Secret in namespace "${namespace}": make the token in ${namespaces.join}, the namespace for those. `;
+    return { reason: 'Refused', code: 'KUBE_API', message: `${where}${(error as Error).message}` };
   }
 }
 

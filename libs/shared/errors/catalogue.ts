@@ -234,7 +234,7 @@ export const errorCatalogue = {
   },
   TOKEN_REFUSED: {
     retry: false,
-    hint: 'Mend what is said above, and make another one; one that was made is taken back with `rollcall token delete NAME`.',
+    hint: 'Correct what is said above, and make another one; nothing of this one is left, unless the message says so.',
   },
   TOKEN_UNKNOWN: {
     retry: false,

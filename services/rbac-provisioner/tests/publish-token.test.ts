@@ -154,6 +154,9 @@ test('a token elsewhere than in a join namespace is not made, and says so', asyn
   await ask('elsewhere', { namespace: 'default' });
   const { publication } = await told('elsewhere', 'publishing-failed');
   expect(publication?.error?.code).toBe('KUBE_API');
+  expect(publication?.error?.message).toContain(
+    'no Secret in namespace "default": make the token in rollcall-join',
+  );
 });
 
 test('the Secret of an earlier token of the same name makes room for the new one', async () => {

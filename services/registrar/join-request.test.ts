@@ -12,7 +12,7 @@ import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admissionStep } from './admission.ts';
-import { type JoinAsk, judgeJoin, refuseShape } from './join-request.ts';
+import { type JoinAsk, type JoinContext, judgeJoin, refuseShape } from './join-request.ts';
 import { standingOf } from './standing.ts';
 import { aDecision, aDeclaration } from '../../tests/harness/events.ts';
 import { MemoryLog } from './tests/memory-log.ts';
@@ -61,7 +61,7 @@ function withToken(overrides?: Partial<TokenDeclaration>): MemoryLog {
   return log;
 }
 
-function judgeOn(log: MemoryLog, ask: JoinAsk, overrides: { mayStoreRefusal?: boolean } = {}) {
+function judgeOn(log: MemoryLog, ask: JoinAsk, overrides: Partial<JoinContext> = {}) {
   const { agentKey, body } = ask;
   const { clusterId, clusterName, tokenKey = '' } = body;
   const tokenId = tokenIdOf(tokenKey);
@@ -276,6 +276,21 @@ test('while a request waits, another key with a valid token cannot take its plac
   approve(log);
   expect(types(join(log, { agentKey: keyB }).drafts)).toContain('requested');
   expect(join(log, { agentKey: keyC }).refusal?.code).toBe('REQUEST_OPEN');
+});
+
+test('a reinstalled agent that proves its member takes the place of a stranger, and nobody takes its own', () => {
+  const log = withToken({ uses: 9 });
+  join(log);
+  approve(log);
+  join(log, { agentKey: keyB });
+  const ask = anAsk({ agentKey: keyC });
+  const proven = judgeOn(log, ask, { member: { sameMember: true } });
+  expect(types(proven.drafts)).toContain('requested');
+  log.append(proven.drafts);
+  expect(log.cluster('id-1').identity).toMatchObject({ admittedKey: keyA, request: { key: keyC } });
+  expect(join(log, { agentKey: keyB }).refusal?.code).toBe('REQUEST_OPEN');
+  const again = judgeOn(log, anAsk({ agentKey: keyB }), { member: { sameMember: true } });
+  expect(again.refusal?.code).toBe('REQUEST_OPEN');
 });
 
 test('while a cluster leaves, a stranger with a valid token does not take the place of its leaving', () => {

@@ -241,7 +241,9 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   // Its record belongs to its leaving: a request in the place of that would keep what waits for it waiting for ever.
   if (leavingKeyOf(context.cluster) !== undefined)
     return { code: 'CLUSTER_LEAVING', message: 'the cluster with this id is leaving the hub' };
-  const byClaim = refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, ask.agentKey);
+  const isOwner = context.member?.sameMember === true;
+  const byClaim =
+    refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, { agentKey: ask.agentKey, isOwner });
   if (byClaim) return byClaim;
   // A known or predefined cluster keeps its name, whatever its agent calls it.
   const byName =

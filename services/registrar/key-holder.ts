@@ -27,11 +27,16 @@ export function takeKey(key: KeyRecord, agentKey: string, clusterId: string): Ev
 
 /**
  * One open request a cluster: whoever holds another valid token and knows the id of a waiting cluster could else take its place
- * in the queue under the eyes of the person who decides.
+ * in the queue under the eyes of the person who decides. The owner takes the place of a stranger: it proves that it is the one.
  */
-export function refuseSecondKey(record: ClusterRecord, agentKey: string): Refusal | undefined {
+export function refuseSecondKey(
+  record: ClusterRecord,
+  { agentKey, isOwner }: { agentKey: string; isOwner: boolean },
+): Refusal | undefined {
   const request = openRequest(record);
   if (!request || request.key === agentKey) return undefined;
+  const isOwners = request.rotation !== undefined || request.member?.sameMember === true;
+  if (isOwner && !isOwners) return undefined;
   return {
     code: 'REQUEST_OPEN',
     message: `another key (${request.keyFingerprint}) is already waiting for this cluster`,

@@ -107,9 +107,20 @@ test.each([
     want: 'CLUSTER_REVOKED',
   },
   {
-    name: 'another key waits for a person',
+    name: 'a stranger with a valid token waits for a person',
     record: aRecord({
       identity: { ...identity, request: { ...request, id: 'request-9', key: S } },
+      decision: { ...approved, verdict: 'held', key: S, requestId: 'request-9' },
+    }),
+    want: 'requested',
+  },
+  {
+    name: 'the reinstalled agent of this very member waits for a person',
+    record: aRecord({
+      identity: {
+        ...identity,
+        request: { ...request, id: 'request-9', key: S, member: { sameMember: true } },
+      },
       decision: { ...approved, verdict: 'held', key: S, requestId: 'request-9' },
     }),
     want: 'REQUEST_OPEN',

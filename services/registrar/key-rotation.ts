@@ -63,7 +63,7 @@ function refuseRotation(
   const { rotation, requestedAtMs } = identity.request;
   if (isUnderWay || (rotation && nowMs - requestedAtMs < leastBetweenMs))
     return { code: 'HUB_BUSY', message: 'the key was replaced a moment ago' };
-  return refuseSecondKey(record, agentKey);
+  return refuseSecondKey(record, { agentKey, isOwner: true });
 }
 
 /** What was asked for with the former key stays; of another key's request nothing does. */

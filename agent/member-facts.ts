@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Facts } from '@rollcall/shared/bus';
+import { cutText } from '@rollcall/shared/text';
 import { mergeCidrs } from './cidr.ts';
 import { describeNodes, mostCidrs } from './describe-nodes.ts';
 import type { MemberApi } from './member-api.ts';
@@ -91,7 +92,7 @@ export function followMember(member: MemberReader, options: MemberFactsOptions):
 
 /** The hub takes no longer ones, and a member may answer anything at all. */
 function short(text: unknown): string | undefined {
-  return typeof text === 'string' ? text.slice(0, 256) : undefined;
+  return typeof text === 'string' ? cutText(text, 256) : undefined;
 }
 
 /**

@@ -106,7 +106,7 @@ const wantsToLeave: WishRule = ({ record, object, leaveWaitMs, ...base }) => {
 const accessIsWithdrawn: WishRule = ({ record, object, ...base }) => {
   if (object.spec.hubAcceptsClient !== false || base.previous.approvedKey === undefined) return undefined;
   const outcome = {
-    by: unknownPerson,
+    by: declaredBy(object),
     reason: 'AccessWithdrawn',
     message: 'a person set hubAcceptsClient to false',
   };
@@ -127,7 +127,7 @@ const accessIsRestored: WishRule = ({ record, object, ...base }) => {
   const key = previous.revokedKeys.find(({ atMs }) => atMs === previous.decidedAtMs)?.key;
   if (key === undefined) return undefined;
   const outcome = {
-    by: unknownPerson,
+    by: declaredBy(object),
     reason: 'AccessRestored',
     message: 'a person set hubAcceptsClient to true',
   };

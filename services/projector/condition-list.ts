@@ -1,4 +1,5 @@
 import type { Condition } from '@rollcall/shared/resources';
+import { cutText } from '@rollcall/shared/text';
 import { hubTime } from './hub-time.ts';
 
 /** What the API server takes of a message; a longer one would keep the whole status from being written. */
@@ -29,7 +30,7 @@ export function conditionList(
       type,
       status,
       reason,
-      message: message.slice(0, longestMessage),
+      message: cutText(message, longestMessage),
       lastTransitionTime: old?.status === status ? old.lastTransitionTime : hubTime(atMs),
       ...(generation === undefined ? {} : { observedGeneration: generation }),
     };

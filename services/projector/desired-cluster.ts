@@ -15,6 +15,7 @@ import {
   type ManagedCluster,
 } from '@rollcall/shared/resources';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
+import { cutText } from '@rollcall/shared/text';
 import { judgeConditions } from './cluster-conditions.ts';
 import { clusterLabels, nodeLabels } from './cluster-labels.ts';
 import { hasLeft, isHidden, wasLetIn } from './cluster-standing.ts';
@@ -56,7 +57,7 @@ function causeText(by: Cause): string {
 function shownDecision(decision: Decision): ClusterStatus['decision'] {
   const { by } = decision;
   return {
-    by: causeText(by).slice(0, 512),
+    by: cutText(causeText(by), 512),
     ...(by.policy === undefined ? {} : { policy: by.policy.slice(0, 253) }),
     ...(by.rule === undefined ? {} : { rule: by.rule.slice(0, 63) }),
     reason: asReason(decision.reason, 'Decided'),
@@ -129,7 +130,7 @@ function specOf(record: ClusterRecord): Omit<ClusterShape['spec'], 'clusterId'> 
   const { identity, decision } = record;
   const { clientId, clusterType, mode } = currentIdentity(record) ?? decision?.predefined ?? identity ?? {};
   return {
-    ...(clientId === undefined ? {} : { clientId: clientId.slice(0, 253) }),
+    ...(clientId === undefined ? {} : { clientId: cutText(clientId, 253) }),
     clusterType: clusterType ?? 'Standard',
     mode: mode ?? 'Pull',
   };

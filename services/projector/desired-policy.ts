@@ -6,6 +6,7 @@ import {
 } from '@rollcall/shared/events';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
+import { cutText } from '@rollcall/shared/text';
 import { conditionList, type Judged, longestMessage } from './condition-list.ts';
 
 export type PolicyStatus = NonNullable<ApprovalPolicy['status']>;
@@ -80,7 +81,7 @@ export function desiredPolicy(
     conditions: conditionList([judged, warning], current.status?.conditions ?? [], generation),
     observedGeneration: generation,
     rules,
-    ...(judged.status === 'True' ? {} : { message: judged.message.slice(0, longestMessage) }),
+    ...(judged.status === 'True' ? {} : { message: cutText(judged.message, longestMessage) }),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
   };
 }

@@ -5,6 +5,7 @@ import { type ClusterRegistrationRequest, labels } from '@rollcall/shared/resour
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
+import { cutText } from '@rollcall/shared/text';
 import { currentDecision, isHidden } from './cluster-standing.ts';
 import { longestMessage } from './condition-list.ts';
 import type { Wanted } from './wanted.ts';
@@ -18,8 +19,8 @@ function failed(code: string, message: string): Outcome {
   return {
     result: 'Failed',
     reason: codeAsReason(code),
-    message: (hint === '' ? message : `${message}. ${hint}`).slice(0, longestMessage),
-    errorMessage: message.slice(0, longestMessage),
+    message: cutText(hint === '' ? message : `${message}. ${hint}`, longestMessage),
+    errorMessage: cutText(message, longestMessage),
   };
 }
 
@@ -78,7 +79,7 @@ function requestStatus(record: ClusterRecord): RequestStatus {
     ...outcome,
     ...(policy === undefined ? {} : { policy: policy.slice(0, 253) }),
     ...(rule === undefined ? {} : { rule: rule.slice(0, 63) }),
-    ...(person === undefined ? {} : { by: person.slice(0, 512) }),
+    ...(person === undefined ? {} : { by: cutText(person, 512) }),
     ...(isIn ? { dedicatedNamespace: decision.namespace, managedClusterName: decision.clusterName } : {}),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
   };
@@ -91,14 +92,14 @@ function requestShape(identity: Identity, known: string | undefined): RequestSha
   const digest = createHash('sha256').update(JSON.stringify(request.claimed)).digest('hex');
   return {
     clusterId,
-    ...(clientId === undefined ? {} : { clientId: clientId.slice(0, 253) }),
+    ...(clientId === undefined ? {} : { clientId: cutText(clientId, 253) }),
     clusterName,
     clusterType,
     mode,
     keyFingerprint: request.keyFingerprint,
     // In one write with the key that asks: the fence compares the two (deploy/fence/accept.yaml).
     ...(known === undefined || known === request.key ? {} : { knownKeyFingerprint: keyFingerprint(known) }),
-    token: request.tokenName.slice(0, 253),
+    token: cutText(request.tokenName, 253),
     ...(Object.keys(asked).length === 0 ? {} : { labels: asked }),
     factsDigest: `sha256:${digest}`,
   };

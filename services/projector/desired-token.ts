@@ -7,6 +7,7 @@ import {
 } from '@rollcall/shared/events';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
+import { cutText } from '@rollcall/shared/text';
 import { conditionList, type Judged } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
 
@@ -97,7 +98,7 @@ export function desiredToken(
       ? {}
       : { expires: declaration.expiresAtMs === undefined ? 'never' : hubTime(declaration.expiresAtMs) }),
     used: uses?.used ?? 0,
-    ...(uses ? { lastUsedBy: uses.lastUsedBy.slice(0, 63) } : {}),
+    ...(uses ? { lastUsedBy: cutText(uses.lastUsedBy, 63) } : {}),
     ...(head ? { observed: { epoch: head.epoch, sequence: head.sequence, digest: head.digest } } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Claims } from '@rollcall/shared/events';
 import type { ManagedCluster } from '@rollcall/shared/resources';
+import { cutText } from '@rollcall/shared/text';
 
 type ClusterStatus = NonNullable<ManagedCluster['status']>;
 type ShownFacts = Pick<ClusterStatus, (typeof factFields)[number]>;
@@ -32,7 +33,7 @@ const limits = {
 } as const;
 
 function cut(text: string | undefined, maxLength: number): string | undefined {
-  return text?.slice(0, maxLength);
+  return text === undefined ? undefined : cutText(text, maxLength);
 }
 
 function quantities(given: Readonly<Record<string, string>> | undefined): Record<string, string> | undefined {
@@ -42,7 +43,7 @@ function quantities(given: Readonly<Record<string, string>> | undefined): Record
 /** By name, each once: the API server keeps them as a map. */
 function clusterClaims(facts: Facts | undefined): ClusterStatus['clusterClaims'] {
   const byName = new Map(
-    facts?.claims?.filter(({ name }) => name !== '').map((claim) => [claim.name, claim]),
+    facts?.claims?.filter(({ name }) => name !== '').map(({ value, ...claim }) => [claim.name, { ...claim, value: value.toWellFormed() }]),
   );
   return byName.size === 0 ? undefined : [...byName.values()];
 }

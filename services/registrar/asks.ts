@@ -5,6 +5,7 @@ import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
 import { type AnswerResult, decodeAsk, type ReceivedAsk, refuseStaleAsk } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { isPublicNkey } from '@rollcall/shared/trust';
+import { cutText } from '@rollcall/shared/text';
 import { answerByRecord, refusalResult, rotateKeyOf, sendAnswer } from './answer.ts';
 import { inAskSpan } from './ask-step.ts';
 import { busyMessage, createAskBudget } from './ask-budget.ts';
@@ -166,7 +167,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     metrics.count('rollcall_asks_total', { verb, outcome });
     if (verb === 'join') metrics.count('rollcall_requests_total', { outcome: error.code });
     if (!isPublicNkey(agentKey, 'user') || verb === '') return;
-    const result = refusalResult({ code: error.code, message: error.message.slice(0, 500) });
+    const result = refusalResult({ code: error.code, message: cutText(error.message, 500) });
     sendAnswer(speaking, settings, { agentKey, verb, inReplyTo: '', nowMs: Date.now(), result });
   }
 

@@ -9,6 +9,7 @@ import {
   requested,
 } from '@rollcall/shared/events';
 import type { JoinBody } from '@rollcall/shared/protocol';
+import { cutText } from '@rollcall/shared/text';
 import { openRequest } from './standing.ts';
 
 /** The reason of `requested` where the request is not a new one. */
@@ -22,7 +23,7 @@ const freshForMs = 60_000;
 
 /** Facts may be longer than what history keeps of them (`claimsSchema`). */
 function cut(text: string | undefined): string | undefined {
-  return text?.slice(0, 64);
+  return text === undefined ? undefined : cutText(text, 64);
 }
 
 /** What the agent says of its member, as far as policies see it. */

@@ -1,4 +1,5 @@
 import { isSafeId, type NameRecord, nameReserved } from '@rollcall/shared/events';
+import { cutText } from '@rollcall/shared/text';
 import type { Refusal } from './refusal.ts';
 
 const alwaysReserved = /^(kube|rollcall)-/;
@@ -6,7 +7,7 @@ const alwaysReserved = /^(kube|rollcall)-/;
 /** Whether a name can be used at all: it becomes an object, a namespace and a subject (surfaces: "Names of things"). */
 export function refuseUnsafeName(name: string): Refusal | undefined {
   if (isSafeId(name)) return undefined;
-  return { code: 'CLUSTER_NAME_INVALID', message: `"${name.slice(0, 80)}" is no valid cluster name` };
+  return { code: 'CLUSTER_NAME_INVALID', message: `"${cutText(name, 80)}" is no valid cluster name` };
 }
 
 /** Whether a cluster may be called that on this hub. */

@@ -21,6 +21,7 @@ import {
 import type { JoinBody } from '@rollcall/shared/protocol';
 import { keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
 import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
+import { cutText } from '@rollcall/shared/text';
 import { changedRequest, claimsIn } from './claims.ts';
 import { refuseName, refuseTakenName, refuseUnsafeName } from './cluster-name.ts';
 import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
@@ -85,7 +86,7 @@ const storedRefusals = new Set([
  * become subjects.
  */
 export function refuseShape(body: JoinBody): Refusal | undefined {
-  const shownId = body.clusterId.slice(0, 80);
+  const shownId = cutText(body.clusterId, 80);
   if (!isSafeId(body.clusterId)) {
     return { code: 'CLUSTER_ID_INVALID', message: `"${shownId}" is no valid cluster id` };
   }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { RollcallError } from '@rollcall/shared/errors';
+import { cutText } from '@rollcall/shared/text';
 import { findDefinition } from './catalogue.ts';
 import { type Cause, eventTypeName, type EventDefinition } from './define-event.ts';
 import { aggregateSubjects, parseEventSubject, type AggregateId } from './subjects.ts';
@@ -95,7 +96,7 @@ export function encodeEvent(event: EventDraft, stamp: Stamp): EncodedEvent {
     correlation,
     ...(event.by ? { by: event.by } : {}),
     reason: event.reason,
-    message: event.message.slice(0, 1024),
+    message: cutText(event.message, 1024),
     section: event.section,
   });
   if (!body.success) throw new RollcallError('EVENT_INVALID', `${subject}: ${body.error.message}`);

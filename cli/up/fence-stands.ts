@@ -9,12 +9,14 @@ const withinMs = 60_000;
 const pollMs = 200;
 
 /**
- * Waits until the approver hears people: what is written before may have been written while nobody checked it.
+ * Waits until the approver hears people: what is written before may have been written while nobody checked it. Over a history that
+ * is lost it hears nobody until a person has said how to go on, so that is not waited for.
  * @throws RollcallError FENCE_MISSING with the reason
  */
 export async function untilPeopleAreHeard(approver: Pick<RunningService, 'notReady'>): Promise<void> {
   let why = approver.notReady();
   for (const deadlineMs = performance.now() + withinMs; why !== undefined; why = approver.notReady()) {
+    if (why.startsWith('HISTORY_LOST')) return;
     if (performance.now() > deadlineMs) throw new RollcallError('FENCE_MISSING', why);
     await delay(pollMs / 4);
   }

@@ -43,7 +43,9 @@ function quantities(given: Readonly<Record<string, string>> | undefined): Record
 /** By name, each once: the API server keeps them as a map. */
 function clusterClaims(facts: Facts | undefined): ClusterStatus['clusterClaims'] {
   const byName = new Map(
-    facts?.claims?.filter(({ name }) => name !== '').map(({ value, ...claim }) => [claim.name, { ...claim, value: value.toWellFormed() }]),
+    facts?.claims
+      ?.filter(({ name }) => name !== '')
+      .map(({ value, ...claim }) => [claim.name, { ...claim, value: value.toWellFormed() }]),
   );
   return byName.size === 0 ? undefined : [...byName.values()];
 }

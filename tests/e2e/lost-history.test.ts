@@ -1,10 +1,12 @@
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { streamState } from '@rollcall/shared/bus';
 import { clusterRecord } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
@@ -128,6 +130,22 @@ async function lastSequence(hub: TestEmbeddedHub): Promise<number> {
   await nc.close();
   return last;
 }
+
+/** The ports that the hub remembers are kept from others while no hub runs: they are of the addresses that agents know. */
+const held: Server[] = [];
+async function holdPorts(): Promise<void> {
+  const ports = JSON.parse(readFileSync(join(whole, 'ports.json'), 'utf8')) as Record<string, number>;
+  for (const port of new Set(Object.values(ports))) {
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    held.push(server);
+  }
+}
+const freePorts = async () =>
+  void (await Promise.all(held.splice(0).map((server) => once(server.close(), 'close'))));
+beforeEach(freePorts);
+afterEach(holdPorts);
+afterAll(freePorts);
 
 function copyOf(stateDir: string): string {
   const copy = mkdtempSync(join(base, 'copy-'));

@@ -1,5 +1,7 @@
 import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
 import {
+  admissionAggregate,
+  admissionOf,
   clusterRecord,
   draft,
   epochAggregate,
@@ -12,6 +14,7 @@ import { createNkey, keyFingerprint } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ApproverWorld, startWorld } from '../../services/approver/tests/approver-world.ts';
 import { bindRole, serviceUser } from '../harness/control-plane.ts';
+import { until } from '../harness/embedded.ts';
 import { decideAs } from '../harness/events.ts';
 import { beginSecondLife } from './second-life.ts';
 
@@ -140,6 +143,13 @@ beforeAll(async () => {
   projector = world.plane.clientFor(serviceUser('projector'));
   for (const name of ['revoked', 'again', 'unknown', 'waiting', 'barrier'])
     keys.set(name, createNkey('user').publicKey);
+  // The approver of the first life has seen the fence stand: what is written from then on counts.
+  const first = await world.startApprover();
+  await until('the fence stands', async () => {
+    const admission = admissionOf(await world.registrar.read(admissionAggregate));
+    return admission?.standing === true && admission.unproven.length === 0;
+  });
+  await first.stop();
   const approver = await world.hub.openLog('approver');
   for (const name of ['revoked', 'again', 'waiting', 'barrier'])
     await world.request(name, { key: keys.get(name) ?? '' });

@@ -92,6 +92,8 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
       'needs the public key that the command above printed; tests/e2e/restore.test.ts runs it',
     'rollcall backup history.backup --kubeconfig hub.kubeconfig':
       'needs a second machine; tests/e2e/restore.test.ts runs it',
+    'rollcall restore --accept-loss HUB-ID':
+      'needs a hub that has lost its history; tests/e2e/lost-history.test.ts runs it',
     'rollcall restore hub.backup --objects | kubectl create -f -':
       'needs a hub that has lost its Kubernetes; tests/e2e/restore.test.ts runs it',
     'rollcall restore hub.backup --passphrase-file backup-passphrase --keep-kubernetes':
@@ -194,7 +196,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
       prints: [/Refused: +TOKEN_NAME_MISMATCH/, /shop-3 +shop-33 +Failed +TokenNameMismatch/],
     },
     [`$(cat shop-3.sh) ${member('shop-3')} --dry-run`]: {
-      prints: [/ok hub-ca/, /the cluster can be registered \(dry run\)/],
+      prints: [/ok hub-ca/, /nothing that can be seen from here is in the way \(dry run\)/],
     },
     'rollcall doctor --agent-state-dir .rollcall-agent/*/shop-3': {
       prints: [/agent-state: .*not let in yet/],
@@ -311,8 +313,13 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
   },
   'docs/networks.md': {
     'rollcall trust addresses': { prints: [/agents are told no addresses/] },
-    [exportPath]: { prints: [/ok +hub: localhost:\d+ answers/, /can be registered \(dry run\)/] },
-    'rollcall register "$HUB" --proxy http://127.0.0.1:9 --ca-cert-hash "$HASH" --client-id a-try --state-dir a-try --dry-run':
+    [exportPath]: {
+      prints: [
+        /ok +hub: localhost:\d+ answers/,
+        /nothing that can be seen from here is in the way \(dry run\)/,
+      ],
+    },
+    'rollcall register "$HUB" --proxy http://127.0.0.1:9 --ca-cert-hash "$HASH" --cluster-name a-try --client-id a-try --state-dir a-try --dry-run':
       {
         prints: [/failed +hub: cannot reach the proxy http:\/\/127\.0\.0\.1:9/, /code: PROXY_UNREACHABLE/],
         exits: 5,

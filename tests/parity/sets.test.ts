@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
 import { clusterRecord } from '@rollcall/shared/events';
-import { createResourceCache, resources } from '@rollcall/shared/kubernetes';
+import { createResourceCache, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
-import { tokenIdOf } from '@rollcall/shared/trust';
+import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
@@ -115,15 +115,29 @@ test('a set that is not there, or selects by labels: the same words in command l
     expect([refused.code, refused.stdout]).toEqual([3, '']);
     expect(refused.stderr).toContain(says);
     expect(refused.stderr).toContain('code: TOKEN_REFUSED');
-    const tokens = await hub.up.admin.list<ClusterRegistrationToken>(resources.clusterRegistrationTokens);
-    const token = tokens.find(({ spec }) => spec.clusterSet === set);
-    expect(token?.status?.conditions?.[0]).toMatchObject({
+    // The command takes back what is refused; what `kubectl apply` makes stays, and says why.
+    const { publicKey } = createNkey('user');
+    const name = aName('token');
+    await hub.up.admin.create<KubeObject>(resources.clusterRegistrationTokens, {
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: 'ClusterRegistrationToken',
+      metadata: { name, namespace: 'rollcall-join' },
+      spec: { publicKey, clusterSet: set },
+    });
+    const condition = await until('the token is judged', async () => {
+      const token = await hub.up.admin.get<ClusterRegistrationToken>(resources.clusterRegistrationTokens, {
+        name,
+        namespace: 'rollcall-join',
+      });
+      return token?.status?.conditions?.[0];
+    });
+    expect(condition).toMatchObject({
       status: 'False',
       reason: 'InvalidSet',
       message: expect.stringContaining(says),
     });
-    const id = tokenIdOf(token?.spec.publicKey ?? '');
-    expect((await hub.log.read({ kind: 'token', id })).newest?.message).toContain(says);
+    const { newest } = await hub.log.read({ kind: 'token', id: tokenIdOf(publicKey) });
+    expect(newest?.message).toContain(says);
   }
   await makeSet(missing);
   await until('the token is good', async () => {

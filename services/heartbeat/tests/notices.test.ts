@@ -45,7 +45,7 @@ test.each(['connected', 'disconnected'] as const)(
       const answers = await askServices(await hub.connectAs('inspector'));
       const kubernetes = { server: 'https://127.0.0.1', version: undefined, fence: [] };
       const { problems } = judgeHub({ answers, streams: {}, server: '', version: '' }, kubernetes);
-      expect(problems.join()).toContain('degraded to one signal');
+      expect(problems.map(({ text }) => text).join()).toContain('degraded to one signal');
     } finally {
       await restore();
     }

@@ -64,9 +64,12 @@ describe('a request to join', () => {
       const subject = `rollcall.ask.${agent.key.publicKey}.join`;
       for (let copy = 0; copy < 5; copy++)
         for (const { nc } of [agent, again]) nc.publish(subject, request.bytes);
-      expect(outcomeOf((await replay(agent, request)).result)).toBe('waiting');
-      // A replica that has eight of them open says to the next that it is busy, and so it would to another ask of this key.
-      for (let answered = 1; answered < 11; answered++) await agent.nextNews();
+      // A replica that has eight of them open says to the ninth that it is busy, perhaps before it answers the first.
+      const outcomes = new Set<string>();
+      for (let answered = 0; answered < 10; answered++)
+        outcomes.add(outcomeOf((await agent.nextNews()).result));
+      outcomes.delete('HUB_BUSY');
+      expect([...outcomes]).toEqual(['waiting']);
       expect(outcomeOf(await askToJoin(again, token, body))).toBe('waiting');
     });
     expect(events.toSorted()).toEqual(['cluster.requested', 'key.taken', 'name.taken', 'token.used']);

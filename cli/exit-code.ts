@@ -55,6 +55,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   CLUSTER_NAME_INVALID: 'refused',
   CLUSTER_NAME_RESERVED: 'refused',
   KEY_TAKEN: 'refused',
+  ID_TAKEN: 'refused',
   NAME_TAKEN: 'refused',
   PREDEFINED_CLAIM: 'refused',
   NAMESPACE_TAKEN: 'refused',

@@ -74,10 +74,17 @@ function clusterObject({ name, clusterId, mode, labels: own, clusterSet, cluster
 
 /**
  * Whether the hub would take all that is made for the cluster: rights, names and fence.
- * @throws RollcallError NAME_TAKEN; KubeApiError
+ * @throws RollcallError ID_TAKEN, NAME_TAKEN; KubeApiError
  */
 export async function checkHubTakes(client: KubeClient, joining: Joining, hubId: string): Promise<void> {
   const how = { dryRun: true, strict: true };
+  const labelSelector = `${labels.clusterId}=${joining.clusterId}`;
+  const [same] = await client.list<ManagedCluster>(resources.managedClusters, { labelSelector });
+  if (same && same.metadata.name !== joining.name)
+    throw new RollcallError(
+      'ID_TAKEN',
+      `the hub has this member already, as cluster "${same.metadata.name}"`,
+    );
   try {
     await client.create(resources.managedClusters, clusterObject(joining), how);
   } catch (error) {

@@ -16,9 +16,18 @@ function conditionOf({ status }: ManagedCluster, type: string) {
 /** What a refused kubeconfig or another cluster needs is a person, and no time. */
 const finalReasons = new Set(['KubeconfigRefused', 'MemberOther', 'MemberTooOld', 'AddressRefused']);
 
+/** The hub takes the object for no cluster: another one has its id or its name. */
+const takenCodes = {
+  IdTaken: 'ID_TAKEN',
+  IdMismatch: 'ID_TAKEN',
+  NameTaken: 'NAME_TAKEN',
+  NameReserved: 'NAME_TAKEN',
+} as const;
+const isTaken = (reason: string): reason is keyof typeof takenCodes => Object.hasOwn(takenCodes, reason);
+
 /**
  * Waits until the hub has the member, and says each step.
- * @throws RollcallError MEMBER_KUBECONFIG_REFUSED; when time is up REQUEST_HELD, or DEADLINE_EXCEEDED with what is in the way
+ * @throws RollcallError MEMBER_KUBECONFIG_REFUSED, ID_TAKEN, NAME_TAKEN; when time is up REQUEST_HELD, or DEADLINE_EXCEEDED with what is in the way
  */
 export async function untilJoined(
   client: KubeClient,
@@ -30,6 +39,11 @@ export async function untilJoined(
   let isHeld = false;
   let refusal: RollcallError | undefined;
   const isThere = (cluster: StoredObject<ManagedCluster>): boolean => {
+    const accepted = conditionOf(cluster, 'Accepted');
+    if (accepted?.status === 'False' && isTaken(accepted.reason)) {
+      refusal = new RollcallError(takenCodes[accepted.reason], accepted.message);
+      return true;
+    }
     for (const step of steps) {
       const condition = conditionOf(cluster, step);
       const text = printable(`${condition?.reason ?? 'Unknown'}, ${condition?.message ?? ''}`);

@@ -126,6 +126,17 @@ describe('rollcall join --mode Push', () => {
     expect(kubeconfig).not.toContain('client-key-data');
   });
 
+  test.each([['--dry-run'], []])(
+    'under another name it is refused at once, by the name it has %s',
+    async (...flags) => {
+      const joined = await cli('join', 'another', '--member-kubeconfig', memberKubeconfig, ...flags);
+      expect(joined.code).not.toBe(0);
+      expect(joined.stderr).toMatch(/ID_TAKEN.*as cluster "|as cluster ".*ID_TAKEN/s);
+      expect(joined.stderr).toContain(`as cluster "${name}"`);
+      expect(await hub.cluster('another')).toBeUndefined();
+    },
+  );
+
   test('it beats only while the member answers', async () => {
     const heartbeat = { intervalSeconds: 1, graceSeconds: 3 };
     await hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { heartbeat } });

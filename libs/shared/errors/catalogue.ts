@@ -276,6 +276,10 @@ export const errorCatalogue = {
     retry: false,
     hint: 'The keys of an agent were copied from another cluster: delete them here (Secret rollcall-agent, or its state directory), and the agent makes its own.',
   },
+  ID_TAKEN: {
+    retry: false,
+    hint: 'The member is registered already, under the name that is said; to register it anew, end that cluster first: `rollcall unregister NAME` on the hub.',
+  },
   NAME_TAKEN: {
     retry: false,
     hint: 'Choose another name, or unregister the cluster that has it: `rollcall unregister NAME` on the hub.',

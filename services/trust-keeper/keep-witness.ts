@@ -56,8 +56,8 @@ export function keepWitness(nc: NatsConnection, parts: WitnessParts): { drain():
   /** Kubernetes shows an event that the history does not have: kept beside the streams, so that each service misses it. */
   async function hear(text: string): Promise<void> {
     const witness = parseWitness(text);
-    if (!witness) return;
-    history.remember(witness);
+    // One of a later epoch would outlast every way on from a loss.
+    if (!witness || !history.remember(witness)) return;
     try {
       await history.look();
     } catch (thrown) {

@@ -6,7 +6,12 @@ export interface Weakness {
   readonly from: string;
   readonly to: string;
   /** Folder of the tests. */
-  readonly folder: 'services/approver/tests' | 'tests/attacks' | 'tests/fence' | 'tests/rights';
+  readonly folder:
+    | 'services/approver/tests'
+    | 'services/trust-keeper/tests'
+    | 'tests/attacks'
+    | 'tests/fence'
+    | 'tests/rights';
   /** How the full name of the test begins, as in `vitest -t`: `describe > test`. */
   readonly test: string;
 }
@@ -30,6 +35,14 @@ export const weaknesses: readonly Weakness[] = [
     from: "account: 'OPS',\n    description: 'people who watch: hear what happens, and read the history in pages that a service gives',\n    publish: [",
     to: "account: 'HUB',\n    description: 'people who watch',\n    publish: ['$JS.API.DIRECT.GET.EVENTS', ",
     test: 'whatever reply it names, nothing comes of what it may publish but an answer to itself > ops',
+  },
+  {
+    folder: 'services/trust-keeper/tests',
+    group: 'witness',
+    file: 'libs/shared/service/watch-history.ts',
+    from: 'if (why === undefined) continue;',
+    to: "if (why !== '') continue;",
+    test: 'an event that Kubernetes shows and the history does not have becomes the witness',
   },
   {
     ...inAttacks,

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { agentRoles, otherRoles, serviceRoles } from '@rollcall/shared/rights';
 import { expect, test } from 'vitest';
 import { readDocument, repository } from './markdown.ts';
 
@@ -26,6 +27,15 @@ test('every threat names the test that shows its answer', () => {
   );
   expect(rows.length).toBeGreaterThan(25);
   expect(rows.filter((row) => namedTests(row).length === 0)).toEqual([]);
+});
+
+test('the page about identities in wrong hands names every role of the table', () => {
+  const identities = readDocument('docs/security/identities.md').toLowerCase();
+  const roles = Object.keys({ ...agentRoles, ...serviceRoles, ...otherRoles });
+  // Each is beside a service in that one's file.
+  const inFiles = new Set(['callout', 'claims']);
+  const missing = roles.filter((role) => !inFiles.has(role) && !identities.includes(role));
+  expect(missing).toEqual([]);
 });
 
 test('every group of attacks stands in the threat model', () => {

@@ -25,6 +25,13 @@ test('a witness that does not count gaps misses none', () => {
   expect(whyLost(shown, { messages: 3, lastSequence: 20 }, 'sha256:ten')).toBeUndefined();
 });
 
-test.each(['', 'null', '{}', '{"epoch":1,"sequence":"x","digest":"d"}'])('%s is no witness', (text) => {
+test.each([
+  '',
+  'null',
+  '{}',
+  '{"epoch":1,"sequence":"x","digest":"d"}',
+  '{"epoch":1,"sequence":-1,"digest":"d"}',
+  '{"epoch":1,"sequence":1,"digest":"d","missing":-1}',
+])('%s is no witness', (text) => {
   expect(parseWitness(text)).toBeUndefined();
 });

@@ -9,10 +9,10 @@ import { notBehind } from './not-behind.ts';
 
 /** An event that the history had, and how many others were missing by then. */
 const witnessSchema = z.object({
-  epoch: z.int(),
-  sequence: z.int(),
-  digest: z.string(),
-  missing: z.int().optional(),
+  epoch: z.int().positive(),
+  sequence: z.int().positive(),
+  digest: z.string().max(100),
+  missing: z.int().nonnegative().optional(),
 });
 export type HistoryWitness = z.output<typeof witnessSchema>;
 

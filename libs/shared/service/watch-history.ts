@@ -30,8 +30,11 @@ export interface HistoryWatch {
    * @throws RollcallError HISTORY_LOST, BUS_UNREACHABLE
    */
   look(): Promise<HistoryWitness | undefined>;
-  /** From then on this is asked for as well: somebody else has seen it. */
-  remember(witness: HistoryWitness): void;
+  /**
+   * From then on this is asked for as well, in the place of what was told before: somebody else has seen it.
+   * @returns false: it is of another epoch, about which it says nothing
+   */
+  remember(witness: HistoryWitness): boolean;
   stop(): void;
 }
 
@@ -40,7 +43,8 @@ export function watchHistory(
   nc: NatsConnection,
   { epoch, logger }: { epoch: number; logger: Pick<Logger, 'info' | 'warn' | 'error'> },
 ): HistoryWatch {
-  let known: HistoryWitness[] = [];
+  let seen: HistoryWitness | undefined;
+  let told: HistoryWitness | undefined;
   let lost: string | undefined;
   let isSure = false;
   let looking: Promise<HistoryWitness | undefined> | undefined;
@@ -53,11 +57,12 @@ export function watchHistory(
   }
 
   async function compare(): Promise<HistoryWitness | undefined> {
+    const asked = told;
     const kept = await keptWitness(nc);
     const state = await historyState(nc);
     // What was before a restore is behind the hub: whoever restored it began an epoch.
-    const witnesses = [...known, ...(kept ? [kept] : [])].filter((witness) => witness.epoch >= epoch);
-    for (const witness of witnesses) {
+    for (const witness of [seen, asked, kept]) {
+      if (witness === undefined || witness.epoch < epoch) continue;
       const isShort = state.lastSequence < witness.sequence;
       const why = whyLost(witness, state, isShort ? undefined : await digestAt(nc, witness.sequence));
       if (why === undefined) continue;
@@ -70,7 +75,8 @@ export function watchHistory(
     const digest = sequence === 0 ? undefined : await digestAt(nc, sequence);
     if (digest === undefined) return undefined;
     const newest = { epoch, sequence, digest, missing: missingOf(state) };
-    known = [newest];
+    seen = newest;
+    if (told === asked) told = undefined;
     return newest;
   }
 
@@ -101,7 +107,11 @@ export function watchHistory(
     look,
     lost: () => lost,
     remember(witness) {
-      known = [...known, witness];
+      if (witness.epoch !== epoch) return false;
+      told = witness;
+      // A look that is under way may have begun without it.
+      looking = undefined;
+      return true;
     },
     async whole() {
       if (isSure && lost === undefined) return;

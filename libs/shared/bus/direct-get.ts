@@ -2,7 +2,7 @@ import { createInbox, errors, type Msg, type NatsConnection } from '@nats-io/tra
 import { RollcallError } from '@rollcall/shared/errors';
 import { hubDomain } from '@rollcall/shared/rights';
 import { asBusError } from './bus-error.ts';
-import { headText, type RawMessage, rawMessage } from './raw-message.ts';
+import { headerIn, headText, type RawMessage, rawMessage } from './raw-message.ts';
 
 export type DirectQuery = { readonly batch: number } & (
   | { readonly multi_last: readonly string[]; readonly seq?: number | undefined }
@@ -28,6 +28,7 @@ export function wholeAnswer(messages: RawMessage[]): RawMessage[] {
 const defaultSilenceMs = 5000;
 const endOfBatch = '204';
 const nothingThere = '404';
+const noResults = 'No Results';
 const tooManyResults = '413';
 /** Of who gives pages to those who only watch: others are being served. */
 const tooManyRequests = '429';
@@ -70,26 +71,40 @@ export function directGetLast(
   return directGet(nc, stream, { multi_last: filters, batch: mostAnswered });
 }
 
-/**
- * Reads messages from a stream without a consumer, in one request.
- *
- * Not by the library: it takes each header apart, which is half of what an event costs to read (measured), and its iterator never
- * takes its subscription back.
- * @param how.take - is given each as it comes
- * @throws TooManyResults; RollcallError BUS_UNREACHABLE
- */
-export async function directGetEach(
+/** What an answer says at its end. */
+interface Page {
+  readonly count: number;
+  /** So many more are asked for and were not given: the server ends an answer at 64 MiB. */
+  readonly pending: number;
+  readonly lastSequence: number;
+  /** Of the newest messages of subjects: the end of the stream when it was looked at. */
+  readonly upToSequence: number;
+}
+
+/** Nothing is gone from where it was said to be, so a message that is not given cannot be read. */
+function unreadable(stream: string, status: string): RollcallError {
+  const code = stream === 'EVENTS' ? 'HISTORY_LOST' : 'BUS_UNREACHABLE';
+  return new RollcallError(code, `a message of stream ${stream} is there and cannot be read: ${status}`);
+}
+
+/** @returns undefined where nothing is there */
+async function askPage(
   nc: NatsConnection,
   stream: string,
-  how: DirectQuery & { take(message: RawMessage): void; silenceMs?: number },
-): Promise<void> {
-  const { take, silenceMs = defaultSilenceMs, ...query } = how;
+  how: {
+    query: DirectQuery & { up_to_seq?: number };
+    take(message: RawMessage): void;
+    silenceMs: number;
+  },
+): Promise<Page | undefined> {
+  const { query, take, silenceMs } = how;
   const subject = readSubject(nc, stream);
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { promise, resolve, reject } = Promise.withResolvers<Page | undefined>();
   const silence = setTimeout(() => reject(new errors.TimeoutError()), silenceMs);
   // As the library's own requests do it: answers to another prefix are not heard.
   const inbox = createInbox(optionsOf(nc).inboxPrefix);
   let askingAgain: NodeJS.Timeout | undefined;
+  let count = 0;
   const ask = () => nc.publish(subject, JSON.stringify(query), { reply: inbox });
   const callback = (error: Error | null, answer: Msg) => {
     if (error) return reject(error);
@@ -97,10 +112,23 @@ export async function directGetEach(
     const message = rawMessage(answer, head);
     if (message) {
       silence.refresh();
+      count++;
       return take(message);
     }
     const status = head.slice('NATS/1.0 '.length, head.indexOf('\r\n'));
-    if (status.startsWith(endOfBatch) || status.startsWith(nothingThere)) return resolve();
+    const said = (name: string) => Number(headerIn(head, name));
+    if (status.startsWith(endOfBatch))
+      return resolve({
+        count,
+        pending: said('Nats-Num-Pending'),
+        lastSequence: said('Nats-Last-Sequence'),
+        upToSequence: said('Nats-UpTo-Sequence'),
+      });
+    // Of the newest of subjects that it has the server says the same where it cannot read one.
+    if (status.startsWith(nothingThere)) {
+      const isDamaged = 'multi_last' in query && !status.includes(noResults) && !isWatcher(nc);
+      return isDamaged ? reject(unreadable(stream, status)) : resolve(undefined);
+    }
     if (status.startsWith(tooManyResults)) return reject(new TooManyResults(status));
     if (status.startsWith(tooManyRequests)) return void (askingAgain = setTimeout(ask, askAgainMs));
     reject(new RollcallError('BUS_UNREACHABLE', `the bus cannot read ${stream} now: ${status}`));
@@ -109,7 +137,7 @@ export async function directGetEach(
     const subscription = nc.subscribe(inbox, { callback });
     try {
       ask();
-      await promise;
+      return await promise;
     } finally {
       subscription.unsubscribe();
     }
@@ -118,5 +146,34 @@ export async function directGetEach(
   } finally {
     clearTimeout(askingAgain);
     clearTimeout(silence);
+  }
+}
+
+/**
+ * Reads messages from a stream without a consumer, in as many requests as it takes until nothing is pending or as many were read as
+ * were asked for.
+ *
+ * Not by the library: it takes each header apart, which is half of what an event costs to read (measured), and its iterator never
+ * takes its subscription back.
+ * @param how.take - is given each as it comes
+ * @throws TooManyResults; RollcallError BUS_UNREACHABLE, HISTORY_LOST
+ */
+export async function directGetEach(
+  nc: NatsConnection,
+  stream: string,
+  how: DirectQuery & { take(message: RawMessage): void; silenceMs?: number },
+): Promise<void> {
+  const { take, silenceMs = defaultSilenceMs, ...asked } = how;
+  let query: DirectQuery & { up_to_seq?: number } = asked;
+  for (;;) {
+    const page = await askPage(nc, stream, { query, take, silenceMs });
+    if (!page) {
+      if (query === asked) return;
+      throw unreadable(stream, `after ${query.seq}`);
+    }
+    const batch = query.batch - page.count;
+    if (page.pending === 0 || batch <= 0) return;
+    const upTo = page.upToSequence > 0 ? { up_to_seq: page.upToSequence } : {};
+    query = { ...query, ...upTo, batch, seq: page.lastSequence + 1 };
   }
 }

@@ -33,8 +33,11 @@ export function headText(message: Pick<Msg, 'headers'>): string {
   return `NATS/1.0${headers.code > 0 ? ` ${headers.status}` : ''}\r\n${lines.join('')}\r\n`;
 }
 
-/** The server adds its own headers after those of the writer, who may have written some of the same name. */
-function headerIn(head: string, name: string): string {
+/**
+ * One header of a `headText`; '' where it is not there. The server adds its own after those of the writer, who may have written some
+ * of the same name.
+ */
+export function headerIn(head: string, name: string): string {
   const line = `\r\n${name}: `;
   const at = name.startsWith('Nats-') ? head.lastIndexOf(line) : head.indexOf(line);
   if (at < 0) return '';

@@ -81,10 +81,15 @@ interface Page {
   readonly upToSequence: number;
 }
 
-/** Nothing is gone from where it was said to be, so a message that is not given cannot be read. */
-function unreadable(stream: string, status: string): RollcallError {
+function unreadable(stream: string): RollcallError {
   const code = stream === 'EVENTS' ? 'HISTORY_LOST' : 'BUS_UNREACHABLE';
-  return new RollcallError(code, `a message of stream ${stream} is there and cannot be read: ${status}`);
+  return new RollcallError(code, `a message of stream ${stream} is there and cannot be read`);
+}
+
+/** More was said to be there: by a server that has it, while the one that answers now is behind, or cannot read it. */
+export function notGiven(stream: string, fromSequence: number): RollcallError {
+  const what = `stream ${stream} has more from message ${fromSequence} on, and nothing of it is given`;
+  return new RollcallError('BUS_UNREACHABLE', what);
 }
 
 /** @returns undefined where nothing is there */
@@ -127,7 +132,7 @@ async function askPage(
     // Of the newest of subjects that it has the server says the same where it cannot read one.
     if (status.startsWith(nothingThere)) {
       const isDamaged = 'multi_last' in query && !status.includes(noResults) && !isWatcher(nc);
-      return isDamaged ? reject(unreadable(stream, status)) : resolve(undefined);
+      return isDamaged ? reject(unreadable(stream)) : resolve(undefined);
     }
     if (status.startsWith(tooManyResults)) return reject(new TooManyResults(status));
     if (status.startsWith(tooManyRequests)) return void (askingAgain = setTimeout(ask, askAgainMs));
@@ -156,23 +161,22 @@ async function askPage(
  * Not by the library: it takes each header apart, which is half of what an event costs to read (measured), and its iterator never
  * takes its subscription back.
  * @param how.take - is given each as it comes
- * @throws TooManyResults; RollcallError BUS_UNREACHABLE, HISTORY_LOST
+ * @returns how many more there are than were asked for
+ * @throws TooManyResults; RollcallError BUS_UNREACHABLE, also where what is there is not given; HISTORY_LOST
  */
 export async function directGetEach(
   nc: NatsConnection,
   stream: string,
   how: DirectQuery & { take(message: RawMessage): void; silenceMs?: number },
-): Promise<void> {
+): Promise<number> {
   const { take, silenceMs = defaultSilenceMs, ...asked } = how;
   let query: DirectQuery & { up_to_seq?: number } = asked;
   for (;;) {
     const page = await askPage(nc, stream, { query, take, silenceMs });
-    if (!page) {
-      if (query === asked) return;
-      throw unreadable(stream, `after ${query.seq}`);
-    }
+    if (!page && query === asked) return 0;
+    if (!page) throw notGiven(stream, query.seq ?? 1);
     const batch = query.batch - page.count;
-    if (page.pending === 0 || batch <= 0) return;
+    if (page.pending === 0 || batch <= 0) return page.pending;
     const upTo = page.upToSequence > 0 ? { up_to_seq: page.upToSequence } : {};
     query = { ...query, ...upTo, batch, seq: page.lastSequence + 1 };
   }

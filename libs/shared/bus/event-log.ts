@@ -17,7 +17,7 @@ import {
 } from '@rollcall/shared/events';
 import { asBusError } from './bus-error.ts';
 import { countSubjects } from './count-subjects.ts';
-import { directGet, directGetLast } from './direct-get.ts';
+import { directGetEach, directGetLast, notGiven } from './direct-get.ts';
 import { streamManager } from './hub-streams.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
@@ -244,12 +244,14 @@ export async function openEventLog(
     async *scan({ filter = '>', fromSequence = 1, onSkip, isWanted, isWhole = false }) {
       const subjects = `rollcall.events.${filter}`;
       let next = fromSequence;
+      let pending = 0;
       for (;;) {
-        const messages = await directGet(nc, stream, {
-          seq: next,
-          batch: scanBatch,
-          next_by_subj: subjects,
-        });
+        const messages: RawMessage[] = [];
+        const take = (message: RawMessage) => void messages.push(message);
+        const page = { seq: next, batch: scanBatch, next_by_subj: subjects, take };
+        const isMore = pending > 0;
+        pending = await directGetEach(nc, stream, page);
+        if (isMore && messages.length === 0) throw notGiven(stream, next);
         for (const message of messages) {
           next = message.sequence + 1;
           const place = isWanted && parseEventSubject(message.subject);

@@ -278,6 +278,25 @@ export function createMembership(options: MembershipOptions): Membership {
     return waitMs;
   }
 
+  /**
+   * Whoever stops does not wait for a hub that does not answer.
+   * @returns undefined after the signal
+   */
+  async function dialBest(): Promise<Awaited<ReturnType<typeof dialing.best>> | undefined> {
+    const attempt = dialing.best();
+    const stopped = Promise.withResolvers<undefined>();
+    const stop = () => stopped.resolve(undefined);
+    signal.addEventListener('abort', stop);
+    try {
+      const first = await Promise.race([attempt, stopped.promise]);
+      if (first === undefined || signal.aborted)
+        void attempt.then(({ link }) => link?.close()).catch(() => undefined);
+      return signal.aborted ? undefined : first;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
   async function run(): Promise<boolean> {
     let failures = 0;
     let refusals = 0;
@@ -285,15 +304,13 @@ export function createMembership(options: MembershipOptions): Membership {
     while (!signal.aborted && !gone.signal.aborted) {
       let waitMs: number;
       try {
-        const { link: dialed, shown } = await dialing.best();
+        const outcome = await dialBest();
+        if (outcome === undefined) break;
+        const { link: dialed, shown } = outcome;
         if (dialed === undefined) {
           waitMs = rest.afterRefusalMs(++refusals);
           session.tellRefusal('refused', refusedConnection(shown), waitMs);
         } else {
-          if (signal.aborted) {
-            await dialed.close();
-            break;
-          }
           refusals = 0;
           const connectedAtMs = Date.now();
           session.tell('connect', `connected to the hub with its ${dialed.role} credentials`);

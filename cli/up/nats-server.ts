@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { globSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   asBusError,
@@ -49,6 +49,15 @@ export async function makeStreams(
 }
 
 /**
+ * Has the server look at each event when it starts, as it does after a kill (0.1 s for 110 MB). With the index that it leaves when it
+ * is stopped in good order it believes that files are as they were, and a damaged event is missed only once somebody reads it.
+ */
+function forgetIndex(directory: string): void {
+  for (const path of globSync(join(directory, 'jetstream', '**', 'streams', 'EVENTS', 'msgs', 'index.db')))
+    rmSync(path);
+}
+
+/**
  * Starts one server with the certificate that is there.
  * @param options.name - of the process; its files are in a directory of that name, but for the first one's
  */
@@ -63,6 +72,7 @@ export function launchNatsServer(
   const { stateDir, name } = options;
   const directory = join(stateDir, name.replace('nats-server', 'nats'));
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  forgetIndex(directory);
   const configFile = join(directory, 'nats.conf');
   writePrivate(configFile, natsServerConfig(hub, { ...options, directory, ...certificateFiles(stateDir) }));
   return startChild({

@@ -151,9 +151,10 @@ async function work(
     const { view, dirty } = projection;
     await view.whenDeclaredSynced;
     followFacts(context, projection);
-    consumption = await untilDone(() => follow(context, projection, config));
     await view.whenSynced;
+    // Before anything is shown: over an older history who has left would be shown again.
     await untilDone(() => compareHistory(context, projection, config.epoch));
+    consumption = await untilDone(() => follow(context, projection, config));
     markForeignChanges(view, dirty);
     void followReconnects(context, projection);
     await untilDone(() => compareEverything(context, projection));

@@ -21,7 +21,9 @@ let token: string;
 let hubId: string;
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-const jetstream = (stateDir: string) => join(stateDir, 'nats', 'jetstream');
+/** Of the NATS server: streams, and beside them the claims with the witness. */
+const volume = (stateDir: string) => join(stateDir, 'nats');
+const jetstream = (stateDir: string) => join(volume(stateDir), 'jetstream');
 
 async function joinAndStop(hub: TestEmbeddedHub, name: string): Promise<void> {
   const { agent } = await hub.startAgent({ name, token, directory: join(agents, name) });
@@ -44,7 +46,7 @@ beforeAll(async () => {
     token = (await hub.createToken({ uses: 'unlimited' })).text;
     for (const name of ['stays', 'banned', 'left']) await joinAndStop(hub, name);
   }
-  cpSync(jetstream(whole), older, { recursive: true });
+  cpSync(volume(whole), older, { recursive: true });
   {
     await using hub = await startTestEmbeddedHub({ stateDir: whole });
     const { code, stderr } = await runCli([
@@ -72,11 +74,6 @@ function filesOf(stateDir: string, pattern: RegExp): string[] {
     .filter((path) => pattern.test(path));
 }
 
-/** The server looks at each message again then, as after a kill. */
-const withoutIndex = (stateDir: string) => {
-  for (const path of filesOf(stateDir, /EVENTS\/msgs\/index\.db$/)) rmSync(path);
-};
-
 function changeBlocks(stateDir: string, how: (data: Buffer) => Buffer): void {
   for (const path of filesOf(stateDir, /EVENTS\/msgs\/\d+\.blk$/))
     writeFileSync(path, how(readFileSync(path)));
@@ -99,22 +96,18 @@ const losses: Readonly<Record<string, (stateDir: string) => void>> = {
   'the stream is purged': (stateDir) => {
     for (const path of filesOf(stateDir, /EVENTS\/msgs$/)) rmSync(path, { recursive: true });
   },
-  'the tail is cut off, and the server was killed': (stateDir) => {
-    withoutIndex(stateDir);
-    changeBlocks(stateDir, (data) => data.subarray(0, data.length - 6000));
-  },
   'the tail is cut off': (stateDir) => changeBlocks(stateDir, (data) => data.subarray(0, data.length - 6000)),
-  '3,000 bytes are flipped in the front, and the server was killed': (stateDir) => {
-    withoutIndex(stateDir);
-    changeBlocks(stateDir, flip(0.1));
-  },
-  '3,000 bytes are zero in the middle, and the server was killed': (stateDir) => {
-    withoutIndex(stateDir);
-    changeBlocks(stateDir, zero(0.5));
-  },
+  '3,000 bytes are flipped in the front': (stateDir) => changeBlocks(stateDir, flip(0.1)),
+  '3,000 bytes are zero in the middle': (stateDir) => changeBlocks(stateDir, zero(0.5)),
+  'one byte is flipped near the end': (stateDir) =>
+    changeBlocks(stateDir, (data) => {
+      const at = Math.floor(data.length * 0.9);
+      data[at] = (data[at] ?? 0) ^ 0xff;
+      return data;
+    }),
   'an older copy of the files is put back': (stateDir) => {
     rmSync(jetstream(stateDir), { recursive: true });
-    cpSync(older, jetstream(stateDir), { recursive: true });
+    cpSync(join(older, 'jetstream'), jetstream(stateDir), { recursive: true });
   },
   'the files are those of another hub': (stateDir) => {
     const [own = ''] = filesOf(stateDir, /streams\/EVENTS$/);
@@ -153,12 +146,13 @@ function copyOf(stateDir: string): string {
   return copy;
 }
 
-test.each(Object.keys(losses))('%s: nobody gets in, nothing is written, and it is said', async (what) => {
-  const stateDir = copyOf(whole);
-  losses[what]?.(stateDir);
-  await using hub = await startTestEmbeddedHub({ stateDir });
+/** Every service says it, those who were put out and one who was in stay outside, and `status` says how to go on. */
+async function expectNobodyGetsIn(hub: TestEmbeddedHub, stateDir: string): Promise<void> {
+  for (const service of hub.up.services)
+    await expect
+      .poll(() => service.notReady(), { timeout: 30_000, message: service.name })
+      .toMatch(/^HISTORY_LOST/);
   const before = await lastSequence(hub);
-  for (const service of hub.up.services) expect(service.notReady(), service.name).toMatch(/^HISTORY_LOST/);
   for (const name of ['banned', 'left', 'stays']) {
     const directory = mkdtempSync(join(base, 'agent-'));
     cpSync(join(agents, name), directory, { recursive: true });
@@ -175,6 +169,31 @@ test.each(Object.keys(losses))('%s: nobody gets in, nothing is written, and it i
   expect(await hub.cluster('left')).toBeUndefined();
   expect(conditionOf(await hub.cluster('banned'), 'Ready')?.status).not.toBe('True');
   expect(await lastSequence(hub)).toBe(before);
+}
+
+test.each(Object.keys(losses))('%s: nobody gets in, nothing is written, and it is said', async (what) => {
+  const stateDir = copyOf(whole);
+  losses[what]?.(stateDir);
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  // From the first moment on.
+  for (const service of hub.up.services) expect(service.notReady(), service.name).toMatch(/^HISTORY_LOST/);
+  await expectNobodyGetsIn(hub, stateDir);
+});
+
+test('an older copy of the whole volume, with the witness of then: Kubernetes shows what is missing', async () => {
+  const stateDir = copyOf(whole);
+  rmSync(volume(stateDir), { recursive: true });
+  cpSync(older, volume(stateDir), { recursive: true });
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  await expectNobodyGetsIn(hub, stateDir);
+});
+
+test('the stream is lost while the hub runs: nothing needs to be started again to be safe', async () => {
+  const stateDir = copyOf(whole);
+  await using hub = await startTestEmbeddedHub({ stateDir, keepsNatsRunning: true });
+  losses['the stream is deleted']?.(stateDir);
+  process.kill(hub.up.natsServer()?.pid ?? 0, 'SIGKILL');
+  await expectNobodyGetsIn(hub, stateDir);
 });
 
 test('whoever accepts the loss by name goes on in a new epoch, and who was put out stays out', async () => {

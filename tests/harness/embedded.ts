@@ -17,7 +17,7 @@ import {
 } from '@rollcall/agent';
 import { type EventLog, openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { tokenRecord } from '@rollcall/shared/events';
+import { admissionAggregate, admissionOf, tokenRecord } from '@rollcall/shared/events';
 import { type KubeAccess, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service';
@@ -164,11 +164,19 @@ export async function startTestEmbeddedHub(
       agents.push(agent);
       return { agent, phases, directory };
     },
-    untilReady: (name, status = 'True') =>
-      until(`cluster ${name} has Ready=${status}`, async () => {
-        const found = await cluster(name);
-        return conditionOf(found, 'Ready')?.status === status && found;
-      }),
+    async untilReady(name, status = 'True') {
+      let last: ManagedCluster | undefined;
+      const isSo = async () => {
+        last = await cluster(name);
+        return conditionOf(last, 'Ready')?.status === status && last;
+      };
+      return until(`cluster ${name} has Ready=${status}`, isSo).catch(async (error: unknown) => {
+        const unproven = admissionOf(await log.read(admissionAggregate))?.unproven;
+        throw new Error(JSON.stringify({ spec: last?.spec, status: last?.status, unproven }, undefined, 1), {
+          cause: error,
+        });
+      });
+    },
     async kubectl(user, ...args) {
       const path = join(base, `${user}.kubeconfig`);
       writeFileSync(path, kubeconfigYaml(up.plane.userAccess(user)), { mode: 0o600 });

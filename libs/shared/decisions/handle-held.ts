@@ -9,7 +9,7 @@ const lookIntervalMs = 60_000;
 /** Of an event, for people. */
 export const longestBody = 65_536;
 
-/** As if it had been tried often: nothing else waits behind a held event, but the held events after it. */
+/** As if it had been tried often: nothing waits behind a held event but what is held of the same aggregate. */
 const isHopeless = (error: RollcallError) => afterFailure(error, Number.MAX_SAFE_INTEGER).kind === 'bury';
 
 /**
@@ -32,14 +32,23 @@ export function handleHeld(
   let lookedAt = 0;
   let isStopping = false;
 
-  /** @returns false: try this one again later */
-  async function takeUp(sequence: number): Promise<boolean> {
+  /**
+   * @param waiting - aggregates of which an earlier event waits
+   * @returns false: try this one again later
+   */
+  async function takeUp(sequence: number, waiting: Set<string>): Promise<boolean> {
     const message = await held.eventAt(sequence);
     if (!message) return true;
+    let aggregate: string | undefined;
     try {
       const event = decodeEvent(message);
+      aggregate = `${event.kind}/${event.id}`;
+      if (waiting.has(aggregate)) return false;
       // Whoever says when it wants to be called again is: with the next look.
-      if ((await handle(event)) !== undefined) return false;
+      if ((await handle(event)) !== undefined) {
+        waiting.add(aggregate);
+        return false;
+      }
     } catch (thrown) {
       const error = toRollcallError(thrown);
       if (error.code === 'EVENT_VERSION_UNKNOWN') return true;
@@ -53,6 +62,7 @@ export function handleHeld(
         return true;
       }
       logger.warn({ err: error, seq: sequence }, 'held event could not be handled yet');
+      if (aggregate !== undefined) waiting.add(aggregate);
       return false;
     }
     await held.done(sequence);
@@ -61,12 +71,17 @@ export function handleHeld(
   }
 
   async function look(): Promise<void> {
-    for (;;) {
-      const notes = await held.after(lookedAt);
+    const waiting = new Set<string>();
+    let isEachDone = true;
+    for (let after = lookedAt; ;) {
+      const notes = await held.after(after);
       if (notes.length === 0) return;
       for (const { sequence, id } of notes) {
-        if (isStopping || !(await takeUp(sequence))) return;
-        lookedAt = id;
+        if (isStopping) return;
+        after = id;
+        // One that waits is looked at again, and so is what comes after it.
+        isEachDone = (await takeUp(sequence, waiting)) && isEachDone;
+        if (isEachDone) lookedAt = id;
       }
     }
   }

@@ -65,3 +65,24 @@ test('draining waits for what runs and forgets what waits for its next try', asy
   reconciler.wake('a');
   expect(looks).toBe(1);
 });
+
+test('who is woken a hundred times while it fails is tried no more often afterwards', async () => {
+  let looks = 0;
+  const reconciler = createReconciler({
+    logger,
+    async handle() {
+      looks++;
+      throw new Error('not yet');
+    },
+  });
+  for (let wakes = 0; wakes < 100; wakes++) {
+    reconciler.wake('a');
+    await turn();
+  }
+  expect(vi.getTimerCount()).toBe(1);
+  const before = looks;
+  vi.advanceTimersToNextTimer();
+  await turn();
+  expect(looks - before).toBe(1);
+  await reconciler.drain();
+});

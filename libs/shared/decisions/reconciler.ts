@@ -24,7 +24,8 @@ export function createReconciler(options: {
   const waiting = new Set<string>();
   const running = new Map<string, Promise<void>>();
   const failures = new Map<string, number>();
-  const timers = new Set<NodeJS.Timeout>();
+  /** One a key: who is woken meanwhile begins no second row of tries. */
+  const timers = new Map<string, NodeJS.Timeout>();
   let isDraining = false;
 
   function later(key: string, thrown: unknown): void {
@@ -32,17 +33,20 @@ export function createReconciler(options: {
     const delayMs = Math.random() * Math.min(firstDelayMs * 2 ** Math.min(count, 10), longestDelayMs);
     failures.set(key, count + 1);
     options.logger.warn({ err: toRollcallError(thrown), object: key, delayMs }, 'will be looked at again');
-    const timer = setTimeout(() => {
-      timers.delete(timer);
+    clearTimeout(timers.get(key));
+    const again = () => {
+      timers.delete(key);
       wake(key);
-    }, delayMs);
-    timers.add(timer);
+    };
+    timers.set(key, setTimeout(again, delayMs));
   }
 
   async function run(key: string): Promise<void> {
     try {
       await options.handle(key);
       failures.delete(key);
+      clearTimeout(timers.get(key));
+      timers.delete(key);
     } catch (thrown) {
       if (!isDraining) later(key, thrown);
     } finally {
@@ -69,7 +73,7 @@ export function createReconciler(options: {
     wake,
     async drain() {
       isDraining = true;
-      for (const timer of timers) clearTimeout(timer);
+      for (const timer of timers.values()) clearTimeout(timer);
       await Promise.allSettled(running.values());
     },
   };

@@ -100,6 +100,25 @@ test.each([
   expect(section?.retiringKey).toBeUndefined();
 });
 
+test('a member that rotates as often as it may for a year is decided about in a fraction of a message', () => {
+  const [dayMs, hourMs] = [86_400_000, 3_600_000];
+  const aKey = () => createNkey('user').publicKey;
+  const former = { key: aKey(), atMs: 0, left: true };
+  let section = aDecision({ ...isIn, revokedKeys: [former] });
+  // The registrar takes 24 a day.
+  for (let atMs = hourMs; atMs <= 365 * dayMs; atMs += hourMs) {
+    const retiringKey = `U${atMs}`.padEnd(56, 'A');
+    const [end] = decideRotationEnd(
+      recordOf({ ...rotated, rotatedFrom: retiringKey }, { ...section, retiringKey }),
+      atMs,
+    );
+    section = end?.section as typeof section;
+  }
+  expect(section.revokedKeys).toContainEqual(former);
+  expect(section.revokedKeys).toHaveLength(1 + 7 * 24);
+  expect(JSON.stringify(section).length).toBeLessThan(262_144 / 10);
+});
+
 test('whatever takes the cluster back in the middle takes both keys', () => {
   const base = { identity: { ...rotated, admittedKey: N }, previous: isIn, heartbeat, nowMs };
   const why = { by: {}, reason: 'R', message: 'm' };

@@ -56,6 +56,17 @@ export function rotationAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict
   };
 }
 
+/** Longer than any credential lives: a key that was replaced before then opens nothing, listed or not. */
+const listedMs = 7 * 86_400_000;
+
+/**
+ * Those that an agent has replaced long ago leave the list, or it would outgrow a message: nothing could be decided about that cluster
+ * any more. Those of former lives stay.
+ */
+function stillListed(revokedKeys: Decision['revokedKeys'], nowMs: number): Decision['revokedKeys'] {
+  return revokedKeys.filter(({ atMs, left }) => left === true || atMs + listedMs > nowMs);
+}
+
 /** The end of a rotation: the former key is out. */
 export function decideRotationEnd(record: ClusterRecord, nowMs: number): EventDraft[] {
   const { identity, decision } = record;
@@ -63,7 +74,7 @@ export function decideRotationEnd(record: ClusterRecord, nowMs: number): EventDr
   const { retiringKey, ...rest } = decision;
   if (retiringKey === undefined || identity.rotatedFrom !== retiringKey) return [];
   if (identity.admittedKey !== decision.approvedKey) return [];
-  const revokedKeys = withRevoked(decision.revokedKeys, [retiringKey], nowMs);
+  const revokedKeys = withRevoked(stillListed(decision.revokedKeys, nowMs), [retiringKey], nowMs);
   const outcome = {
     by: { service: 'agent' },
     reason: 'KeyRotated',

@@ -44,6 +44,8 @@ function asked(by: Nkey, to: string, signers: readonly Nkey[]) {
   const proof = signMessage({ verb: 'rotate', body: { clusterId: 'id-1', newKey: to } }, signers);
   return { id: 'request-2', agentKey: by.publicKey, newKey: to, askedAtMs: nowMs, proof };
 }
+const replaced = (count: number, atMs: number) =>
+  Array.from({ length: count }, (_, index) => ({ key: `U${index}`, atMs }));
 const fromOldToNext = asked(old, N, [old, next]);
 
 const keyOf = (holder: string | undefined): KeyRecord => ({
@@ -74,6 +76,23 @@ test.each([
     record: aRecord({ identity: { ...rotating, admittedKey: N }, decision: isIn }),
     ask: asked(next, S, [next, stranger]),
     want: 'HUB_BUSY',
+  },
+  {
+    name: 'a key that was replaced 24 times within a day',
+    record: aRecord({ decision: { ...approved, revokedKeys: replaced(24, nowMs) } }),
+    want: 'HUB_BUSY',
+  },
+  {
+    name: 'a key that was replaced 24 times within a day, once a person wants it',
+    record: aRecord({
+      decision: { ...approved, revokedKeys: replaced(24, nowMs), rotateWish: { key: K, atMs: nowMs } },
+    }),
+    want: 'requested',
+  },
+  {
+    name: 'a key that was replaced 24 times the day before',
+    record: aRecord({ decision: { ...approved, revokedKeys: replaced(24, nowMs - 86_400_000) } }),
+    want: 'requested',
   },
   {
     name: 'the new key, within a minute',

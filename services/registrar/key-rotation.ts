@@ -15,7 +15,7 @@ import {
 } from '@rollcall/shared/events';
 import type { AnswerResult, ReceivedAsk } from '@rollcall/shared/protocol';
 import { isPublicNkey, isSignedBy, keyFingerprint, type SignedMessage } from '@rollcall/shared/trust';
-import { type AnswerSettings, refusalResult, standingResult } from './answer.ts';
+import { type AnswerSettings, refusalResult, rotateKeyOf, standingResult } from './answer.ts';
 import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
 import type { Refusal } from './refusal.ts';
 import { standingOf } from './standing.ts';
@@ -42,6 +42,9 @@ export interface RotationContext {
 
 /** Whoever has a key must not fill the history with new ones. */
 const leastBetweenMs = 60_000;
+/** Every key that was replaced is kept for a week; whoever needs more is helped by a person. */
+const mostPerDay = 24;
+const dayMs = 86_400_000;
 
 function refuseRotation(
   ask: RotationAsk,
@@ -63,6 +66,11 @@ function refuseRotation(
   const { rotation, requestedAtMs } = identity.request;
   if (isUnderWay || (rotation && nowMs - requestedAtMs < leastBetweenMs))
     return { code: 'HUB_BUSY', message: 'the key was replaced a moment ago' };
+  const today = (decision?.revokedKeys ?? []).filter(({ atMs }) => nowMs - atMs < dayMs).length;
+  if (today >= mostPerDay && rotateKeyOf(record, agentKey).rotateKey === undefined) {
+    const message = `the key was replaced ${today} times within a day; now a person has to want it: \`rollcall rotate ${identity.clusterName}\``;
+    return { code: 'HUB_BUSY', message };
+  }
   return refuseSecondKey(record, { agentKey, isOwner: true });
 }
 

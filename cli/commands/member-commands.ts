@@ -81,7 +81,11 @@ export function addMemberCommands(program: Command): void {
     .addOption(
       new Option('--cluster-type <type>', 'Edge: expected to be away often').choices(['Standard', 'Edge']),
     )
-    .option('--timeout <duration>', 'give up when the cluster is not Ready by then; the hub goes on', '2m')
+    .option(
+      '--timeout <duration>',
+      'stop waiting when the cluster is not Ready by then; the hub goes on, and the same command waits again',
+      '2m',
+    )
     .option('--dry-run', 'ask hub and member whether you may, and change nothing')
     .addHelpText('after', joinExamples)
     .action(async (name: string, flags: JoinFlags) => {

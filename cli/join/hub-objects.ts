@@ -7,6 +7,7 @@ import {
   type KubeClient,
   type KubeObject,
   resources,
+  type StoredObject,
 } from '@rollcall/shared/kubernetes';
 import { labels, madeByJoin, type ManagedCluster, namespaces } from '@rollcall/shared/resources';
 import { createRegistrationToken } from '@rollcall/shared/trust';
@@ -72,11 +73,23 @@ function clusterObject({ name, clusterId, mode, labels: own, clusterSet, cluster
   } as KubeObject;
 }
 
+/** Whether an earlier `rollcall join` of the same member made that cluster and did not see it become Ready. */
+async function isBegunAlready(client: KubeClient, { name, clusterId, mode }: Joining): Promise<boolean> {
+  const cluster = await client.get<ManagedCluster>(resources.managedClusters, { name });
+  if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return false;
+  const { spec, status } = cluster;
+  const isSame = spec.clusterId === clusterId && spec.mode === mode;
+  if (!isSame || spec.kubeconfigSecret !== kubeconfigSecretOf(name)) return false;
+  if (status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')) return false;
+  return (await ownSecret(client, name)) !== undefined;
+}
+
 /**
  * Whether the hub would take all that is made for the cluster: rights, names and fence.
+ * @returns whether it is made already, and only waited for
  * @throws RollcallError ID_TAKEN, NAME_TAKEN; KubeApiError
  */
-export async function checkHubTakes(client: KubeClient, joining: Joining, hubId: string): Promise<void> {
+export async function checkHubTakes(client: KubeClient, joining: Joining, hubId: string): Promise<boolean> {
   const how = { dryRun: true, strict: true };
   const labelSelector = `${labels.clusterId}=${joining.clusterId}`;
   const [same] = await client.list<ManagedCluster>(resources.managedClusters, { labelSelector });
@@ -89,6 +102,7 @@ export async function checkHubTakes(client: KubeClient, joining: Joining, hubId:
     await client.create(resources.managedClusters, clusterObject(joining), how);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
+    if (await isBegunAlready(client, joining)) return true;
     const message = `the hub has a cluster "${joining.name}" already`;
     throw new RollcallError('NAME_TAKEN', message, { cause: error });
   }
@@ -96,15 +110,35 @@ export async function checkHubTakes(client: KubeClient, joining: Joining, hubId:
   await client.create(resources.secrets, secretObject(joining.name, {}), { namespace, ...how });
   const token = tokenObject(joining.name, publicKey);
   await client.create(resources.clusterRegistrationTokens, token, { namespace, ...how });
+  return false;
+}
+
+async function ownSecret(client: KubeClient, name: string): Promise<StoredObject | undefined> {
+  const found = await client.get(resources.secrets, {
+    name: kubeconfigSecretOf(name),
+    namespace,
+  });
+  return found?.metadata.labels?.[labels.createdBy] === madeByJoin ? found : undefined;
+}
+
+/**
+ * Gives the hub a kubeconfig that works from now on: the account's token may have ended while nobody waited.
+ * @throws KubeApiError
+ */
+export async function renewKubeconfig(client: KubeClient, name: string, kubeconfig: string): Promise<void> {
+  const patch = { stringData: { value: kubeconfig } };
+  await client.mergePatch(resources.secrets, kubeconfigSecretOf(name), patch, { namespace });
 }
 
 /** Takes away what `rollcall join` made on the hub for one member; what is not there, or is somebody else's, is left alone. */
 export async function forgetMember(client: KubeClient, name: string): Promise<void> {
-  const secret = kubeconfigSecretOf(name);
-  const found = await client.get(resources.secrets, { name: secret, namespace });
-  if (found?.metadata.labels?.[labels.createdBy] !== madeByJoin) return;
+  const found = await ownSecret(client, name);
+  if (!found) return;
   await client.delete(resources.clusterRegistrationTokens, tokenName(name), { namespace });
-  await client.delete(resources.secrets, secret, { namespace, preconditions: { uid: found.metadata.uid } });
+  await client.delete(resources.secrets, kubeconfigSecretOf(name), {
+    namespace,
+    preconditions: { uid: found.metadata.uid },
+  });
 }
 
 /**

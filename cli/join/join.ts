@@ -11,15 +11,17 @@ import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { checkMember } from '../register/check-member.ts';
 import { reportChecks } from '../register/check.ts';
+import { howToGoOn } from './go-on.ts';
 import {
   checkHubTakes,
   forgetMember,
   type Joining,
   kubeconfigSecretOf,
   makeHubObjects,
+  renewKubeconfig,
 } from './hub-objects.ts';
 import { accountObjects, makeMemberAccount, type Mode, removeInstaller } from './member-account.ts';
-import { untilJoined } from './until-joined.ts';
+import { isOnlyLate, untilJoined } from './until-joined.ts';
 
 export interface JoinFlags extends HubFlags, MemberFlags {
   readonly mode: Mode;
@@ -55,16 +57,23 @@ function sayPlan({ name, mode }: Joining): void {
 async function joinBoth(
   { hub: client, member }: { hub: KubeClient; member: KubeClient },
   joining: Joining,
-  { hub, timeoutMs }: { hub: HubInfo; timeoutMs: number },
+  { hub, isBegun, timeoutMs, goOn }: { hub: HubInfo; isBegun: boolean; timeoutMs: number; goOn: string },
 ): Promise<void> {
   const { name, mode } = joining;
+  let isLate = false;
   try {
     const kubeconfig = await withProgress('making an account in the member', makeMemberAccount(member, mode));
     say('[member] the account of the hub is there');
-    await withProgress('telling the hub', makeHubObjects(client, joining, { hub, kubeconfig }));
-    await untilJoined(client, name, timeoutMs);
+    const telling = isBegun
+      ? renewKubeconfig(client, name, kubeconfig)
+      : makeHubObjects(client, joining, { hub, kubeconfig });
+    await withProgress('telling the hub', telling);
+    await untilJoined(client, name, { timeoutMs, goOn });
+  } catch (error) {
+    isLate = isOnlyLate(error);
+    throw error;
   } finally {
-    if (mode === 'Pull') {
+    if (mode === 'Pull' && !isLate) {
       await removeInstaller(member);
       await forgetMember(client, name);
       say('[member] the account that installed the agent is gone, and its kubeconfig from the hub');
@@ -73,7 +82,8 @@ async function joinBoth(
 }
 
 /**
- * Has the hub reach a member by itself: with an account that is made there, never with the person's own credentials.
+ * Has the hub reach a member by itself: with an account that is made there, never with the person's own credentials. When time is
+ * up, what was made stays, and the same command waits on.
  * @throws RollcallError the first check that fails, CLUSTER_NAME_INVALID, CLUSTER_NAME_RESERVED, NAME_TAKEN, HUB_MISSING,
  * MEMBER_KUBECONFIG_REFUSED and DEADLINE_EXCEEDED with the hub's words; KubeApiError
  */
@@ -103,13 +113,19 @@ export async function join(name: string, flags: JoinFlags): Promise<void> {
       clusterType: flags.clusterType ?? 'Standard',
     };
     const hub = await readHubInfo(client);
-    await withProgress('asking the hub', checkHubTakes(client, joining, hub.hubId));
-    sayPlan(joining);
+    const isBegun = await withProgress('asking the hub', checkHubTakes(client, joining, hub.hubId));
+    if (isBegun) say(`"${name}" is being joined already: this waits on`);
+    else sayPlan(joining);
     if (flags.dryRun) {
       printResult('the cluster can be joined (dry run; nothing was changed)');
       return;
     }
-    await joinBoth({ hub: client, member }, joining, { hub, timeoutMs });
+    await joinBoth({ hub: client, member }, joining, {
+      hub,
+      isBegun,
+      timeoutMs,
+      goOn: howToGoOn(name, flags),
+    });
     printResult(`cluster "${name}" is Ready`);
   } finally {
     member?.close();

@@ -25,14 +25,19 @@ const takenCodes = {
 } as const;
 const isTaken = (reason: string): reason is keyof typeof takenCodes => Object.hasOwn(takenCodes, reason);
 
+/** Time was up, and nothing was refused: what was made stays, and the hub goes on with it. */
+export const isOnlyLate = (error: unknown): boolean =>
+  error instanceof RollcallError && (error.code === 'REQUEST_HELD' || error.code === 'DEADLINE_EXCEEDED');
+
 /**
  * Waits until the hub has the member, and says each step.
+ * @param options.goOn - what somebody types whose time was up
  * @throws RollcallError MEMBER_KUBECONFIG_REFUSED, ID_TAKEN, NAME_TAKEN; when time is up REQUEST_HELD, or DEADLINE_EXCEEDED with what is in the way
  */
 export async function untilJoined(
   client: KubeClient,
   name: string,
-  timeoutMs: number,
+  { timeoutMs, goOn }: { timeoutMs: number; goOn: string },
 ): Promise<StoredObject<ManagedCluster>> {
   const told = new Set<string>();
   let inTheWay = 'the hub has not looked at it yet';
@@ -74,6 +79,6 @@ export async function untilJoined(
   );
   if (refusal) throw refusal;
   if (cluster) return cluster;
-  const message = `the cluster "${name}" is not Ready within ${timeoutMs / 1000} s: ${inTheWay}`;
+  const message = `the cluster "${name}" is not Ready within ${timeoutMs / 1000} s: ${inTheWay}; ${goOn}`;
   throw new RollcallError(isHeld ? 'REQUEST_HELD' : 'DEADLINE_EXCEEDED', message);
 }

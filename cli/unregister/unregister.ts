@@ -13,6 +13,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { userName } from '../decide/user-name.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { forgetMember, kubeconfigSecretOf } from '../join/hub-objects.ts';
+import { removeInstaller } from '../join/member-account.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
@@ -177,7 +178,11 @@ export async function unregister(name: string, flags: UnregisterFlags): Promise<
       return;
     }
     await leave(client, cluster, flags);
-    if (member) await cleanMember(member, { dryRun: false });
+    if (member) {
+      await cleanMember(member, { dryRun: false });
+      // Of a join that nobody waited for to the end.
+      await removeInstaller(member);
+    }
     await forgetKubeconfig(client, cluster);
     printResult(`cluster "${name}" has left the hub`);
   } finally {

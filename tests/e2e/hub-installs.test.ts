@@ -99,4 +99,45 @@ test('rollcall join --mode Pull leaves an agent in the member and no credentials
   const installer = { name: 'rollcall-installer' };
   expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeUndefined();
   await hub.untilReady(name);
+  const gone = await cli('unregister', name);
+  expect(gone.code, gone.stderr).toBe(0);
+  await untilMemberIsClean();
+});
+
+/** The line that an error printed between backticks, as somebody pastes it. */
+function pasted(stderr: string, verb: string): string[] {
+  const [, line = ''] = new RegExp(`\`rollcall (${verb} [^\`]+)\``).exec(stderr) ?? [];
+  return line.split(' ');
+}
+
+test('a join whose time is up leaves what was made, and the two commands that it prints wait on and undo', async () => {
+  const name = 'edge-late';
+  const given = ['--member-kubeconfig', member.plane.adminKubeconfigPath, '--mode', 'Pull'];
+  const late = await cli('join', name, ...given, '--timeout', '0s');
+  expect(late.code, late.stderr).not.toBe(0);
+  expect(late.stderr).toContain('the hub goes on');
+  // What the hub needs to go on is there.
+  expect(await secretOnHub(`${name}-kubeconfig`)).toBeDefined();
+  const installer = { name: 'rollcall-installer' };
+  expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeDefined();
+
+  const again = await runCli(pasted(late.stderr, 'join'));
+  expect({ code: again.code, stdout: again.stdout }, again.stderr).toEqual({
+    code: 0,
+    stdout: `cluster "${name}" is Ready\n`,
+  });
+  expect(await secretOnHub(`${name}-kubeconfig`)).toBeUndefined();
+  expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeUndefined();
+
+  const undone = await runCli(pasted(late.stderr, 'unregister'));
+  expect(undone.code, undone.stderr).toBe(0);
+  expect(await hub.cluster(name)).toBeUndefined();
+  await untilMemberIsClean();
+
+  const never = await cli('join', 'edge-never', ...given, '--timeout', '0s');
+  const gone = await runCli(pasted(never.stderr, 'unregister'));
+  expect(gone.code, gone.stderr).toBe(0);
+  expect(await hub.cluster('edge-never')).toBeUndefined();
+  expect(await secretOnHub('edge-never-kubeconfig')).toBeUndefined();
+  expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeUndefined();
 });

@@ -11,6 +11,7 @@ import {
   type RoleAccount,
   roleAccounts,
   serviceRoles,
+  simulatedAgentsRole,
   simulatorRole,
 } from '@rollcall/shared/rights';
 import { isMap, isSeq, parseAllDocuments, type Document, type Node } from 'yaml';
@@ -168,6 +169,7 @@ ${Object.entries(serviceRoles).map(busRole).join('\n')}
 
 ${Object.entries(otherRoles).map(busRole).join('\n')}
 ${busRole(['simulator', simulatorRole(['<cluster>'])])}
+${busRole(['simulated agents', simulatedAgentsRole(['<cluster>'])])}
 ## In the hub's Kubernetes API
 
 What RBAC gives; the fence (\`deploy/fence/\`) takes away again what RBAC cannot tell apart. The registrar, the heartbeat service and the trust-keeper have no

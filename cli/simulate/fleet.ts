@@ -12,7 +12,7 @@ import { createRandom } from './random.ts';
 import { createRealAgents, type RealAgents } from './real-agents.ts';
 import { makeToken } from '../token/make-token.ts';
 import { isReal, type SimulationSettings } from './simulation-settings.ts';
-import { openSimulatorBus } from './simulator-bus.ts';
+import { closeSimulatorBus, openSimulatorBus } from './simulator-bus.ts';
 
 /** The clusters of a run, whatever they are made of. */
 export interface Fleet {
@@ -70,7 +70,7 @@ export async function openFleet(
   const madeUp = all.filter((cluster) => !isReal(cluster, settings));
   const clusterIds = madeUp.map(idOf);
   const connections = await openSimulatorBus({ ...at, clusterIds });
-  const closeAll = () => Promise.all(connections.map(({ nc }) => nc.close()));
+  const closeAll = () => closeSimulatorBus(connections);
   const forgetToken = () =>
     at.admin.delete(resources.clusterRegistrationTokens, tokenName, { namespace: namespaces.join });
   let token: string | undefined;

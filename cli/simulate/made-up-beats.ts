@@ -46,9 +46,9 @@ export function createMadeUpBeats({
 
   function send(member: Member, flags: number): void {
     const { id, subject, over, sentAtMs } = member;
-    if (over.nc.isClosed() || over.nc.isDraining()) return;
+    if (over.beats.isClosed() || over.beats.isDraining()) return;
     const nowMs = Date.now();
-    over.nc.publish(subject, encodeBeat({ flags, agentTimeMs: nowMs }));
+    over.beats.publish(subject, encodeBeat({ flags, agentTimeMs: nowMs }));
     if (nowMs - sentAtMs > stalledAfterIntervals * intervalMs)
       stalls.push({ clusterId: id, fromMs: sentAtMs, untilMs: nowMs });
     member.sentAtMs = nowMs;

@@ -6,15 +6,23 @@ import {
   type EventLog,
   openEventLog,
 } from '@rollcall/shared/bus';
-import { mostSimulatedClusters, simulatorRole } from '@rollcall/shared/rights';
-import { nkeyFromSeed } from '@rollcall/shared/trust';
+import {
+  mostSimulatedClusters,
+  simulatedAgents,
+  simulatedAgentsRole,
+  simulatorRole,
+  userClaims,
+} from '@rollcall/shared/rights';
+import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { busUser, type HubState } from '../up/hub-state.ts';
 import { readOfflineKeys } from '../up/offline-keys.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** A connection that may beat for its clusters and write their history, and nothing of any other cluster. */
+/** Two connections, of which one may beat for these clusters and the other write their history, and nothing of any other cluster. */
 export interface SimulatorConnection {
-  readonly nc: NatsConnection;
+  readonly beats: NatsConnection;
+  readonly history: NatsConnection;
+  /** Over `history`. */
   readonly log: EventLog;
   readonly clusterIds: readonly string[];
 }
@@ -45,28 +53,46 @@ export async function openSimulatorBus(options: {
   clusterIds: readonly string[];
 }): Promise<SimulatorConnection[]> {
   const { stateDir, hub, address } = options;
-  const signer = nkeyFromSeed(readOfflineKeys(stateDir).signers.hub);
+  const { signers, accounts } = readOfflineKeys(stateDir);
+  const signer = nkeyFromSeed(signers.hub);
+  const agents = nkeyFromSeed(accounts.agents);
 
-  async function connectPatiently(credentials: BusCredentials): Promise<NatsConnection> {
+  async function connectPatiently(credentials: BusCredentials, name: string): Promise<NatsConnection> {
     for (let tries = 1; ; tries++) {
       try {
-        return await connectBus(address, credentials, 'simulator');
+        return await connectBus(address, credentials, name);
       } catch (error) {
         if (tries === mostTries) throw error;
       }
     }
   }
 
+  /** All that sign for agents are scoped, so the root of their account has to. */
+  function agentsUser(clusterIds: readonly string[], nowMs: number): BusCredentials {
+    const key = createNkey('user');
+    const role = simulatedAgentsRole(clusterIds);
+    const { issuer_account: _root, ...nats } = userClaims(role, agents.publicKey);
+    const user = { subject: key.publicKey, name: simulatedAgents, nowMs, expiresAtMs: nowMs + lifeMs };
+    return { jwt: encodeJwt({ ...user, nats }, agents), seed: key.seed };
+  }
+
   async function open(clusterIds: readonly string[]): Promise<SimulatorConnection> {
     const nowMs = Date.now();
     const issuer = { keys: hub.keys, signer, expiresAtMs: nowMs + lifeMs };
-    const nc = await connectPatiently(busUser(simulatorRole(clusterIds), 'simulator', issuer, nowMs));
-    const log = await openEventLog(nc, {
+    const user = busUser(simulatorRole(clusterIds), 'simulator', issuer, nowMs);
+    const history = await connectPatiently(user, 'simulator');
+    const beats = await connectPatiently(agentsUser(clusterIds, nowMs), simulatedAgents).catch(
+      async (error: unknown) => {
+        await history.close();
+        throw error;
+      },
+    );
+    const log = await openEventLog(history, {
       epoch: hub.epoch,
       latestEpoch: hub.epoch,
       source: '/rollcall/simulate',
     });
-    return { nc, log, clusterIds };
+    return { beats, history, log, clusterIds };
   }
 
   const opened: SimulatorConnection[] = [];
@@ -77,7 +103,11 @@ export async function openSimulatorBus(options: {
       return connection;
     });
   } catch (error) {
-    await Promise.all(opened.map(({ nc }) => nc.close()));
+    await closeSimulatorBus(opened);
     throw error;
   }
+}
+
+export async function closeSimulatorBus(connections: readonly SimulatorConnection[]): Promise<void> {
+  await Promise.all(connections.flatMap(({ beats, history }) => [beats.close(), history.close()]));
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import { setUpStreams } from '@rollcall/shared/bus';
+import { connectBus, setUpStreams } from '@rollcall/shared/bus';
 import {
   accountKey,
   accountLinks,
@@ -16,6 +16,8 @@ import {
   roleAccounts,
   serviceRoles,
   type ServiceName,
+  simulatedAgents,
+  simulatedAgentsRole,
   simulatorRole,
 } from '@rollcall/shared/rights';
 import { createNkey } from '@rollcall/shared/trust';
@@ -27,7 +29,7 @@ import { allRoles, filledIn, nobodys } from './probes.ts';
 import { isAllowed, liesWithin } from './subject-match.ts';
 
 /**
- * Role × what it may publish × every subject of the system as the reply, against the real server, which checks a subject and
+ * Role × what it may publish × every subject of the system as the reply, against three real servers, which check a subject and
  * never a reply (ADR 50). Nothing may come of it but an answer in the asker's own account. Everything is made from the table: a
  * new right is tried with every reply, and a new subject is tried as the reply of every right, without a change here.
  */
@@ -43,8 +45,9 @@ const question = '$JS.API.STREAM.INFO.FACTS';
 /** Between two such questions. */
 const quietMs = 20;
 
-/** What was heard in each account. */
+/** What was heard in each account, on any of the servers. */
 const heard = new Map<AccountName, Set<string>>();
+const listeners: NatsConnection[] = [];
 
 /** Stands for the service of that account: answers all that others may ask it, whatever the reply is. */
 async function answerAsService(name: ServiceName): Promise<void> {
@@ -63,31 +66,39 @@ async function answerAsService(name: ServiceName): Promise<void> {
 }
 
 beforeAll(async () => {
-  hub = await startTestHub();
+  hub = await startTestHub({ servers: 3 });
   operator = await hub.connectAsOperator();
   await seed();
   claims = await hub.connectWith(hub.credentialsOf('claims'), 'claims');
   for (const name of Object.keys(serviceRoles) as ServiceName[]) await answerAsService(name);
   for (const account of accounts) {
     const role: Role = { account, description: 'hears everything', publish: [], subscribe: ['>'] };
-    const nc = await hub.connectWith(hub.userWith(role, 'listener'), 'listener');
     const subjects = new Set<string>();
     heard.set(account, subjects);
-    nc.subscribe('>', {
-      callback: (error, { subject, reply }) => {
-        // What a consumer gives is on its way to whoever fetches it, and shows the subject that it is stored under.
-        const isFetched = reply?.startsWith('$JS.ACK.') === true;
-        if (!error && !isFetched) subjects.add(subject);
-      },
-    });
-    await nc.flush();
+    // What comes over a route goes another way through the server than what stays in it.
+    for (const server of hub.address.servers) {
+      const address = { ...hub.address, servers: [server] };
+      const nc = await connectBus(address, hub.userWith(role, 'listener'), 'listener');
+      listeners.push(nc);
+      nc.subscribe('>', {
+        callback: (error, { subject, reply }) => {
+          // What a consumer gives is on its way to whoever fetches it, and shows the subject that it is stored under.
+          const isFetched = reply?.startsWith('$JS.ACK.') === true;
+          if (!error && !isFetched) subjects.add(subject);
+        },
+      });
+      await nc.flush();
+    }
   }
 });
-afterAll(() => hub[Symbol.asyncDispose]());
+afterAll(async () => {
+  await Promise.allSettled(listeners.map((nc) => nc.close()));
+  await hub?.[Symbol.asyncDispose]();
+});
 
 /** Something to be read in every stream, batches among it, and something for every consumer. */
 async function seed(): Promise<void> {
-  await setUpStreams(await hub.connectAs('setup'), { replicas: 1 });
+  await setUpStreams(await hub.connectAs('setup'), { replicas: 3 });
   const subjects = ['requested', 'approved', 'revoked', 'provisioned'].map(
     (type) => `rollcall.events.cluster.cluster-1.${type}`,
   );
@@ -248,10 +259,12 @@ describe('whatever reply it names, nothing comes of what it may publish but an a
     },
   );
 
-  test('the simulator, who has less than its account', async () => {
-    const role = simulatorRole(['cluster-1']);
-    await using bus = await connectRaw(hub, hub.userWith(role, 'simulator'), { no_responders: true });
-    expect(await consequencesOf({ bus, role, name: 'simulator', publish: role.publish })).toEqual([]);
+  test.each([
+    { name: 'simulator', role: simulatorRole(['cluster-1']) },
+    { name: simulatedAgents, role: simulatedAgentsRole(['cluster-1']) },
+  ])('$name, who has less than its account', async ({ name, role }) => {
+    await using bus = await connectRaw(hub, hub.userWith(role, name), { no_responders: true });
+    expect(await consequencesOf({ bus, role, name, publish: role.publish })).toEqual([]);
   });
 
   test('restore', async () => {
@@ -260,7 +273,7 @@ describe('whatever reply it names, nothing comes of what it may publish but an a
     const came = await consequencesOf({ bus, role, name: 'restore', publish: role.publish });
     const consumers = Object.keys(consumedEvents).map((service) => `changed: consumer ${service}`);
     expect(came.toSorted()).toEqual(consumers.toSorted());
-    await setUpStreams(await hub.connectAs('setup'), { replicas: 1 });
+    await setUpStreams(await hub.connectAs('setup'), { replicas: 3 });
   });
 
   test('and batches go on', async () => {
@@ -284,7 +297,7 @@ describe('an arrangement that lets a reply through is found, and named', () => {
     const after = await everything('');
     expect(after['stream EVENTS']).not.toEqual(before['stream EVENTS']);
     expect(after['stream DEAD']).toBeUndefined();
-    await setUpStreams(await hub.connectAs('setup'), { replicas: 1 });
+    await setUpStreams(await hub.connectAs('setup'), { replicas: 3 });
   });
 
   test('a question that crosses as a stream, with the reply that the asker chose', async () => {

@@ -24,6 +24,6 @@ export {
   serviceRoles,
   type ServiceName,
 } from './roles.ts';
-export { mostSimulatedClusters, simulatorRole } from './simulator.ts';
+export { mostSimulatedClusters, simulatedAgents, simulatedAgentsRole, simulatorRole } from './simulator.ts';
 export { purposeOf } from './subject-purpose.ts';
 export { witnessAccount, witnessClaims } from './history-witness.ts';

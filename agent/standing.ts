@@ -40,6 +40,9 @@ export interface Standing {
   settled(): Promise<void>;
 }
 
+const droppedLabelsText = (keys: readonly string[]) =>
+  `the hub does not take ${keys.length === 1 ? 'the label' : 'the labels'} ${keys.join(', ')}: not allowed by the token (\`rollcall token create --allow-labels\`), reserved, or no label`;
+
 /** Shorter rests are spent connected. */
 const shortRestMs = 15_000;
 
@@ -47,6 +50,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
   const { keeper, keys, clusterId, signal, logger } = session;
   const { asking, leaving, hubAccess } = options;
   let adopting: Promise<void> = Promise.resolve();
+  let toldDropped = false;
 
   const restMs = () => session.joining.askAtMs - Date.now();
   const isOwn = (key: Nkey) => key.publicKey === keys.current().publicKey;
@@ -56,6 +60,13 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     if (credentials === undefined || session.link?.role === 'member') return;
     if (!isIssuedLater(credentials, keeper.state.waitingJwt)) return;
     keeper.update((old) => ({ ...old, member: undefined, waitingJwt: credentials }));
+  }
+
+  /** Once: what waits is answered again and again. */
+  function tellDropped(droppedLabels: unknown): void {
+    if (toldDropped || !Array.isArray(droppedLabels) || droppedLabels.length === 0) return;
+    toldDropped = true;
+    session.tell('register', droppedLabelsText(droppedLabels.map(String)), { clusterId });
   }
 
   function follow({ result, atMs }: Answer, { key, isToLast }: HeardBy): void {
@@ -73,6 +84,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     switch (result.kind) {
       case 'waiting':
         waitWith(result.credentials);
+        tellDropped(result.droppedLabels);
         session.tell('waiting', result.message, { reason: result.reason, clusterId });
         break;
       case 'refused': {

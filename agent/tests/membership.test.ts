@@ -136,6 +136,21 @@ test('an agent that is held waits with the reason, and hears the approval at onc
   expect(await one.agent.admitted()).toMatchObject({ clusterId: 'held' });
 });
 
+test('labels that the cluster does not get are named where the agent runs, once, with why', async () => {
+  decidesByTest.add('labelled');
+  const token = await aToken({ allowLabels: ['team'] });
+  const labels = { team: 'a', env: 'dev', 'rollcall.dev/registered-by': 'hub' };
+  await using one = await startAgent(hub, { token, clientId: 'labelled', labels });
+  const said = await one.heard.next(({ message }) => message.includes('does not take'));
+  expect(said).toMatchObject({ phase: 'register' });
+  expect(said.message).toContain('the labels env, rollcall.dev/registered-by: not allowed by the token');
+  await decideAs(approverLog, 'labelled', 'held');
+  await one.heard.next(({ phase, detail }) => phase === 'waiting' && detail.reason !== 'Pending');
+  await decideAs(approverLog, 'labelled', 'approved');
+  await one.agent.admitted();
+  expect(one.heard.events.filter(({ message }) => message.includes('does not take'))).toHaveLength(1);
+});
+
 test('an agent that waits goes on waiting after a restart, without its token', async () => {
   decidesByTest.add('patient');
   await using one = await startAgent(hub, { token: await aToken(), clientId: 'patient' });

@@ -50,7 +50,12 @@ function requestLines({ request }: ClusterDescription): string[] {
       ['At', at],
       ['Token', token],
       ['Key', keyFingerprint],
-      ['Labels refused', droppedLabels.join(',')],
+      [
+        'Labels refused',
+        droppedLabels.length === 0
+          ? ''
+          : `${droppedLabels.join(',')} (not allowed by the token, reserved, or no label)`,
+      ],
       ['Refused', refusal && `${refusal.code}: ${refusal.message}`],
     ],
     '  ',

@@ -91,12 +91,14 @@ export function standingResult(
       return refusalResult({ code: 'TOKEN_UNKNOWN', message: 'this key has no request on this hub' });
     case 'waiting': {
       const { reason, message } = standing;
+      const droppedLabels = identity?.request.droppedLabels ?? [];
       const waiting = {
         kind: 'waiting',
         clusterId,
         reason,
         message,
         askAgainMs: askAgainWhileWaitingMs,
+        ...(droppedLabels.length === 0 ? {} : { droppedLabels }),
       } as const;
       // The servers refuse every credential of a key on the revocation list until it is approved again; it waits over the callout.
       if (decision?.revokedKeys.some(({ key }) => key === agentKey) ?? false) return waiting;

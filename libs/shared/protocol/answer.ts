@@ -39,6 +39,8 @@ export type AnswerResult =
       /** A user JWT of the agent's own key, to wait with; independent of the token's end. */
       readonly credentials?: string;
       readonly askAgainMs: number;
+      /** Keys of labels that were asked for and that the cluster does not get; absent: none, or an older hub. */
+      readonly droppedLabels?: readonly string[];
     }
   | Admitted
   | Rotated

@@ -66,6 +66,34 @@ describe('labels, types and modes', () => {
     });
   });
 
+  test('requests and clusters are selected by our labels, which neither an agent nor a person can forge [CN-2]', async () => {
+    const name = aName('selected');
+    const forged = { 'rollcall.dev/registered-by': 'hub', 'rollcall.dev/cluster-name': 'other' };
+    const { text } = await hub.createToken({ allowLabels: ['*'] });
+    await hub.startAgent({ name, token: text, more: { labels: forged } });
+    await hub.untilReady(name);
+    await grant(hub, 'otto', ['rollcall-admin']);
+    const selected = async (kind: string, selector: string) => {
+      const { stdout, stderr } = await hub.kubectl(viewer, 'get', kind, '-l', selector, '-o', 'name');
+      return stderr.includes('No resources found') ? '' : stdout.trim();
+    };
+    for (const kind of ['clusterregistrationrequests', 'managedclusters']) {
+      const object = { clusterregistrationrequests: 'clsrr', managedclusters: 'mcls' }[kind] ?? '';
+      for (const label of ['cluster-id', 'cluster-name'])
+        expect(await selected(kind, `rollcall.dev/${label}=${name}`)).toContain(`/${name}`);
+      expect(
+        await selected(kind, `rollcall.dev/registered-by=agent,rollcall.dev/cluster-name=${name}`),
+      ).toContain(`/${name}`);
+      expect(await selected(kind, 'rollcall.dev/registered-by=hub')).toBe('');
+      expect(await selected(kind, 'rollcall.dev/cluster-name=other')).toBe('');
+      for (const [label, value] of Object.entries(forged)) {
+        const said = await hub.kubectl('otto', 'label', '--overwrite', object, name, `${label}=${value}`);
+        expect(said.code).not.toBe(0);
+        expect(said.stderr).toContain('labels under rollcall.dev/ are set by the hub');
+      }
+    }
+  });
+
   test('kubectl shows the columns of a cluster, and the others on demand [CN-5]', async () => {
     const name = aName('columns');
     await hub.startAgent({ name, token: (await hub.createToken()).text });

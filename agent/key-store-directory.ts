@@ -9,19 +9,35 @@ import { removePrivateFile, writePrivateFile } from './private-file.ts';
 
 const fileName = 'agent-state';
 
-/** Keeps the state in one file, 0600 in a directory 0700: written beside, synced and renamed, so that it is never half there. */
+/**
+ * Keeps the state in one file, 0600 in a directory 0700. A file that came there while this agent began with none is of another one,
+ * so that two that are started at once do not share a place unnoticed.
+ */
 export function directoryKeyStore(directory: string): KeyStore {
   const path = join(directory, fileName);
+  const place = `"${path}"`;
+  let isOurs = false;
   return {
-    place: `"${path}"`,
+    place,
     async load() {
       const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
         if (cause.code === 'ENOENT') return undefined;
-        throw new RollcallError('AGENT_STATE_INVALID', `cannot read "${path}": ${cause.message}`, { cause });
+        throw new RollcallError('AGENT_STATE_INVALID', `cannot read ${place}: ${cause.message}`, { cause });
       });
-      return text === undefined ? undefined : decodeAgentState(text, `"${path}"`);
+      isOurs = text !== undefined;
+      return text === undefined ? undefined : decodeAgentState(text, place);
     },
-    save: (state) => writePrivateFile(path, encodeAgentState(state)),
+    async save(state) {
+      try {
+        await writePrivateFile(path, encodeAgentState(state), { mustBeNew: !isOurs });
+        isOurs = true;
+      } catch (cause) {
+        if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+        throw new RollcallError('AGENT_STATE_OTHER', `${place} has the keys of another agent by now`, {
+          cause,
+        });
+      }
+    },
   };
 }
 

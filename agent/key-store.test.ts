@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -32,6 +42,19 @@ describe('a directory', () => {
       [directory, join(directory, 'agent-state')].map((path) => (statSync(path).mode & 0o777).toString(8)),
     ).toEqual(['700', '600']);
   });
+});
+
+test('what somebody laid in the way is not written through', async () => {
+  const directory = aDirectory();
+  const store = directoryKeyStore(directory);
+  await store.save(anAgentState());
+  const ofOthers = join(root, 'of-others');
+  writeFileSync(ofOthers, 'as it was');
+  symlinkSync(ofOthers, join(directory, `agent-state.${process.pid}.new`));
+  await store.save(anAgentState({ answerKey: 'U1' }));
+  expect(readFileSync(ofOthers, 'utf8')).toBe('as it was');
+  expect(await directoryKeyStore(directory).load()).toMatchObject({ answerKey: 'U1' });
+  expect(lstatSync(join(directory, 'agent-state')).isSymbolicLink()).toBe(false);
 });
 
 test('who leaves leaves no keys, also not those that a killed agent was just writing', async () => {

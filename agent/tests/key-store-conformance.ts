@@ -32,6 +32,20 @@ export function keyStoreConformance(prepare: () => StoreUnderTest): void {
     expect(await place.open().load()).toEqual(last);
   });
 
+  test('of two that begin over an empty place one has it, and the other is told', async () => {
+    const place = prepare();
+    const [one, other] = [place.open(), place.open()];
+    expect(await one.load()).toBeUndefined();
+    expect(await other.load()).toBeUndefined();
+    const kept = anAgentState();
+    await one.save(kept);
+    const refused = async () => other.save(anAgentState());
+    await refused().catch(() => undefined);
+    await expect(refused()).rejects.toMatchObject({ code: 'AGENT_STATE_OTHER' });
+    expect(await place.open().load()).toEqual(kept);
+    await one.save({ ...kept, answerKey: 'U1' });
+  });
+
   test('what was taken out is gone', async () => {
     const place = prepare();
     const store = place.open();

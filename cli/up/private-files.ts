@@ -29,7 +29,9 @@ export function writePrivate(path: string, text: string): void {
   const draft = `${path}.${process.pid}.tmp`;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const file = openSync(draft, 'w', 0o600);
+    // Of a process that was killed, or a symbolic link to a file of others: the name goes, not what it leads to.
+    rmSync(draft, { force: true });
+    const file = openSync(draft, 'wx', 0o600);
     try {
       // A single write may end in the middle of the text where the disk is nearly full, and say so by its count alone.
       writeFileSync(file, text);

@@ -11,10 +11,9 @@ import {
   simulatedAgents,
   simulatedAgentsRole,
   simulatorRole,
-  userClaims,
 } from '@rollcall/shared/rights';
-import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import { busUser, type HubState } from '../up/hub-state.ts';
+import { nkeyFromSeed } from '@rollcall/shared/trust';
+import { busUser, type HubState, userAmongAgents } from '../up/hub-state.ts';
 import { readOfflineKeys } from '../up/offline-keys.ts';
 import { inParallel } from './in-parallel.ts';
 
@@ -67,26 +66,17 @@ export async function openSimulatorBus(options: {
     }
   }
 
-  /** All that sign for agents are scoped, so the root of their account has to. */
-  function agentsUser(clusterIds: readonly string[], nowMs: number): BusCredentials {
-    const key = createNkey('user');
-    const role = simulatedAgentsRole(clusterIds);
-    const { issuer_account: _root, ...nats } = userClaims(role, agents.publicKey);
-    const user = { subject: key.publicKey, name: simulatedAgents, nowMs, expiresAtMs: nowMs + lifeMs };
-    return { jwt: encodeJwt({ ...user, nats }, agents), seed: key.seed };
-  }
-
   async function open(clusterIds: readonly string[]): Promise<SimulatorConnection> {
     const nowMs = Date.now();
     const issuer = { keys: hub.keys, signer, expiresAtMs: nowMs + lifeMs };
     const user = busUser(simulatorRole(clusterIds), 'simulator', issuer, nowMs);
+    const role = simulatedAgentsRole(clusterIds);
+    const beating = userAmongAgents(role, simulatedAgents, { agents, expiresAtMs: nowMs + lifeMs }, nowMs);
     const history = await connectPatiently(user, 'simulator');
-    const beats = await connectPatiently(agentsUser(clusterIds, nowMs), simulatedAgents).catch(
-      async (error: unknown) => {
-        await history.close();
-        throw error;
-      },
-    );
+    const beats = await connectPatiently(beating, simulatedAgents).catch(async (error: unknown) => {
+      await history.close();
+      throw error;
+    });
     const log = await openEventLog(history, {
       epoch: hub.epoch,
       latestEpoch: hub.epoch,

@@ -89,17 +89,23 @@ export function newRoleAccounts(): HubKeys['roles'] {
 export const credsFiles = { ops: 'ops.creds', inspector: 'inspector.creds' } as const;
 
 /**
- * Signed by the root of its account: the servers take the rights in a credential only from the root or an unscoped key, and all
- * that sign for agents are scoped.
+ * A user in the account of agents, signed by its root: the servers take the rights in a credential only from the root or an unscoped
+ * key, and all that sign for agents are scoped.
  */
-export function noticeProbe(agents: Nkey, nowMs: number): BusUser {
+export function userAmongAgents(
+  role: Role,
+  name: string,
+  { agents, expiresAtMs }: { agents: Nkey; expiresAtMs?: number },
+  nowMs: number,
+): BusUser {
   const key = createNkey('user');
-  const { issuer_account: _root, ...nats } = userClaims(otherRoles['notice-probe'], agents.publicKey);
-  return {
-    jwt: encodeJwt({ subject: key.publicKey, name: 'notice-probe', nowMs, nats }, agents),
-    seed: key.seed,
-  };
+  const { issuer_account: _root, ...nats } = userClaims(role, agents.publicKey);
+  const ends = expiresAtMs === undefined ? {} : { expiresAtMs };
+  return { jwt: encodeJwt({ subject: key.publicKey, name, nowMs, ...ends, nats }, agents), seed: key.seed };
 }
+
+export const noticeProbe = (agents: Nkey, nowMs: number): BusUser =>
+  userAmongAgents(otherRoles['notice-probe'], 'notice-probe', { agents }, nowMs);
 
 function credsBlock(what: string, text: string): string {
   return `-----BEGIN ${what}-----\n${text}\n------END ${what}------\n`;

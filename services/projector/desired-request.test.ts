@@ -81,14 +81,21 @@ test.each([
   expect(`${result} ${reason}`).toBe(want);
 });
 
-test('a held request says who must do what', () => {
-  const { message } = outcome({
-    identity,
-    decision: aDecision({ verdict: 'held', message: 'no rule matched' }),
-  }) as { message: string };
-  expect(message).toBe(
-    'no rule matched; a person with verb create on managedclusters/accept decides: rollcall approve blue, or deny',
-  );
+const who = 'a person with verb create on managedclusters/accept decides: rollcall approve blue, or deny';
+
+test.each([
+  {
+    reason: 'NoRuleMatched',
+    message: 'no rule matched; a person decides: kubectl patch X',
+    want: 'no rule matched; a person decides: kubectl patch X, or by rollcall approve blue, or deny',
+  },
+  { reason: 'KeyChanged', message: 'keys; a person decides', want: 'keys; a person decides' },
+  { reason: 'Unbanned', message: 'bea takes the ban back', want: `bea takes the ban back; ${who}` },
+  { reason: 'RestoredDecision', message: 'approve again', want: `approve again; ${who}` },
+  { reason: 'NoRuleMatched', message: '', want: who },
+])('a request that is held ($reason) says once who must do what', ({ reason, message, want }) => {
+  const decision = aDecision({ verdict: 'held', reason, message });
+  expect(outcome({ identity, decision })).toMatchObject({ message: want });
 });
 
 test('a refused request says what to do about it', () => {

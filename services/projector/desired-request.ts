@@ -24,11 +24,16 @@ function failed(code: string, message: string): Outcome {
   };
 }
 
-function waitsForPerson(decision: Decision): string {
+/** Held by what a person did before, and not by a rule: a rule's message says itself who decides, and how by kubectl. */
+const heldByNoRule: ReadonlySet<string> = new Set(['RestoredDecision', 'Unbanned']);
+
+function waitsForPerson({ reason, message, clusterName }: Decision): string {
   // It names the keys, and who may decide between them: not everybody who may approve.
-  if (decision.reason === 'KeyChanged') return decision.message;
-  const who = `a person with verb create on managedclusters/accept decides: rollcall approve ${decision.clusterName}, or deny`;
-  return decision.message === '' ? who : `${decision.message}; ${who}`;
+  if (reason === 'KeyChanged') return message;
+  const command = `rollcall approve ${clusterName}, or deny`;
+  if (message !== '' && !heldByNoRule.has(reason)) return `${message}, or by ${command}`;
+  const who = `a person with verb create on managedclusters/accept decides: ${command}`;
+  return message === '' ? who : `${message}; ${who}`;
 }
 
 function decided(decision: Decision): Outcome {

@@ -126,8 +126,13 @@ async function ownSecret(client: KubeClient, name: string): Promise<StoredObject
  * @throws KubeApiError
  */
 export async function renewKubeconfig(client: KubeClient, name: string, kubeconfig: string): Promise<void> {
-  const patch = { stringData: { value: kubeconfig } };
-  await client.mergePatch(resources.secrets, kubeconfigSecretOf(name), patch, { namespace });
+  const found = await ownSecret(client, name);
+  // Not changed: who may patch Secrets can write into those of other members.
+  if (found) {
+    const preconditions = { uid: found.metadata.uid };
+    await client.delete(resources.secrets, kubeconfigSecretOf(name), { namespace, preconditions });
+  }
+  await client.create(resources.secrets, secretObject(name, { value: kubeconfig }), { namespace });
 }
 
 /** Takes away what `rollcall join` made on the hub for one member; what is not there, or is somebody else's, is left alone. */

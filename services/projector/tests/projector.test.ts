@@ -240,7 +240,7 @@ describe('joining', () => {
     );
     expect(status).toMatchObject({
       reason: 'NoRuleMatched',
-      message: expect.stringContaining('managedclusters/accept'),
+      message: expect.stringContaining('rollcall approve'),
     });
     expect(cluster.cluster()).toBeUndefined();
     await cluster.happens(approved, cluster.decision({ by: { person: 'anna' } }));

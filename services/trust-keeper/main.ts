@@ -63,7 +63,14 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
       // While the bus is away a drain never ends, and it would try to connect for ever.
       void nc.closed().then(() => sys.close());
       const system = createSystemAccount(sys);
-      const revokedKeys = createRevokedKeysReader(log, clock);
+      const revokedKeys = createRevokedKeysReader(log, {
+        ...clock,
+        skipped: (err, { id, sequence }) =>
+          logger.warn(
+            { err, clusterId: id, seq: sequence },
+            'what a newer version took back or gave is not known',
+          ),
+      });
       let told: HubTrust | undefined = await readToldTrust(log);
       const keepList = createClaimsKeeper({
         ...clock,

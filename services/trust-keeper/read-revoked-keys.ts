@@ -1,4 +1,4 @@
-import { type EventLog, inTurn } from '@rollcall/shared/bus';
+import { type EventLog, inTurn, type SkippedEvent } from '@rollcall/shared/bus';
 import type { RollcallError } from '@rollcall/shared/errors';
 import { type Decision, isNewer, type StoredEvent } from '@rollcall/shared/events';
 
@@ -26,11 +26,6 @@ export interface RevokedKeysReader {
   mayGiveBack(approval: StoredEvent): Promise<boolean>;
 }
 
-/** A list without the revocations of a newer version would let their keys in again. */
-function onSkip(error: RollcallError): void {
-  if (error.code === 'EVENT_VERSION_UNKNOWN') throw error;
-}
-
 /**
  * Events are shared among replicas, so no replica is given them all: what counts is always read from the stream. Only what
  * is new is read, because with 10,000 keys on the list a read of each cluster would take seconds.
@@ -38,19 +33,33 @@ function onSkip(error: RollcallError): void {
  * Two kinds of events change the list: `revoked` puts keys on it, `approved` takes one off. A stream that has lost its `revoked`
  * takes nothing off: only an approval of the same key does. Approvals are read first: one
  * that is seen is then never older than a `revoked` of the same cluster that is not.
+ * An event of a newer version says nothing here, and takes nothing: a key that is on the list stays until an approval of it is
+ * understood. All other clusters go on.
  * @param options.longestLifeMs - clusters whose last `revoked` is older have nothing on the list any more
+ * @param options.skipped - is told of each such event once
  */
 export function createRevokedKeysReader(
   log: Pick<EventLog, 'scan'>,
-  options: { longestLifeMs: number; nowMs(): number },
+  options: {
+    longestLifeMs: number;
+    nowMs(): number;
+    skipped(error: RollcallError, event: SkippedEvent): void;
+  },
 ): RevokedKeysReader {
   const clusters = new Map<string, Known>();
   const givenBack = new Map<string, number>();
   /** On the list, and taken back by no event: of a history that was lost, or not read yet. */
   const unexplained = new Set<string>();
+  const toldOf = new Set<number>();
   let revokedFrom = 1;
   /** Undefined until a key was taken back: approvals before that are of no interest, and there may be very many. */
   let approvedFrom: number | undefined;
+
+  function onSkip(error: RollcallError, event: SkippedEvent): void {
+    if (error.code !== 'EVENT_VERSION_UNKNOWN' || toldOf.has(event.sequence)) return;
+    toldOf.add(event.sequence);
+    options.skipped(error, event);
+  }
 
   function learn(event: StoredEvent): void {
     const known = clusters.get(event.id);

@@ -211,7 +211,7 @@ function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
   const { keys, operator } = hubSecrets();
   const system = openSystemAccount(world, replica);
   const clock = { longestLifeMs, nowMs: Date.now };
-  const revokedKeys = createRevokedKeysReader(log, clock);
+  const revokedKeys = createRevokedKeysReader(log, { ...clock, skipped: () => undefined });
   const keepClaims = createClaimsKeeper({
     ...clock,
     system,

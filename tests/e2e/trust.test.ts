@@ -105,7 +105,11 @@ test('the answer key is replaced at once, and a token of before still finds its 
     return last?.reason === 'AnswerKeyChanged' && last.by?.person === 'rollcall-admin';
   });
   const late = await joins('with-old-token', token.text);
-  expect(await stateOf(late)).toMatchObject({ hubId, answerKey: after });
+  // It is in before its store has all of it.
+  await until('it has kept whom it believes', async () => {
+    const kept = await directoryKeyStore(late.directory).load();
+    return kept?.hubId === hubId && kept.answerKey === after;
+  });
   expect(await wasEverInDoubt('old')).toEqual([]);
 });
 

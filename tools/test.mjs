@@ -71,6 +71,7 @@ async function runTests(name, args) {
       '--reporter=json',
       `--outputFile.json=${report}`,
       '--reporter=./tools/unhandled-files.mjs',
+      '--reporter=./tools/time-limit.mjs',
     ];
     const more = { ROLLCALL_UNHANDLED_FILES: unhandled };
     const exitCode = await run(name, ['vitest', 'run', ...projects, ...reporters, ...args], more);

@@ -130,7 +130,7 @@ describe('an agent with a token meets', () => {
           token: token.text,
           clientId,
         });
-        return met.heard.next(({ detail }) => detail.code !== undefined);
+        return await met.heard.next(({ detail }) => detail.code !== undefined);
       });
       expect(refused.detail.code).toBe(code);
       const { raw, throughTls } = impostor.heard();

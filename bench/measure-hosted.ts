@@ -79,7 +79,7 @@ async function layDown({ report, member, admin }: Stage, cluster: string): Promi
     hub: report.addresses.join(','),
     caBundle: report.caPem,
   };
-  const metadata = { name: kubeconfigSecretOf(cluster), namespace: namespaces.join };
+  const metadata = { name: kubeconfigSecretOf(cluster), namespace: namespaces.kubeconfigs };
   await admin.create(resources.secrets, {
     apiVersion: 'v1',
     kind: 'Secret',

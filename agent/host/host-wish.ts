@@ -10,7 +10,7 @@ export interface HostWish {
   readonly clientId: string | undefined;
   readonly clusterType: 'Standard' | 'Edge';
   readonly mode: 'Pull' | 'Push';
-  /** In the join namespace. */
+  /** In the namespace of kubeconfigs. */
   readonly secret: string;
   /** Tells this life of the cluster from an earlier one. */
   readonly sinceMs: number;

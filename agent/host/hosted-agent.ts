@@ -2,6 +2,7 @@ import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { RollcallError } from '@rollcall/shared/errors';
+import { namespaces } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { installedInMember, uninstallFromMember } from '../installed-objects.ts';
@@ -16,8 +17,6 @@ import { type MemberSecret, type Secret, textIn } from './member-secret.ts';
 /** What the agents of a host have in common. */
 export interface HostedAgents {
   readonly client: KubeClient;
-  /** The join namespace. */
-  readonly namespace: string;
   readonly hub: readonly string[];
   readonly hubCaPem: string;
   readonly logger: Logger;
@@ -27,6 +26,9 @@ export const memberClientOptions = {
   fieldManager: 'rollcall-agent',
   userAgent: `rollcall-agent-host/${rollcallVersion}`,
 } as const;
+
+/** Where nobody has rights but the agent host: what lies there is its own. */
+const { agents: namespace } = namespaces;
 
 /** Names of the Secrets that the host keeps for a member; a cluster id is a safe name, without dots. */
 export const keysSecret = (clusterId: string) => `rollcall-agent-${clusterId}`;
@@ -77,7 +79,7 @@ export function uninstallAccount(access: KubeAccess): Uninstall {
 
 /** What the host keeps for a member: the last to go, because by it a host that was ended in between finds what is to be done. */
 export function uninstallOnHub(
-  { client, namespace }: HostedAgents,
+  { client }: Pick<HostedAgents, 'client'>,
   { clusterId }: Pick<HostWish, 'clusterId'>,
 ): Uninstall {
   const secrets = [tokenSecret(clusterId), keysSecret(clusterId)];
@@ -95,7 +97,7 @@ const kubeconfigKey = 'kubeconfig';
 
 /** @returns the kubeconfig of an account that `rollcall join` made; undefined where there is none, or no keys of an agent */
 export async function keptKubeconfig(
-  { client, namespace }: HostedAgents,
+  { client }: Pick<HostedAgents, 'client'>,
   { clusterId }: Pick<HostWish, 'clusterId'>,
 ): Promise<string | undefined> {
   const secret = await client.get<Secret>(resources.secrets, { name: keysSecret(clusterId), namespace });
@@ -114,7 +116,7 @@ export async function startHostedAgent(
   const { clusterId, clusterName, clientId, clusterType } = wish;
   const openStore = (): KeyStore => {
     const { place, load, save } = secretKeyStore(host.client, {
-      namespace: host.namespace,
+      namespace,
       name: keysSecret(clusterId),
       beside: secret.isMadeByJoin ? { [kubeconfigKey]: secret.kubeconfig } : {},
     });

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
+import { namespaces } from '@rollcall/shared/resources';
 import { fullJitterMs } from '../back-off.ts';
 import { remove } from '../removal.ts';
 import { failureWords, ofHub } from './failure-words.ts';
@@ -74,10 +75,9 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
   async function openAccess(kubeconfig: string): Promise<KubeAccess> {
     const access = await parts.accessOf(kubeconfig);
     if (wish.mode === 'Pull' || typeof access.token !== 'string') return access;
-    const { client, namespace } = parts;
-    const name = tokenSecret(wish.clusterId);
+    const where = { namespace: namespaces.agents, name: tokenSecret(wish.clusterId) };
     return withRenewedToken(access, {
-      store: secretTokenStore(client, { namespace, name, first: access.token }),
+      store: secretTokenStore(parts.client, { ...where, first: access.token }),
       userAgent: memberClientOptions.userAgent,
       nowMs: Date.now,
       onTrouble: (error) =>
@@ -86,8 +86,7 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
   }
 
   async function look(): Promise<Reached> {
-    const where = { ...wish, namespace: parts.namespace };
-    const secret = await ofHub(readMemberSecret(parts.client, where));
+    const secret = await ofHub(readMemberSecret(parts.client, wish));
     const access = await openAccess(secret.kubeconfig);
     const member = createKubeClient(access, memberClientOptions);
     try {

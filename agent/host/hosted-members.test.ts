@@ -35,7 +35,6 @@ test('what became of a member is told once the bus takes it, however often it di
   const unused = () => Promise.reject(new Error('an installed agent needs nothing'));
   const members = createHostedMembers(log as unknown as Parameters<typeof createHostedMembers>[0], {
     client: { get: unused } as never,
-    namespace: 'rollcall-join',
     hub: ['127.0.0.1:1'],
     hubCaPem: '',
     agentImage: 'agent',

@@ -3,6 +3,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, createEventId } from '@rollcall/shared/events';
+import { namespaces } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { fullJitterMs } from '../back-off.ts';
 import { decideHosting, type HostingOutcome } from './hosting-event.ts';
@@ -13,8 +14,8 @@ import { type HostWish, hostWishOf, isSameWork } from './host-wish.ts';
 export interface HostedMembers {
   /** Something was said about a cluster: its record is read, and followed. */
   look(clusterId: string): void;
-  /** A Secret of the join namespace is another now, or is gone. */
-  secretChanged(name: string, isGone: boolean): void;
+  /** A Secret in one of the namespaces that it reads is another now, or is gone. */
+  secretChanged(secret: { namespace: string; name: string; isGone: boolean }): void;
   count(): number;
   stop(): Promise<void>;
 }
@@ -101,13 +102,17 @@ export function createHostedMembers(
   const looks = createReconciler({ logger, handle: follow, concurrency: 64 });
   return {
     look: (clusterId) => looks.wake(clusterId),
-    secretChanged(name, isGone) {
-      if (isGone) kept.delete(name);
-      else if (name.startsWith(keysSecret(''))) kept.add(name);
+    secretChanged({ namespace, name, isGone }) {
+      if (namespace === namespaces.agents) {
+        if (isGone) kept.delete(name);
+        else kept.add(name);
+        return;
+      }
+      // A published token goes when it is used: that is no news.
+      if (namespace === namespaces.join && isGone) return;
       for (const member of members.values()) {
         const { secret, clusterName } = member.wish;
-        // A published token goes when it is used: that is no news.
-        if (secret === name || (clusterName === name && !isGone)) member.wake();
+        if (name === (namespace === namespaces.join ? clusterName : secret)) member.wake();
       }
     },
     count: () => members.size,

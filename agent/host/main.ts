@@ -40,10 +40,9 @@ export async function start(
     hub: hubEndpoints(access, config.busServers),
     refusedRanges: config.refusedRanges,
   });
-  const namespace = namespaces.join;
   return runService({
     name: 'agent-host',
-    description: 'reaches members by the kubeconfigs that people put into the join namespace',
+    description: 'reaches members by the kubeconfigs that people put into rollcall-kubeconfigs',
     config,
     identity,
     waitsUntil,
@@ -56,7 +55,6 @@ export async function start(
       const { signal } = ending;
       const members = createHostedMembers(log, {
         client,
-        namespace,
         hub: config.busServers,
         hubCaPem: bus.caPem,
         agentImage: config.agentImage,
@@ -66,19 +64,24 @@ export async function start(
         logger,
       });
       // First the Secrets: whatever changes after a member was looked at is then a change that is heard.
-      const synced = Promise.withResolvers<void>();
-      const watching = watchResource<Secret>(client, resources.secrets, {
-        namespace,
-        signal,
-        onEvent({ kind, object }) {
-          members.secretChanged(object.metadata.name, kind === 'deleted');
-        },
-        onSynced: () => synced.resolve(),
-        onError: (error) =>
-          logger.warn({ err: toRollcallError(error), object: 'secrets' }, 'watch was interrupted'),
+      const watches = [namespaces.kubeconfigs, namespaces.join, namespaces.agents].map((namespace) => {
+        const synced = Promise.withResolvers<void>();
+        signal.addEventListener('abort', () => synced.resolve(), { once: true });
+        const watching = watchResource<Secret>(client, resources.secrets, {
+          namespace,
+          signal,
+          onEvent: ({ kind, object }) =>
+            members.secretChanged({ namespace, name: object.metadata.name, isGone: kind === 'deleted' }),
+          onSynced: () => synced.resolve(),
+          onError: (error) =>
+            logger.warn(
+              { err: toRollcallError(error), object: `secrets in ${namespace}` },
+              'watch was interrupted',
+            ),
+        });
+        return { synced: synced.promise, watching };
       });
-      signal.addEventListener('abort', () => synced.resolve(), { once: true });
-      const following = synced.promise.then(() =>
+      const following = Promise.all(watches.map(({ synced }) => synced)).then(() =>
         followClusters(nc, { log, logger, signal, look: (clusterId) => members.look(clusterId) }),
       );
       metrics.beforeScrape(() => metrics.gauge('rollcall_agent_host_members', members.count()));
@@ -86,7 +89,7 @@ export async function start(
         stats: () => ({ members: members.count() }),
         async drain() {
           ending.abort();
-          await Promise.all([members.stop(), watching, following]);
+          await Promise.all([members.stop(), following, ...watches.map(({ watching }) => watching)]);
           client.close();
         },
       };

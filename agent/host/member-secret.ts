@@ -2,7 +2,7 @@ import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import { resources } from '@rollcall/shared/kubernetes/resources';
-import { labels, madeByJoin } from '@rollcall/shared/resources';
+import { labels, madeByJoin, namespaces } from '@rollcall/shared/resources';
 
 export type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
@@ -49,9 +49,10 @@ const asText = (value: unknown) => (typeof value === 'string' && value !== '' ? 
  */
 export async function readMemberSecret(
   client: Pick<KubeClient, 'get'>,
-  where: { namespace: string; secret: string; clusterName: string },
+  of: { secret: string; clusterName: string },
 ): Promise<MemberSecret> {
-  const { namespace, secret: name, clusterName } = where;
+  const { secret: name, clusterName } = of;
+  const { kubeconfigs: namespace, join } = namespaces;
   const secret = await client.get<Secret>(resources.secrets, { name, namespace });
   const kubeconfig = textIn(secret, 'value');
   if (kubeconfig === undefined) {
@@ -61,7 +62,7 @@ export async function readMemberSecret(
   const own = { token: textIn(secret, 'token')?.trim(), hub: textIn(secret, 'hub')?.trim() };
   const published =
     own.token === undefined
-      ? publishedIn(await client.get<Secret>(resources.secrets, { name: clusterName, namespace }))
+      ? publishedIn(await client.get<Secret>(resources.secrets, { name: clusterName, namespace: join }))
       : {};
   return {
     kubeconfig,

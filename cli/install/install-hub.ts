@@ -11,6 +11,7 @@ import { openHubFiles } from '../trust/hub-files.ts';
 import { noteAddresses } from '../trust/tell-addresses.ts';
 import { whoRotates } from '../trust/who-rotates.ts';
 import { createSets, stampIsServed } from '../up/hub-manifests.ts';
+import { moveMemberSecrets } from '../up/move-member-secrets.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../up/nats-servers-of.ts';
 import { shown } from './deploy-templates.ts';
 import { isPartOfHub } from './files-secret.ts';
@@ -181,6 +182,8 @@ async function apply(
     for (const { kind, name, outcome } of await applyManifests(client, objects)) {
       if (outcome !== 'unchanged') say(`[install] ${kind} ${name}: ${outcome}`);
     }
+    if (parts.kubernetes)
+      for (const secret of await moveMemberSecrets(client)) say(`[install] moved to Secret ${secret}`);
     if (wait) await untilAllRun(client, objects, timeoutMs);
   }
   await createSets(places.hub);

@@ -50,7 +50,7 @@ async function sayWhatStays(client: KubeClient, withData: boolean): Promise<void
   }
   if (withData) return;
   say(
-    'stays: the kinds and their objects, namespace rollcall-join with its tokens, the namespaces of clusters',
+    'stays: the kinds and their objects, namespaces rollcall-join, rollcall-kubeconfigs and rollcall-agents, those of clusters',
   );
   say(
     `stays: namespace ${namespace} with the keys and what the hub has written; installed again, it goes on from there, by Helm with --take-ownership (--with-data removes all of that)`,

@@ -24,7 +24,7 @@ export interface Joining {
   readonly clusterType: 'Standard' | 'Edge';
 }
 
-const namespace = namespaces.join;
+const { join: tokenNamespace, kubeconfigs: namespace } = namespaces;
 /** As Cluster API names them. */
 export const kubeconfigSecretOf = (name: string) => `${name}-kubeconfig`;
 
@@ -56,7 +56,7 @@ function tokenObject(name: string, publicKey: string): KubeObject {
   return {
     apiVersion: apiVersionOf(resources.clusterRegistrationTokens),
     kind: resources.clusterRegistrationTokens.kind,
-    metadata: { name: tokenName(name), namespace },
+    metadata: { name: tokenName(name), namespace: tokenNamespace },
     spec: { publicKey, uses: 1, ttl: '24h', clusterName: name, description: 'made by rollcall join' },
   } as KubeObject;
 }
@@ -109,7 +109,7 @@ export async function checkHubTakes(client: KubeClient, joining: Joining, hubId:
   const { publicKey } = createRegistrationToken(hubId).key;
   await client.create(resources.secrets, secretObject(joining.name, {}), { namespace, ...how });
   const token = tokenObject(joining.name, publicKey);
-  await client.create(resources.clusterRegistrationTokens, token, { namespace, ...how });
+  await client.create(resources.clusterRegistrationTokens, token, how);
   return false;
 }
 
@@ -126,20 +126,16 @@ async function ownSecret(client: KubeClient, name: string): Promise<StoredObject
  * @throws KubeApiError
  */
 export async function renewKubeconfig(client: KubeClient, name: string, kubeconfig: string): Promise<void> {
-  const found = await ownSecret(client, name);
-  // Not changed: who may patch Secrets can write into those of other members.
-  if (found) {
-    const preconditions = { uid: found.metadata.uid };
-    await client.delete(resources.secrets, kubeconfigSecretOf(name), { namespace, preconditions });
-  }
-  await client.create(resources.secrets, secretObject(name, { value: kubeconfig }), { namespace });
+  // Not made anew: the hub would find none in between, and the token in it is still to be used.
+  const patch = { stringData: { value: kubeconfig } };
+  await client.mergePatch(resources.secrets, kubeconfigSecretOf(name), patch, { namespace });
 }
 
 /** Takes away what `rollcall join` made on the hub for one member; what is not there, or is somebody else's, is left alone. */
 export async function forgetMember(client: KubeClient, name: string): Promise<void> {
   const found = await ownSecret(client, name);
   if (!found) return;
-  await client.delete(resources.clusterRegistrationTokens, tokenName(name), { namespace });
+  await client.delete(resources.clusterRegistrationTokens, tokenName(name), { namespace: tokenNamespace });
   await client.delete(resources.secrets, kubeconfigSecretOf(name), {
     namespace,
     preconditions: { uid: found.metadata.uid },
@@ -166,10 +162,8 @@ export async function makeHubObjects(
   });
   await client.create(resources.secrets, secret, { namespace });
   try {
-    await client.create(resources.clusterRegistrationTokens, tokenObject(name, token.key.publicKey), {
-      namespace,
-      strict: true,
-    });
+    const ofMember = tokenObject(name, token.key.publicKey);
+    await client.create(resources.clusterRegistrationTokens, ofMember, { strict: true });
     await client.create<ManagedCluster>(resources.managedClusters, clusterObject(joining) as ManagedCluster, {
       strict: true,
     });

@@ -2,6 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { isReservedClusterName, isSafeId } from '@rollcall/shared/events';
 import { type HubInfo, readHubInfo } from '@rollcall/shared/hub';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
+import { namespaces } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
@@ -45,7 +46,7 @@ function sayPlan({ name, mode }: Joining): void {
   const made = accountObjects(mode).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   say(`in the member: ${[...new Set(made)].join(', ')}`);
   say(
-    `on the hub: ManagedCluster ${name} (${mode}), Secret rollcall-join/${kubeconfigSecretOf(name)}, a token for it`,
+    `on the hub: ManagedCluster ${name} (${mode}), Secret ${namespaces.kubeconfigs}/${kubeconfigSecretOf(name)}, a token for it`,
   );
   say(
     mode === 'Push'

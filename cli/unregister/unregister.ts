@@ -8,7 +8,7 @@ import {
   resources,
   type StoredObject,
 } from '@rollcall/shared/kubernetes';
-import { annotations, type ManagedCluster } from '@rollcall/shared/resources';
+import { annotations, type ManagedCluster, namespaces } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { userName } from '../decide/user-name.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
@@ -144,7 +144,9 @@ async function forgetKubeconfig(client: KubeClient, { metadata, spec }: Cluster)
     await forgetMember(client, metadata.name);
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    say(`you may not delete the Secret rollcall-join/${spec.kubeconfigSecret}; it is not needed any more`);
+    say(
+      `you may not delete the Secret ${namespaces.kubeconfigs}/${spec.kubeconfigSecret}; it is not needed any more`,
+    );
   }
 }
 

@@ -16,7 +16,7 @@ import { labels, namespaces } from '@rollcall/shared/resources';
 import { createRegistrationToken, parseRegistrationToken } from '@rollcall/shared/trust';
 import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 
-type Kube = Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>;
+type Kube = Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'delete'>;
 type Asked = Pick<TokenDeclaration, 'namespace' | 'name' | 'uid' | 'clusterName' | 'clientId'>;
 
 interface Secret extends KubeObject {
@@ -27,6 +27,8 @@ interface Secret extends KubeObject {
 
 /** Which object a Secret was made for, and the public half of what is in it: read again after a crash, never believed of others. */
 const marks = { tokenUid: 'rollcall.dev/token-uid', publicKey: 'rollcall.dev/public-key' } as const;
+
+const madeByUs = 'rbac-provisioner';
 
 /** The Secret of a token, whoever of us made it. */
 export interface PublishedSecret {
@@ -62,7 +64,7 @@ function secretOf(asked: Asked, hub: HubInfo): Secret {
     metadata: {
       name,
       namespace,
-      labels: { [labels.createdBy]: 'rbac-provisioner' },
+      labels: { [labels.createdBy]: madeByUs },
       annotations: { [marks.tokenUid]: uid, [marks.publicKey]: token.key.publicKey },
     },
     type: 'Opaque',
@@ -75,22 +77,13 @@ function unfinished({ namespace, name }: Asked, cause?: unknown): RollcallError 
   return new RollcallError('SECRET_UNFINISHED', message, { cause });
 }
 
-/**
- * Looks at a Secret of ours by changing nothing of it. We have no right to get Secrets, because people's lie beside ours; the
- * fence lets us patch those that carry our label and no other.
- * @returns undefined where there is none, `foreign` where it is not ours
- */
+/** @returns undefined where there is none, `foreign` where it is not ours */
 async function look(
   kube: Kube,
   { namespace, name }: Asked,
 ): Promise<StoredObject<Secret> | 'foreign' | undefined> {
-  try {
-    return await kube.mergePatch<Secret>(resources.secrets, name, {}, { namespace });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    if (isForbidden(error)) return 'foreign';
-    throw error;
-  }
+  const found = await kube.get<Secret>(resources.secrets, { name, namespace });
+  return found && found.metadata.labels?.[labels.createdBy] !== madeByUs ? 'foreign' : found;
 }
 
 /** Removes this very Secret; another one of its name, and one that is not ours, stays. */

@@ -10,6 +10,7 @@ import {
   aNamespace,
   tokenFor,
   inNamespace,
+  quoteSecret,
   own,
   secretOf,
 } from './kubernetes-stage.ts';
@@ -195,23 +196,47 @@ export const byProvisioner: readonly Attack[] = [
       client.create(resources.namespaces, aNamespace('kube-evil', { 'rollcall.dev/cluster-id': 'id-1' })),
     want: 'reserved',
   },
+  ...['rollcall-kubeconfigs', 'rollcall-agents', 'rollcall-system'].flatMap((namespace): Attack[] => [
+    {
+      name: `reads the Secrets of ${namespace}`,
+      attempt: (client) => client.list(resources.secrets, { namespace }),
+      want: 'cannot list',
+      isRead: true,
+    },
+    {
+      name: `plants the keys of an agent in ${namespace}`,
+      attempt: (client) => client.create(resources.secrets, secretOf('rollcall-agent-id-1', namespace)),
+      want: 'cannot create',
+    },
+  ]),
   {
-    name: 'reads the kubeconfig of a person in the join namespace',
-    attempt: (client) => client.list(resources.secrets, { namespace: 'rollcall-join' }),
-    want: 'cannot list',
+    name: 'reads the kubeconfig of a person by its name',
+    attempt: (client) =>
+      client.get(resources.secrets, { name: 'kubeconfig-of-a-person', namespace: 'rollcall-kubeconfigs' }),
+    want: 'cannot get',
     isRead: true,
   },
   {
-    name: 'reads it through the answer to an empty patch',
-    attempt: (client) =>
-      client.mergePatch(resources.secrets, 'kubeconfig-of-a-person', {}, { namespace: 'rollcall-join' }),
-    want: 'Secrets of its own in join namespaces',
+    name: 'has it quoted in the refusal of a patch',
+    attempt: (client) => quoteSecret(client, 'rollcall-kubeconfigs', 'kubeconfig-of-a-person'),
+    want: 'cannot patch',
   },
   {
     name: 'deletes it',
     attempt: (client) =>
-      client.delete(resources.secrets, 'kubeconfig-of-a-person', { namespace: 'rollcall-join' }),
-    want: 'Secrets of its own in join namespaces',
+      client.delete(resources.secrets, 'kubeconfig-of-a-person', { namespace: 'rollcall-kubeconfigs' }),
+    want: 'cannot delete',
+  },
+  {
+    name: 'takes over a Secret of a person beside the tokens',
+    attempt: (client) =>
+      client.mergePatch(resources.secrets, 'of-a-person', {}, { namespace: 'rollcall-join' }),
+    want: 'Secrets of its own in the join namespace',
+  },
+  {
+    name: 'deletes that one',
+    attempt: (client) => client.delete(resources.secrets, 'of-a-person', { namespace: 'rollcall-join' }),
+    want: 'Secrets of its own in the join namespace',
   },
   {
     name: 'has a token made by a Secret',

@@ -41,7 +41,13 @@ describe('a stolen provisioner that gives itself the look into a namespace of it
     const secretsIn = (namespace: string) => outcomeOf(provisioner.list(resources.secrets, { namespace }));
     await provisioner.create(resources.roleBindings, lookBinding('member-b'));
     await expect.poll(() => secretsIn('member-b'), { timeout: 30_000 }).toBe('allowed');
-    for (const elsewhere of ['member-a', 'payments', 'rollcall-join', 'rollcall-system'])
+    for (const elsewhere of [
+      'member-a',
+      'payments',
+      'rollcall-kubeconfigs',
+      'rollcall-agents',
+      'rollcall-system',
+    ])
       expect(await secretsIn(elsewhere)).toContain('cannot list');
     expect(await outcomeOf(provisioner.list(resources.secrets))).toContain('cannot list');
     const write = provisioner.create(resources.secrets, secretOf('x', 'member-b'));

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
+import {
+  KubeApiError,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+} from '@rollcall/shared/kubernetes';
 import { expect } from 'vitest';
+import { createTransport } from '../../libs/shared/kubernetes/transport.ts';
 import { aCluster, aRequest, type FencedHub, outcomeOf, startFencedHub } from '../fence/fenced-hub.ts';
 
 export const rbac = 'rbac.authorization.k8s.io';
@@ -42,6 +49,29 @@ export const tokenFor = (client: KubeClient, namespace: string, name: string, sp
     { name, namespace, subresource: 'token' },
     { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec },
   );
+
+/**
+ * Copies the content of a Secret into a label. The API server quotes the label that is none in its refusal, and says so before any
+ * admission policy is asked: whoever may patch may read.
+ */
+export async function quoteSecret(client: KubeClient, namespace: string, name: string): Promise<void> {
+  const transport = createTransport(client.access, 'rollcall-test');
+  try {
+    const { status, body } = await transport.send({
+      method: 'PATCH',
+      path: `/api/v1/namespaces/${namespace}/secrets/${name}`,
+      contentType: 'application/json-patch+json',
+      body: JSON.stringify([
+        { op: 'add', path: '/metadata/labels', value: {} },
+        { op: 'copy', from: '/data/value', path: '/metadata/labels/quoted' },
+      ]),
+      timeoutMs: 10_000,
+    });
+    if (status >= 400) throw new KubeApiError(body, { status, reason: 'Refused', details: {} });
+  } finally {
+    transport.close();
+  }
+}
 
 const cluster = (group: string, version: string, plural: string, kind: string): Resource => ({
   group,
@@ -108,7 +138,13 @@ export async function startKubernetesStage(): Promise<FencedHub> {
   await admin.create(resources.secrets, {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name: 'kubeconfig-of-a-person', namespace: 'rollcall-join' },
+    metadata: { name: 'kubeconfig-of-a-person', namespace: 'rollcall-kubeconfigs' },
+    stringData: { value: 'the-kubeconfig' },
+  } as KubeObject);
+  await admin.create(resources.secrets, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'of-a-person', namespace: 'rollcall-join' },
   });
   await admin.create(ours.tokens, aToken('live'));
   await admin.create(ours.policies, {

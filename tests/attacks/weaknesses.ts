@@ -167,6 +167,38 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'kubernetes-escalation',
+    file: 'deploy/rbac/agent-host.yaml',
+    from: `roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: rollcall-agent-host }
+subjects:
+  - { kind: ServiceAccount, name: rollcall-agent-host, namespace: rollcall-system }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
+    to: `roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: rollcall-agent-host }
+subjects:
+  - { kind: ServiceAccount, name: rollcall-agent-host, namespace: rollcall-system }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: quoted, namespace: rollcall-kubeconfigs }
+rules: [{ apiGroups: [''], resources: [secrets], verbs: [patch] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: quoted, namespace: rollcall-kubeconfigs }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: quoted }
+subjects:
+  - { kind: ServiceAccount, name: rollcall-rbac-provisioner, namespace: rollcall-system }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
+    test: 'a stolen provisioner > has it quoted in the refusal of a patch: refused',
+  },
+  {
+    ...inAttacks,
+    group: 'kubernetes-escalation',
     file: 'deploy/fence/provisioner.yaml',
     from: "subject.?namespace.orValue('') == request.namespace)",
     to: "subject.?namespace.orValue('') != '')",
@@ -277,7 +309,7 @@ export const weaknesses: readonly Weakness[] = [
     ...inFence,
     group: 'kubeconfig',
     file: 'deploy/fence/kubeconfig.yaml',
-    from: "authorizer.group('').resource('secrets').namespace('rollcall-join').name(variables.secret).check('get').allowed()",
+    from: "authorizer.group('').resource('secrets').namespace('rollcall-kubeconfigs').name(variables.secret).check('get').allowed()",
     to: "variables.secret != ''",
     test: 'a kubeconfig Secret of a cluster > is named by nobody who may not read that very Secret',
   },

@@ -18,7 +18,7 @@ test('an agent host that is killed while a cluster leaves removes the account in
   const toHub = ['--kubeconfig', kubeconfigOf('hub-admin', hub.up.plane.access)];
   const toMember = ['--member-kubeconfig', kubeconfigOf('member-admin', member.plane.access)];
   const secretsOnHub = async () => {
-    const found = await hub.up.admin.list<KubeObject>(resources.secrets, { namespace: 'rollcall-join' });
+    const found = await hub.up.admin.list<KubeObject>(resources.secrets, { namespace: 'rollcall-agents' });
     return found.map(({ metadata }) => metadata.name);
   };
   await hub.up.services.find(({ name }) => name === 'agent-host')?.stop();

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { clusterRecord } from '@rollcall/shared/events';
 import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
-import type { ManagedCluster } from '@rollcall/shared/resources';
+import { type ManagedCluster, namespaces } from '@rollcall/shared/resources';
 import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
@@ -31,11 +31,15 @@ beforeAll(async () => {
 afterAll(() => Promise.all([hub[Symbol.asyncDispose](), member[Symbol.asyncDispose]()]));
 
 type Secret = KubeObject & { data?: Record<string, string> };
-const namespace = 'rollcall-join';
+const { kubeconfigs: namespace, agents } = namespaces;
 
 const cli = (...args: string[]) => runCli([...args, '--kubeconfig', hubKubeconfig]);
-const secretsOnHub = async () =>
-  (await hub.up.admin.list<Secret>(resources.secrets, { namespace })).map(({ metadata }) => metadata.name);
+const secretsOnHub = async () => {
+  const lists = [namespace, agents].map((one) =>
+    hub.up.admin.list<Secret>(resources.secrets, { namespace: one }),
+  );
+  return (await Promise.all(lists)).flat().map(({ metadata }) => metadata.name);
+};
 
 async function untilHosted(name: string, reason: string): Promise<ManagedCluster> {
   return until(`${name} is hosted: ${reason}`, async () => {

@@ -26,7 +26,7 @@ afterAll(async () => {
   await Promise.all([hub[Symbol.asyncDispose](), member[Symbol.asyncDispose]()]);
 });
 
-const namespace = 'rollcall-join';
+const namespace = 'rollcall-kubeconfigs';
 const cli = (...args: string[]) => runCli([...args, '--kubeconfig', hubKubeconfig]);
 const secretOnHub = (name: string) => hub.up.admin.get(resources.secrets, { name, namespace });
 
@@ -50,7 +50,7 @@ test('a cluster with a kubeconfig Secret, as Cluster API writes it, gets its age
   const token = {
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'ClusterRegistrationToken',
-    metadata: { name, namespace },
+    metadata: { name, namespace: 'rollcall-join' },
     spec: { publish: true, clusterName: name },
   };
   const spec = { clusterId: system?.metadata.uid, kubeconfigSecret: `${name}-kubeconfig` };
@@ -61,7 +61,7 @@ test('a cluster with a kubeconfig Secret, as Cluster API writes it, gets its age
     metadata: { name },
     spec,
   } as KubeObject);
-  await hub.up.admin.create(resources.clusterRegistrationTokens, token as KubeObject, { namespace });
+  await hub.up.admin.create(resources.clusterRegistrationTokens, token as KubeObject);
 
   const cluster = await hub.untilReady(name);
   expect(cluster.spec.mode).toBe('Pull');

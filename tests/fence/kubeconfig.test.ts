@@ -16,7 +16,7 @@ beforeAll(async () => {
     apiGroups: [''],
     resources: ['secrets'],
     verbs: ['get'],
-    resourceNames: ['of-edge', 'of-other', 'rollcall-agent-id-1'],
+    resourceNames: ['of-edge', 'of-other'],
   };
   await hub.grant('reader-only', [mayWrite, mayRead]);
   await hub.grant('accepter-only', [mayWrite, mayAccept]);
@@ -39,10 +39,6 @@ describe('a kubeconfig Secret of a cluster', () => {
   test('is named by nobody who may not read that very Secret: the hub would use it for them', async () => {
     expect(await naming('accepter-only', 'of-edge')).toContain('must be allowed to read it');
     expect(await naming('joiner', 'of-somebody-else')).toContain('must be allowed to read it');
-  });
-
-  test('is none of those in which the agent host keeps its keys', async () => {
-    expect(await naming('joiner', 'rollcall-agent-id-1')).toContain('belong to the agent host');
   });
 
   test('cannot be another one later, and none of our services names one', async () => {
@@ -71,29 +67,24 @@ describe('with the agent host’s identity nobody can', () => {
       ...more,
     }) as KubeObject;
 
-  test('write or remove a Secret of people, in its own namespace either', async () => {
+  test('write or remove a Secret of people', async () => {
     const host = hub.service('agent-host');
-    await hub.admin.create(secrets, aSecret('of-people', 'rollcall-join'));
-    const refused = [
-      host.create(secrets, aSecret('another', 'rollcall-join')),
-      host.mergePatch(secrets, 'of-people', { data: {} }, { namespace: 'rollcall-join' }),
-      host.delete(secrets, 'of-people', { namespace: 'rollcall-join' }),
-    ];
-    for (const outcome of await Promise.all(refused.map(outcomeOf)))
-      expect(outcome).toContain('may write Secrets rollcall-agent-* in namespace rollcall-join');
-    expect(await outcomeOf(host.create(secrets, aSecret('rollcall-agent-id-1', 'rollcall-join')))).toBe(
-      'allowed',
-    );
-    expect(await outcomeOf(host.delete(secrets, 'rollcall-agent-id-1', { namespace: 'rollcall-join' }))).toBe(
-      'allowed',
-    );
+    for (const namespace of ['rollcall-kubeconfigs', 'rollcall-join']) {
+      await hub.admin.create(secrets, aSecret('of-people', namespace));
+      const refused = [
+        host.create(secrets, aSecret('another', namespace)),
+        host.mergePatch(secrets, 'of-people', { data: {} }, { namespace }),
+        host.delete(secrets, 'of-people', { namespace }),
+      ];
+      for (const outcome of await Promise.all(refused.map(outcomeOf))) expect(outcome).toContain('cannot');
+    }
   });
 
   test('have the API server put a token into a Secret', async () => {
-    const tokenSecret = aSecret('rollcall-agent-x', 'rollcall-join', {
+    const tokenSecret = aSecret('rollcall-agent-x', 'rollcall-agents', {
       metadata: {
         name: 'rollcall-agent-x',
-        namespace: 'rollcall-join',
+        namespace: 'rollcall-agents',
         annotations: { 'kubernetes.io/service-account.name': 'default' },
       },
       type: 'kubernetes.io/service-account-token',
@@ -114,4 +105,34 @@ describe('with the agent host’s identity nobody can', () => {
     for (const outcome of await Promise.all(refused.map(outcomeOf)))
       expect(outcome).toContain('is forbidden');
   });
+
+  test('write a Secret elsewhere than beside its own keys, even with every right of RBAC', async () => {
+    const host = hub.service('agent-host');
+    const metadata = { name: 'rollcall-agent-id-1', namespace: 'rollcall-agents' };
+    expect(await outcomeOf(host.create(secrets, aSecret(metadata.name, metadata.namespace)))).toBe('allowed');
+    expect(await outcomeOf(host.delete(secrets, metadata.name, metadata))).toBe('allowed');
+    await hub.grant('system:serviceaccount:rollcall-system:rollcall-agent-host', [
+      { apiGroups: [''], resources: ['secrets'], verbs: ['*'] },
+    ]);
+    for (const namespace of ['rollcall-kubeconfigs', 'rollcall-join', 'default'])
+      expect(await outcomeOf(host.create(secrets, aSecret('another', namespace)))).toContain(
+        'may write Secrets in namespace rollcall-agents only',
+      );
+  });
+});
+
+test('who may join members reads kubeconfigs, and neither tokens nor the keys of the agents that the hub runs', async () => {
+  await hub.admin.create(resources.roleBindings, {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'joiner', namespace: 'rollcall-kubeconfigs' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'rollcall-joiner' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'who-joins' }],
+  } as KubeObject);
+  await hub.grant('who-joins', 'rollcall-admin');
+  const reads = (namespace: string) =>
+    outcomeOf(hub.as('who-joins').get(secrets, { name: 'rollcall-agent-id-1', namespace }));
+  await expect.poll(() => reads('rollcall-kubeconfigs'), { timeout: 30_000 }).toBe('allowed');
+  expect(await reads('rollcall-agents')).toContain('cannot get');
+  expect(await reads('rollcall-join')).toContain('cannot get');
 });

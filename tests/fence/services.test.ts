@@ -162,7 +162,7 @@ describe('the provisioner', () => {
     expect(await outcomeOf(provisioner.list(secrets, { namespace: 'rollcall-join' }))).toContain(
       'cannot list',
     );
-    expect(await created(aSecret('unmarked'))).toContain('of its own in join namespaces');
+    expect(await created(aSecret('unmarked'))).toContain('of its own in the join namespace');
     const type = 'kubernetes.io/service-account-token';
     expect(await created(aSecret('minting', 'rbac-provisioner', { type }))).toContain('type Opaque only');
     await hub.admin.create(secrets, aSecret('persons'));

@@ -58,7 +58,7 @@ export const decisionSchema = z.looseObject({
       clusterType: z.enum(['Standard', 'Edge']),
       mode: z.enum(['Pull', 'Push']),
       /**
-       * The Secret in the join namespace by which the hub reaches the member, and since when it is wanted: that tells this life
+       * The Secret in `rollcall-kubeconfigs` by which the hub reaches the member, and since when it is wanted: that tells this life
        * of the cluster from an earlier one. Absent where the agent comes by itself.
        */
       kubeconfig: z.looseObject({ secret: z.string(), sinceMs: z.int() }).optional(),

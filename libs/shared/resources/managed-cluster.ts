@@ -91,7 +91,7 @@ const spec = z
       .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
       .optional()
       .describe(
-        'Secret in the join namespace by which the hub reaches the member: key value, a kubeconfig as Cluster API writes it. Set by people only, with verb create on managedclusters/accept and get on that Secret; cannot be changed once set.',
+        'Secret in namespace rollcall-kubeconfigs by which the hub reaches the member: key value, a kubeconfig as Cluster API writes it. Set by people only, with verb create on managedclusters/accept and get on that Secret; cannot be changed once set.',
       ),
     unschedulable: z.boolean().optional().describe('Cordoned: other tools should place nothing new here.'),
     taints: z

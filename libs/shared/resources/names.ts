@@ -45,5 +45,13 @@ export const reservedPrefixes = ['rollcall.dev/', 'kubernetes.io/', 'k8s.io/'] a
  */
 export const confirmations = { name: 'rollcall-confirmations', namespace: 'rollcall-system' } as const;
 
-/** Namespaces of the hub with a meaning to the fence. */
-export const namespaces = { system: 'rollcall-system', join: 'rollcall-join' } as const;
+/** Namespaces of the hub with a meaning to the fence. No two of the last three have the same readers, so no two are one (ADR 53). */
+export const namespaces = {
+  system: 'rollcall-system',
+  /** Registration tokens, and the Secrets with which they are published. */
+  join: 'rollcall-join',
+  /** Secrets with kubeconfigs of members, as people or Cluster API put them there. */
+  kubeconfigs: 'rollcall-kubeconfigs',
+  /** What the agents keep that the hub runs for members in mode Push. */
+  agents: 'rollcall-agents',
+} as const;

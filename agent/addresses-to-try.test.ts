@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import { addressesToTry, toldAddresses } from './addresses-to-try.ts';
 import { formatHubAddress, parseHubAddress } from './hub-address.ts';
 
-const tried = (given: readonly string[], told: readonly string[]) =>
-  addressesToTry(given.map(parseHubAddress), told.map(parseHubAddress)).map((group) =>
-    group.map(formatHubAddress),
-  );
+const tried = (given: readonly string[], told: readonly string[], reached: readonly string[]) =>
+  addressesToTry(
+    given.map(parseHubAddress),
+    told.map(parseHubAddress),
+    reached.map((text) => formatHubAddress(parseHubAddress(text))),
+  ).map((group) => group.map(formatHubAddress));
 
 test.each([
   { name: 'nothing was told', given: ['a:1'], told: [], want: [[], ['a:1'], []] },
@@ -17,13 +19,20 @@ test.each([
   },
   { name: 'the old one has gone', given: ['a:1'], told: ['b:1'], want: [['b:1'], ['a:1'], []] },
   {
+    name: 'one where nobody has found the hub yet',
+    given: ['a:1', 'b:1'],
+    told: ['a:1', 'c:1', 'd:1'],
+    reached: ['d:1'],
+    want: [['d:1'], ['a:1', 'b:1'], ['c:1']],
+  },
+  {
     name: 'a network that may let out WebSocket only',
     given: ['wss://a'],
     told: ['a:4222', 'wss://b'],
     want: [['wss://b:443'], ['wss://a:443'], ['a:4222']],
   },
-])('what is tried, and in which order: $name', ({ given, told, want }) => {
-  expect(tried(given, told)).toEqual(want);
+])('what is tried, and in which order: $name', ({ given, told, reached = told, want }) => {
+  expect(tried(given, told, reached)).toEqual(want);
 });
 
 test.each([

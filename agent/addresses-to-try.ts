@@ -17,22 +17,33 @@ export function toldAddresses(texts: unknown): readonly HubAddress[] | undefined
   }
 }
 
+/** Of those that were told, in their order: the ones at which the hub was found. */
+export function reachedAddresses(told: readonly HubAddress[], reached: readonly string[]): readonly string[] {
+  return told.map(formatHubAddress).filter((name) => reached.includes(name));
+}
+
 /**
  * The addresses of the hub, in groups: all of one are tried before the next.
  *
- * What the hub told comes before what the agent was started with: an address that it was given may have gone since. Neither is
- * forgotten for the other, so that a list with a mistake cuts nobody off. Last come those of a kind (NATS, WebSocket) that the agent
- * was never given: its network may not let them out.
+ * What the hub told, and where it was found since, comes before what the agent was started with: an address that it was given may have
+ * gone since. Neither is forgotten for the other, so that a list with a mistake, or from a thief, cuts nobody off. Last come those
+ * where nobody has found the hub yet, and those of a kind (NATS, WebSocket) that the agent was never given: its network may not let
+ * them out.
  */
 export function addressesToTry(
   given: readonly HubAddress[],
   told: readonly HubAddress[],
+  reached: readonly string[] = [],
 ): readonly (readonly HubAddress[])[] {
   const kinds = new Set(given.map(({ isWebSocket }) => isWebSocket));
-  const names = new Set(told.map(formatHubAddress));
+  const first = told.filter(
+    (address) => kinds.has(address.isWebSocket) && reached.includes(formatHubAddress(address)),
+  );
+  const firstNames = new Set(first.map(formatHubAddress));
+  const before = new Set([...firstNames, ...given.map(formatHubAddress)]);
   return [
-    told.filter(({ isWebSocket }) => kinds.has(isWebSocket)),
-    given.filter((address) => !names.has(formatHubAddress(address))),
-    told.filter(({ isWebSocket }) => !kinds.has(isWebSocket)),
+    first,
+    given.filter((address) => !firstNames.has(formatHubAddress(address))),
+    told.filter((address) => !before.has(formatHubAddress(address))),
   ];
 }

@@ -1,8 +1,8 @@
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import { type Credential, credentialsToTry } from './credential-choice.ts';
-import { addressesToTry, toldAddresses } from './addresses-to-try.ts';
-import type { HubAddress } from './hub-address.ts';
+import { addressesToTry, reachedAddresses, toldAddresses } from './addresses-to-try.ts';
+import { formatHubAddress, type HubAddress } from './hub-address.ts';
 import { dialHub, type HubLink } from './hub-connection.ts';
 import type { HubNetwork } from './hub-network.ts';
 import { isTrustFailure } from './hub-trust.ts';
@@ -31,16 +31,27 @@ export function createDialing(
   const { keeper, keys, clusterId, trustDigest } = session;
   const { network, hubCa } = options;
 
+  function reached(address: HubAddress): void {
+    const { hubAddresses, hubAddressesReached = [] } = keeper.state;
+    const told = toldAddresses(hubAddresses) ?? [];
+    const now = reachedAddresses(told, [...hubAddressesReached, formatHubAddress(address)]);
+    if (now.length > hubAddressesReached.length)
+      keeper.update((old) => ({ ...old, hubAddressesReached: now }));
+  }
+
   async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
     const tokenKey = session.token?.key;
     const formerJwt = keeper.state.member?.jwt;
     const who = { clusterId, ownKey, tokenKey, formerJwt };
     const told = toldAddresses(keeper.state.hubAddresses) ?? [];
-    const addresses = addressesToTry(options.addresses, told).flatMap(inAnyOrder);
+    const { hubCaPem, hubCaOf, hubAddressesReached } = keeper.state;
+    const addresses = addressesToTry(options.addresses, told, hubAddressesReached).flatMap(inAnyOrder);
     const dialed = await dialHub(credential, { addresses, network, caPem, ...who });
-    const { hubCaPem, hubCaOf } = keeper.state;
-    if (dialed && (hubCaPem !== caPem || hubCaOf !== trustDigest))
-      keeper.update((old) => ({ ...old, hubCaPem: caPem, hubCaOf: trustDigest, isHubCaTold: undefined }));
+    const isNew = hubCaPem !== caPem || hubCaOf !== trustDigest;
+    // What the hub has told meanwhile is newer than what this connection began with.
+    if (dialed && isNew && keeper.state.hubCaPem === hubCaPem)
+      keeper.update((old) => ({ ...old, hubCaPem: caPem, hubCaOf: trustDigest, hubCaToldAtMs: undefined }));
+    if (dialed) reached(dialed.address);
     return dialed;
   }
 
@@ -49,14 +60,14 @@ export function createDialing(
    * of is not doubted: the CA that it replaced may have leaked. Whoever gives another trust than before is believed first.
    */
   async function dial(credential: Credential, key: Nkey): Promise<HubLink | undefined> {
-    const { hubCaPem, hubCaOf, isHubCaTold } = keeper.state;
+    const { hubCaPem, hubCaOf, hubCaToldAtMs } = keeper.state;
     const kept = hubCaOf === undefined || hubCaOf === trustDigest ? hubCaPem : undefined;
     const caPem = kept ?? (await hubCa({ again: false }));
     try {
       return await dialTrusting(caPem, credential, key);
     } catch (error) {
       if (!isTrustFailure(toRollcallError(error).code)) throw error;
-      if (kept !== undefined && isHubCaTold) throw error;
+      if (kept !== undefined && hubCaToldAtMs !== undefined) throw error;
       const fresh = await hubCa({ again: true });
       if (fresh === caPem) throw error;
       return await dialTrusting(fresh, credential, key);

@@ -4,16 +4,16 @@ import { hubIdOf, type Nkey } from '@rollcall/shared/trust/keys';
 import type { Sending } from './asking.ts';
 import type { FactsReport } from './facts-report.ts';
 import type { HubAccess } from './hub-access.ts';
-import { toldAddresses } from './addresses-to-try.ts';
-import { areCas } from './hub-trust.ts';
 import { errorAsRefusal } from './refusal.ts';
 import type { Session } from './session.ts';
 import type { HeardBy } from './standing.ts';
+import type { ToldPlaces } from './told-places.ts';
 
 export interface HearingOptions {
   readonly sending: Pick<Sending, 'answered' | 'isLast'>;
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
+  readonly toldPlaces: ToldPlaces;
   /** The hub says how often to beat, and how slowly to come back; undefined: as before. */
   pace(said: Pick<Extract<AnswerResult, { kind: 'done' }>, 'beatIntervalMs' | 'returnWithinMs'>): void;
   /** An answer about a rotation of keys. */
@@ -30,24 +30,7 @@ export interface HearingOptions {
 export type Hear = (heard: { data: Uint8Array; subject: string; key: Nkey }) => void;
 
 export function createHearing(session: Session, options: HearingOptions): Hear {
-  const { keeper, logger, signal, trustDigest } = session;
-
-  /** The hub has announced a CA, or dropped one: its signature is what makes that true, not the connection. */
-  function learnCas(hubCas: string | undefined): void {
-    const { hubCaPem, hubCaOf, isHubCaTold } = keeper.state;
-    const isKnown = hubCas === hubCaPem && hubCaOf === trustDigest && isHubCaTold;
-    if (hubCas === undefined || isKnown || !areCas(hubCas)) return;
-    keeper.update((old) => ({ ...old, hubCaPem: hubCas, hubCaOf: trustDigest, isHubCaTold: true }));
-    if (hubCas !== hubCaPem) logger.info({}, 'the hub is known by other CA certificates from now on');
-  }
-
-  /** The connection stays; the next one is made by them. */
-  function learnAddresses(told: readonly string[] | undefined): void {
-    if (told === undefined || toldAddresses(told) === undefined) return;
-    if (told.join() === (keeper.state.hubAddresses ?? []).join()) return;
-    keeper.update((old) => ({ ...old, hubAddresses: told }));
-    logger.info({}, 'the hub is to be reached by other addresses from now on');
-  }
+  const { keeper, logger, signal } = session;
 
   /** Who answers with another key is another hub, or pretends to be ours: it is not followed, and people should know. */
   function hearStranger(data: Uint8Array, key: Nkey): void {
@@ -71,8 +54,7 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
     const { answer, answerKey } = heard;
     if (pinned !== answerKey) keeper.update((old) => ({ ...old, answerKey }));
     const { result, inReplyTo, atMs } = answer;
-    learnCas(answer.hubCas);
-    learnAddresses(answer.hubAddresses);
+    options.toldPlaces.learn(answer);
     const verb = subject.split('.').at(-1);
     if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationWished(result.rotateKey);
     const isToLast = options.sending.isLast(inReplyTo);

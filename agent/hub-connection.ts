@@ -36,6 +36,7 @@ export interface HubLink {
   readonly role: Credential['role'];
   /** The agent's key that it was made with. */
   readonly key: Nkey;
+  readonly address: HubAddress;
   /** When the connection is gone, whoever closed it; never rejects. */
   readonly closed: Promise<void>;
   isClosed(): boolean;
@@ -100,7 +101,7 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
     for (const network of ways) {
       try {
         const nc = await connectTo(address, credential, { ...options, network });
-        return linkOver(nc, credential.role, options.ownKey);
+        return linkOver(nc, { role: credential.role, key: options.ownKey, address });
       } catch (thrown) {
         failed(address, thrown);
       }
@@ -162,7 +163,7 @@ function isRefusal(thrown: unknown): boolean {
   return thrown instanceof AuthorizationError && !/timeout/i.test(thrown.message);
 }
 
-function linkOver(nc: NatsConnection, role: Credential['role'], key: Nkey): HubLink {
+function linkOver(nc: NatsConnection, of: Pick<HubLink, 'role' | 'key' | 'address'>): HubLink {
   const closed = nc.closed().then(
     () => undefined,
     () => undefined,
@@ -176,8 +177,7 @@ function linkOver(nc: NatsConnection, role: Credential['role'], key: Nkey): HubL
   }
   void followStatus();
   return {
-    role,
-    key,
+    ...of,
     closed,
     isClosed: () => nc.isClosed(),
     wasDismissed: () => isDismissed,

@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
 import { formatHubAddress, type HubAddress } from './hub-address.ts';
 import type { HubNetwork } from './hub-network.ts';
@@ -67,22 +67,6 @@ export async function firstHubCa(
     }
   }
   throw failure instanceof RollcallError ? failure : connectionFailure(failure, addresses);
-}
-
-const pemBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-/** Two while they roll over; more are no announcement of ours. */
-const mostCas = 8;
-
-/** Whether a text is CA certificates (PEM) and nothing else. */
-export function areCas(text: string): boolean {
-  const blocks = text.match(pemBlock) ?? [];
-  if (blocks.length === 0 || blocks.length > mostCas || text.replaceAll(pemBlock, '').trim() !== '')
-    return false;
-  try {
-    return blocks.every((block) => new X509Certificate(block).ca);
-  } catch {
-    return false;
-  }
 }
 
 /** `sha256:<hex>` over the certificate's public key (SPKI). */

@@ -18,10 +18,12 @@ export interface AgentState extends Seeds {
   readonly hubCaPem?: string;
   /** Digest of the trust that was given when it was found or told: where a person gives another one since, that counts. */
   readonly hubCaOf?: string;
-  /** The hub itself has told of it: the CA that it replaced is not believed any more, which may have leaked. */
-  readonly isHubCaTold?: boolean | undefined;
+  /** The CA before has told of it, then: the one that it replaced is not believed any more, which may have leaked. */
+  readonly hubCaToldAtMs?: number | undefined;
   /** Where the hub says that it is to be reached; absent: where it was when the agent was started. */
   readonly hubAddresses?: readonly string[];
+  /** At which of those it was found since. */
+  readonly hubAddressesReached?: readonly string[];
   /** The key that signs the hub's answers, pinned at the first one. */
   readonly answerKey?: string;
   /** A user JWT to wait with, until the answer comes. */

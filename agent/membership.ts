@@ -28,6 +28,7 @@ import type { RotationWish } from './rotation-wish.ts';
 import { createSession } from './session.ts';
 import { createStanding } from './standing.ts';
 import type { StateKeeper } from './state-keeper.ts';
+import { createToldPlaces } from './told-places.ts';
 
 export interface Admission {
   readonly clusterId: string;
@@ -220,6 +221,7 @@ export function createMembership(options: MembershipOptions): Membership {
     sending,
     factsReport,
     hubAccess,
+    toldPlaces: createToldPlaces(session, options),
     pace,
     rotation: rotation.hear,
     rotationWished: rotation.wished,

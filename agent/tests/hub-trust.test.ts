@@ -254,7 +254,7 @@ async function dialed(of: Partial<AgentState>) {
 
 test('a CA that the hub has told to be replaced lets nobody in between any more', async () => {
   const hubCaOf = digestOfTrust(pinned);
-  expect(await dialed({ hubCaOf, isHubCaTold: true })).toEqual({
+  expect(await dialed({ hubCaOf, hubCaToldAtMs: 1 })).toEqual({
     outcome: 'HUB_CA_WRONG',
     knownBy: 'the new CA',
   });
@@ -262,7 +262,7 @@ test('a CA that the hub has told to be replaced lets nobody in between any more'
 
 test.each([
   { what: 'a CA that was only found', of: { hubCaOf: digestOfTrust(pinned) } },
-  { what: 'another trust than before', of: { hubCaOf: digestOfTrust({ pins: [] }), isHubCaTold: true } },
+  { what: 'another trust than before', of: { hubCaOf: digestOfTrust({ pins: [] }), hubCaToldAtMs: 1 } },
 ])('with $what, what a person has given is believed', async ({ of }) => {
   expect(await dialed(of)).toEqual({ outcome: 'connected', knownBy: 'the former CA' });
 });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
+import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
 import type { SignedMessage } from '@rollcall/shared/trust';
@@ -12,7 +13,7 @@ import { readState, writePrivate } from '../up/private-files.ts';
 export interface RegistrarIdentity {
   readonly answerKeySeed: string;
   readonly answerChain?: readonly SignedMessage[];
-  readonly hubCas?: string;
+  readonly hubCas?: HubCas;
   readonly hubAddresses?: readonly string[];
   readonly agentSigners: Readonly<Record<AgentRole, string>>;
   readonly bus: BusCredentials;

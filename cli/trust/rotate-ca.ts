@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
+import { signHubCas } from '@rollcall/shared/protocol/hub-cas';
 import { createCa, spkiPin } from '@rollcall/shared/trust';
 import type { HubState } from '../up/hub-state.ts';
 import { writePrivate } from '../up/private-files.ts';
@@ -10,9 +11,13 @@ import type { HubFiles } from './hub-files.ts';
 const validForDays = 3650;
 const nextKeyPath = (files: HubFiles) => join(files.stateDir, 'nats', 'next-ca-key.pem');
 
-/** What agents are told to know the hub by, from now on. */
-function announce(files: HubFiles, { caPem, caCertHash }: HubState): void {
-  files.change('registrar', (identity) => ({ ...identity, hubCas: caPem }));
+const keyPath = (files: HubFiles) => join(files.stateDir, 'nats', 'ca-key.pem');
+
+/** What agents are told to know the hub by, from now on: by a CA that they know it by until they hear it. */
+function announce(files: HubFiles, { hubId, caPem, caCertHash }: HubState, nowMs: number): void {
+  const caKey = readFileSync(keyPath(files), 'utf8');
+  const hubCas = signHubCas({ hub: hubId, caPem, atMs: nowMs }, caKey);
+  files.change('registrar', (identity) => ({ ...identity, hubCas }));
   const cas = caCertHash.split(',');
   files.change('trust-keeper', (identity) => ({ ...identity, knownBy: { ...identity.knownBy, cas } }));
 }
@@ -28,14 +33,14 @@ export function announceCa(files: HubFiles, nowMs: number): HubState {
     issuingCaPem: present,
     rotations: { ...before.rotations, ca: { stage: 'announced', atMs: nowMs } },
   }));
-  announce(files, hub);
+  announce(files, hub, nowMs);
   return hub;
 }
 
 /** Of a CA that was announced: whoever was stopped before agents could be told of it tells them now. */
-export function announceAgain(files: HubFiles): void {
+export function announceAgain(files: HubFiles, nowMs: number): void {
   const hub = files.read('hub');
-  if (hub.rotations?.ca !== undefined) announce(files, hub);
+  if (hub.rotations?.ca !== undefined) announce(files, hub, nowMs);
 }
 
 /** @returns whether a server runs that has read its new certificate */
@@ -48,7 +53,7 @@ export function switchCa(files: HubFiles, nowMs: number): boolean {
   const nextKey = readFileSync(nextKeyPath(files), 'utf8');
   const advertised = advertisedNow(files.stateDir);
   const { ca: _done, ...others } = rotations;
-  writePrivate(join(files.stateDir, 'nats', 'ca-key.pem'), nextKey);
+  writePrivate(keyPath(files), nextKey);
   const hub = files.change('hub', ({ issuingCaPem: _former, ...before }) => ({
     ...before,
     caPem: next,
@@ -57,6 +62,6 @@ export function switchCa(files: HubFiles, nowMs: number): boolean {
   }));
   writeServerCertificate(hub, { stateDir: files.stateDir, advertised, nowMs });
   const isRunning = reloadNatsServer(files.stateDir);
-  announce(files, hub);
+  announce(files, hub, nowMs);
   return isRunning;
 }

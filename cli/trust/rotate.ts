@@ -124,7 +124,7 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
     return;
   }
   // Whoever was stopped before services had what was decided gives it to them now, due or not.
-  if (key === 'ca') announceAgain(files);
+  if (key === 'ca') announceAgain(files, Date.now());
   await files.publish();
   if (!isDue && !isNow) {
     throw new RollcallError('ROTATION_NOT_DUE', `the next step of "${key}" is due at ${dueAt}`);

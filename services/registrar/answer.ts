@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { errorCatalogue } from '@rollcall/shared/errors';
 import type { ClusterRecord, EventDraft } from '@rollcall/shared/events';
 import { type AnswerResult, answerSubject, encodeAnswer } from '@rollcall/shared/protocol';
+import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import type { Nkey, SignedMessage } from '@rollcall/shared/trust';
 import { paceFor } from './beat-interval.ts';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
@@ -13,8 +14,8 @@ export interface AnswerSettings {
   readonly answerKey: Nkey;
   /** From the hub's first answer key to this one; empty while it is the first. */
   readonly answerChain: readonly SignedMessage[];
-  /** PEM, once a CA has been announced or replaced; agents know their hub by it from then on. */
-  readonly hubCas: string | undefined;
+  /** Once a CA has been announced or replaced; agents know their hub by it from then on. */
+  readonly hubCas: HubCas | undefined;
   /** Once an operator has told them (`rollcall trust addresses`). */
   readonly hubAddresses: readonly string[] | undefined;
   readonly issuer: CredentialIssuer;

@@ -1,3 +1,4 @@
+import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import { type AgentRole, agentRoles } from '@rollcall/shared/rights';
 import { busUserSchema, followIdentity } from '@rollcall/shared/service';
 import { type Nkey, nkeyFromSeed, type SignedMessage } from '@rollcall/shared/trust';
@@ -11,7 +12,13 @@ const secrets = {
   answerChain: z
     .array(z.strictObject({ signed: z.string(), signatures: z.record(z.string(), z.string()) }))
     .default([]),
-  hubCas: z.string().optional(),
+  hubCas: z
+    .union([
+      z.strictObject({ signed: z.string(), signature: z.string() }),
+      // Of a rotation before 2026-11-23, when nobody signed it: no agent believes it.
+      z.string().transform(() => undefined),
+    ])
+    .optional(),
   hubAddresses: z.array(z.string()).optional(),
   agentsAccount: z.string(),
   agentSigners: z.record(z.enum(roles as [AgentRole, ...AgentRole[]]), z.string()),
@@ -22,7 +29,7 @@ const secrets = {
 export interface SigningKeys {
   readonly answerKey: Nkey;
   readonly answerChain: readonly SignedMessage[];
-  readonly hubCas: string | undefined;
+  readonly hubCas: HubCas | undefined;
   readonly hubAddresses: readonly string[] | undefined;
   readonly agentSigners: Readonly<Record<AgentRole, Nkey>>;
 }

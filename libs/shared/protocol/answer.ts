@@ -1,3 +1,4 @@
+import type { HubCas } from './hub-cas.ts';
 import { isSignedBy, type Nkey, type SignedMessage, signMessage } from '@rollcall/shared/trust/keys';
 
 export interface Admitted {
@@ -86,8 +87,8 @@ export interface Answer {
   /** The id of the ask; for news without an ask (an approval), the id of the request it is about. */
   readonly inReplyTo: string;
   readonly atMs: number;
-  /** The CA certificates (PEM) that the hub is to be known by from now on; only once one has been replaced (ADR 16). */
-  readonly hubCas?: string;
+  /** The CA certificates that the hub is to be known by from now on; only once one has been replaced (ADR 16). */
+  readonly hubCas?: HubCas;
   /** Where the hub is to be reached from now on; only once an operator has said so (ADR 43). */
   readonly hubAddresses?: readonly string[];
   readonly result: AnswerResult;

@@ -9,7 +9,7 @@ import {
 import { jwtIssuedAt } from '@rollcall/shared/trust/keys';
 import type { MemberIssuer, MemberKey } from '@rollcall/shared/events';
 import type { MemberClaim } from '@rollcall/shared/protocol';
-import { areCas } from '../../../agent/hub-trust.ts';
+import { areCas } from '../../../libs/shared/protocol/hub-cas.ts';
 import { keysOf } from '../../../agent/member-proof.ts';
 import { fromDer, toDer } from '../../../libs/shared/trust/x509-der.ts';
 import { judgeMemberProof } from '../../../services/registrar/member-proof.ts';

@@ -1,6 +1,6 @@
 import { createCa, createNkey, issueCertificate } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { areCas } from './hub-trust.ts';
+import { areCas } from './hub-cas.ts';
 
 const nowMs = Date.now();
 const aCa = () => createCa({ commonName: 'CA', validForDays: 1, nowMs });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { yesOrNo } from '@rollcall/shared/config';
+import { commaSeparated, yesOrNo } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { blockList } from './refused-address.ts';
@@ -13,12 +13,6 @@ function isRange(range: string): boolean {
   }
 }
 
-const list = (text: string) =>
-  text
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
-
 /** Settings of the agent host: which members it must not connect to, and what it installs. */
 export const configSchema = z.strictObject({
   ...commonConfig,
@@ -29,7 +23,7 @@ export const configSchema = z.strictObject({
   refusedRanges: z
     .string()
     .default('')
-    .transform(list)
+    .transform(commaSeparated)
     .refine((ranges) => ranges.every(isRange), 'every one must be an address range, such as 10.96.0.0/12')
     .describe(
       'address ranges that no member can be in, comma-separated: the pods and Services of the cluster that the hub runs in',

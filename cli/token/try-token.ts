@@ -1,7 +1,11 @@
 import { readToken, setProblem } from '@rollcall/approver/token';
 import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
-import type { ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
+import {
+  type ClusterRegistrationToken,
+  type ManagedClusterSet,
+  namespaces,
+} from '@rollcall/shared/resources';
 import { openBus } from '../events/open-bus.ts';
 import type { HubFlags } from '../hub-access.ts';
 import { say } from '../output.ts';
@@ -56,7 +60,11 @@ export async function tryToken(
       'TOKEN_REFUSED',
       'whether the hub takes a token without an end (--ttl 0) only its approver says, and it cannot be asked from here',
     );
-  const { problem } = readToken(token, { nowMs: Date.now(), allowEndless, setProblem: ofSet });
+  const { namespace } = token.metadata;
+  if (namespace !== namespaces.join)
+    say(`whether tokens in namespace "${namespace}" count only the approver knows (tokenNamespaces)`);
+  const rules = { allowEndless, namespaces: 'any' } as const;
+  const { problem } = readToken(token, { ...rules, nowMs: Date.now(), setProblem: ofSet });
   if (problem) {
     const why = `${problem.reason}, ${problem.message}`;
     throw new RollcallError('TOKEN_REFUSED', `the hub would not take the token: ${why}`);

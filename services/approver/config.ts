@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { durationMs, yesOrNo } from '@rollcall/shared/config';
+import { commaSeparated, durationMs, yesOrNo } from '@rollcall/shared/config';
+import { namespaces } from '@rollcall/shared/resources';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 
 const settings = z.strictObject({
@@ -37,6 +38,13 @@ const settings = z.strictObject({
   allowEndlessTokens: yesOrNo
     .default(false)
     .describe('take tokens with ttl 0, which never end (true or false)'),
+  tokenNamespaces: z
+    .string()
+    .default(namespaces.join)
+    .transform(commaSeparated)
+    .describe(
+      'namespaces in which registration tokens count, comma-separated; their Secrets the hub publishes in rollcall-join only',
+    ),
   // An agent that is there answers within seconds; taking what it installed out of the member is a handful of requests.
   leaveWait: durationMs
     .default(30_000)

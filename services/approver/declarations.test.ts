@@ -42,8 +42,9 @@ const aToken = (
   },
   spec: { publicKey: 'UABC', ttl: '24h', uses: 1, ...spec },
 });
+const rules = { allowEndless: false, namespaces: ['rollcall-join', 'team-a'] };
 const declare = (token: TokenObject, allowEndless = false): TokenDeclaration =>
-  readToken(token, { nowMs, allowEndless });
+  readToken(token, { ...rules, nowMs, allowEndless });
 /** A token that the hub is to make. */
 const toPublish = (spec: Partial<TokenObject['spec']> = {}): TokenObject => {
   const { publicKey: _none, ...own } = aToken().spec;
@@ -100,12 +101,31 @@ test.each([
   expect(declaration).toHaveProperty('expiresAtMs');
 });
 
+test('a token counts in the namespaces of the hub and nowhere else', () => {
+  expect(declare(aToken({}, { namespace: 'team-a' }))).toMatchObject({ withdrawn: false });
+  const elsewhere = declare(aToken({}, { namespace: 'tenant' }));
+  expect(elsewhere).toMatchObject({ withdrawn: true, problem: { reason: 'InvalidNamespace' } });
+  expect(elsewhere.problem?.message).toBe(
+    'tokens in namespace "tenant" do not count on this hub; make it in rollcall-join or team-a',
+  );
+});
+
+test('an older object with the same key, where tokens do not count, neither ends nor widens a token', () => {
+  const theirs = aToken(
+    { uses: 'unlimited' },
+    { namespace: 'tenant', creationTimestamp: '2020-01-01T00:00:00Z' },
+  );
+  const ours = aToken({}, { uid: 'u2' });
+  expect(objectThatCounts([theirs, ours], rules)).toBe(ours);
+  expect(objectThatCounts([theirs], rules)).toBe(theirs);
+});
+
 test('a token that gives a set into which none can be put lets nobody in, until it can', () => {
   const token = aToken({ clusterSet: 'emea' });
   const whenSynced = Promise.resolve();
   const judged = (problem: string | undefined, record = after({ kind: 'token', id: 'uabc' })) => {
     const sets = { whenSynced, problemOf: () => problem };
-    return declaredTokens({ allowEndless: false, nowMs: () => nowMs, sets }).decide(record, [token]);
+    return declaredTokens({ rules, nowMs: () => nowMs, sets }).decide(record, [token]);
   };
   const first = judged(setProblem('emea', undefined));
   expect(first).toMatchObject([
@@ -122,7 +142,7 @@ test('a token that gives a set into which none can be put lets nobody in, until 
 });
 
 test('a token whose set is gone ends when it would have', () => {
-  const { expiresAtMs } = readToken(aToken(), { nowMs, allowEndless: false, setProblem: 'no such set' });
+  const { expiresAtMs } = readToken(aToken(), { ...rules, nowMs, setProblem: 'no such set' });
   expect(expiresAtMs).toBe(createdAtMs + 86_400_000);
 });
 
@@ -208,7 +228,7 @@ test('a published token is changed and withdrawn on both of its aggregates at on
 
 test('the aggregate of a key that the hub made is never decided about alone', () => {
   const { ofKey } = publishedToken();
-  const kind = declaredTokens({ allowEndless: false, nowMs: () => nowMs });
+  const kind = declaredTokens({ rules, nowMs: () => nowMs });
   expect(kind.decide(ofKey, [])).toEqual([]);
   expect(kind.decide(ofKey, [aToken({ publicKey: 'UKEY', uses: 'unlimited' })])).toEqual([]);
 });
@@ -241,8 +261,8 @@ test('an object that goes after its end is told as expired, not as deleted by so
 test('of two objects with one key, the older one counts', () => {
   const older = aToken();
   const copy = aToken({ uses: 'unlimited' }, { uid: 'u0', creationTimestamp: '2026-11-21T12:00:01Z' });
-  expect(objectThatCounts([copy, older])).toBe(older);
-  expect(objectThatCounts([])).toBeUndefined();
+  expect(objectThatCounts([copy, older], rules)).toBe(older);
+  expect(objectThatCounts([], rules)).toBeUndefined();
 });
 
 test('a token is declared once, again when it changes, and withdrawn once', () => {
@@ -350,7 +370,7 @@ test('a set is declared once and withdrawn once', () => {
 
 describe('who wrote it', () => {
   const stamped = { annotations: { 'rollcall.dev/changed-by': 'anna' } };
-  const kind = declaredTokens({ allowEndless: false, nowMs: () => nowMs });
+  const kind = declaredTokens({ rules, nowMs: () => nowMs });
   const byOf = (drafts: readonly EventDraft[]) => drafts.map(({ by }) => by);
   const record = foldRecord({ kind: 'token', id: 'UABC' }, []);
 

@@ -18,7 +18,7 @@ import { decidePolicy, type PolicyObject, rulesOf } from './policy-declaration.t
 import { type PolicyProblem, policyProblem, type PolicyRule } from './policy-problem.ts';
 import { policyWarnings, setWarnings } from './policy-warning.ts';
 import { decideSet, readSet } from './set-declaration.ts';
-import { decideToken, objectThatCounts, readToken } from './token-declaration.ts';
+import { decideToken, objectThatCounts, readToken, type TokenRules } from './token-declaration.ts';
 import { isOfFormerLife, type Life } from './token-life.ts';
 
 /** Which sets there are. */
@@ -41,7 +41,7 @@ function whatItGives({
 
 /** ClusterRegistrationTokens: by their public key, or by their object while the hub makes the key. */
 export function declaredTokens(options: {
-  allowEndless: boolean;
+  rules: TokenRules;
   nowMs(): number;
   /** Of a hub that was restored. */
   life?: Life | undefined;
@@ -60,7 +60,7 @@ export function declaredTokens(options: {
       if (before === undefined || isTakenBack(before)) return false;
       return isDeepStrictEqual(
         whatItGives(before),
-        whatItGives(readToken(object, { nowMs: 0, allowEndless: true })),
+        whatItGives(readToken(object, { nowMs: 0, allowEndless: true, namespaces: 'any' })),
       );
     },
     alongWith(record) {
@@ -72,13 +72,13 @@ export function declaredTokens(options: {
       const { publicationId } = record.declaration ?? {};
       // The aggregate of a key that the hub made is declared along with the one that asked for it, and never alone.
       if (publicationId !== undefined && publicationId !== found.aggregate.id) return [];
-      const object = objectThatCounts(objects);
+      const { rules, life, sets } = options;
+      const object = objectThatCounts(objects, rules);
       const nowMs = options.nowMs();
-      const { allowEndless, life, sets } = options;
       const isVoid = object !== undefined && isOfFormerLife(object, record, life);
       const { clusterSet } = object?.spec ?? {};
       const ofSet = clusterSet === undefined ? undefined : sets?.problemOf(clusterSet);
-      const read = object && readToken(object, { nowMs, allowEndless, setProblem: ofSet });
+      const read = object && readToken(object, { ...rules, nowMs, setProblem: ofSet });
       const wanted = read && isVoid && life ? { ...read, voidSinceEpoch: life.epoch } : read;
       return decideToken({
         record,

@@ -8,6 +8,7 @@ import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds
 import { hearConfirmations } from './hear-confirmations.ts';
 import { hearPeople, type PeopleParts } from './hear-people.ts';
 import { setProblem } from './set-problem.ts';
+import type { TokenRules } from './token-declaration.ts';
 import type { Life } from './token-life.ts';
 
 export interface HearParts {
@@ -19,7 +20,7 @@ export interface HearParts {
   readonly mass: PeopleParts['mass'];
   /** Of a hub that was restored. */
   readonly life: Life | undefined;
-  readonly allowEndless: boolean;
+  readonly tokenRules: TokenRules;
   nowMs(): number;
 }
 
@@ -32,14 +33,19 @@ export interface HearsEverything extends Hearing {
 }
 
 /** The kinds that the hub declares as events, for who only compares. */
-export function peoplesKinds({ allowEndless, life, nowMs, logger }: HearParts): DeclaredKind<KubeObject>[] {
-  const kinds = [declaredTokens({ allowEndless, life, nowMs }), declaredPolicies(logger), declaredSets];
+export function peoplesKinds({
+  tokenRules: rules,
+  life,
+  nowMs,
+  logger,
+}: HearParts): DeclaredKind<KubeObject>[] {
+  const kinds = [declaredTokens({ rules, life, nowMs }), declaredPolicies(logger), declaredSets];
   return kinds as unknown as DeclaredKind<KubeObject>[];
 }
 
 /** Declares tokens, policies and sets, and acts on what people decide and want of clusters. */
 export function hearEverything(parts: HearParts, standing: Standing): HearsEverything {
-  const { log, client, logger, life, allowEndless, nowMs } = parts;
+  const { log, client, logger, life, tokenRules: rules, nowMs } = parts;
   const declaring = { log, client, logger, standing, nowMs };
   const sets = declareObjects(
     {
@@ -53,7 +59,7 @@ export function hearEverything(parts: HearParts, standing: Standing): HearsEvery
   );
   const problemOf = (name: string) => setProblem(name, sets.objectsOf(name)[0]);
   const knownSets = { whenSynced: sets.whenSynced, problemOf };
-  const tokens = declareObjects(declaring, declaredTokens({ allowEndless, nowMs, life, sets: knownSets }));
+  const tokens = declareObjects(declaring, declaredTokens({ rules, nowMs, life, sets: knownSets }));
   const policies = declareObjects(declaring, declaredPolicies(logger, knownSets));
   const people = hearPeople({
     ...parts,

@@ -118,7 +118,8 @@ async function startDeciding(
 ): Promise<Deciding> {
   const nowMs = Date.now;
   const heartbeat = heartbeatOf(config);
-  const { policyDeadlineMs: deadlineMs, leaveWait: leaveWaitMs, allowEndlessTokens: allowEndless } = config;
+  const { policyDeadlineMs: deadlineMs, leaveWait: leaveWaitMs } = config;
+  const tokenRules = { allowEndless: config.allowEndlessTokens, namespaces: config.tokenNamespaces };
   const evaluator = countEvaluations(createPolicyEvaluator({ deadlineMs }), metrics);
   const fleet = createFleetView(log, (error) =>
     logger.warn({ err: error }, 'an event was left out of the counts of the fleet'),
@@ -137,7 +138,7 @@ async function startDeciding(
       queueMicrotask(() => hearing.changed());
     },
   });
-  const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, mass, life, allowEndless, nowMs };
+  const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, mass, life, tokenRules, nowMs };
   const hearing = whileStanding({
     log,
     logger,

@@ -18,6 +18,16 @@ import { unknownPerson } from './declared-by.ts';
 
 export type TokenObject = StoredObject<ClusterRegistrationToken>;
 
+/** Which tokens a hub takes. */
+export interface TokenRules {
+  /** Whether it takes `ttl: "0"`. */
+  readonly allowEndless: boolean;
+  /**
+   * Where tokens count: who may write them anywhere else lets nobody in. `any`: for who only compares what tokens give.
+   */
+  readonly namespaces: readonly string[] | 'any';
+}
+
 /** A token that outlives whoever made it is a mistake, not a wish. */
 const longestTtlMs = 3653 * 86_400_000;
 
@@ -32,9 +42,18 @@ function ttlProblem(ttl: string, ttlMs: number | undefined, allowEndless: boolea
   return undefined;
 }
 
+const isListed = ({ metadata }: TokenObject, { namespaces }: Pick<TokenRules, 'namespaces'>): boolean =>
+  namespaces === 'any' || namespaces.includes(metadata.namespace ?? '');
+
+/** Why a token does not count where it is, or undefined. */
+function namespaceProblem(token: TokenObject, { namespaces }: TokenRules): string | undefined {
+  if (namespaces === 'any' || isListed(token, { namespaces })) return undefined;
+  return `tokens in namespace "${token.metadata.namespace}" do not count on this hub; make it in ${namespaces.join(' or ')}`;
+}
+
 /** The first of what is wrong with a token, by its part. */
 function tokenProblem(
-  problems: Record<'InvalidTtl' | 'InvalidLabels' | 'InvalidSet', string | undefined>,
+  problems: Record<'InvalidNamespace' | 'InvalidTtl' | 'InvalidLabels' | 'InvalidSet', string | undefined>,
 ): TokenDeclaration['problem'] {
   for (const [reason, message] of Object.entries(problems)) {
     if (message !== undefined) return { reason, message };
@@ -45,16 +64,17 @@ function tokenProblem(
 /**
  * Reads a ClusterRegistrationToken. What cannot be taken is declared too, with its problem and withdrawn: the person finds it
  * in the status, and nobody gets in.
- * @param options.allowEndless - whether this hub takes `ttl: "0"`
  * @param options.setProblem - why nobody can be put into the set that it gives
  */
 export function readToken(
-  { metadata, spec }: TokenObject,
-  options: { nowMs: number; allowEndless: boolean; setProblem?: string | undefined },
+  token: TokenObject,
+  options: TokenRules & { nowMs: number; setProblem?: string | undefined },
 ): TokenDeclaration {
+  const { metadata, spec } = token;
   const ttlMs = parseDurationMs(spec.ttl);
   const ofTtl = ttlProblem(spec.ttl, ttlMs, options.allowEndless);
   const problem = tokenProblem({
+    InvalidNamespace: namespaceProblem(token, options),
     InvalidTtl: ofTtl,
     InvalidLabels: labelProblem(spec.labels ?? {}),
     InvalidSet: options.setProblem,
@@ -82,10 +102,15 @@ export function readToken(
   };
 }
 
-/** Two objects can carry one key; the older one counts, so that nobody widens a token by copying it. */
-export function objectThatCounts(objects: readonly TokenObject[]): TokenObject | undefined {
+/** Two objects can carry one key; the older one where tokens count does, so that nobody widens or ends a token by copying it. */
+export function objectThatCounts(
+  objects: readonly TokenObject[],
+  rules: Pick<TokenRules, 'namespaces'>,
+): TokenObject | undefined {
+  if (objects.length < 2) return objects[0];
   const age = ({ metadata }: TokenObject) => `${metadata.creationTimestamp ?? ''} ${metadata.uid}`;
-  return objects.length < 2 ? objects[0] : objects.toSorted((a, b) => (age(a) < age(b) ? -1 : 1))[0];
+  const listed = objects.filter((object) => isListed(object, rules));
+  return (listed.length > 0 ? listed : objects).toSorted((a, b) => (age(a) < age(b) ? -1 : 1))[0];
 }
 
 function sameContent(a: TokenDeclaration | undefined, b: TokenDeclaration): boolean {

@@ -143,7 +143,10 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
   const mass = { fleet, limit: { perMinute: 1_000_000, share: 1 } };
   const people = hearPeople({ log, client, logger, standing, heartbeat, leaveWaitMs, mass, nowMs });
   const declaring = { log, client, logger, standing, nowMs };
-  const tokens = declareObjects(declaring, declaredTokens({ allowEndless: false, nowMs }));
+  const tokens = declareObjects(
+    declaring,
+    declaredTokens({ rules: { allowEndless: false, namespaces: 'any' }, nowMs }),
+  );
   const policies = declareObjects(declaring, declaredPolicies(logger));
   const sets = declareObjects(declaring, declaredSets);
   const evaluator = createPolicyEvaluator(world, replica);

@@ -1,4 +1,5 @@
 export { parseBoundedYaml, yamlTooDeep } from './bounded-yaml.ts';
+export { commaSeparated } from './comma-separated.ts';
 export { durationMs, formatDuration, parseDurationMs } from './duration.ts';
 export { describeConfig, loadConfig, type ConfigSources } from './load-config.ts';
 export { yesOrNo } from './yes-or-no.ts';

@@ -33,7 +33,7 @@ export interface ApproverWorld extends AsyncDisposable {
   readonly registrar: EventLog;
   startApprover(): Promise<RunningService>;
   /** Makes a token object; nothing waits for its declaration. */
-  makeToken(name: string, spec?: object): Promise<{ tokenId: string }>;
+  makeToken(name: string, spec?: object, namespace?: string): Promise<{ tokenId: string }>;
   makePolicy(name: string, rules: readonly object[]): Promise<void>;
   removePolicy(name: string): Promise<void>;
   /** Says as the registrar that a cluster asks to join. */
@@ -115,12 +115,12 @@ export async function startWorld(): Promise<ApproverWorld> {
       running.push(approver);
       return approver;
     },
-    async makeToken(name, spec = {}) {
+    async makeToken(name, spec = {}, namespace = 'rollcall-join') {
       const { publicKey } = createNkey('user');
       const object = {
         apiVersion,
         kind: 'ClusterRegistrationToken',
-        metadata: { name, namespace: 'rollcall-join' },
+        metadata: { name, namespace },
         spec: { publicKey, ...spec },
       };
       await plane.admin.create(resources.clusterRegistrationTokens, object);

@@ -202,6 +202,14 @@ test('the name of a cluster that has left is free again', async () => {
     .toMatchObject({ holder: undefined, newest: { type: 'released' } });
 });
 
+test('a token of a tenant, in a namespace of its own, lets nobody in', async () => {
+  const metadata = { name: 'tenant' };
+  await world.plane.admin.create(resources.namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+  const { tokenId } = await world.makeToken('theirs', {}, 'tenant');
+  const { declaration } = await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  expect(declaration).toMatchObject({ withdrawn: true, problem: { reason: 'InvalidNamespace' } });
+});
+
 test('a token that was deleted while no approver ran is withdrawn at the next start', async () => {
   const { tokenId } = await world.makeToken('t8');
   await world.tokenIs(tokenId, (record) => record.declaration !== undefined);

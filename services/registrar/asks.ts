@@ -26,6 +26,8 @@ export interface AskServices extends JoinServices {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly floods: Pick<FloodCutter, 'found' | 'isUnheard'>;
+  /** Whether nothing is stored any more that an agent alone asks for. */
+  isFull(): boolean;
   /** Answers verb `access`. */
   access(received: ReceivedAsk): Promise<AnswerResult>;
   /** Answers verb `rotate`. */
@@ -63,8 +65,9 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const record = await knownCluster(clusterId, agentKey);
     const { hubId } = settings;
     const shown = member && shownIssuer(member, { hubId, agentKey, nowMs });
-    if (shown && decidePin(record, { agentKey, shown }).length > 0)
-      await pinMember(log, { clusterId, agentKey, shown }, trace);
+    const isFull = services.isFull();
+    if (shown && decidePin({ record, nowMs, isFull }, { agentKey, shown }).length > 0)
+      await pinMember(log, { clusterId, agentKey, shown, isFull }, trace);
     if (decideRotated({ record, nowMs }, agentKey).length > 0)
       await noteRotated(log, { clusterId, agentKey }, trace);
     return answerByRecord({ record, agentKey, nowMs }, settings);

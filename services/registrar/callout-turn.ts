@@ -29,7 +29,7 @@ export function createCalloutTurns(issuer: CredentialIssuer) {
 
   /** Shows credentials as a member that have ended a short time ago: it comes back, with whatever was its hub's trouble. */
   function isLiveMember({ nkey, user, pass, name }: CalloutClaim, nowMs: number): boolean {
-    if (user || !pass || !name || !failuresOfKeys.has(nkey, nowMs)) return false;
+    if (user || !pass || !name || failuresOfKeys.left(nkey, nowMs) < 1) return false;
     const shown = readMemberCredentials(pass, { agentKey: nkey, clusterId: name }, issuer);
     return shown !== undefined && shown.endsAtMs + liveLatelyMs > Date.now();
   }
@@ -37,10 +37,10 @@ export function createCalloutTurns(issuer: CredentialIssuer) {
   return {
     turnOf({ claim, host }: Asking, nowMs: number): CalloutTurn {
       if (isLiveMember(claim, nowMs)) return 'first';
-      return known.has(claim.nkey) || failures.has(host, nowMs) ? 'next' : 'last';
+      return known.has(claim.nkey) || failures.left(host, nowMs) >= 1 ? 'next' : 'last';
     },
     /** Whether so many were refused from there that the next one hears it late. */
-    isRefusedLate: (host: string, nowMs: number): boolean => !failures.has(host, nowMs),
+    isRefusedLate: (host: string, nowMs: number): boolean => failures.left(host, nowMs) < 1,
     wasRefused({ claim, host }: Asking, nowMs: number): void {
       failures.take(host, nowMs);
       if (claim.pass && !claim.user) failuresOfKeys.take(claim.nkey, nowMs);

@@ -42,6 +42,16 @@ test('a lot is one event of each aggregate, each with the trace of its own reque
   });
 });
 
+test('of many that are refused together no more are kept than may be', () => {
+  const log = logWithToken(1);
+  log.append(judgeLot([aJoin(log, anAsk(0))]).drafts);
+  const joins = Array.from({ length: 9 }, (_, number) => aJoin(log, anAsk(number + 1)));
+  const lot = joins.map((join) => ({ ...join, context: { ...join.context, refusalsLeft: 3 } }));
+  const { drafts, verdicts } = judgeLot(lot);
+  expect(new Set(verdicts.map(({ refusal }) => refusal?.code))).toEqual(new Set(['TOKEN_USED_UP']));
+  expect(drafts.map(({ definition }) => definition.type)).toEqual(['refused', 'refused', 'refused']);
+});
+
 test('one alone says nothing of others', () => {
   const { drafts } = judgeLot([aJoin(logWithToken(5), anAsk(1))]);
   expect(drafts.map(({ definition }) => definition.type)).toEqual(['requested', 'taken', 'taken', 'used']);

@@ -37,9 +37,12 @@ function allUses(uses: readonly EventDraft[]): EventDraft[] {
 export function judgeLot(lot: readonly LotJoin[]): LotVerdict {
   const verdicts: JoinVerdict[] = [];
   let uses: TokenUses | undefined;
+  let stored = 0;
   for (const { ask, context, trace } of lot) {
     const token = context.token && uses ? { ...context.token, uses } : context.token;
-    const verdict = judgeJoin(ask, { ...context, token });
+    const refusalsLeft = context.refusalsLeft - stored;
+    const verdict = judgeJoin(ask, { ...context, token, refusalsLeft });
+    if (verdict.refusal) stored += verdict.drafts.length;
     const drafts = verdict.drafts.map((one) => ({ ...one, trace: one.trace ?? trace }));
     uses = (drafts.find(isUse)?.section as TokenUses | undefined) ?? uses;
     verdicts.push({ ...verdict, drafts });

@@ -216,6 +216,22 @@ test('in a full place nothing that a waiting cluster says otherwise is kept, and
   expect(types(judgeJoin(otherwise, context('TOO_MANY_OPEN_REQUESTS')).drafts)).toEqual(['requested']);
 });
 
+test('a refusal is kept without what was asked for, and not at all once the place is nearly full', () => {
+  const log = withToken({ expiresAtMs: nowMs - 1, allowLabels: ['*'] });
+  const labels = Object.fromEntries(
+    Array.from({ length: 64 }, (_, at) => [`a${at}.${'x'.repeat(245)}/${'k'.repeat(60)}`, 'v'.repeat(63)]),
+  );
+  const facts = { kubernetesVersion: 'v'.repeat(64), apiServerURL: 'u'.repeat(256), region: 'r'.repeat(256) };
+  const clientId = 'c'.repeat(253);
+  const large = anAsk({ labels, facts, clientId, clusterName: 'n'.repeat(63) });
+  const { drafts, refusal } = judgeOn(log, large);
+  expect(refusal?.code).toBe('TOKEN_EXPIRED');
+  expect(types(drafts)).toEqual(['refused']);
+  expect(JSON.stringify(drafts[0]?.section).length).toBeLessThan(2048);
+  const refuseNew = { code: 'HUB_FULL', message: 'full' } as const;
+  expect(judgeOn(log, large, { refuseNew })).toEqual({ drafts: [], refusal });
+});
+
 test('credentials of before the restore take the place of a token that is not good, and of nothing else', () => {
   const formerMember = { issuedAtMs: 1, endsAtMs: 2 };
   const judged = (log: MemoryLog, overrides: AskOverrides = {}) => {
@@ -359,7 +375,7 @@ test('an approved key that another one overtook before it was admitted is no str
 test('a refusal is kept once for a key and reason, never over a known identity, and not in a flood', () => {
   const old = { facts: { kubernetesVersion: 'v1.20.0' } };
   const log = withToken({ uses: 9 });
-  expect(judgeOn(log, anAsk(old), { mayStoreRefusal: false }).drafts).toEqual([]);
+  expect(judgeOn(log, anAsk(old), { refusalsLeft: 0 }).drafts).toEqual([]);
   expect(types(join(log, old).drafts)).toEqual(['refused']);
   expect(log.cluster('id-1').identity).toMatchObject({
     state: 'refused',

@@ -59,8 +59,8 @@ export interface JoinContext {
   /** Why the hub has no room for one more request. */
   readonly refuseNew?: Refusal | undefined;
   readonly nowMs: number;
-  /** Whether another refusal may be stored now: a flood of them must not fill the history. */
-  readonly mayStoreRefusal: boolean;
+  /** How many refusals may still be stored now: whoever is refused must not fill the history. */
+  readonly refusalsLeft: number;
 }
 
 export interface JoinVerdict {
@@ -156,7 +156,7 @@ function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
   const { body } = ask;
   const known = currentIdentity(context.cluster);
   const kind = known ?? predefinedOf(context)?.predefined ?? body;
-  const { admittedKey, admittedAtMs, rotatedFrom, rotatedAtMs, member } = known ?? {};
+  const { admittedKey, admittedAtMs, rotatedFrom, rotatedAtMs, member, pinnedAtMs } = known ?? {};
   return {
     state: admittedKey === undefined ? 'requested' : 'admitted',
     clusterId: body.clusterId,
@@ -170,6 +170,7 @@ function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
     ...(rotatedFrom === undefined ? {} : { rotatedFrom }),
     ...(rotatedAtMs === undefined ? {} : { rotatedAtMs }),
     ...(member === undefined ? {} : { member }),
+    ...(pinnedAtMs === undefined ? {} : { pinnedAtMs }),
   };
 }
 
@@ -265,8 +266,12 @@ function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): Eve
     before?.state === 'refused' &&
     before.refusal?.code === refusal.code &&
     before.request.key === ask.agentKey;
-  if (!untouched || isSame || !context.mayStoreRefusal || !storedRefusals.has(refusal.code)) return [];
-  const section = { ...describeIdentity(ask, context), state: 'refused' as const, refusal: { ...refusal } };
+  const hasRoom = context.refusalsLeft > 0 && context.refuseNew?.code !== 'HUB_FULL';
+  if (!untouched || isSame || !hasRoom || !storedRefusals.has(refusal.code)) return [];
+  // Nothing is decided by what it asked for, and that is most of its size.
+  const { member: _proof, ...about } = context;
+  const short = describeIdentity({ ...ask, body: { ...ask.body, labels: {} } }, about);
+  const section = { ...short, state: 'refused' as const, refusal: { ...refusal } };
   const reason = codeAsReason(refusal.code);
   return [draft(refused, cluster, { reason, message: refusal.message, section })];
 }

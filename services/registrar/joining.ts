@@ -38,7 +38,13 @@ export interface JoinServices {
   readonly formerLife?: FormerLife | undefined;
 }
 
-const refusalsStoredPerMinute = 60;
+const daySeconds = 86_400;
+/**
+ * People find a refusal on the request object, so some are stored: with one token, and in all. A mistake with one token shows in a
+ * few of them, the others are counted; and a holder of a token that is over must not fill the history.
+ */
+const refusalsStoredOfOneToken = { burst: 10, perSecond: 10 / daySeconds };
+const refusalsStored = { burst: 100, perSecond: 100 / daySeconds };
 /** One token may be refused so often, whatever keys show it: some hundred agents that were given a token for fewer, and no flood. */
 const refusalsOfOneToken = { burst: 100, perSecond: 2 };
 const rememberedTokens = 10_000;
@@ -70,13 +76,8 @@ export function createJoinAnswers(
   const turns = createJoinTurns({ log, gather: gatherJoin });
   const refusals = createBuckets(refusalsOfOneToken, rememberedTokens);
   const joining = new Map<string, { body: string; reply: Promise<Reply> }>();
-  let storedThisMinute = { minute: 0, count: 0 };
-
-  function mayStoreRefusal(nowMs: number): boolean {
-    const minute = Math.floor(nowMs / 60_000);
-    if (storedThisMinute.minute !== minute) storedThisMinute = { minute, count: 0 };
-    return storedThisMinute.count < refusalsStoredPerMinute;
-  }
+  const storedOfToken = createBuckets(refusalsStoredOfOneToken, rememberedTokens);
+  const stored = createBuckets(refusalsStored, 1);
 
   async function gatherJoin(
     { ask, tokenId }: TurnJoin,
@@ -109,7 +110,7 @@ export function createJoinAnswers(
       reservedNames: services.reservedNames,
       refuseNew: services.refuseNew(tokenId),
       nowMs,
-      mayStoreRefusal: mayStoreRefusal(nowMs),
+      refusalsLeft: Math.min(storedOfToken.left(tokenId ?? '', nowMs), stored.left('all', nowMs)),
     };
   }
 
@@ -125,16 +126,20 @@ export function createJoinAnswers(
     // Only who holds the token waits with its other holders: anybody can name it.
     const turn = tokenProven ? tokenKey : agentKey;
     if (!budget.enterWithToken(turn)) return refused({ code: 'HUB_BUSY', message: busyMessage });
+    const tokenId = isKey ? tokenIdOf(tokenKey) : undefined;
     const { verdict, context } = await turns
       .judge(turn, {
         ask: { id: ask.id, agentKey, tokenProven, askedAtMs: ask.atMs, body: ask.body },
         trace,
-        tokenId: isKey ? tokenIdOf(tokenKey) : undefined,
+        tokenId,
       })
       .finally(() => budget.leaveWithToken(turn));
     const { drafts, refusal } = verdict;
     if (refusal) {
-      if (drafts.length > 0) storedThisMinute.count++;
+      if (drafts.length > 0) {
+        storedOfToken.take(tokenId ?? '', context.nowMs);
+        stored.take('all', context.nowMs);
+      }
       // Proven: who only names a token must not have its holders kept out.
       const isTokens = tokenProven && !isTrouble(refusal.code);
       if (isTokens && !refusals.take(tokenKey, Date.now())) services.floods.found(agentKey, onlyRefused);

@@ -158,16 +158,27 @@ test.each([
   },
   { name: 'the new key belongs to another cluster', newKey: keyOf('other'), want: 'KEY_TAKEN' },
   { name: 'the new key is asked for again', newKey: keyOf(identity.clusterId), want: 'requested' },
-])('$name → $want', ({ record = aRecord(), ask = fromOldToNext, newKey = keyOf(undefined), want }) => {
-  const { drafts, refusal } = judgeRotation(ask, { record, newKey, nowMs });
-  expect(refusal?.code ?? drafts[0]?.definition.type ?? 'nothing').toBe(want);
-});
+  { name: 'the place for events is nearly full', isFull: true, want: 'HUB_FULL' },
+  {
+    name: 'it is, and a person wants another key',
+    isFull: true,
+    record: aRecord({ decision: { ...approved, rotateWish: { key: K, atMs: 1 } } }),
+    want: 'requested',
+  },
+])(
+  '$name → $want',
+  ({ record = aRecord(), ask = fromOldToNext, newKey = keyOf(undefined), isFull = false, want }) => {
+    const { drafts, refusal } = judgeRotation(ask, { record, newKey, nowMs, isFull });
+    expect(refusal?.code ?? drafts[0]?.definition.type ?? 'nothing').toBe(want);
+  },
+);
 
 test('the request says from which key, and the owner stays who it is until that is decided', () => {
   const [draft] = judgeRotation(fromOldToNext, {
     record: aRecord(),
     newKey: keyOf(undefined),
     nowMs,
+    isFull: false,
   }).drafts;
   expect(draft?.section).toMatchObject({
     admittedKey: K,
@@ -183,6 +194,7 @@ test('of the request of another key nothing is taken over', () => {
     record: aRecord({ identity: denied, decision }),
     newKey: keyOf(undefined),
     nowMs,
+    isFull: false,
   }).drafts;
   expect(draft?.section).toMatchObject({ request: { key: N, tokenName: '', labels: {} } });
 });

@@ -33,6 +33,8 @@ export interface RotationAsk {
 export interface RotationAskContext extends RotationContext {
   /** Of the new key. */
   readonly newKey: KeyRecord;
+  /** Of what is left of the place for events, an agent gets nothing by its own wish. */
+  readonly isFull: boolean;
 }
 
 export interface RotationContext {
@@ -48,7 +50,7 @@ const dayMs = 86_400_000;
 
 function refuseRotation(
   ask: RotationAsk,
-  { record, newKey: known, nowMs }: RotationAskContext,
+  { record, newKey: known, nowMs, isFull }: RotationAskContext,
 ): Refusal | undefined {
   const { identity, decision } = record;
   const { agentKey, newKey, proof } = ask;
@@ -66,8 +68,11 @@ function refuseRotation(
   const { rotation, requestedAtMs } = identity.request;
   if (isUnderWay || (rotation && nowMs - requestedAtMs < leastBetweenMs))
     return { code: 'HUB_BUSY', message: 'the key was replaced a moment ago' };
+  const isWished = rotateKeyOf(record, agentKey).rotateKey !== undefined;
+  if (isFull && !isWished)
+    return { code: 'HUB_FULL', message: 'the disk for the events of this hub is nearly full' };
   const today = (decision?.revokedKeys ?? []).filter(({ atMs }) => nowMs - atMs < dayMs).length;
-  if (today >= mostPerDay && rotateKeyOf(record, agentKey).rotateKey === undefined) {
+  if (today >= mostPerDay && !isWished) {
     const message = `the key was replaced ${today} times within a day; now a person has to want it: \`rollcall rotate ${identity.clusterName}\``;
     return { code: 'HUB_BUSY', message };
   }
@@ -143,6 +148,7 @@ export function rotatedResult(
 export function createRotationAnswers(
   log: EventLog,
   settings: AnswerSettings,
+  { isFull }: { isFull(): boolean },
 ): (received: ReceivedAsk) => Promise<AnswerResult> {
   return async ({ agentKey, ask, envelope: proof }) => {
     if (ask.verb !== 'rotate') return { kind: 'done' };
@@ -157,7 +163,7 @@ export function createRotationAnswers(
             log.read({ kind: 'cluster', id: clusterId }),
             log.read(keyAggregate(newKey)),
           ]);
-          return { record: clusterRecord(cluster), newKey: keyRecord(key), nowMs };
+          return { record: clusterRecord(cluster), newKey: keyRecord(key), nowMs, isFull: isFull() };
         },
         decide(given: RotationAskContext) {
           const verdict = judgeRotation({ id: ask.id, agentKey, newKey, askedAtMs: ask.atMs, proof }, given);

@@ -14,7 +14,7 @@ import { type FleetPace, followPace } from './fleet-pace.ts';
 import type { RegistrarConfig } from './config.ts';
 import { followSigningKeys } from './signing-keys.ts';
 import { followOpenRequests } from './open-requests.ts';
-import { refuseForRoom } from './request-gate.ts';
+import { isFull, refuseForRoom } from './request-gate.ts';
 import { watchSpace } from './watch-space.ts';
 
 export { configSchema } from './config.ts';
@@ -79,7 +79,8 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         reservedNames: config.reservedNames,
         settings,
         access: createAccessAnswers(nc, log),
-        rotate: createRotationAnswers(log, settings),
+        rotate: createRotationAnswers(log, settings, { isFull: () => isFull(space.usedShare()) }),
+        isFull: () => isFull(space.usedShare()),
         formerLife,
         refuseNew: (tokenId) =>
           refuseForRoom(

@@ -122,8 +122,24 @@ test.each([
 ])('with a renewal, $name → $want', ({ agentKey, shown, want }) => {
   const log = aMember();
   ask(log, { key: other, member: proof('evil') });
-  const drafts = decidePin(log.cluster('id-1'), { agentKey, shown });
+  const drafts = decidePin({ record: log.cluster('id-1'), nowMs, isFull: false }, { agentKey, shown });
   expect(drafts.map(({ definition }) => definition.type)).toEqual(want);
+});
+
+test('an issuer that is another one with each renewal is taken four times a day, over every other request', () => {
+  const log = aMember();
+  const show = (kid: string, atMs: number, isFull = false) => {
+    const context = { record: log.cluster('id-1'), nowMs: atMs, isFull };
+    const drafts = decidePin(context, { agentKey: owner, shown: anIssuer(kid) });
+    log.append(drafts);
+    return drafts.length;
+  };
+  const taken = Array.from({ length: 1000 }, (_, index) => show(`a-${index}`, nowMs + index));
+  expect(taken.reduce((sum, count) => sum + count, 0)).toBe(4);
+  ask(log, { key: other, member: proof('evil') });
+  expect(show('after another key asked', nowMs + 2000)).toBe(0);
+  expect(show('at the mark', nowMs + 86_401_000, true)).toBe(0);
+  expect(show('the next day', nowMs + 86_401_000)).toBe(1);
 });
 
 test('an ask from before the cluster left begins no new life; one from after does', () => {

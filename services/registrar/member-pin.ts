@@ -29,9 +29,23 @@ export function pinOf({ identity }: ClusterRecord): MemberIssuer | undefined {
   return identity?.admittedKey === undefined ? undefined : identity.member;
 }
 
-/** Takes over what the approved key shows of its member now; nothing where it is pinned already, or the key is not in. */
+/** The keys of an API server change some times a year, each time twice; whoever shows others all the time must not fill the history. */
+const mostPerDay = 4;
+const dayMs = 86_400_000;
+
+export interface PinContext {
+  readonly record: ClusterRecord;
+  readonly nowMs: number;
+  /** What is left of the place for events is for what the hub has promised already. */
+  readonly isFull: boolean;
+}
+
+/**
+ * Takes over what the approved key shows of its member now.
+ * @returns nothing where it is pinned already, the key is not in, or it changed too often; a later renewal shows it again
+ */
 export function decidePin(
-  record: ClusterRecord,
+  { record, nowMs, isFull }: PinContext,
   by: { agentKey: string; shown: MemberIssuer },
 ): EventDraft[] {
   const { identity, decision } = record;
@@ -42,25 +56,30 @@ export function decidePin(
     (identity.member && wordsOf(identity.member) === wordsOf(by.shown))
   )
     return [];
+  const today = (identity.pinnedAtMs ?? []).filter((atMs) => nowMs - atMs < dayMs);
+  if (isFull || today.length >= mostPerDay) return [];
   const message =
     identity.member === undefined
       ? `the issuer "${by.shown.issuer}" of the member's tokens was pinned`
       : "the keys of the member's issuer changed";
-  return [
-    draft(pinned, record, { reason: 'MemberPinned', message, section: { ...identity, member: by.shown } }),
-  ];
+  const section = { ...identity, member: by.shown, pinnedAtMs: [...today, nowMs] };
+  return [draft(pinned, record, { reason: 'MemberPinned', message, section })];
 }
 
 export async function pinMember(
   log: EventLog,
-  about: { clusterId: string; agentKey: string; shown: MemberIssuer },
+  about: { clusterId: string; agentKey: string; shown: MemberIssuer; isFull: boolean },
   trace: Trace,
 ): Promise<void> {
   await decideAndAppend(
     log,
     {
-      gather: async () => clusterRecord(await log.read({ kind: 'cluster', id: about.clusterId })),
-      decide: (record) => decidePin(record, about),
+      gather: async () => ({
+        record: clusterRecord(await log.read({ kind: 'cluster', id: about.clusterId })),
+        nowMs: Date.now(),
+        isFull: about.isFull,
+      }),
+      decide: (context) => decidePin(context, about),
     },
     trace,
   );

@@ -1,7 +1,7 @@
 import type { Refusal } from './refusal.ts';
 
 /** From this share on new requests are refused, and what is left is for what the hub has already promised (decision 12). */
-export const fullFrom = 0.85;
+const fullFrom = 0.85;
 
 export interface GateSettings {
   readonly maxOpenRequests: number;
@@ -16,13 +16,18 @@ export interface GateView {
   readonly openWithToken: number;
 }
 
+/** From here on nothing is stored that an agent alone asked for; what people decided, liveness and leaving go on. */
+export function isFull(usedShare: number | undefined): boolean {
+  return (usedShare ?? 0) >= fullFrom;
+}
+
 /**
  * Whether the hub has room for one more request. Only what is new is refused: repetitions, renewals and beats go on, and
  * with space or decisions the same agent gets in by asking again.
  */
 export function refuseForRoom(view: GateView, settings: GateSettings): Refusal | undefined {
   const { usedShare, open, openWithToken } = view;
-  if (usedShare !== undefined && usedShare >= fullFrom) {
+  if (usedShare !== undefined && isFull(usedShare)) {
     const percent = Math.floor(usedShare * 100);
     return { code: 'HUB_FULL', message: `the disk for the events of this hub is ${percent} % full` };
   }

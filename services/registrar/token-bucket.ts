@@ -26,8 +26,8 @@ export function createBuckets(rate: BucketRate, capacity: number) {
   }
 
   return {
-    /** Whether there is one left for that key; takes nothing. */
-    has: (key: string, nowMs: number): boolean => filled(key, nowMs).left >= 1,
+    /** How many are left for that key; takes nothing. */
+    left: (key: string, nowMs: number): number => Math.floor(filled(key, nowMs).left),
     /** @returns whether there was one */
     take(key: string, nowMs: number): boolean {
       const bucket = filled(key, nowMs);

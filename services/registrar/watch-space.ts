@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { eventSpace } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import { fullFrom } from './request-gate.ts';
+import { isFull } from './request-gate.ts';
 
 export interface SpaceWatch {
   /** 0 to 1, as last measured; undefined while it could not be, or where nothing is limited. */
@@ -22,13 +22,14 @@ export async function watchSpace(
   async function measure(): Promise<void> {
     try {
       const space = await eventSpace(nc);
-      const wasFull = (usedShare ?? 0) >= fullFrom;
+      const wasFull = isFull(usedShare);
       usedShare = space?.usedShare;
-      const isFull = (usedShare ?? 0) >= fullFrom;
+      const isNowFull = isFull(usedShare);
       metrics.gauge('rollcall_events_space_used_ratio', usedShare ?? 0);
-      if (isFull && !wasFull)
+      if (isNowFull && !wasFull)
         logger.error({ state: 'full' }, 'the disk for events is nearly full; new requests are refused');
-      if (wasFull && !isFull) logger.info({ state: 'room' }, 'there is room for events; requests are taken');
+      if (wasFull && !isNowFull)
+        logger.info({ state: 'room' }, 'there is room for events; requests are taken');
     } catch (thrown) {
       // What was measured last still holds; a bus that is away takes no request anyway.
       if (!isStopped) logger.debug({ err: toRollcallError(thrown) }, 'the space for events is not known');

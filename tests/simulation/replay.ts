@@ -106,7 +106,7 @@ const rotationAsked = (identity: Identity, history: History): readonly EventDraf
   const record = history.cluster(identity.clusterId);
   const known = keyRecord(history.record(keyAggregate(newKey)));
   // Of one append, the first is the request.
-  return judgeRotation({ ...ask, proof }, { record, newKey: known, nowMs }).drafts.slice(0, 1);
+  return judgeRotation({ ...ask, proof }, { record, newKey: known, nowMs, isFull: false }).drafts.slice(0, 1);
 };
 
 const asked: Again = (event, history) => {
@@ -150,7 +150,7 @@ const asked: Again = (event, history) => {
       nowMs: isAgain
         ? Math.min(event.timeMs, (request.askedAtMs ?? event.timeMs) + 60_000)
         : request.requestedAtMs,
-      mayStoreRefusal: true,
+      refusalsLeft: 100,
     },
   );
   return verdict.drafts.slice(0, 1);

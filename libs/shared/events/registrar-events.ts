@@ -108,6 +108,8 @@ export const identitySchema = z.looseObject({
   rotatedAtMs: z.int().optional(),
   /** The issuer of the member's tokens, pinned when the key was admitted; a later key may prove itself by it (ADR 14). */
   member: memberIssuerSchema.optional(),
+  /** When it changed within the day before the last change, that one included; hub times in ms. Absent before the first. */
+  pinnedAtMs: z.array(z.int()).optional(),
   refusal: z.looseObject({ code: z.string(), message: z.string() }).optional(),
   /** Made up by `rollcall simulate`; absent for all others. */
   simulated: simulatedSchema.optional(),
@@ -174,7 +176,7 @@ export const pinned = defineEvent({
   ...cluster,
   type: 'pinned',
   description:
-    "The issuer of the member's tokens was pinned, or its keys changed: only the approved key can say so, with a renewal. Not repeated for the same keys.",
+    "The issuer of the member's tokens was pinned, or its keys changed: only the approved key can say so, with a renewal. Not repeated for the same keys, and four times a day at most.",
 });
 export const leaveAsked = defineEvent({
   ...cluster,

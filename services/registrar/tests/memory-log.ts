@@ -44,7 +44,7 @@ export class MemoryLog {
       key: keyRecord(this.read(keyAggregate(about.agentKey))),
       reservedNames: ['default'],
       nowMs: about.nowMs,
-      mayStoreRefusal: true,
+      refusalsLeft: 100,
     };
   }
 

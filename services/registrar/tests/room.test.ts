@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { EventLog } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import { clusterRecord } from '@rollcall/shared/events';
-import type { RegistrationToken } from '@rollcall/shared/trust';
+import { createNkey, type RegistrationToken } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { askServices, figureOf } from '../../../cli/status/ask-services.ts';
 import { until } from '../../../tests/harness/embedded.ts';
 import { decideAs, declareToken } from '../../../tests/harness/events.ts';
-import { connectWithToken, type RawAgent } from '../../../tests/harness/raw-agent.ts';
+import { connectWithCredentials, connectWithToken, type RawAgent } from '../../../tests/harness/raw-agent.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
 
@@ -89,17 +89,82 @@ test('open requests are capped by token, for all replicas and over a restart, an
   await until('there is room again', async () => (await fourth.join()) === 'waiting');
 });
 
+/** An agent that was let in, over its own credentials. */
+async function aMember(token: RegistrationToken): Promise<{ agent: RawAgent; clusterId: string }> {
+  const asker = await anAgent(token);
+  await asker.join();
+  const news = asker.nextNews();
+  await decideAs(approverLog, asker.clusterId, 'approved');
+  const { result } = await news;
+  if (result.kind !== 'admitted') throw new Error(`told ${result.kind}`);
+  const credentials = { jwt: result.credentials, seed: asker.key.seed };
+  const agent = await connectWithCredentials(hub, asker.key, credentials);
+  onTestFinished(() => agent.nc.close());
+  return { agent, clusterId: asker.clusterId };
+}
+
+/** A proof of member by an issuer that is another one each time. */
+function freshProof(agentKey: string) {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const iat = Math.floor(Date.now() / 1000);
+  const head = encode({ alg: 'ES256', kid: 'k' });
+  const aud = [`rollcall:${hub.hub.hubId}:${agentKey}`];
+  const body = encode({ iss: 'https://m', sub: 'system:serviceaccount:a:b', aud, iat, exp: iat + 600 });
+  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
+  const signature = sign('sha256', Buffer.from(`${head}.${body}`), key).toString('base64url');
+  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });
+  return { token: `${head}.${body}.${signature}`, keys: [{ kid: 'k', kty, crv, x, y }] };
+}
+
+/** Renews with another issuer each time and gives the kinds of the answers. */
+async function renewOften({ agent, clusterId }: Awaited<ReturnType<typeof aMember>>, times: number) {
+  const kinds = [];
+  for (let time = 0; time < times; time++) {
+    const body = { clusterId, member: freshProof(agent.key.publicKey) };
+    kinds.push((await agent.ask('renew', body)).result.kind);
+  }
+  return new Set(kinds);
+}
+
+async function pinsOf(clusterId: string): Promise<number> {
+  let count = 0;
+  for await (const _ of approverLog.scan({ filter: `cluster.${clusterId}.pinned` })) count++;
+  return count;
+}
+
 /** As `rollcall status` hears it. */
 async function usedPercent(): Promise<number> {
   const answers = await askServices(await ops);
   return figureOf(answers, 'registrar', 'eventsUsedPercent') ?? -1;
 }
 
+test('a member whose issuer is another one with each renewal is renewed each time, and four of them are kept', async () => {
+  await startRegistrar({});
+  const member = await aMember(await declareToken(approverLog, hub.hub.hubId));
+  expect(await renewOften(member, 20)).toEqual(new Set(['admitted']));
+  expect(await pinsOf(member.clusterId)).toBe(4);
+});
+
+test('of refusals with one token ten are kept at first, whatever clusters they are about', async () => {
+  await startRegistrar({});
+  const token = await declareToken(approverLog, hub.hub.hubId);
+  expect(await (await anAgent(token)).join()).toBe('waiting');
+  const late = await Promise.all(Array.from({ length: 15 }, () => anAgent(token)));
+  const answers = await Promise.all(late.map((agent) => agent.join()));
+  expect(new Set(answers)).toEqual(new Set(['TOKEN_USED_UP']));
+  const kept = await Promise.all(late.map(({ clusterId }) => identityOf(clusterId)));
+  expect(kept.filter((identity) => identity?.state === 'refused')).toHaveLength(10);
+});
+
 test('at 85 % of the disk new requests are refused, members and those who wait go on, and it ends by itself', async () => {
   await startRegistrar({ spaceInterval: '1s' });
   const token = await declareToken(approverLog, hub.hub.hubId, { uses: 'unlimited' });
   const before = await anAgent(token);
   expect(await before.join()).toBe('waiting');
+  const expired = await declareToken(approverLog, hub.hub.hubId, { expiresAtMs: Date.now() - 1 });
+  const late = await anAgent(expired);
+  const member = await aMember(token);
   const jsm = await jetstreamManager(await hub.connectAs('setup'));
   const { state } = await jsm.streams.info('EVENTS');
   await jsm.streams.update('EVENTS', { max_bytes: Math.floor(state.bytes / 0.9) });
@@ -108,6 +173,15 @@ test('at 85 % of the disk new requests are refused, members and those who wait g
   expect(await refused.join()).toBe('HUB_FULL');
   expect(await identityOf(refused.clusterId)).toBeUndefined();
   expect(await before.join()).toBe('waiting');
+  // Nothing is kept that an agent alone causes.
+  const { last_seq } = (await jsm.streams.info('EVENTS')).state;
+  expect(await late.join()).toBe('TOKEN_EXPIRED');
+  expect(await renewOften(member, 3)).toEqual(new Set(['admitted']));
+  const next = createNkey('user');
+  const wish = { clusterId: member.clusterId, newKey: next.publicKey };
+  const rotated = await member.agent.ask('rotate', wish, { signers: [member.agent.key, next] });
+  expect(rotated.result).toMatchObject({ kind: 'refused', code: 'HUB_FULL' });
+  expect((await jsm.streams.info('EVENTS')).state.last_seq).toBe(last_seq);
   await jsm.streams.update('EVENTS', { max_bytes: -1 });
   await until('there is room again', async () => (await usedPercent()) < 85);
   expect(await refused.join()).toBe('waiting');

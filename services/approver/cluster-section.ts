@@ -62,6 +62,22 @@ export function withRevoked(
   return [...before, ...[...added].map((key) => ({ key: key as string, atMs }))];
 }
 
+/** Longer than any credential lives: a key that was replaced before then opens nothing, listed or not. */
+const listedMs = 7 * 86_400_000;
+/** Of former lives, beside those of the last days. */
+const mostOfFormerLives = 64;
+
+/**
+ * Keys that were replaced long ago leave the list, and of former lives all but the last: or it would outgrow a message, and nothing
+ * could be decided about that cluster any more. Whoever comes with one that was forgotten is a stranger like any other.
+ */
+export function stillListed(revokedKeys: Decision['revokedKeys'], nowMs: number): Decision['revokedKeys'] {
+  const isNew = ({ atMs }: Decision['revokedKeys'][number]) => atMs + listedMs > nowMs;
+  const ofFormerLives = revokedKeys.filter((revoked) => revoked.left === true && !isNew(revoked));
+  const stay = new Set(ofFormerLives.slice(-mostOfFormerLives));
+  return revokedKeys.filter((revoked) => isNew(revoked) || stay.has(revoked));
+}
+
 /**
  * The approver's whole section after a decision about the current request. What the cluster was given stays while it is let
  * in or the request is the same; the keys that were taken back, and what was acted on, stay in any case.
@@ -112,14 +128,15 @@ export function approvalAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict
   const { retiringKey, ...section } = sectionAfter(base, { ...outcome, verdict: 'approved' });
   const others = section.revokedKeys.filter((revoked) => revoked.key !== key);
   const replaced = [previous?.approvedKey, identity.admittedKey, retiringKey].filter(
-    (known) => known !== key,
+    (known) => known !== undefined && known !== key,
   );
+  const stay = replaced.length === 0 ? others : stillListed(others, nowMs);
   return {
     ...section,
     approvedKey: key,
     clusterName: identity.clusterName,
     namespace: identity.clusterName,
-    revokedKeys: withRevoked(others, replaced, nowMs),
+    revokedKeys: withRevoked(stay, replaced, nowMs),
   };
 }
 

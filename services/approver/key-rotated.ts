@@ -7,7 +7,7 @@ import {
   revoked,
 } from '@rollcall/shared/events';
 import { isSignedBy, keyFingerprint } from '@rollcall/shared/trust';
-import { type Outcome, sectionAfter, type SectionBase, withRevoked } from './cluster-section.ts';
+import { type Outcome, sectionAfter, type SectionBase, stillListed, withRevoked } from './cluster-section.ts';
 
 /** What both keys signed, as far as it says which key of which cluster takes over. */
 function saidIn(signed: string): { verb?: unknown; body?: { clusterId?: unknown; newKey?: unknown } } {
@@ -54,17 +54,6 @@ export function rotationAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict
     approvedKey: identity.request.key,
     ...(former === undefined ? {} : { retiringKey: former }),
   };
-}
-
-/** Longer than any credential lives: a key that was replaced before then opens nothing, listed or not. */
-const listedMs = 7 * 86_400_000;
-
-/**
- * Those that an agent has replaced long ago leave the list, or it would outgrow a message: nothing could be decided about that cluster
- * any more. Those of former lives stay.
- */
-function stillListed(revokedKeys: Decision['revokedKeys'], nowMs: number): Decision['revokedKeys'] {
-  return revokedKeys.filter(({ atMs, left }) => left === true || atMs + listedMs > nowMs);
 }
 
 /** The end of a rotation: the former key is out. */

@@ -36,6 +36,22 @@ test('every key that was ever in stays out, and the name it had stays in its his
   expect(section).not.toHaveProperty('approvedKey');
 });
 
+test('of former lives the last 64 keys stay, beside all of the last week', () => {
+  const dayMs = 86_400_000;
+  let previous = aDecision();
+  let atMs = nowMs;
+  for (let life = 0; life < 1000; life++) {
+    atMs += dayMs / 24;
+    const key = `U${life}`;
+    const identity = anIdentity({ state: 'admitted', admittedKey: key, request: aRequest({ key }) });
+    const base = { identity, previous: { ...previous, approvedKey: key }, heartbeat, nowMs: atMs };
+    previous = leavingSection(base, outcome, { record: aRecord(identity, approval), waitMs: 10 });
+  }
+  expect(previous.revokedKeys).toHaveLength(7 * 24 + 64);
+  expect(previous.revokedKeys.at(0)?.key).toBe(`U${1000 - 7 * 24 - 64}`);
+  expect(previous.revokedKeys.at(-1)?.key).toBe('U999');
+});
+
 test('another key that waits is none of the keys that leave', () => {
   const contested = { ...member, request: aRequest({ id: 'R2', key: 'K2' }) };
   const section = sectionOf(contested, aDecision({ verdict: 'held', approvedKey: 'K1' }));

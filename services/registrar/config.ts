@@ -26,6 +26,11 @@ export const configSchema = z.strictObject({
   maxOpenRequestsPerToken: cap
     .default(1000)
     .describe('the same with one token; a token for many clusters could else fill the hub (1000)'),
+  maxUsesPerTokenPerDay: cap
+    .default(10_000)
+    .describe(
+      'how often one token may be used within a day; beyond it requests are told to come again (10000)',
+    ),
   spaceInterval: durationMs
     .default(10_000)
     .describe('how often to look how full the disk of the events is (10s)'),

@@ -351,6 +351,19 @@ test('a cluster that has left needs a new use, also with its old key', () => {
   ]);
 });
 
+test('a cluster that leaves and comes back again and again does so 24 times a day', () => {
+  const log = withToken({ uses: 'unlimited' });
+  const lives = (count: number) => Array.from({ length: count }, (_, at) => ({ key: `U${at}`, atMs: nowMs }));
+  const after = (count: number, laterMs = 0) => {
+    const revokedKeys = lives(count).map((key) => ({ ...key, left: true }));
+    const cluster = { ...log.cluster('id-1'), decision: aDecision({ revokedKeys }) };
+    return judgeOn(log, anAsk(), { cluster, nowMs: nowMs + laterMs }).refusal;
+  };
+  expect(after(23)).toBeUndefined();
+  expect(after(24)).toMatchObject({ code: 'HUB_BUSY' });
+  expect(after(24, 86_400_000)).toBeUndefined();
+});
+
 test('a late ask of a life that ended begins no new one, also where another key was refused since', () => {
   const log = withToken({ uses: 9 });
   join(log);

@@ -24,13 +24,13 @@ import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { cutText } from '@rollcall/shared/text';
 import { changedRequest, claimsIn } from './claims.ts';
 import { refuseName, refuseTakenName, refuseUnsafeName } from './cluster-name.ts';
-import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
+import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from './key-holder.ts';
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from './refusal.ts';
 import { splitLabels } from './request-labels.ts';
 import { leavingKeyOf } from './leave.ts';
 import { banOf, clusterLeft } from './standing.ts';
-import { refuseToken, tokenNames } from './token-check.ts';
+import { refuseToken, tokenNames, usesAfter } from './token-check.ts';
 
 export interface JoinAsk {
   readonly id: string;
@@ -56,6 +56,7 @@ export interface JoinContext {
   /** What came of the proof of member in the request, by the pin of that cluster; undefined where it shows none. */
   readonly member?: MemberProof | undefined;
   readonly reservedNames: readonly string[];
+  readonly maxUsesPerTokenPerDay: number;
   /** Why the hub has no room for one more request. */
   readonly refuseNew?: Refusal | undefined;
   readonly nowMs: number;
@@ -216,6 +217,7 @@ function refuseByToken(ask: JoinAsk, context: JoinContext): Refusal | undefined 
     clusterId: ask.body.clusterId,
     nowMs,
     isVoid: context.tokenIsVoid ?? false,
+    maxPerDay: context.maxUsesPerTokenPerDay,
   });
 }
 
@@ -243,6 +245,8 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   // Its record belongs to its leaving: a request in the place of that would keep what waits for it waiting for ever.
   if (leavingKeyOf(context.cluster) !== undefined)
     return { code: 'CLUSTER_LEAVING', message: 'the cluster with this id is leaving the hub' };
+  const byDay = refuseManyKeys(context.cluster, context.nowMs);
+  if (byDay) return byDay;
   const isOwner = context.member?.sameMember === true;
   const byClaim =
     refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, { agentKey: ask.agentKey, isOwner });
@@ -311,7 +315,7 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
       draft(tokenUsed, token, {
         reason: 'Used',
         message: `used by cluster "${clusterName}"`,
-        section: { used: (token.uses?.used ?? 0) + 1, lastUsedBy: clusterId, lastUsedAtMs: context.nowMs },
+        section: usesAfter(token.uses, { clusterId, nowMs: context.nowMs }),
       }),
     );
   }

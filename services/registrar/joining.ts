@@ -30,6 +30,7 @@ export interface JoinServices {
   readonly facts: FactStore;
   readonly epoch: number;
   readonly reservedNames: readonly string[];
+  readonly maxUsesPerTokenPerDay: number;
   readonly settings: AnswerSettings;
   readonly floods: Pick<FloodCutter, 'found'>;
   /** Why a request that is new cannot be taken now, however good it is. */
@@ -108,6 +109,7 @@ export function createJoinAnswers(
       key: keyRecord(key),
       member: judgeMemberProof(member, pinOf(record), proofContext),
       reservedNames: services.reservedNames,
+      maxUsesPerTokenPerDay: services.maxUsesPerTokenPerDay,
       refuseNew: services.refuseNew(tokenId),
       nowMs,
       refusalsLeft: Math.min(storedOfToken.left(tokenId ?? '', nowMs), stored.left('all', nowMs)),

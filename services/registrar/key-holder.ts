@@ -18,6 +18,22 @@ export function refuseForeignKey({ holder }: KeyRecord, clusterId: string): Refu
   return { code: 'KEY_TAKEN', message: 'this key belongs to another cluster' };
 }
 
+/** By rotating, by joining with another key, by leaving and coming back: each of them costs a dozen events, kept for ever. */
+const mostKeysPerDay = 24;
+const dayMs = 86_400_000;
+
+/** Every key that a cluster had stands in its record for a week at least. Whoever needs more of them is helped by a person. */
+export function refuseManyKeys(
+  { decision, identity }: Pick<ClusterRecord, 'decision' | 'identity'>,
+  nowMs: number,
+): Refusal | undefined {
+  const today = (decision?.revokedKeys ?? []).filter(({ atMs }) => nowMs - atMs < dayMs).length;
+  if (today < mostKeysPerDay) return undefined;
+  const name = identity?.clusterName ?? '';
+  const message = `the cluster "${name}" had ${today} keys within a day; a rotation that a person wants goes on (\`rollcall rotate ${name}\`), all else tomorrow`;
+  return { code: 'HUB_BUSY', message };
+}
+
 /** The first request of a key makes it the cluster's. */
 export function takeKey(key: KeyRecord, agentKey: string, clusterId: string): EventDraft[] {
   if (key.holder !== undefined) return [];

@@ -16,7 +16,7 @@ import {
 import type { AnswerResult, ReceivedAsk } from '@rollcall/shared/protocol';
 import { isPublicNkey, isSignedBy, keyFingerprint, type SignedMessage } from '@rollcall/shared/trust';
 import { type AnswerSettings, refusalResult, rotateKeyOf, standingResult } from './answer.ts';
-import { refuseForeignKey, refuseSecondKey, takeKey } from './key-holder.ts';
+import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from './key-holder.ts';
 import type { Refusal } from './refusal.ts';
 import { standingOf } from './standing.ts';
 
@@ -44,9 +44,6 @@ export interface RotationContext {
 
 /** Whoever has a key must not fill the history with new ones. */
 const leastBetweenMs = 60_000;
-/** Every key that was replaced is kept for a week; whoever needs more is helped by a person. */
-const mostPerDay = 24;
-const dayMs = 86_400_000;
 
 function refuseRotation(
   ask: RotationAsk,
@@ -71,12 +68,8 @@ function refuseRotation(
   const isWished = rotateKeyOf(record, agentKey).rotateKey !== undefined;
   if (isFull && !isWished)
     return { code: 'HUB_FULL', message: 'the disk for the events of this hub is nearly full' };
-  const today = (decision?.revokedKeys ?? []).filter(({ atMs }) => nowMs - atMs < dayMs).length;
-  if (today >= mostPerDay && !isWished) {
-    const message = `the key was replaced ${today} times within a day; now a person has to want it: \`rollcall rotate ${identity.clusterName}\``;
-    return { code: 'HUB_BUSY', message };
-  }
-  return refuseSecondKey(record, { agentKey, isOwner: true });
+  const byDay = isWished ? undefined : refuseManyKeys(record, nowMs);
+  return byDay ?? refuseSecondKey(record, { agentKey, isOwner: true });
 }
 
 /** What was asked for with the former key stays; of another key's request nothing does. */

@@ -77,6 +77,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         metrics,
         epoch: identity.epoch,
         reservedNames: config.reservedNames,
+        maxUsesPerTokenPerDay: config.maxUsesPerTokenPerDay,
         settings,
         access: createAccessAnswers(nc, log),
         rotate: createRotationAnswers(log, settings, { isFull: () => isFull(space.usedShare()) }),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { TokenDeclaration } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { refuseToken, type TokenUse } from './token-check.ts';
+import { refuseToken, type TokenUse, usesAfter } from './token-check.ts';
 import { aDeclaration } from '../../tests/harness/events.ts';
 
 const nowMs = 1_700_000_000_000;
@@ -16,6 +16,7 @@ function aUse(
     clusterName: 'edge-1',
     clusterId: 'id-1',
     nowMs,
+    maxPerDay: 3,
     ...overrides,
   };
 }
@@ -57,6 +58,16 @@ test.each([
   { name: 'its client id', use: aUse({ clientId: 'id-1' }), want: undefined },
   { name: 'another client id', use: aUse({ clientId: 'id-2' }), want: 'TOKEN_NAME_MISMATCH' },
   { name: 'no use left', use: aUse({ uses: 1 }, { uses: used(1) }), want: 'TOKEN_USED_UP' },
+  {
+    name: 'as many uses as one day has',
+    use: aUse({ uses: 'unlimited' }, { uses: { ...used(9), day: { sinceMs: nowMs - 86_399_999, used: 3 } } }),
+    want: 'HUB_BUSY',
+  },
+  {
+    name: 'as many uses as one day has, which is over',
+    use: aUse({ uses: 'unlimited' }, { uses: { ...used(9), day: { sinceMs: nowMs - 86_400_000, used: 3 } } }),
+    want: undefined,
+  },
   { name: 'one use left', use: aUse({ uses: 2 }, { uses: used(1) }), want: undefined },
   { name: 'unlimited uses', use: aUse({ uses: 'unlimited' }, { uses: used(9999) }), want: undefined },
   {
@@ -91,4 +102,19 @@ test('a pattern made to be slow is answered', () => {
   const clusterName = `${'a'.repeat(62)}b`;
   const use = aUse({ clusterName: `${'*a'.repeat(40)}c` }, { clusterName });
   expect(refuseToken(use)?.code).toBe('TOKEN_NAME_MISMATCH');
+});
+
+test('uses are counted by day, from the first one on, and in all', () => {
+  const times = [0, 1000, 86_399_999, 86_400_000].map((laterMs) => nowMs + laterMs);
+  let uses: TokenUse['uses'];
+  const seen = times.map((atMs) => {
+    uses = usesAfter(uses, { clusterId: 'id-1', nowMs: atMs });
+    return [uses.used, uses.day?.used];
+  });
+  expect(seen).toEqual([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+    [4, 1],
+  ]);
 });

@@ -10,6 +10,7 @@ export interface TokenUse {
   readonly nowMs: number;
   /** It was made before the hub was restored, and nobody has renewed it. */
   readonly isVoid?: boolean;
+  readonly maxPerDay: number;
 }
 
 type Rule = (use: TokenUse & { declaration: TokenDeclaration }) => Refusal | undefined;
@@ -92,8 +93,37 @@ const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses }) =>
         message: `the token "${name}" was made for ${allowed === 1 ? 'one cluster' : `${allowed} clusters`}, and is spent`,
       };
 
-/** What a holder is told first: the end of the token, then that it is not good, that it is for somebody else, then that it is spent. */
-const rules: readonly Rule[] = [expired, notTaken, oldEpoch, otherName, otherClient, usedUp];
+const dayMs = 86_400_000;
+
+/** A day begins with the first use after the one before. */
+function usesOfDay(uses: TokenUses | undefined, nowMs: number): NonNullable<TokenUses['day']> {
+  const { day } = uses ?? {};
+  return day && nowMs - day.sinceMs < dayMs ? day : { sinceMs: nowMs, used: 0 };
+}
+
+/** Where a policy decides at once no cap on what waits holds a token for any number of clusters: it could fill the history. */
+const usedOften: Rule = ({ declaration: { name }, uses, nowMs, maxPerDay }) => {
+  const { used } = usesOfDay(uses, nowMs);
+  const message = `the token "${name}" was used ${used} times within a day`;
+  return used < maxPerDay ? undefined : { code: 'HUB_BUSY', message };
+};
+
+/** The uses of a token with one more. */
+export function usesAfter(
+  uses: TokenUses | undefined,
+  { clusterId, nowMs }: { clusterId: string; nowMs: number },
+): TokenUses {
+  const { sinceMs, used } = usesOfDay(uses, nowMs);
+  return {
+    used: (uses?.used ?? 0) + 1,
+    lastUsedBy: clusterId,
+    lastUsedAtMs: nowMs,
+    day: { sinceMs, used: used + 1 },
+  };
+}
+
+/** What a holder is told first: the end of the token, then that it is not good, that it is for somebody else, then that it is spent or used too often. */
+const rules: readonly Rule[] = [expired, notTaken, oldEpoch, otherName, otherClient, usedUp, usedOften];
 
 /** Whether a token is for this one predefined cluster: by its client id, or by its name without wildcard (FL-4). */
 export function tokenNames(

@@ -150,6 +150,7 @@ const asked: Again = (event, history) => {
       nowMs: isAgain
         ? Math.min(event.timeMs, (request.askedAtMs ?? event.timeMs) + 60_000)
         : request.requestedAtMs,
+      maxUsesPerTokenPerDay: 10_000,
       refusalsLeft: 100,
     },
   );

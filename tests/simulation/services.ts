@@ -96,6 +96,7 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
     metrics,
     epoch,
     reservedNames,
+    maxUsesPerTokenPerDay: 10_000,
     settings: settings(),
     access,
     rotate: createRotationAnswers(log, settings(), { isFull: () => false }),

@@ -133,6 +133,8 @@ const tokenUsesSchema = z.looseObject({
   used: z.int().min(0),
   lastUsedBy: z.string(),
   lastUsedAtMs: z.int(),
+  /** How often within a day, from the first of these uses on; hub time in ms. */
+  day: z.looseObject({ sinceMs: z.int(), used: z.int() }).optional(),
   /** Ids of all clusters whose requests came with it, where that is more than one. */
   usedBy: z.array(z.string()).optional(),
 });

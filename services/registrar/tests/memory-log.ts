@@ -44,6 +44,7 @@ export class MemoryLog {
       key: keyRecord(this.read(keyAggregate(about.agentKey))),
       reservedNames: ['default'],
       nowMs: about.nowMs,
+      maxUsesPerTokenPerDay: 10_000,
       refusalsLeft: 100,
     };
   }

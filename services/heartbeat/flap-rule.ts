@@ -7,7 +7,8 @@ export interface FlapSettings {
 }
 
 /**
- * When the cluster was lost lately, oldest first. What is not its own fault (a storm, a goodbye) is no loss.
+ * When the cluster was lost lately, oldest first. A storm is not its own fault, and no loss; a goodbye is one, or an agent
+ * that starts and stops without end would fill the history.
  * @param isLoss - it is lost now
  */
 export function lossesAfter(

@@ -14,7 +14,7 @@ import {
   unreachable,
 } from '@rollcall/shared/events';
 import { type FlapSettings, lossesAfter } from './flap-rule.ts';
-import type { LivenessCause } from './liveness-transition.ts';
+import { isHeard, type LivenessCause } from './liveness-transition.ts';
 import { membershipOf } from './membership.ts';
 
 type Stored = Exclude<LivenessState, 'neverSeen'>;
@@ -53,7 +53,7 @@ const messageOf: Readonly<Record<LivenessCause, (quietMs: number) => string>> = 
   Flapping: () => 'beats are back, and were too often before',
 };
 
-const comesBackFrom = new Set<LivenessState>(['suspect', 'unreachable', 'memberDown']);
+const comesBackFrom = new Set<LivenessState>(['suspect', 'unreachable', 'memberDown', 'stopped']);
 
 /** A finding of this replica, and what the losses before make of it. */
 function withFlapping(
@@ -62,7 +62,9 @@ function withFlapping(
 ): { state: Stored; cause: LivenessCause; losses: readonly number[] } {
   const { from, state, cause, flap } = finding;
   const isLoss =
-    (state === 'suspect' && cause !== 'StormHeld') || (state === 'memberDown' && from === 'ready');
+    (state === 'suspect' && cause !== 'StormHeld') ||
+    (state === 'memberDown' && from === 'ready') ||
+    (state === 'stopped' && isHeard(from) && from !== 'flapping');
   const losses = lossesAfter(before, isLoss, finding);
   const isBack = (state === 'ready' || state === 'memberDown') && comesBackFrom.has(from);
   if (isBack && losses.length >= flap.losses) return { state: 'flapping', cause: 'Flapping', losses };

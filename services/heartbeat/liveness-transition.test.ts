@@ -215,7 +215,13 @@ test.each([
     name: 'flapping, goodbye',
     view: { ...flapping, saidGoodbye: true },
     nowMs: 100_000,
-    want: { kind: 'becomes', state: 'stopped' },
+    want: { kind: 'stays' },
+  },
+  {
+    name: 'flapping, a goodbye and nothing since for the grace',
+    view: { ...flapping, saidGoodbye: true },
+    nowMs: 1e9,
+    want: { kind: 'becomes', state: 'stopped', cause: 'AgentStopped', silent: false },
   },
   {
     name: 'in a storm, two beats missing',

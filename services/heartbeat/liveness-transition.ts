@@ -92,9 +92,11 @@ function judgeFlapping(view: LivenessView, quietSinceMs: number, nowMs: number):
   const silent = view.connectionLostMs !== undefined || nowMs >= silentAtMs;
   const unreachableAtMs = view.stormHeld ? Infinity : quietSinceMs + view.graceMs;
   if (nowMs >= unreachableAtMs)
-    return { kind: 'becomes', state: 'unreachable', cause: 'Unreachable', silent: true };
+    return view.saidGoodbye
+      ? { kind: 'becomes', state: 'stopped', cause: 'AgentStopped', silent: false }
+      : { kind: 'becomes', state: 'unreachable', cause: 'Unreachable', silent: true };
   if (silent) return only(unreachableAtMs, true);
-  const steadyAtMs = view.memberDown ? Infinity : view.steadySinceMs + view.steadyForMs;
+  const steadyAtMs = view.memberDown || view.saidGoodbye ? Infinity : view.steadySinceMs + view.steadyForMs;
   if (nowMs >= steadyAtMs) return { kind: 'becomes', state: 'ready', cause: 'Alive', silent: false };
   return only(Math.min(silentAtMs, steadyAtMs, unreachableAtMs), false);
 }
@@ -122,7 +124,7 @@ function heardAs({ memberDown, state }: LivenessView): LivenessVerdict & { kind:
  * A signal only changes the view; the same view always gives the same verdict, so that signals may come twice or late.
  */
 export function judgeLiveness(view: LivenessView, nowMs: number): LivenessVerdict {
-  if (view.saidGoodbye && (isHeard(view.state) || view.beatSinceChange)) {
+  if (view.saidGoodbye && view.state !== 'flapping' && (isHeard(view.state) || view.beatSinceChange)) {
     // A goodbye as the first sign of life of a new admission is no join.
     if (view.state === 'stopped' || view.state === 'neverSeen') return only(Infinity, false);
     return { kind: 'becomes', state: 'stopped', cause: 'AgentStopped', silent: false };

@@ -51,7 +51,7 @@ export const unreachable = defineEvent({
 export const stopped = defineEvent({
   ...cluster,
   type: 'stopped',
-  description: 'The agent said goodbye before it stopped. Followed by ready.',
+  description: 'The agent said goodbye before it stopped. Followed by ready, or by flapping. Not written while it flaps, unless it stays away for the whole grace.',
 });
 
 export const memberDown = defineEvent({
@@ -64,7 +64,7 @@ export const flapping = defineEvent({
   ...cluster,
   type: 'flapping',
   description:
-    'Beats are back, for the fourth time within ten minutes (settable). Losses are not written any more until it has been heard without a gap for two minutes (ready), or not at all for the whole grace (unreachable).',
+    'Beats are back, for the fourth time within ten minutes (settable). Losses and goodbyes are not written any more until it has been heard without a gap for two minutes (ready), or not at all for the whole grace (unreachable).',
 });
 
 export const keyShared = defineEvent({

@@ -265,3 +265,28 @@ test('who is lost too often flaps: no more events until it is steady, of two rep
   await member.event('ready', flapping.sequence);
   expect(await member.history()).toEqual(['joined', 'suspect', 'ready', 'suspect', 'flapping', 'ready']);
 });
+
+test('who says goodbye and is heard in turns flaps: no event for each of them', async () => {
+  await startHeartbeat(hub, { flapLosses: '2', flapSteady: '3s' });
+  const member = await admitMember(around, 'says-goodbye', slow);
+  await using nc = await member.connect();
+  const stopOnce = async (afterSequence?: number) => {
+    sayGoodbye(nc, member.clusterId);
+    return member.event('stopped', afterSequence);
+  };
+  beat(nc, member.clusterId);
+  await member.event('joined');
+  const first = await stopOnce();
+  beat(nc, member.clusterId);
+  const back = await member.event('ready', first.sequence);
+  const second = await stopOnce(back.sequence);
+  beat(nc, member.clusterId);
+  const flapping = await member.event('flapping', second.sequence);
+  for (let time = 0; time < 10; time++) {
+    sayGoodbye(nc, member.clusterId);
+    beat(nc, member.clusterId);
+    await nc.flush();
+  }
+  await member.event('ready', flapping.sequence);
+  expect(await member.history()).toEqual(['joined', 'stopped', 'ready', 'stopped', 'flapping', 'ready']);
+});

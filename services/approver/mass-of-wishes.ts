@@ -13,11 +13,14 @@ import {
   wishesHeld,
   wishesOf,
 } from '@rollcall/shared/events';
+import { cutText } from '@rollcall/shared/text';
 
 const minuteMs = 60_000;
 const secondMs = 1000;
 /** More than these wait unlisted, and are listed after the first ones were confirmed: an event has a largest size. */
-const mostListed = 500;
+const mostListed = 300;
+/** An account of the hub's API server may have any name; of a longer one the list shows this much. */
+const longestPerson = 128;
 
 /** What people may put out within a minute: a number, or a share of the fleet where that is more. */
 export interface WishLimit {
@@ -64,7 +67,7 @@ function describeWish({ aggregate, definition, by, reason, section }: EventDraft
     clusterName,
     wish: digest(words).slice(0, 16),
     type: definition.type,
-    person: by?.person ?? 'unknown',
+    person: cutText(by?.person ?? 'unknown', longestPerson),
   };
 }
 

@@ -46,6 +46,16 @@ function asked(by: Nkey, to: string, signers: readonly Nkey[]) {
 }
 const replaced = (count: number, atMs: number) =>
   Array.from({ length: count }, (_, index) => ({ key: `U${index}`, atMs }));
+function padded() {
+  const content = { verb: 'rotate', body: { clusterId: 'id-1', newKey: N }, padding: ' '.repeat(2000) };
+  return {
+    id: 'request-2',
+    agentKey: K,
+    newKey: N,
+    askedAtMs: nowMs,
+    proof: signMessage(content, [old, next]),
+  };
+}
 const fromOldToNext = asked(old, N, [old, next]);
 
 const keyOf = (holder: string | undefined): KeyRecord => ({
@@ -158,6 +168,11 @@ test.each([
   },
   { name: 'the new key belongs to another cluster', newKey: keyOf('other'), want: 'KEY_TAKEN' },
   { name: 'the new key is asked for again', newKey: keyOf(identity.clusterId), want: 'requested' },
+  {
+    name: 'what both keys signed is padded',
+    ask: padded(),
+    want: 'ASK_TOO_LARGE',
+  },
   { name: 'the place for events is nearly full', isFull: true, want: 'HUB_FULL' },
   {
     name: 'it is, and a person wants another key',
@@ -185,6 +200,14 @@ test('the request says from which key, and the owner stays who it is until that 
     admittedAtMs: 1,
     request: { key: N, tokenName: 'n/t', rotation: { from: K } },
   });
+});
+
+test('of the signatures only those of both keys are kept', () => {
+  const many = asked(old, N, [old, next, stranger]);
+  const context = { record: aRecord(), newKey: keyOf(undefined), nowMs, isFull: false };
+  const [draft] = judgeRotation(many, context).drafts;
+  const { rotation } = (draft?.section as Identity).request;
+  expect(Object.keys(rotation?.proof.signatures ?? {})).toEqual([K, N]);
 });
 
 test('of the request of another key nothing is taken over', () => {

@@ -51,7 +51,8 @@ export const unreachable = defineEvent({
 export const stopped = defineEvent({
   ...cluster,
   type: 'stopped',
-  description: 'The agent said goodbye before it stopped. Followed by ready, or by flapping. Not written while it flaps, unless it stays away for the whole grace.',
+  description:
+    'The agent said goodbye before it stopped. Followed by ready, or by flapping. Not written while it flaps, unless it stays away for the whole grace.',
 });
 
 export const memberDown = defineEvent({

@@ -8,10 +8,32 @@ import { parseBoundedJson } from './bounded-json.ts';
 const name = z.string().min(1).max(253);
 const label = z.string().max(317);
 const maxLabels = 64;
+/** Every event of a cluster carries them: as JSON, so that what has to be escaped counts for what it takes. */
+const maxLabelBytes = 16_384;
 const labels = z.record(label, z.string().max(63)).check(({ value, issues }) => {
-  if (Object.keys(value).length <= maxLabels) return;
-  const message = `more than ${maxLabels} labels`;
-  issues.push({ code: 'too_big', origin: 'labels', maximum: maxLabels, input: value, message });
+  const isMany = Object.keys(value).length > maxLabels;
+  if (!isMany && Buffer.byteLength(JSON.stringify(value)) <= maxLabelBytes) return;
+  const [maximum, what] = isMany ? [maxLabels, 'labels'] : [maxLabelBytes, 'bytes of labels'];
+  issues.push({
+    code: 'too_big',
+    origin: 'labels',
+    maximum,
+    input: value,
+    message: `more than ${maximum} ${what}`,
+  });
+});
+
+const { kid, kty, n, e, crv, x, y } = memberKeySchema.shape;
+/** Base64url, padded or not: every letter stands for itself in JSON, so that no key takes more than its length. */
+const plain = /^[\w+/=-]*$/;
+const memberKey = z.strictObject({
+  kid,
+  kty,
+  n: n.unwrap().regex(plain).optional(),
+  e: e.unwrap().regex(plain).optional(),
+  crv: crv.unwrap().regex(plain).optional(),
+  x: x.unwrap().regex(plain).optional(),
+  y: y.unwrap().regex(plain).optional(),
 });
 
 /**
@@ -20,7 +42,7 @@ const labels = z.record(label, z.string().max(63)).check(({ value, issues }) => 
  */
 const memberClaim = z.strictObject({
   token: z.string().max(4096),
-  keys: z.array(z.strictObject(memberKeySchema.shape)).min(1).max(maxMemberKeys),
+  keys: z.array(memberKey).min(1).max(maxMemberKeys),
 });
 export type MemberClaim = z.infer<typeof memberClaim>;
 

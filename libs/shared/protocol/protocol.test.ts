@@ -76,11 +76,27 @@ const joinText = (body: object, more = '') =>
     '"clusterId":"id-1"',
     `"clusterId":"id-1"${more}`,
   );
+/** Of control characters, which take six bytes in JSON. */
+function labelsOfBytes(bytes: number): Record<string, string> {
+  const all: Record<string, string> = {};
+  for (let at = 0; JSON.stringify(all).length < bytes; at++) all[`${at}`] = '\u0001'.repeat(63);
+  return all;
+}
 const labels = (count: number, value = 'x') =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`label-${at}`, value]));
 
 test.each([
   { name: 'as many labels as there may be', text: joinText({ labels: labels(64) }), want: /^decoded/ },
+  {
+    name: 'labels that take more bytes than they have characters',
+    text: joinText({ labels: labelsOfBytes(16_385) }),
+    want: /^ASK_TOO_LARGE: .*16384 bytes of labels/s,
+  },
+  {
+    name: 'a key of the member that is no base64',
+    text: joinText({ member: { token: 'a.b.c', keys: [{ kid: 'k', kty: 'RSA', n: '\u0001', e: 'AQAB' }] } }),
+    want: /^ASK_INVALID: .*n/s,
+  },
   { name: 'a label more', text: joinText({ labels: labels(65) }), want: /^ASK_TOO_LARGE: .*64 labels/s },
   {
     name: 'a label value of 64 characters',

@@ -5,6 +5,7 @@ import { chartFiles } from './generate-charts.ts';
 import { cliDocs } from './generate-cli-docs.ts';
 import { crdFiles } from './generate-crds.ts';
 import { errorCodesDoc } from './generate-error-codes.ts';
+import { eventCausesDoc } from './generate-event-causes.ts';
 import { eventDocs } from './generate-event-docs.ts';
 import { metricDocs } from './generate-metric-docs.ts';
 import { parityDoc } from './generate-parity.ts';
@@ -21,6 +22,7 @@ const generators: readonly (() => Generated | readonly Generated[])[] = [
   chartFiles,
   crdFiles,
   eventDocs,
+  eventCausesDoc,
   metricDocs,
   errorCodesDoc,
   resourceDocs,

@@ -50,6 +50,24 @@ export function isAboutRequest(previous: Decision | undefined, identity: Identit
   return previous?.requestId === identity.request.id && previous.key === identity.request.key;
 }
 
+/** Longer than any credential lives: a key that was taken back before then opens nothing, listed or not. */
+const listedMs = 7 * 86_400_000;
+/** Of former lives, and as many of this one. */
+const mostOlder = 64;
+
+/**
+ * Of keys that were taken back long ago the last stay: or the list would outgrow a message, and nothing could be decided about that
+ * cluster any more. Whoever comes with one that was forgotten is a stranger like any other.
+ */
+function stillListed(revokedKeys: Decision['revokedKeys'], nowMs: number): Decision['revokedKeys'] {
+  const isOld = ({ atMs }: Decision['revokedKeys'][number]) => atMs + listedMs <= nowMs;
+  const [ofFormerLives, ofThisLife] = [true, false].map((isLeft) =>
+    revokedKeys.filter((revoked) => isOld(revoked) && (revoked.left ?? false) === isLeft).slice(-mostOlder),
+  );
+  const stay = new Set([...(ofFormerLives ?? []), ...(ofThisLife ?? [])]);
+  return revokedKeys.filter((revoked) => !isOld(revoked) || stay.has(revoked));
+}
+
 /** Takes keys back: those that are taken back already keep their time. */
 export function withRevoked(
   before: Decision['revokedKeys'],
@@ -59,23 +77,7 @@ export function withRevoked(
   const added = new Set(
     keys.filter((key) => key !== undefined && !before.some((known) => known.key === key)),
   );
-  return [...before, ...[...added].map((key) => ({ key: key as string, atMs }))];
-}
-
-/** Longer than any credential lives: a key that was replaced before then opens nothing, listed or not. */
-const listedMs = 7 * 86_400_000;
-/** Of former lives, beside those of the last days. */
-const mostOfFormerLives = 64;
-
-/**
- * Keys that were replaced long ago leave the list, and of former lives all but the last: or it would outgrow a message, and nothing
- * could be decided about that cluster any more. Whoever comes with one that was forgotten is a stranger like any other.
- */
-export function stillListed(revokedKeys: Decision['revokedKeys'], nowMs: number): Decision['revokedKeys'] {
-  const isNew = ({ atMs }: Decision['revokedKeys'][number]) => atMs + listedMs > nowMs;
-  const ofFormerLives = revokedKeys.filter((revoked) => revoked.left === true && !isNew(revoked));
-  const stay = new Set(ofFormerLives.slice(-mostOfFormerLives));
-  return revokedKeys.filter((revoked) => isNew(revoked) || stay.has(revoked));
+  return stillListed([...before, ...[...added].map((key) => ({ key: key as string, atMs }))], atMs);
 }
 
 /**
@@ -128,15 +130,14 @@ export function approvalAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict
   const { retiringKey, ...section } = sectionAfter(base, { ...outcome, verdict: 'approved' });
   const others = section.revokedKeys.filter((revoked) => revoked.key !== key);
   const replaced = [previous?.approvedKey, identity.admittedKey, retiringKey].filter(
-    (known) => known !== undefined && known !== key,
+    (known) => known !== key,
   );
-  const stay = replaced.length === 0 ? others : stillListed(others, nowMs);
   return {
     ...section,
     approvedKey: key,
     clusterName: identity.clusterName,
     namespace: identity.clusterName,
-    revokedKeys: withRevoked(stay, replaced, nowMs),
+    revokedKeys: withRevoked(others, replaced, nowMs),
   };
 }
 

@@ -16,7 +16,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, labels, leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
-import { carriedLabels, isReservedLabel } from '@rollcall/shared/resources/label-syntax';
+import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
 import {
   allKeysTaken,
   approvalAfter,
@@ -49,7 +49,7 @@ export function isUntouched({ metadata, status }: ClusterObject): boolean {
 
 /** Labels that a person may give: all but the reserved ones. */
 export function ownLabels({ metadata }: ClusterObject): Record<string, string> {
-  return Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !isReservedLabel(key)));
+  return carriedLabels(metadata.labels ?? {});
 }
 
 /** The set that a person put the cluster into. */

@@ -7,7 +7,7 @@ import {
   revoked,
 } from '@rollcall/shared/events';
 import { isSignedBy, keyFingerprint } from '@rollcall/shared/trust';
-import { type Outcome, sectionAfter, type SectionBase, stillListed, withRevoked } from './cluster-section.ts';
+import { type Outcome, sectionAfter, type SectionBase, withRevoked } from './cluster-section.ts';
 
 /** What both keys signed, as far as it says which key of which cluster takes over. */
 function saidIn(signed: string): { verb?: unknown; body?: { clusterId?: unknown; newKey?: unknown } } {
@@ -63,7 +63,7 @@ export function decideRotationEnd(record: ClusterRecord, nowMs: number): EventDr
   const { retiringKey, ...rest } = decision;
   if (retiringKey === undefined || identity.rotatedFrom !== retiringKey) return [];
   if (identity.admittedKey !== decision.approvedKey) return [];
-  const revokedKeys = withRevoked(stillListed(decision.revokedKeys, nowMs), [retiringKey], nowMs);
+  const revokedKeys = withRevoked(decision.revokedKeys, [retiringKey], nowMs);
   const outcome = {
     by: { service: 'agent' },
     reason: 'KeyRotated',

@@ -9,13 +9,7 @@ import {
   leaving,
   livenessOf,
 } from '@rollcall/shared/events';
-import {
-  allKeysTaken,
-  type Heartbeat,
-  type Outcome,
-  type SectionBase,
-  stillListed,
-} from './cluster-section.ts';
+import { allKeysTaken, type Heartbeat, type Outcome, type SectionBase } from './cluster-section.ts';
 import { decideRevocation, settleRevocation } from './settle-clusters.ts';
 
 /** Every key that is out when its cluster leaves is out for good, the one that leaves with it too. */
@@ -48,7 +42,7 @@ export function leavingSection(
   return {
     ...taken,
     ...(previous ? { clusterName: previous.clusterName, namespace: previous.namespace } : {}),
-    revokedKeys: stillListed(tombstones(revokedKeys), nowMs),
+    revokedKeys: tombstones(revokedKeys),
     ...(isThere ? { leaveUntilMs: nowMs + how.waitMs } : {}),
   };
 }

@@ -264,3 +264,16 @@ test('a request that takes too long takes nothing from those that are asked with
   const kinds = (await evaluator.evaluateAll({ policies: asked, inputs })).map(({ kind }) => kind);
   expect(kinds).toEqual(['evaluated', 'timeout', 'evaluated']);
 });
+
+test('a policy that is larger than an event can be does not compile', () => {
+  const rules = Array.from({ length: 64 }, (_, at) => ({
+    name: `r-${at}`,
+    when: `true || "${'x'.repeat(4000)}" == ""`,
+    effect: 'Approve' as const,
+  }));
+  expect(policyProblem(rules.slice(0, 32))).toBeUndefined();
+  expect(policyProblem(rules)).toMatchObject({
+    rule: 'r-63',
+    message: expect.stringMatching(/expected at most 131072/),
+  });
+});

@@ -110,6 +110,16 @@ const tooMany = (rule: PolicyRule): PolicyProblem => ({
   message: `a policy has at most ${maxPolicyRules} rules`,
 });
 
+/** Each declaration of a policy is one event, and an event has a largest size. */
+const maxPolicyBytes = 131_072;
+
+const tooLarge = (rule: PolicyRule, bytes: number): PolicyProblem => ({
+  rule: rule.name,
+  line: 1,
+  column: 1,
+  message: `the rules of the policy are ${bytes} bytes together: expected at most ${maxPolicyBytes}`,
+});
+
 /** Making it takes longer than checking a policy with it. */
 const environment = createPolicyEnvironment();
 
@@ -117,6 +127,9 @@ const environment = createPolicyEnvironment();
 export function policyProblems(rules: readonly PolicyRule[]): PolicyProblem[] {
   const extra = rules[maxPolicyRules];
   if (extra) return [tooMany(extra)];
+  const bytes = Buffer.byteLength(JSON.stringify(rules));
+  const last = rules.at(-1);
+  if (last && bytes > maxPolicyBytes) return [tooLarge(last, bytes)];
   return rules.flatMap((rule) => ruleProblem(environment, rule) ?? []);
 }
 

@@ -206,8 +206,8 @@ test('of the signatures only those of both keys are kept', () => {
   const many = asked(old, N, [old, next, stranger]);
   const context = { record: aRecord(), newKey: keyOf(undefined), nowMs, isFull: false };
   const [draft] = judgeRotation(many, context).drafts;
-  const { rotation } = (draft?.section as Identity).request;
-  expect(Object.keys(rotation?.proof.signatures ?? {})).toEqual([K, N]);
+  const { [K]: byOld, [N]: byNext } = many.proof.signatures;
+  expect(draft?.section).toHaveProperty('request.rotation.proof.signatures', { [K]: byOld, [N]: byNext });
 });
 
 test('of the request of another key nothing is taken over', () => {

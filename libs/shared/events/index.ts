@@ -8,6 +8,7 @@ export {
 } from './admission-record.ts';
 export * from './approver-events.ts';
 export { eventCatalogue } from './catalogue.ts';
+export { type EventCause, type EventCauser, eventCauses } from './event-causes.ts';
 export {
   type Cause,
   eventTypeName,

@@ -77,9 +77,9 @@ const joinText = (body: object, more = '') =>
     `"clusterId":"id-1"${more}`,
   );
 /** Of control characters, which take six bytes in JSON. */
-function labelsOfBytes(bytes: number): Record<string, string> {
+function labelsOfBytes(size: number): Record<string, string> {
   const all: Record<string, string> = {};
-  for (let at = 0; JSON.stringify(all).length < bytes; at++) all[`${at}`] = '\u0001'.repeat(63);
+  for (let at = 0; JSON.stringify(all).length < size; at++) all[`${at}`] = '\u0001'.repeat(63);
   return all;
 }
 const labels = (count: number, value = 'x') =>

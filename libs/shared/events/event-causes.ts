@@ -1,0 +1,180 @@
+/**
+ * Who can have an event stored: `token` whoever holds a registration token, `member` an agent that is in or waits, `person` an
+ * account of the hub's API server with the right to it, `operator` who runs the hub, `hub` a service by its own fixed rules.
+ */
+export type EventCauser = 'token' | 'member' | 'person' | 'operator' | 'hub';
+
+export interface EventCause {
+  readonly by: readonly EventCauser[];
+  /** How often at most. */
+  readonly often: string;
+  /** What is left of a place that is 85 % full is not for these. */
+  readonly stopsWhenFull: boolean;
+}
+
+const ofRequest = { by: ['token'], stopsWhenFull: true } as const;
+const onceAKey = 'once for each key: 24 of a cluster a day, and those that a person wants';
+const perWrite = 'once for each time that it is written';
+const perRotation = 'once for each step of `rollcall trust rotate`';
+const liveness =
+  'four losses or goodbyes within ten minutes, then none before two minutes without a gap, or a whole grace of silence: some 6,000 a day of one cluster';
+const onceALife = 'once for each life of the cluster, which takes one of its 24 keys of a day';
+const perStorm = 'once when a large part of the fleet falls silent together, and once when that ends';
+
+/**
+ * By what each event can be caused, by its kind and type. A type that is missing here fails a test: whoever adds one says what keeps
+ * it from filling the history.
+ */
+export const eventCauses: Readonly<Record<string, EventCause>> = {
+  'cluster.requested': {
+    by: ['token', 'member'],
+    often:
+      'once for each use of a token (10,000 a day) and each new key; while it waits, when what it says changes, after a minute at first and a day at last',
+    stopsWhenFull: true,
+  },
+  'cluster.refused': {
+    ...ofRequest,
+    often: 'ten at once with one token and then ten a day, 100 in all, of each replica of the registrar',
+  },
+  'cluster.admitted': { by: ['hub'], often: onceAKey, stopsWhenFull: false },
+  'cluster.rotated': { by: ['member'], often: onceAKey, stopsWhenFull: false },
+  'cluster.pinned': { by: ['member'], often: 'four times a day', stopsWhenFull: true },
+  'cluster.leave-asked': { by: ['member'], often: onceALife, stopsWhenFull: false },
+  'cluster.cleaned': { by: ['member'], often: onceALife, stopsWhenFull: false },
+  'cluster.left': { by: ['hub'], often: onceALife, stopsWhenFull: false },
+  'cluster.flooded': {
+    by: ['member'],
+    often:
+      'once in ten minutes until it is put out; one in two seconds in all, of each replica of the registrar',
+    stopsWhenFull: false,
+  },
+  'token.used': {
+    ...ofRequest,
+    often: 'once for up to 32 requests that are written together; 10,000 uses a day',
+  },
+  'key.taken': { ...ofRequest, often: 'once a key' },
+  'name.taken': { ...ofRequest, often: 'once for each request that takes a name' },
+
+  'cluster.approved': { by: ['hub', 'person'], often: onceAKey, stopsWhenFull: false },
+  'cluster.held': {
+    by: ['hub'],
+    often: 'once for each request, and when the rule or the reason changes',
+    stopsWhenFull: false,
+  },
+  'cluster.denied': {
+    by: ['hub', 'person'],
+    often: 'once for each request, and for each word of a person',
+    stopsWhenFull: false,
+  },
+  'cluster.revoked': { by: ['hub', 'person'], often: onceAKey, stopsWhenFull: false },
+  'cluster.banned': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'cluster.unbanned': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'cluster.leaving': {
+    by: ['member', 'person'],
+    often: `${onceALife}; once more where a person ends the waiting`,
+    stopsWhenFull: false,
+  },
+  'cluster.changed': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'cluster.cordoned': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'cluster.uncordoned': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'cluster.rotation-wished': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'cluster.predefined': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'name.reserved': { by: ['person'], often: 'once for each predefined cluster', stopsWhenFull: false },
+  'name.released': { by: ['hub'], often: onceALife, stopsWhenFull: false },
+  'token.declared': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'token.withdrawn': { by: ['person'], often: 'once a token', stopsWhenFull: false },
+  'policy.declared': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'policy.withdrawn': { by: ['person'], often: 'once a policy', stopsWhenFull: false },
+  'set.declared': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'set.withdrawn': { by: ['person'], often: 'once a set', stopsWhenFull: false },
+  'hub.counted': {
+    by: ['hub'],
+    often: 'once for each approval while a policy counts the fleet',
+    stopsWhenFull: false,
+  },
+  'hub.wishes-counted': { by: ['person'], often: 'once for each member put out', stopsWhenFull: false },
+  'hub.wishes-held': {
+    by: ['person'],
+    often: 'once for each member to be put out beyond the limit, 300 before a confirmation',
+    stopsWhenFull: false,
+  },
+  'hub.wishes-confirmed': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'hub.admission-changed': {
+    by: ['hub', 'operator'],
+    often:
+      'when the admission policies are seen not to hold, or to hold again, and when something of what was written then is written anew',
+    stopsWhenFull: false,
+  },
+  'hub.restore-reviewed': { by: ['operator'], often: 'once a restore', stopsWhenFull: false },
+
+  'cluster.provisioned': {
+    by: ['hub', 'person'],
+    often: `${onceAKey}; when access was given or taken, or somebody took away what was made`,
+    stopsWhenFull: false,
+  },
+  'cluster.provisioning-failed': {
+    by: ['hub'],
+    often: 'once for each approval and reason',
+    stopsWhenFull: false,
+  },
+  'cluster.deprovisioned': { by: ['hub'], often: onceAKey, stopsWhenFull: false },
+  'cluster.access-given': {
+    by: ['member'],
+    often: 'once after each time that access was given, for the first token',
+    stopsWhenFull: false,
+  },
+  'token.published': { by: ['person'], often: 'once a token', stopsWhenFull: false },
+  'token.publishing-failed': {
+    by: ['hub'],
+    often: 'once for each time that the token is written, and reason',
+    stopsWhenFull: false,
+  },
+
+  'cluster.joined': { by: ['member'], often: onceAKey, stopsWhenFull: false },
+  'cluster.ready': { by: ['member'], often: liveness, stopsWhenFull: false },
+  'cluster.suspect': { by: ['member'], often: liveness, stopsWhenFull: false },
+  'cluster.unreachable': { by: ['member'], often: liveness, stopsWhenFull: false },
+  'cluster.stopped': { by: ['member'], often: liveness, stopsWhenFull: false },
+  'cluster.member-down': { by: ['member'], often: liveness, stopsWhenFull: false },
+  'cluster.flapping': { by: ['member'], often: liveness, stopsWhenFull: false },
+  'cluster.key-shared': {
+    by: ['member'],
+    often: 'after six intervals of beats by two agents with one key',
+    stopsWhenFull: false,
+  },
+  'cluster.key-unshared': {
+    by: ['member'],
+    often: 'after six intervals of beats by one of them alone',
+    stopsWhenFull: false,
+  },
+  'cluster.flooding': {
+    by: ['member'],
+    often: 'once in ten minutes until it is put out',
+    stopsWhenFull: false,
+  },
+  'hub.storm': { by: ['hub'], often: perStorm, stopsWhenFull: false },
+  'hub.storm-ended': { by: ['hub'], often: perStorm, stopsWhenFull: false },
+  'hub.paced': {
+    by: ['hub'],
+    often: 'when the size of the fleet has changed by a step',
+    stopsWhenFull: false,
+  },
+
+  'cluster.hosted': {
+    by: ['person', 'member'],
+    often:
+      'of a member that the hub reaches by a kubeconfig: once after each time that it could not be reached',
+    stopsWhenFull: false,
+  },
+  'cluster.agent-installed': { by: ['person'], often: onceALife, stopsWhenFull: false },
+  'cluster.hosting-failed': {
+    by: ['person', 'member'],
+    often: 'when it cannot be reached, or for another reason than before; tries are up to five minutes apart',
+    stopsWhenFull: false,
+  },
+
+  'cluster.cut': { by: ['hub'], often: onceAKey, stopsWhenFull: false },
+  'hub.trust-announced': { by: ['operator'], often: perRotation, stopsWhenFull: false },
+  'hub.trust-changed': { by: ['operator'], often: perRotation, stopsWhenFull: false },
+  'hub.restored': { by: ['operator'], often: 'once a restore', stopsWhenFull: false },
+};

@@ -15,7 +15,7 @@ export interface EventCause {
 const ofRequest = { by: ['token'], stopsWhenFull: true } as const;
 const onceAKey = 'once for each key: 24 of a cluster a day, and those that a person wants';
 const perWrite = 'once for each time that it is written';
-const perRotation = 'once for each step of `rollcall trust rotate`';
+const perRotation = "once for each step of a rotation of the hub's keys";
 const liveness =
   'four losses or goodbyes within ten minutes, then none before two minutes without a gap, or a whole grace of silence: some 6,000 a day of one cluster';
 const onceALife = 'once for each life of the cluster, which takes one of its 24 keys of a day';

@@ -31,10 +31,9 @@ export function credentialsToTry(
   const token: Credential[] = options.hasToken ? [{ role: 'token' }] : [];
   const returning: Credential = { role: 'returning' };
   if (member) {
-    const alive: Credential[] = isAlive(member.jwt, options.nowMs)
-      ? [{ role: 'member', jwt: member.jwt }]
-      : [];
-    return [...alive, returning, ...token];
+    const jwts = new Set([member.jwt, member.workedJwt]);
+    const alive = [...jwts].filter((jwt) => isAlive(jwt, options.nowMs));
+    return [...alive.map((jwt) => ({ role: 'member', jwt }) as const), returning, ...token];
   }
   if (waitingJwt !== undefined) {
     const alive: Credential[] = isAlive(waitingJwt, options.nowMs)

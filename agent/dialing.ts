@@ -39,6 +39,12 @@ export function createDialing(
       keeper.update((old) => ({ ...old, hubAddressesReached: now }));
   }
 
+  function worked(jwt: string): void {
+    const { member } = keeper.state;
+    if (member && member.workedJwt !== jwt)
+      keeper.update((old) => ({ ...old, member: { ...member, ...old.member, workedJwt: jwt } }));
+  }
+
   async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
     const tokenKey = session.token?.key;
     const formerJwt = keeper.state.member?.jwt;
@@ -52,6 +58,8 @@ export function createDialing(
     if (dialed && isNew && keeper.state.hubCaPem === hubCaPem)
       keeper.update((old) => ({ ...old, hubCaPem: caPem, hubCaOf: trustDigest, hubCaToldAtMs: undefined }));
     if (dialed) reached(dialed.address);
+    const isOwn = ownKey.publicKey === keys.current().publicKey;
+    if (dialed && isOwn && credential.role === 'member') worked(credential.jwt);
     return dialed;
   }
 

@@ -37,6 +37,8 @@ export interface AgentState extends Seeds {
 
 export interface MemberState {
   readonly jwt: string;
+  /** The last one by which a connection has come about: the newest may be of a thief, and says nothing of whether we are still in. */
+  readonly workedJwt?: string | undefined;
   /** On the agent's clock. */
   readonly renewAtMs: number;
   readonly beatIntervalMs: number;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnswerResult } from '@rollcall/shared/protocol/answer';
 import type { Logger } from '@rollcall/shared/service';
+import type { HubLink } from './hub-connection.ts';
 import type { OnPhase } from './phase.ts';
 import { remove, type Uninstall } from './removal.ts';
 
@@ -20,12 +21,19 @@ export interface LeavingOptions {
 export interface Leaving {
   /** Resolves when the hub has heard that everything was removed, or has said that the cluster has left before. */
   readonly isOver: Promise<void>;
-  /** Whether the hub has said so: then nothing else is asked or followed any more. */
+  /** Whether the hub has said so, and its server: then nothing else is asked or followed any more. */
   isTold(): boolean;
+  /** Whether the hub has said so; its server may not have. */
+  isHeard(): boolean;
   /** What is to be asked instead of anything else; undefined while nothing is: the agent stays, or is cleaning up. */
   ask(): { readonly done: boolean } | 'nothing' | undefined;
-  /** @returns whether the answer was about leaving */
-  follow(result: AnswerResult): boolean;
+  /**
+   * An answer alone puts no member out: who has stolen the registrar can sign one. It is obeyed when the server does not let in by
+   * member credentials any more, which it does by what the approver has decided (ADR 19).
+   * @param role - of the connection that counts
+   * @returns whether the answer was about leaving
+   */
+  follow(result: AnswerResult, role: HubLink['role'] | undefined): boolean;
 }
 
 /** A hub that takes the goodbye answers at once; one that is away must not keep what is to be removed. */
@@ -35,6 +43,7 @@ export function createLeaving(options: LeavingOptions): Leaving {
   const { clusterId, onPhase, uninstall } = options;
   const over = Promise.withResolvers<void>();
   let state: 'staying' | 'cleaning' | 'cleaned' = 'staying';
+  let isHeard = false;
 
   async function leave(message: string, isAwaited: boolean): Promise<void> {
     state = 'cleaning';
@@ -50,13 +59,23 @@ export function createLeaving(options: LeavingOptions): Leaving {
   return {
     isOver: over.promise,
     isTold: () => state !== 'staying',
+    isHeard: () => isHeard,
     ask() {
       if (state === 'staying') return options.isWanted ? { done: false } : undefined;
       return state === 'cleaned' ? { done: true } : 'nothing';
     },
-    follow(result) {
+    follow(result, role) {
       const hasLeft = result.kind === 'refused' && result.code === 'CLUSTER_LEFT';
       if (result.kind !== 'leave' && !hasLeft) return false;
+      if (state === 'staying' && role === 'member' && !options.isWanted) {
+        if (!isHeard)
+          options.logger.warn(
+            { clusterId },
+            'the hub says that this cluster leaves; nothing is removed while its server still lets the agent in',
+          );
+        isHeard = true;
+        return true;
+      }
       if (state === 'staying') {
         const why =
           result.kind === 'leave' ? `the cluster leaves the hub (${result.reason})` : result.message;

@@ -331,7 +331,7 @@ export function createMembership(options: MembershipOptions): Membership {
       }
       if (gone.signal.aborted) break;
       // The hub has just cut its key, and waits for its goodbye.
-      if (leaving.isTold()) waitMs = Math.min(waitMs, goodbyeRetryMs * failures);
+      if (leaving.isHeard() || leaving.isTold()) waitMs = Math.min(waitMs, goodbyeRetryMs * failures);
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
     return gone.signal.aborted;

@@ -110,7 +110,8 @@ export function createRotation(session: Session, options: RotationOptions): Rota
       const next = keys.next();
       if (!next) return;
       if (result.kind === 'rotated' && result.key === next.publicKey) {
-        clearTimeout(askTimer);
+        // Until it has been let in.
+        askIn(undecidedMs);
         options.rotated(result, atMs);
         return;
       }

@@ -70,7 +70,8 @@ export function createStanding(session: Session, options: StandingOptions): Stan
   }
 
   function follow({ result, atMs }: Answer, { key, isToLast }: HeardBy): void {
-    if (leaving.follow(result) || leaving.isTold()) return void hubAccess?.stop();
+    if (leaving.follow(result, session.link?.role) || leaving.isTold())
+      return leaving.isTold() ? void hubAccess?.stop() : undefined;
     const heard = { atHubMs: atMs, result, isToLast };
     if (isStale(session.joining, heard)) return;
     // What is said of a key that has given way, or has not taken over yet, is not said of the agent.
@@ -129,30 +130,39 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     return !isUsed && (known === jwt || isIssuedLater(jwt, known));
   }
 
+  async function dialWith(jwt: string, key: Nkey): Promise<HubLink | undefined> {
+    try {
+      return await options.dialing.dial({ role: 'member', jwt }, key);
+    } catch (error) {
+      logger.warn({ err: toRollcallError(error) }, 'no connection with the new credentials yet');
+      return undefined;
+    }
+  }
+
   /** Make before break: the connection with the new credentials stands and beats before the old one ends. */
   async function adopt(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): Promise<void> {
     const { credentials: jwt, clusterName, namespace } = result;
     if (!isNews(jwt, key)) return;
     const beatIntervalMs = boundedInterval(result.beatIntervalMs);
     const isRotated = !isOwn(key);
+    // Said, and not so: the key of before is the one that is in.
+    const first = isRotated ? await dialWith(jwt, key) : undefined;
+    if (isRotated && !first) return;
     if (isRotated) session.joining = { ...session.joining, standing: 'admitted', askAtMs: Date.now() };
     const returnWithinMs = boundedReturn(result.returnWithinMs);
     const renewAtMs = session.joining.askAtMs;
-    const member = { jwt, clusterName, namespace, beatIntervalMs, returnWithinMs, renewAtMs };
-    if (isRotated) takeOver(member);
+    const { workedJwt } = keeper.state.member ?? {};
+    const member = { jwt, workedJwt, clusterName, namespace, beatIntervalMs, returnWithinMs, renewAtMs };
+    if (isRotated) takeOver({ ...member, workedJwt: jwt });
     else keeper.update((old) => ({ ...old, waitingJwt: undefined, member }));
     session.token = undefined;
     if (isRotated) session.tell('rotate', 'the hub has let the new key in');
     else if (session.link?.role === 'member') session.tell('renew', 'fresh credentials');
     else session.tell('approve', `admitted as "${clusterName}"`, { clusterId, clusterName });
     logger.debug({ clusterId, delayMs: Date.now() - atMs }, 'credentials received');
-    try {
-      const next = await options.dialing.dial({ role: 'member', jwt }, key);
-      if (next && !signal.aborted) return await options.take(next);
-      await next?.close();
-    } catch (error) {
-      logger.warn({ err: toRollcallError(error) }, 'no connection with the new credentials yet');
-    }
+    const next = first ?? (await dialWith(jwt, key));
+    if (next && !signal.aborted) return await options.take(next);
+    await next?.close();
     if (session.memberLink()) {
       session.step({ kind: 'asked' });
       asking.whenDue();

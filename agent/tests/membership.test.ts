@@ -235,7 +235,7 @@ async function stateOf(directory: string) {
         const state = await store.load();
         if (!state?.member) throw new Error('no member');
         const { jwt } = hub.agentCredentials('member', 'sleeper', { seed: state.seed, lifeMs: -3_600_000 });
-        await store.save({ ...state, member: { ...state.member, jwt } });
+        await store.save({ ...state, member: { ...state.member, jwt, workedJwt: jwt } });
       },
     },
   };

@@ -8,15 +8,7 @@ import {
 } from '@rollcall/shared/events';
 import { isSignedBy, keyFingerprint } from '@rollcall/shared/trust';
 import { type Outcome, sectionAfter, type SectionBase, withRevoked } from './cluster-section.ts';
-
-/** What both keys signed, as far as it says which key of which cluster takes over. */
-function saidIn(signed: string): { verb?: unknown; body?: { clusterId?: unknown; newKey?: unknown } } {
-  try {
-    return (JSON.parse(signed) ?? {}) as ReturnType<typeof saidIn>;
-  } catch {
-    return {};
-  }
-}
+import { saidIn } from './said-in.ts';
 
 /**
  * Whether the key that is in has signed for the one that asks, and that one too. It is checked here although the registrar has

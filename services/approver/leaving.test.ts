@@ -1,5 +1,6 @@
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { approved, held } from '@rollcall/shared/events';
+import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideLeaveAsked, leavingSection } from './leaving.ts';
 import { aDecision, anIdentity, aRecord, aRequest, heartbeat, nowMs } from './tests/builders.ts';
@@ -58,30 +59,61 @@ test('another key that waits is none of the keys that leave', () => {
   expect(section.revokedKeys.map(({ key }) => key)).toEqual(['K1']);
 });
 
+const [owner, other] = [createNkey('user'), createNkey('user')];
+const ownerKey = owner.publicKey;
+const ownersMember = anIdentity({
+  request: aRequest({ key: ownerKey }),
+  state: 'admitted',
+  admittedKey: ownerKey,
+  admittedAtMs: 1,
+});
+const ownersApproval = { definition: approved, section: aDecision({ key: ownerKey }) };
+
+/** As the agent signs it. */
+function asked(by: Nkey = owner, said: object = {}, key = by.publicKey): Identity['leave'] {
+  const ask = { verb: 'leave', body: { clusterId: ownersMember.clusterId, done: false }, ...said };
+  return { key, askedAtMs: 1, proof: { ...signMessage(ask, [by]) } };
+}
+
 test.each([
+  { name: 'a member that asked', identity: { leave: asked() }, want: ['leaving'] },
+  { name: 'a member that did not', identity: {}, want: [] },
+  { name: 'one that has left', identity: { state: 'left' as const, leave: asked() }, want: [] },
   {
-    name: 'a member that asked',
-    identity: { ...member, leave: { key: 'K1', askedAtMs: 1 } },
-    want: ['leaving'],
+    name: 'one of which only the registrar says so',
+    identity: { leave: { key: ownerKey, askedAtMs: 1 } },
+    want: [],
   },
-  { name: 'a member that did not', identity: member, want: [] },
   {
-    name: 'one that has left',
-    identity: { ...member, state: 'left' as const, leave: { key: 'K1', askedAtMs: 1 } },
+    name: 'one whose wish another key has signed',
+    identity: { leave: asked(other, {}, ownerKey) },
+    want: [],
+  },
+  { name: 'one that is not the signer’s', identity: { leave: asked(other) }, want: [] },
+  {
+    name: 'one that has signed something else',
+    identity: { leave: asked(owner, { verb: 'renew' }) },
+    want: [],
+  },
+  {
+    name: 'one that has signed it of another cluster',
+    identity: { leave: asked(owner, { body: { clusterId: 'another' } }) },
     want: [],
   },
 ])('$name → $want', ({ identity, want }) => {
-  const events = decideLeaveAsked({ record: aRecord(identity, approval), heartbeat, nowMs, leaveWaitMs: 10 });
+  const record = aRecord({ ...ownersMember, ...identity }, ownersApproval);
+  const events = decideLeaveAsked({ record, heartbeat, nowMs, leaveWaitMs: 10 });
   expect(events.map(({ definition }) => definition.type)).toEqual(want);
 });
 
 test('who waits and asks to leave is out as well, and is awaited, because it is there', () => {
-  const identity = anIdentity({ leave: { key: 'K1', askedAtMs: 1 } });
-  const record = aRecord(identity, { definition: held, section: aDecision({ verdict: 'held' }) });
+  const identity = anIdentity({ request: aRequest({ key: ownerKey }), leave: asked() });
+  const decision = aDecision({ verdict: 'held', key: ownerKey });
+  const record = aRecord(identity, { definition: held, section: decision });
   const [event] = decideLeaveAsked({ record, heartbeat, nowMs, leaveWaitMs: 10 });
   expect(event?.section).toMatchObject({
     by: { service: 'agent' },
-    revokedKeys: [{ key: 'K1', atMs: nowMs, left: true }],
+    revokedKeys: [{ key: ownerKey, atMs: nowMs, left: true }],
     leaveUntilMs: nowMs + 10,
   });
 });

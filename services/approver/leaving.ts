@@ -6,10 +6,13 @@ import {
   type Decision,
   draft,
   type EventDraft,
+  type Identity,
   leaving,
   livenessOf,
 } from '@rollcall/shared/events';
+import { isSignedBy } from '@rollcall/shared/trust';
 import { allKeysTaken, type Heartbeat, type Outcome, type SectionBase } from './cluster-section.ts';
+import { saidIn } from './said-in.ts';
 import { decideRevocation, settleRevocation } from './settle-clusters.ts';
 
 /** Every key that is out when its cluster leaves is out for good, the one that leaves with it too. */
@@ -54,11 +57,24 @@ export interface LeaveContext {
   readonly leaveWaitMs: number;
 }
 
-/** An agent that asks to leave does: it is its own cluster that it takes away, and the registrar knows that it is the owner. */
+/**
+ * Whether the owner's key has signed that its agent leaves. It is checked here although the registrar has done so: whoever has the
+ * registrar must not be able to put members out.
+ */
+function isAskedByOwner(identity: Identity, previous: Decision | undefined): boolean {
+  const { key, proof } = identity.leave ?? {};
+  const owner = previous?.approvedKey ?? identity.admittedKey ?? identity.request.key;
+  if (key === undefined || proof === undefined || key !== owner) return false;
+  const { verb, body } = saidIn(proof.signed);
+  return verb === 'leave' && body?.clusterId === identity.clusterId && isSignedBy(proof, key);
+}
+
+/** An agent that asks to leave does: it is its own cluster that it takes away. */
 export function decideLeaveAsked(context: LeaveContext): EventDraft[] {
   const { record, heartbeat, nowMs, leaveWaitMs } = context;
   const { identity, decision: previous } = record;
   if (!identity || identity.state === 'left' || identity.leave?.askedAtMs === undefined) return [];
+  if (!isAskedByOwner(identity, previous)) return [];
   // What the last decision takes back comes first: its `revoked` is found by being the newest one.
   if (previous?.verdict === 'leaving' || decideRevocation(record).length > 0) return [];
   // A ban ends by a person's word; leaving would forget it.

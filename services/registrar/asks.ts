@@ -4,7 +4,7 @@ import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
 import { type AnswerResult, decodeAsk, type ReceivedAsk, refuseStaleAsk } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import { isPublicNkey } from '@rollcall/shared/trust';
+import { isPublicNkey, type SignedMessage } from '@rollcall/shared/trust';
 import { cutText } from '@rollcall/shared/text';
 import { answerByRecord, refusalResult, rotateKeyOf, sendAnswer } from './answer.ts';
 import { inAskSpan } from './ask-step.ts';
@@ -73,7 +73,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     return answerByRecord({ record, agentKey, nowMs }, settings);
   }
 
-  async function leave(agentKey: string, ask: AskOf<'leave'>): Promise<AnswerResult> {
+  async function leave(agentKey: string, ask: AskOf<'leave'>, proof: SignedMessage): Promise<AnswerResult> {
     const { clusterId, done } = ask.body;
     const { context, drafts } = await decideAndAppend(
       log,
@@ -82,7 +82,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
           const nowMs = Date.now();
           return { record: await knownCluster(clusterId, agentKey), nowMs };
         },
-        decide: (given) => judgeLeave({ agentKey, done }, given),
+        decide: (given) => judgeLeave({ agentKey, done, proof }, given),
       },
       { correlation: ask.id, traceparent: ask.traceparent },
     );
@@ -121,7 +121,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
       case 'access':
         return asOfNow(() => inAskSpan(ask, () => services.access(received)));
       case 'leave':
-        return asOfNow(() => inAskSpan(ask, (traced) => leave(agentKey, traced)));
+        return asOfNow(() => inAskSpan(ask, (traced) => leave(agentKey, traced, received.envelope)));
       case 'rotate':
         return asOfNow(() => inAskSpan(ask, (traced) => services.rotate({ ...received, ask: traced })));
     }

@@ -80,7 +80,10 @@ test.each([
     want: [],
   },
 ])('$name → $want', ({ record, want, key = 'K', done = false }) => {
-  const drafts = judgeLeave({ agentKey: key, done }, { record, nowMs: 7 });
+  const drafts = judgeLeave(
+    { agentKey: key, done, proof: { signed: '', signatures: {} } },
+    { record, nowMs: 7 },
+  );
   expect(drafts.map(({ definition }) => definition.type)).toEqual(want);
 });
 

@@ -6,6 +6,7 @@ import {
   type EventDraft,
   leaveAsked,
 } from '@rollcall/shared/events';
+import type { SignedMessage } from '@rollcall/shared/trust';
 
 /**
  * The key whose agent is told that its cluster leaves: that of the owner; of a cluster that nobody was let in for, the one
@@ -26,13 +27,14 @@ function mayAskToLeave(record: ClusterRecord, agentKey: string): boolean {
 
 /**
  * What an agent says about leaving: that it wants to, or that it has removed what was installed in the member.
+ * @param said.proof - the ask as it signed it: the approver believes it, and not us
  * @returns no drafts for a repetition, and for what is not its to say; the answer is where the key stands in any case
  */
 export function judgeLeave(
-  said: { agentKey: string; done: boolean },
+  said: { agentKey: string; done: boolean; proof: SignedMessage },
   { record, nowMs }: { record: ClusterRecord; nowMs: number },
 ): EventDraft[] {
-  const { agentKey, done } = said;
+  const { agentKey, done, proof } = said;
   const { identity, decision } = record;
   if (!identity) return [];
   const before = identity.leave?.key === agentKey ? identity.leave : undefined;
@@ -44,6 +46,6 @@ export function judgeLeave(
   }
   if (decision?.verdict === 'leaving' || !mayAskToLeave(record, agentKey) || before?.askedAtMs !== undefined)
     return [];
-  const section = { ...identity, leave: { key: agentKey, askedAtMs: nowMs } };
+  const section = { ...identity, leave: { key: agentKey, askedAtMs: nowMs, proof: { ...proof } } };
   return [draft(leaveAsked, record, { reason: 'LeaveAsked', message: 'the agent asked to leave', section })];
 }

@@ -36,6 +36,8 @@ const memberIssuerSchema = z.looseObject({
 });
 export type MemberIssuer = z.infer<typeof memberIssuerSchema>;
 
+const signedSchema = z.looseObject({ signed: z.string(), signatures: z.record(z.string(), z.string()) });
+
 /** What came of the proof of member that a request carried. */
 const memberProofSchema = z.looseObject({
   /** It holds by the issuer that is pinned for this cluster. */
@@ -77,7 +79,7 @@ const joinRequestSchema = z.looseObject({
   rotation: z
     .looseObject({
       from: z.string(),
-      proof: z.looseObject({ signed: z.string(), signatures: z.record(z.string(), z.string()) }),
+      proof: signedSchema,
     })
     .optional(),
 });
@@ -119,6 +121,8 @@ export const identitySchema = z.looseObject({
       key: z.string(),
       /** It asked to leave. */
       askedAtMs: z.int().optional(),
+      /** What it signed, that it wants to or has (ADR 19). */
+      proof: signedSchema.optional(),
       /** It has removed what was installed in the member. */
       cleanedAtMs: z.int().optional(),
     })
@@ -183,7 +187,8 @@ export const pinned = defineEvent({
 export const leaveAsked = defineEvent({
   ...cluster,
   type: 'leave-asked',
-  description: 'The agent asked to leave, with its own key. Once for each life. Followed by leaving.',
+  description:
+    'The agent asked to leave, signed by its own key, which the approver checks again. Once for each life. Followed by leaving.',
 });
 export const cleaned = defineEvent({
   ...cluster,

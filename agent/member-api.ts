@@ -1,6 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
+import { listPages } from '@rollcall/shared/kubernetes/list-pages';
 import { watchResource } from '@rollcall/shared/kubernetes/watch';
 import type {
   KubeAccess,
@@ -13,6 +14,8 @@ import type {
 
 /** A member that has more is not counted. */
 const mostListed = 20_000;
+/** Nor one that takes longer to be listed. */
+const longestListMs = 60_000;
 
 /** Lists once what is not to be watched: of whoever may be hostile, because an answer without an end cannot be bounded. */
 async function listOnce<T extends KubeObject>(
@@ -22,16 +25,16 @@ async function listOnce<T extends KubeObject>(
 ): Promise<void> {
   const { signal, pageSize, keep = (object) => object as StoredObject<T> } = options;
   try {
-    let continueToken: string | undefined;
     let version = '';
     let count = 0;
-    do {
-      const page = await client.listPage(resource, { limit: pageSize, continueToken, signal });
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(longestListMs)]);
+    for await (const page of listPages(client, resource, { limit: pageSize, signal: inTime })) {
       for (const object of page.items) options.onEvent({ kind: 'added', object: keep(object) });
-      ({ continueToken, resourceVersion: version } = page);
+      ({ resourceVersion: version } = page);
       count += page.items.length;
-    } while (continueToken !== undefined && count < mostListed);
-    if (continueToken === undefined) options.onSynced?.(version);
+      if (count >= mostListed && page.continueToken !== undefined) return;
+    }
+    options.onSynced?.(version);
   } catch (error) {
     options.onError?.(error);
   }

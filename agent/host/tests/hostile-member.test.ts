@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Facts, factsSchema } from '@rollcall/shared/bus';
-import { createKubeClient, type KubeAccess } from '@rollcall/shared/kubernetes';
+import { createKubeClient, type KubeAccess, resources } from '@rollcall/shared/kubernetes';
 import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type MemberApi, openMemberApi } from '../../member-api.ts';
@@ -59,7 +59,7 @@ function accessTo(port: number, host = '127.0.0.1'): KubeAccess {
     caution: {
       lookup: createCautiousLookup(judge)(port),
       maxAnswerBytes: 65_536,
-      spend: createAnswerBudget({ maxBytes: 262_144, windowMs: 60_000, nowMs: () => performance.now() }),
+      spend: createAnswerBudget({ maxBytes: 1_048_576, windowMs: 60_000, nowMs: () => performance.now() }),
     },
   };
 }
@@ -181,6 +181,39 @@ describe('a hostile member costs little and is never quoted', () => {
     member.close();
     expect(facts.nodes).toBeUndefined();
     expect(pages).toBeLessThan(100);
+  });
+
+  test.each([
+    { name: 'empty', items: [], most: 101 },
+    { name: 'of one node', items: [{ metadata: { name: 'n' } }], most: 64 },
+  ])(
+    'pages without end that are $name cost no more requests than are in the budget',
+    async ({ items, most }) => {
+      let pages = 0;
+      const access = await aMember((_, response) => {
+        pages++;
+        response.end(JSON.stringify({ items, metadata: { continue: `more-${pages}` } }));
+      });
+      const member = openMemberApi(access, 'test');
+      const facts = await factsOf(member);
+      member.close();
+      expect(facts.nodes).toBeUndefined();
+      expect(pages).toBeLessThanOrEqual(most);
+    },
+  );
+
+  test('a list that goes on with the page that it has just given, or with nothing, ends', async () => {
+    for (const next of [() => 'the same', (pages: number) => `more-${pages}`]) {
+      let pages = 0;
+      const access = await aMember((_, response) => {
+        pages++;
+        response.end(JSON.stringify({ items: [], metadata: { continue: next(pages) } }));
+      });
+      const client = createKubeClient({ ...access, caution: undefined }, options);
+      await expect(client.list(resources.configMaps)).rejects.toMatchObject({ code: 'KUBE_UNREACHABLE' });
+      client.close();
+      expect(pages).toBeLessThanOrEqual(101);
+    }
   });
 
   test('ranges that no text can be made of are none', async () => {

@@ -13,6 +13,7 @@ import type {
   RequestOptions,
   WriteOptions,
 } from './kube-client.ts';
+import { listPages } from './list-pages.ts';
 import type { KubeObject, StoredObject } from './objects.ts';
 import { resourcePath, withQuery } from './resource-path.ts';
 import { apiVersionOf, type Resource } from './resources.ts';
@@ -92,12 +93,8 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
     },
     async list<T extends KubeObject>(resource: Resource, list: ListOptions = {}) {
       const items: StoredObject<T>[] = [];
-      let continueToken: string | undefined;
-      do {
-        const page: ListPage<T> = await listPage<T>(resource, { ...list, limit: pageSize, continueToken });
+      for await (const page of listPages<T>(client, resource, { ...list, limit: pageSize }))
         items.push(...page.items);
-        continueToken = page.continueToken;
-      } while (continueToken !== undefined);
       return items;
     },
     listPage,

@@ -34,6 +34,8 @@ export interface Transport {
 /** Below the 90 s after which an API server drops an idle connection, so that a request never races with that. */
 const idleConnectionMs = 30_000;
 const maxConnections = 32;
+/** What asking costs beside the answer, of a server that is not trusted: one that answers nothing at all would be free. */
+const requestCostBytes = 16_384;
 
 export function createTransport(access: KubeAccess, userAgent: string): Transport {
   const base = new URL(access.server);
@@ -127,8 +129,9 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
   }
 
   return {
-    send: (options) =>
-      exchange<TransportAnswer>(options, agent, (answer, done, fail) => {
+    send: (options) => {
+      if (!spend(requestCostBytes)) return Promise.reject(unreachable(access, tooLarge()));
+      return exchange<TransportAnswer>(options, agent, (answer, done, fail) => {
         const chunks: Buffer[] = [];
         let sizeBytes = 0;
         answer.on('data', (chunk: Buffer) => {
@@ -141,7 +144,8 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
           const body = Buffer.concat(chunks).toString('utf8');
           done({ status: answer.statusCode ?? 0, headers: answer.headers, body });
         });
-      }),
+      });
+    },
     open: (options) =>
       // Nobody counts what comes then, and it has no end.
       access.caution

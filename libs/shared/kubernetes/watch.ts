@@ -8,6 +8,7 @@ import { objectKey, type KubeObject, type StoredObject } from './objects.ts';
 import { resourcePath, withQuery } from './resource-path.ts';
 import type { Resource } from './resources.ts';
 import { readJsonLines } from './json-lines.ts';
+import { listPages } from './list-pages.ts';
 
 /**
  * What became of one object. `seenBy` tells a real DELETE, which the server reported, from absence: after a gap the
@@ -70,22 +71,15 @@ export async function watchResource<T extends KubeObject>(
 
   async function listAll(): Promise<string> {
     const missing = new Set(known.keys());
-    let continueToken: string | undefined;
     let listVersion = '';
-    do {
-      const page = await client.listPage(resource, {
-        ...selection(options),
-        limit: options.pageSize ?? defaultPageSize,
-        continueToken,
-        signal,
-      });
+    const limit = options.pageSize ?? defaultPageSize;
+    for await (const page of listPages(client, resource, { ...selection(options), limit, signal })) {
       for (const object of page.items) {
         missing.delete(objectKey(object.metadata));
         take(keep(object), 'relist');
       }
-      continueToken = page.continueToken;
       listVersion = page.resourceVersion;
-    } while (continueToken !== undefined);
+    }
     synced(missing, listVersion);
     return listVersion;
   }

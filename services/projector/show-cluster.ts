@@ -1,6 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, predefinedId } from '@rollcall/shared/events';
-import { apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
+import { annotations, apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
 import { nodeLabelsPatch } from './cluster-labels.ts';
 import { endedFormerLife } from './cluster-standing.ts';
 import { type ClusterTools, lookAgainMs, type ShownCluster } from './cluster-tools.ts';
@@ -29,6 +29,9 @@ function finalizersPatch(object: ShownCluster, finalizers: readonly string[]): J
   return { metadata: { finalizers, resourceVersion: object.metadata.resourceVersion } };
 }
 
+/** What of the spec people may write as well; the rest says which cluster it is. */
+const isSetting = (field: string) => !['clusterId', 'clientId', 'clusterType', 'mode'].includes(field);
+
 /** Of these the hub knows better. */
 const noSettings = { unschedulable: undefined, taints: undefined, access: undefined, heartbeat: undefined };
 
@@ -50,8 +53,11 @@ function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: 
   const specPatch = mergePatchBetween(plain(current.spec), plain({ ...current.spec, ...wantedSpec }));
   // After the deletionTimestamp the API server takes no new finalizer.
   const lacksFinalizer = !deletionTimestamp && shape.finalizers.some((one) => !finalizers.includes(one));
+  const isAsPeople = Object.keys(labelPatch).some(isOfPeople) || Object.keys(specPatch).some(isSetting);
   const metadata = {
     ...(Object.keys(labelPatch).length > 0 ? { labels: labelPatch } : {}),
+    // The fence lets nobody's name stand on what we wrote (rollcall-authors); one may have come since it was read.
+    ...(isAsPeople ? { annotations: { [annotations.changedBy]: null } } : {}),
     ...(lacksFinalizer
       ? {
           finalizers: [...finalizers, ...shape.finalizers],

@@ -8,7 +8,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { expect } from 'vitest';
 import { createTransport } from '../../libs/shared/kubernetes/transport.ts';
-import { aCluster, aRequest, type FencedHub, outcomeOf, startFencedHub } from '../fence/fenced-hub.ts';
+import { aPicture, aRequest, type FencedHub, outcomeOf, startFencedHub } from '../fence/fenced-hub.ts';
 
 export const rbac = 'rbac.authorization.k8s.io';
 export const toClusterAdmin = { apiGroup: rbac, kind: 'ClusterRole', name: 'cluster-admin' };
@@ -155,7 +155,7 @@ export async function startKubernetesStage(): Promise<FencedHub> {
   });
   const projector = hub.service('projector');
   await projector.create(ours.requests, aRequest('r-1'));
-  await projector.create(ours.clusters, aCluster('c-1', {}, { finalizers: ['rollcall.dev/leave'] }));
+  await projector.create(ours.clusters, aPicture('c-1', {}, { finalizers: ['rollcall.dev/leave'] }));
   return hub;
 }
 

@@ -5,7 +5,7 @@ import { type Role, serviceRoles } from '@rollcall/shared/rights';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { decideAs } from '../harness/events.ts';
 import { connectRaw } from '../harness/raw-bus.ts';
-import { aCluster, outcomeOf, startFencedHub } from '../fence/fenced-hub.ts';
+import { aPicture, outcomeOf, startFencedHub } from '../fence/fenced-hub.ts';
 import { resources } from '@rollcall/shared/kubernetes';
 import { expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
 
@@ -116,7 +116,7 @@ test('without its policy a stolen projector has a cluster leave by deleting it',
   await using hub = await startFencedHub();
   const projector = hub.service('projector');
   const finalizers = ['rollcall.dev/leave'];
-  await projector.create(resources.managedClusters, aCluster('c', {}, { finalizers }));
+  await projector.create(resources.managedClusters, aPicture('c', {}, { finalizers }));
   await hub.admin.delete(resources.validatingAdmissionPolicyBindings, 'rollcall-services-delete');
   await expect
     .poll(() => outcomeOf(projector.delete(resources.managedClusters, 'c')), { timeout: 30_000 })

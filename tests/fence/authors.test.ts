@@ -1,6 +1,6 @@
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { aCluster, type FencedHub, outcomeOf, startFencedHub } from './fenced-hub.ts';
+import { aCluster, aPicture, type FencedHub, outcomeOf, startFencedHub } from './fenced-hub.ts';
 
 const annotation = 'rollcall.dev/changed-by';
 const editOurKinds = {
@@ -78,14 +78,52 @@ test('the settings and labels of a cluster name the person, and the projector is
   const projector = hub.service('projector');
   const author = async () =>
     (await hub.admin.get(clusters, { name: 'c' }))?.metadata.annotations?.[annotation];
-  await projector.create(clusters, aCluster('c'));
+  await projector.create(clusters, aPicture('c'));
   expect(await author()).toBeUndefined();
   await hub.as('anna').mergePatch(clusters, 'c', { spec: { unschedulable: true } });
   expect(await author()).toBe('anna');
-  await projector.mergePatch(clusters, 'c', { metadata: { labels: { shown: 'yes' } } });
+  // Which cluster it is, and what its nodes share, is nobody's word.
+  const ofHub = { 'rollcall.dev/cluster-name': 'c', 'node.rollcall.dev/zone': 'a' };
+  await projector.mergePatch(clusters, 'c', { metadata: { labels: ofHub }, spec: { clusterType: 'Edge' } });
   expect(await author()).toBe('anna');
   await hub.as('otto').mergePatch(clusters, 'c', { metadata: { labels: { shown: 'no' } } });
   expect(await author()).toBe('otto');
+});
+
+test('what the projector writes has nobody’s name on it, neither an old one nor a new', async () => {
+  const clusters = resources.managedClusters;
+  const projector = hub.service('projector');
+  const refusal = 'what the projector changes is no person';
+  const forged = projector.create(clusters, aPicture('d', {}, { annotations: { [annotation]: 'anna' } }));
+  expect(await outcomeOf(forged)).toContain(refusal);
+  await projector.create(clusters, aPicture('d'));
+  await hub.as('anna').mergePatch(clusters, 'd', { metadata: { labels: { tier: 'gold' } } });
+  const changes = [
+    { metadata: { labels: { tier: 'iron' } } },
+    { metadata: { labels: { tier: null } } },
+    { spec: { unschedulable: true } },
+    { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } },
+    { metadata: { labels: { tier: 'iron' }, annotations: { [annotation]: 'otto' } } },
+  ];
+  for (const change of changes)
+    expect(await outcomeOf(projector.mergePatch(clusters, 'd', change)), JSON.stringify(change)).toContain(
+      refusal,
+    );
+  expect(await outcomeOf(projector.mergePatch(clusters, 'd', named('otto')))).toContain(
+    'it cannot change alone',
+  );
+  const nameless = { metadata: { labels: { tier: 'iron' }, annotations: { [annotation]: null } } };
+  expect(await outcomeOf(projector.mergePatch(clusters, 'd', nameless))).toBe('allowed');
+});
+
+test('a service makes no cluster that looks as if a person had laid it down', async () => {
+  const clusters = resources.managedClusters;
+  const projector = hub.service('projector');
+  const refusal = 'carry the label rollcall.dev/cluster-id';
+  expect(await outcomeOf(projector.create(clusters, aCluster('e')))).toContain(refusal);
+  await projector.create(clusters, aPicture('e'));
+  const unmarked = { metadata: { labels: { 'rollcall.dev/cluster-id': null } } };
+  expect(await outcomeOf(projector.mergePatch(clusters, 'e', unmarked))).toContain(refusal);
 });
 
 /** Last, because it takes the stamp away for good. */

@@ -1,7 +1,7 @@
 import { confirmations } from '@rollcall/shared/resources';
 import { createKubeClient, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aCluster, aRequest, type FencedHub, outcomeOf, startFencedHub } from './fenced-hub.ts';
+import { aCluster, aPicture, aRequest, type FencedHub, outcomeOf, startFencedHub } from './fenced-hub.ts';
 
 /** A person who may write everything of ours by RBAC, subresources and all, and has none of the fence's rights. */
 const mallory = 'mallory';
@@ -49,7 +49,7 @@ beforeAll(async () => {
     },
   ]);
   await projector.create(requests, aRequest('r-1', { knownKeyFingerprint: 'K0' }));
-  await projector.create(clusters, aCluster('c-1', {}, { finalizers: ['rollcall.dev/leave'] }));
+  await projector.create(clusters, aPicture('c-1', {}, { finalizers: ['rollcall.dev/leave'] }));
 });
 afterAll(async () => {
   disguised?.close();

@@ -149,3 +149,11 @@ export const aCluster = (
   metadata: { name, ...metadata },
   spec,
 });
+
+/** As the projector makes it: the picture of a cluster that there is. */
+export const aPicture = (
+  name: string,
+  spec: object = {},
+  { labels, ...metadata }: Partial<KubeObject['metadata']> = {},
+): KubeObject =>
+  aCluster(name, spec, { ...metadata, labels: { 'rollcall.dev/cluster-id': name, ...labels } });

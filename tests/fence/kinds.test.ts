@@ -2,7 +2,7 @@ import { resources } from '@rollcall/shared/kubernetes';
 import type { KubeObject, Resource } from '@rollcall/shared/kubernetes';
 import { kinds } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aCluster, aRequest, outcomeOf, startFencedHub } from './fenced-hub.ts';
+import { aCluster, aPicture, aRequest, outcomeOf, startFencedHub } from './fenced-hub.ts';
 import type { FencedHub } from './fenced-hub.ts';
 
 const clusters = resources.managedClusters;
@@ -63,7 +63,7 @@ const writeStatus = (status: object): Promise<string> =>
 
 describe('order', () => {
   test.each(['observed', 'observedFacts'])('%s never goes back', async (field) => {
-    await hub.service('projector').apply(clusters, aCluster('ordered'));
+    await hub.service('projector').apply(clusters, aPicture('ordered'));
     const at = (epoch: number, sequence: number) => ({ [field]: { epoch, sequence } });
     expect(await writeStatus(at(2, 10))).toBe('allowed');
     expect(await writeStatus(at(2, 10))).toBe('allowed');

@@ -1,7 +1,7 @@
 import { resources } from '@rollcall/shared/kubernetes';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { aCluster, aRequest, outcomeOf, startFencedHub } from './fenced-hub.ts';
+import { aCluster, aPicture, aRequest, outcomeOf, startFencedHub } from './fenced-hub.ts';
 import type { FencedHub } from './fenced-hub.ts';
 
 const requests = resources.clusterRegistrationRequests;
@@ -120,7 +120,7 @@ describe('what only the hub writes', () => {
   });
 
   test('a person cannot write status, finalizer or our labels', async () => {
-    await projector.create(clusters, aCluster('shown', {}, { finalizers: ['rollcall.dev/leave'] }));
+    await projector.create(clusters, aPicture('shown', {}, { finalizers: ['rollcall.dev/leave'] }));
     const editor = hub.as('editor');
     for (const client of [editor, hub.admin]) {
       const written = client.mergePatch(clusters, 'shown', { status: {} }, { subresource: 'status' });
@@ -154,7 +154,7 @@ describe('wishes', () => {
     { verb: 'ForceDelete', right: 'forcedelete' },
   ])('$verb needs $right', async ({ verb, right }) => {
     const name = `wish-${verb.toLowerCase()}`;
-    await projector.create(clusters, aCluster(name));
+    await projector.create(clusters, aPicture(name));
     expect(await wish('alice', name, verb)).toContain(`managedclusters/${right} for "${name}"`);
     const answerToRevoker = right === 'revoke' ? 'allowed' : `managedclusters/${right} for "${name}"`;
     expect(await wish('revoker', name, verb)).toContain(answerToRevoker);
@@ -162,7 +162,7 @@ describe('wishes', () => {
   });
 
   test('carry the name of who made them', async () => {
-    await projector.create(clusters, aCluster('wish-by'));
+    await projector.create(clusters, aPicture('wish-by'));
     const forged = { spec: { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1', by: 'mallory' } } };
     const stored = await hub.as('boss').mergePatch(clusters, 'wish-by', forged);
     expect(stored.spec).toMatchObject({ wish: { by: 'boss' } });
@@ -207,7 +207,7 @@ test('access to the hub needs accept in every direction, also with a new cluster
   }
   // Whoever shows the cluster does not give it anything.
   const shown = projector.mergePatch(clusters, 'opens', { spec: { access: 'None' } });
-  expect(await outcomeOf(shown)).toMatch(/rollcall-(services|wish)/);
+  expect(await outcomeOf(shown)).toMatch(/rollcall-(services|wish|authors)/);
 });
 
 const move = (userName: string, set: string | null): Promise<string> => {
@@ -223,7 +223,7 @@ const tokenForRed = {
 
 describe('sets', () => {
   test('moving a cluster needs join on the old and the new set [OC-6]', async () => {
-    await projector.create(clusters, aCluster('mover'));
+    await projector.create(clusters, aPicture('mover'));
     expect(await move('editor', 'red')).toContain('joining the set "red"');
     expect(await move('joins-red', 'red')).toBe('allowed');
     expect(await move('joins-red', 'blue')).toContain('joining the set "blue"');
@@ -293,7 +293,7 @@ describe('approval policies', () => {
 describe('below Kubernetes 1.36, where nothing is stamped', () => {
   beforeAll(async () => {
     await projector.create(requests, aRequest('r-old'));
-    await projector.create(clusters, aCluster('old'));
+    await projector.create(clusters, aPicture('old'));
     for (const name of ['rollcall-stamp-decision', 'rollcall-stamp-wish']) {
       await hub.admin.delete(resources.mutatingAdmissionPolicyBindings, name);
     }

@@ -1,7 +1,7 @@
 import { resources } from '@rollcall/shared/kubernetes';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aCluster, aRequest, outcomeOf, probeDecision, startFencedHub } from './fenced-hub.ts';
+import { aPicture, aRequest, outcomeOf, probeDecision, startFencedHub } from './fenced-hub.ts';
 import type { FencedHub } from './fenced-hub.ts';
 
 const requests = resources.clusterRegistrationRequests;
@@ -195,7 +195,7 @@ describe('the projector', () => {
   beforeAll(async () => {
     projector = hub.service('projector');
     await projector.create(requests, aRequest('r1'));
-    await projector.create(clusters, aCluster('c1', { clusterId: 'c1' }));
+    await projector.create(clusters, aPicture('c1', { clusterId: 'c1' }));
   });
 
   test('may show what the events say', async () => {
@@ -232,7 +232,7 @@ describe('the projector', () => {
       expect(await outcomeOf(projector.mergePatch(clusters, 'c1', { spec }))).toMatch(
         /rollcall-(services|wish)/,
       );
-      expect(await outcomeOf(projector.create(clusters, aCluster('c2', spec)))).toMatch(
+      expect(await outcomeOf(projector.create(clusters, aPicture('c2', spec)))).toMatch(
         /rollcall-(services|wish)/,
       );
     }

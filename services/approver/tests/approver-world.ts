@@ -190,8 +190,10 @@ export async function startWorld(): Promise<ApproverWorld> {
       );
     },
     async showCluster(name) {
-      const metadata = { name, finalizers: ['rollcall.dev/leave'] };
-      const object = { apiVersion, kind: 'ManagedCluster', metadata, spec: { clusterId: clusterIdOf(name) } };
+      const clusterId = clusterIdOf(name);
+      const labels = { 'rollcall.dev/cluster-id': clusterId };
+      const metadata = { name, labels, finalizers: ['rollcall.dev/leave'] };
+      const object = { apiVersion, kind: 'ManagedCluster', metadata, spec: { clusterId } };
       await projector.create<KubeObject>(resources.managedClusters, object);
     },
     async takeNameAndLeave(name) {

@@ -74,7 +74,12 @@ const identity = {
   pinnedAtMs: many(4, () => atMs),
   refusal: { code: text(32), message: text(1024) },
   simulated,
-  leave: { key: nkey, askedAtMs: atMs, cleanedAtMs: atMs },
+  leave: {
+    key: nkey,
+    askedAtMs: atMs,
+    cleanedAtMs: atMs,
+    proof: { signed: foreign(2048), signatures: { [nkey]: text(86) } },
+  },
   flood: { key: nkey, atMs, asks: 1e9, seconds: 1e9 },
 };
 /** Of a refusal only who asked, and by which token. */

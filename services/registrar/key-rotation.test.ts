@@ -46,16 +46,6 @@ function asked(by: Nkey, to: string, signers: readonly Nkey[]) {
 }
 const replaced = (count: number, atMs: number) =>
   Array.from({ length: count }, (_, index) => ({ key: `U${index}`, atMs }));
-function padded() {
-  const content = { verb: 'rotate', body: { clusterId: 'id-1', newKey: N }, padding: ' '.repeat(2000) };
-  return {
-    id: 'request-2',
-    agentKey: K,
-    newKey: N,
-    askedAtMs: nowMs,
-    proof: signMessage(content, [old, next]),
-  };
-}
 const fromOldToNext = asked(old, N, [old, next]);
 
 const keyOf = (holder: string | undefined): KeyRecord => ({
@@ -168,11 +158,6 @@ test.each([
   },
   { name: 'the new key belongs to another cluster', newKey: keyOf('other'), want: 'KEY_TAKEN' },
   { name: 'the new key is asked for again', newKey: keyOf(identity.clusterId), want: 'requested' },
-  {
-    name: 'what both keys signed is padded',
-    ask: padded(),
-    want: 'ASK_TOO_LARGE',
-  },
   { name: 'the place for events is nearly full', isFull: true, want: 'HUB_FULL' },
   {
     name: 'it is, and a person wants another key',

@@ -14,7 +14,13 @@ import {
   rotated,
 } from '@rollcall/shared/events';
 import type { AnswerResult, ReceivedAsk } from '@rollcall/shared/protocol';
-import { isPublicNkey, isSignedBy, keyFingerprint, type SignedMessage } from '@rollcall/shared/trust';
+import {
+  isPublicNkey,
+  isSignedBy,
+  keyFingerprint,
+  onlySignedBy,
+  type SignedMessage,
+} from '@rollcall/shared/trust';
 import { type AnswerSettings, refusalResult, rotateKeyOf, standingResult } from './answer.ts';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from './key-holder.ts';
 import type { Refusal } from './refusal.ts';
@@ -57,8 +63,6 @@ function refuseRotation(
     return { code: 'TOKEN_UNKNOWN', message: 'only a key that is in can name its successor' };
   if (newKey === agentKey || !isPublicNkey(newKey, 'user') || !isSignedBy(proof, newKey))
     return { code: 'PROOF_INVALID', message: 'the new key has not signed the request' };
-  if (proof.signed.length > longestSigned)
-    return { code: 'ASK_TOO_LARGE', message: `the request is longer than ${longestSigned} characters` };
   if (decision?.revokedKeys.some(({ key }) => key === newKey))
     return { code: 'CLUSTER_REVOKED', message: 'the new key was taken back before' };
   const byKey = refuseForeignKey(known, identity.clusterId);
@@ -72,13 +76,6 @@ function refuseRotation(
     return { code: 'HUB_FULL', message: 'the disk for the events of this hub is nearly full' };
   const byDay = isWished ? undefined : refuseManyKeys(record, nowMs);
   return byDay ?? refuseSecondKey(record, { agentKey, isOwner: true });
-}
-
-/** What is signed is kept as it was: our agents write some 300 bytes, and whoever pads them must not make the record too large. */
-const longestSigned = 2048;
-
-function ofBoth({ signed, signatures }: SignedMessage, keys: readonly string[]) {
-  return { signed, signatures: Object.fromEntries(keys.map((key) => [key, signatures[key] ?? ''])) };
 }
 
 /** What was asked for with the former key stays; of another key's request nothing does. */
@@ -114,7 +111,7 @@ export function judgeRotation(
     keyFingerprint: keyFingerprint(newKey),
     requestedAtMs: nowMs,
     askedAtMs,
-    rotation: { from: agentKey, proof: ofBoth(proof, [agentKey, newKey]) },
+    rotation: { from: agentKey, proof: onlySignedBy(proof, [agentKey, newKey]) },
   };
   const message = `the key that is in (${keyFingerprint(agentKey)}) asks for another one in its place (${request.keyFingerprint})`;
   const what = { reason: 'RotationRequested', message, section: { ...identity, request } };

@@ -87,6 +87,15 @@ test.each([
   expect(drafts.map(({ definition }) => definition.type)).toEqual(want);
 });
 
+test('of what was signed only the signature of its own key is kept', () => {
+  const proof = { signed: 's', signatures: { K: 'own', S: 'of a stranger' } };
+  const [drafted] = judgeLeave(
+    { agentKey: 'K', done: false, proof },
+    { record: aRecord({ decision: approved }), nowMs: 7 },
+  );
+  expect(drafted?.section).toHaveProperty('leave.proof', { signed: 's', signatures: { K: 'own' } });
+});
+
 test.each([
   { name: 'the agent has time', decision: leaving, nowMs: 99, want: [] },
   { name: 'its time ends exactly now', decision: leaving, nowMs: 100, want: ['left'] },

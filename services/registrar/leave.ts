@@ -6,7 +6,7 @@ import {
   type EventDraft,
   leaveAsked,
 } from '@rollcall/shared/events';
-import type { SignedMessage } from '@rollcall/shared/trust';
+import { onlySignedBy, type SignedMessage } from '@rollcall/shared/trust';
 
 /**
  * The key whose agent is told that its cluster leaves: that of the owner; of a cluster that nobody was let in for, the one
@@ -46,6 +46,9 @@ export function judgeLeave(
   }
   if (decision?.verdict === 'leaving' || !mayAskToLeave(record, agentKey) || before?.askedAtMs !== undefined)
     return [];
-  const section = { ...identity, leave: { key: agentKey, askedAtMs: nowMs, proof: { ...proof } } };
+  const section = {
+    ...identity,
+    leave: { key: agentKey, askedAtMs: nowMs, proof: onlySignedBy(proof, [agentKey]) },
+  };
   return [draft(leaveAsked, record, { reason: 'LeaveAsked', message: 'the agent asked to leave', section })];
 }

@@ -134,6 +134,10 @@ function parseAskSubject(subject: string): { agentKey: string; verb: string } | 
 /** As large as the server lets an agent's message be (claims.ts). */
 const maxBytes = 65_536;
 
+/** Of these the events keep what was signed as it was; our agents write some 300 characters. */
+const keptVerbs = new Set(['leave', 'rotate']);
+const longestKept = 2048;
+
 /** Says whether it is too much of something right, or something wrong. */
 function shapeError(error: z.ZodError): RollcallError {
   const isTooMuch = error.issues.every(({ code }) => code === 'too_big');
@@ -189,6 +193,8 @@ function readSigned(envelope: SignedMessage, place: { agentKey: string; verb: st
   if (!isSignedBy(envelope, place.agentKey)) {
     throw new RollcallError('PROOF_INVALID', 'the message is not signed by the key that sent it');
   }
+  if (keptVerbs.has(place.verb) && envelope.signed.length > longestKept)
+    throw new RollcallError('ASK_TOO_LARGE', `the message is longer than ${longestKept} characters`);
   const said = parseBoundedJson(envelope.signed);
   const ask = askSchema.safeParse(said);
   if (!ask.success) throw shapeError(ask.error);

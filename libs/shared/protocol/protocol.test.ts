@@ -258,3 +258,20 @@ test('an agent ignores whatever else is said, without an error', () => {
     { numRuns: 30 },
   );
 });
+
+test.each([
+  { verb: 'leave', body: { clusterId: 'id-1', done: false } },
+  { verb: 'rotate', body: { clusterId: 'id-1', newKey: createNkey('user').publicKey } },
+])('$verb is kept as it was signed, so it is short, however it is padded', ({ verb, body }) => {
+  const { publicKey } = agent;
+  const plain = JSON.stringify({ ...aJoin(), verb, body });
+  const decode = (signed: string) =>
+    codeOf(() =>
+      decodeAsk(
+        `rollcall.ask.${publicKey}.${verb}`,
+        bytes({ signed, signatures: { [publicKey]: agent.sign(signed) } }),
+      ),
+    );
+  expect(decode(plain)).toBe('decoded');
+  expect(decode(plain + ' '.repeat(2000))).toBe('ASK_TOO_LARGE');
+});

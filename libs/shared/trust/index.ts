@@ -8,7 +8,7 @@ export {
   nkeyFromSeed,
   verifyNkeySignature,
 } from './nkey.ts';
-export { isSignedBy, type SignedMessage, signMessage } from './signed-message.ts';
+export { isSignedBy, onlySignedBy, type SignedMessage, signMessage } from './signed-message.ts';
 export {
   createRegistrationToken,
   hubIdOf,

@@ -15,6 +15,15 @@ export function signMessage(content: unknown, signers: readonly Nkey[]): SignedM
   return { signed, signatures: Object.fromEntries(signers.map((key) => [key.publicKey, key.sign(signed)])) };
 }
 
+/** The message with the signatures of these keys alone: what is kept of it must not be as large as its sender likes. */
+export function onlySignedBy({ signed, signatures }: SignedMessage, keys: readonly string[]) {
+  const wanted = new Set(keys);
+  return {
+    signed,
+    signatures: Object.fromEntries(Object.entries(signatures).filter(([key]) => wanted.has(key))),
+  };
+}
+
 /** Whether that key signed the message. */
 export function isSignedBy(message: SignedMessage, publicKey: string): boolean {
   const signature = Object.hasOwn(message.signatures, publicKey) ? message.signatures[publicKey] : undefined;

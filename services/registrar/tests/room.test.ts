@@ -146,6 +146,24 @@ test('a member whose issuer is another one with each renewal is renewed each tim
   expect(await pinsOf(member.clusterId)).toBe(4);
 });
 
+test('a token is used so often a day, also over a restart and where every request is decided at once', async () => {
+  const settings = { maxUsesPerTokenPerDay: '3' };
+  const first = await startRegistrar(settings);
+  const token = await declareToken(approverLog, hub.hub.hubId, { uses: 'unlimited' });
+  for (const agent of await Promise.all([1, 2].map(() => anAgent(token)))) {
+    expect(await agent.join()).toBe('waiting');
+    await decideAs(approverLog, agent.clusterId, 'approved');
+  }
+  await first.stop();
+  await startRegistrar(settings);
+  expect(await (await anAgent(token)).join()).toBe('waiting');
+  const tooLate = await anAgent(token);
+  expect(await tooLate.join()).toBe('HUB_BUSY');
+  expect(await identityOf(tooLate.clusterId)).toBeUndefined();
+  const other = await declareToken(approverLog, hub.hub.hubId);
+  expect(await (await anAgent(other)).join()).toBe('waiting');
+});
+
 test('of refusals with one token ten are kept at first, whatever clusters they are about', async () => {
   await startRegistrar({});
   const token = await declareToken(approverLog, hub.hub.hubId);

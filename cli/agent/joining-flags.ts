@@ -37,12 +37,18 @@ function certificatesIn(flag: string, path: string): string {
   }
 }
 
+const variable = 'ROLLCALL_TOKEN';
+
 /**
- * The token: as given, from a file (`file:PATH`), or from ROLLCALL_TOKEN, which both keep it out of process lists.
+ * The token: as given, from a file (`file:PATH`), or from ROLLCALL_TOKEN, which both keep it out of process lists. What it was given by
+ * is wiped, as an agent runs for long: the process list shows a flag no more, and no program that it starts inherits the variable.
  * @throws RollcallError USAGE
  */
 export function tokenOf(flag: string | undefined): string | undefined {
-  const text = flag ?? process.env['ROLLCALL_TOKEN'];
+  const text = flag ?? process.env[variable];
+  delete process.env[variable];
+  // Writes over all the words that the process was started with.
+  if (flag !== undefined && !flag.startsWith('file:')) process.title = 'rollcall';
   if (text === undefined || text === '') return undefined;
   return (text.startsWith('file:') ? readText('--token', text.slice('file:'.length)) : text).trim();
 }

@@ -11,11 +11,11 @@ const registerExamples = `
 Examples:
   rollcall register hub.example.org:4222 --token file:token.txt --ca-cert-hash sha256:… --run
       register the cluster of the current context, and be its agent until Ctrl-C
-  rollcall register hub.example.org:4222 --token … --ca-cert-hash sha256:… --manifest | kubectl apply -f -
+  ROLLCALL_TOKEN=… rollcall register hub.example.org:4222 --ca-cert-hash sha256:… --manifest | kubectl apply -f -
       install the agent in the member instead
 
 \`rollcall token create --print-register-command\` on the hub prints the whole command. ROLLCALL_TOKEN and
-\`--token file:PATH\` keep the token out of process lists.`;
+\`--token file:PATH\` keep the token out of process lists; as a flag it stands there until the command has read it.`;
 
 const joinExamples = `
 Examples:

@@ -129,7 +129,7 @@ export async function register(hub: string, flags: RegisterFlags): Promise<void>
 function printManifest({ addresses, trust, token, flags }: Registration): void {
   if (token === undefined)
     throw new RollcallError('USAGE', 'give --token, or ROLLCALL_TOKEN: the agent asks with it');
-  const values = agentValuesOf({ ...flags, hub: addresses.map(formatHubAddress) }, trust);
+  const values = agentValuesOf({ ...flags, token, hub: addresses.map(formatHubAddress) }, trust);
   printResult(renderFolder('agent', values));
   say(
     'apply it in the member: kubectl apply -f -   (it holds the token: keep it no longer than you need it)',

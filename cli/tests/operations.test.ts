@@ -169,7 +169,7 @@ test('a token that the hub makes is said to be in a Secret, and is there', async
     where,
   );
   const command = Buffer.from(secret?.data?.['command'] ?? '', 'base64').toString();
-  expect(command).toMatch(/^rollcall register 127\.0\.0\.1:\d+ --token rc1\./);
+  expect(command).toMatch(/^ROLLCALL_TOKEN=rc1\.\S+ rollcall register 127\.0\.0\.1:\d+ --ca-cert-hash /);
   expect(made.stdout + made.stderr).not.toContain('rc1.');
   const named = await run('token', 'create', '--publish', '-o', 'name');
   expect(named.stdout).toMatch(/^clusterregistrationtoken\.rollcall\.dev\/token-[0-9a-f]{8}\n$/);

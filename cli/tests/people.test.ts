@@ -93,7 +93,7 @@ test('a token is made here, printed once, and nowhere else [KA-4]', async () => 
   expect(code).toBe(0);
   expect(stderr).toContain('good for 3 clusters named "edge-1", until 2026-11-21T13:00:00Z');
   const [, text = ''] =
-    /^rollcall register hub\.example\.org:4222 --token (\S+) --ca-cert-hash sha256:00ff --cluster-name edge-1 --run\n$/.exec(
+    /^ROLLCALL_TOKEN=(\S+) rollcall register hub\.example\.org:4222 --ca-cert-hash sha256:00ff --cluster-name edge-1 --run\n$/.exec(
       stdout,
     ) ?? [];
   const token = parseRegistrationToken(text);

@@ -241,7 +241,7 @@ describe('what is pasted', () => {
   test.each(pasted)('%j is one word of the register command', (text) => {
     const words = wordsOf(registerCommand(hub, { token, clientId: text }));
     expect(words.slice(-3)).toEqual(['--client-id', text, '--run']);
-    expect(words).toHaveLength(10);
+    expect(words).toHaveLength(9);
   });
 
   test.each(pasted)('%j is one value of the chart and of the manifest', (text) => {

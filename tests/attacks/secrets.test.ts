@@ -99,8 +99,18 @@ beforeAll(async () => {
   ];
   mkdirSync(agentDirectory());
   const agent = startCli(
-    ['register', hub.up.addresses[0] ?? '', ...flags, '--run', '--member-kubeconfig', memberKubeconfig],
-    { environment: { ROLLCALL_TOKEN: own.text }, directory: agentDirectory() },
+    // As a flag: the process list shows it no more once it was read.
+    [
+      'register',
+      hub.up.addresses[0] ?? '',
+      '--token',
+      own.text,
+      ...flags,
+      '--run',
+      '--member-kubeconfig',
+      memberKubeconfig,
+    ],
+    { directory: agentDirectory() },
   );
   await agent.line(/is Ready/);
   await hub.untilReady('secretive');

@@ -154,7 +154,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     'rollcall token create --cluster-name shop-1 --ttl 1h --print-register-command > shop-1.sh': {
       prints: [/good for one cluster named "shop-1"/, /rollcall-join +token-\S+ +1 +0 /],
     },
-    [`$(cat shop-1.sh) ${member('shop-1')}`]: {
+    [`eval "$(cat shop-1.sh) ${member('shop-1')}"`]: {
       prints: [/admitted as "shop-1"/, /cluster "shop-1" is Ready/],
       staysRunning: true,
     },
@@ -195,14 +195,14 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     'rollcall describe cluster shop-33': {
       prints: [/Refused: +TOKEN_NAME_MISMATCH/, /shop-3 +shop-33 +Failed +TokenNameMismatch/],
     },
-    [`$(cat shop-3.sh) ${member('shop-3')} --dry-run`]: {
+    [`eval "$(cat shop-3.sh) ${member('shop-3')} --dry-run"`]: {
       prints: [/ok hub-ca/, /nothing that can be seen from here is in the way \(dry run\)/],
     },
     'rollcall doctor --agent-state-dir .rollcall-agent/*/shop-3': {
       prints: [/agent-state: .*not let in yet/],
       exits: 1,
     },
-    [`$(cat shop-3.sh) ${member('shop-3')}`]: {
+    [`eval "$(cat shop-3.sh) ${member('shop-3')}"`]: {
       prints: [/cluster "shop-3" is Ready/],
       staysRunning: true,
     },
@@ -250,7 +250,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
   'docs/coming-from/karmada.md': {
     [exportPath]: {
       prints: [
-        /rollcall register 127\.0\.0\.1:\d+ --token rc1\./,
+        /ROLLCALL_TOKEN=rc1\.\S+ rollcall register 127\.0\.0\.1:\d+ /,
         /rollcall-join +token-/,
         /LAST-SEEN/,
         /"local" is uncordoned/,
@@ -349,7 +349,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     'rollcall audit --since 7d': { prints: [/cluster\.approved +local/] },
     'rollcall cordon local': { prints: [/"local" is cordoned/, /"local" is uncordoned/] },
     "rollcall token create --publish --name rollout --uses 20 --cluster-name 'edge-*' --wait": {
-      prints: [/secret rollcall-join\/rollout holds the token/, /rollcall register \S+ --token rc1\./],
+      prints: [/secret rollcall-join\/rollout holds the token/, /ROLLCALL_TOKEN=rc1\.\S+ rollcall register /],
     },
     'TOKEN=$(rollcall token create --description "sent to the wrong person" -o json | grep -o \'"name":"[^"]*\' | cut -d\'"\' -f4)':
       { prints: [/token-\w+/] },

@@ -66,7 +66,7 @@ test('a published token: its Secret lets one cluster in, and is gone after that 
   const values = parse(text('values')) as Record<string, string>;
   expect(values).toMatchObject({ clusterName: cluster, clientID: '', caCertHash: hub.up.hub.caCertHash });
   expect(parseRegistrationToken(values['token'] ?? '').hubId).toBe(hub.up.hub.hubId);
-  expect(text('command')).toContain(`--token ${values['token']}`);
+  expect(text('command')).toContain(`ROLLCALL_TOKEN=${values['token']} rollcall register `);
 
   await hub.startAgent({ name: cluster, token: values['token'] });
   const joined = await hub.untilReady(cluster);

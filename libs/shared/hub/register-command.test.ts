@@ -7,17 +7,17 @@ test.each([
   {
     name: 'for any cluster',
     clusterName: undefined,
-    want: 'rollcall register hub.example.org:4222 --token rc1.a.b --ca-cert-hash sha256:00ff --run',
+    want: 'ROLLCALL_TOKEN=rc1.a.b rollcall register hub.example.org:4222 --ca-cert-hash sha256:00ff --run',
   },
   {
     name: 'for one cluster',
     clusterName: 'edge-1',
-    want: 'rollcall register hub.example.org:4222 --token rc1.a.b --ca-cert-hash sha256:00ff --cluster-name edge-1 --run',
+    want: 'ROLLCALL_TOKEN=rc1.a.b rollcall register hub.example.org:4222 --ca-cert-hash sha256:00ff --cluster-name edge-1 --run',
   },
   {
     name: 'for a pattern, which is no name',
     clusterName: 'edge-*',
-    want: 'rollcall register hub.example.org:4222 --token rc1.a.b --ca-cert-hash sha256:00ff --run',
+    want: 'ROLLCALL_TOKEN=rc1.a.b rollcall register hub.example.org:4222 --ca-cert-hash sha256:00ff --run',
   },
 ])('a command $name', ({ clusterName, want }) => {
   expect(registerCommand(hub, { token: 'rc1.a.b', clusterName })).toBe(want);
@@ -25,7 +25,7 @@ test.each([
 
 test('several addresses are one word', () => {
   const command = registerCommand({ ...hub, addresses: ['a:1', '[::1]:2'] }, { token: 't' });
-  expect(command).toContain("register 'a:1,[::1]:2' --token");
+  expect(command).toContain("register 'a:1,[::1]:2' --ca-cert-hash");
 });
 
 test.each([

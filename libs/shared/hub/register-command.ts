@@ -13,7 +13,8 @@ export function oneName(clusterName: string | undefined): string | undefined {
 }
 
 /**
- * What a cluster's owner pastes. Ends in `--run` until there are charts.
+ * What a cluster's owner pastes. Ends in `--run` until there are charts. The token is in the environment: as a flag it would stand in
+ * the process list for as long as the agent runs.
  * @param options.clusterName - only where the token is for exactly one name
  */
 export function registerCommand(
@@ -26,13 +27,11 @@ export function registerCommand(
     'rollcall',
     'register',
     hub.addresses.join(','),
-    '--token',
-    options.token,
     // Two while the hub changes its CA.
     ...hub.caCertHash.split(',').flatMap((hash) => ['--ca-cert-hash', hash]),
     ...(clusterName === undefined ? [] : ['--cluster-name', clusterName]),
     ...(clientId === undefined ? [] : ['--client-id', clientId]),
     '--run',
   ];
-  return words.map(shellWord).join(' ');
+  return `ROLLCALL_TOKEN=${shellWord(options.token)} ${words.map(shellWord).join(' ')}`;
 }

@@ -23,6 +23,7 @@ import { draft, epochAggregate, restored } from '@rollcall/shared/events';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
+import { checkStatePlace } from '../state-place.ts';
 import { loopbackPorts } from '../up/control-plane-ports.ts';
 import { endLeftovers } from '../up/leftovers.ts';
 import {
@@ -328,6 +329,7 @@ export async function restoreHub(
 
 export async function restore(path: string, flags: RestoreFlags): Promise<void> {
   const stateDir = flags.stateDir ?? stateDirectory();
+  checkStatePlace(stateDir);
   const keepKubernetes = flags.keepKubernetes ?? false;
   checkRoom(stateDir, keepKubernetes);
   const checked = await withProgress(`reading "${path}"`, checkBackup(path));

@@ -1,5 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { stateDirectory } from '../state-directory.ts';
+import { checkStatePlace } from '../state-place.ts';
 import { down, up } from '../up/main.ts';
 import { serverCountFlag } from '../up/nats-servers-of.ts';
 
@@ -24,8 +25,10 @@ function portOf(text: string): number {
 /** @throws RollcallError USAGE for a port that is none, and what `up` throws */
 export async function runUp(flags: UpFlags): Promise<void> {
   try {
+    const stateDir = stateDirectory();
+    checkStatePlace(stateDir);
     process.exitCode = await up({
-      stateDir: stateDirectory(),
+      stateDir,
       ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
       ...(flags.servers === undefined ? {} : { servers: serverCountFlag(flags.servers) }),
       ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),

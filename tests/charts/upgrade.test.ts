@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openEventLog } from '@rollcall/shared/bus';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
@@ -17,13 +17,19 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** A chart as its version before could have been: with an object that is gone by now, and without one that came since. */
+/** A chart as its version before could have been: with an object that is gone by now, without one that came since. */
 function chartBefore(name: string): string {
   const chart = join(hub.folder, name);
   cpSync(join(import.meta.dirname, '..', '..', 'deploy', 'charts', name), chart, { recursive: true });
   const about = join(chart, 'Chart.yaml');
   writeFileSync(about, readFileSync(about, 'utf8').replaceAll(rollcallVersion, older));
   rmSync(join(chart, 'templates', 'network-policy.yaml'));
+  const services = join(chart, 'templates', 'services.yaml');
+  if (existsSync(services))
+    writeFileSync(
+      services,
+      readFileSync(services, 'utf8').replace(/  strategy: { type: RollingUpdate.*/, ''),
+    );
   const metadata = '{ name: rollcall-former, namespace: {{ .Release.Namespace }} }';
   const former = `apiVersion: v1\nkind: ConfigMap\nmetadata: ${metadata}\n`;
   writeFileSync(join(chart, 'templates', 'former.yaml'), former);

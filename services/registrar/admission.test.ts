@@ -1,6 +1,7 @@
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { admissionStep, leavingAgainInMs } from './admission.ts';
+import { admissionStep } from './admission.ts';
+import { leavingLookAtMs } from './leave.ts';
 import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { MemoryLog } from './tests/memory-log.ts';
 
@@ -78,27 +79,24 @@ test.each([
 
 const waits = { verdict: 'leaving', leaveUntilMs: 100 } as const;
 test.each([
-  { name: 'access is gone, the agent has time', record: aRecord(admitted, waits, gone), nowMs: 70, want: 30 },
+  { name: 'the agent has time', record: aRecord(admitted, waits, gone), nowMs: 70, want: 100 },
+  { name: 'so it has before access is gone', record: aRecord(admitted, waits), nowMs: 70, want: 100 },
   {
-    name: 'what is gone is the access of an earlier life, and the time is over',
-    record: aRecord(admitted, { ...waits, requestId: 'second' }, { ...gone, requestId: 'first' }),
-    nowMs: 170,
-    want: undefined,
+    name: 'its time is over, access is not gone',
+    record: aRecord(admitted, waits),
+    nowMs: 100,
+    want: 30_100,
   },
-  {
-    name: 'it has left, and the end of its access is delivered again',
-    record: aRecord({ state: 'left' }, waits, gone),
-    nowMs: 170,
-    want: undefined,
-  },
+  { name: 'it has left', record: aRecord({ state: 'left' }, waits, gone), nowMs: 70, want: undefined },
+  { name: 'it is let in', record: aRecord(admitted, { approvedKey: 'K' }), nowMs: 70, want: undefined },
   {
     name: 'the agent has said that it is done',
-    record: aRecord({ ...admitted, leave: { key: 'K', cleanedAtMs: 60 } }, waits, gone),
+    record: aRecord({ ...admitted, leave: { key: 'K', cleanedAtMs: 60 } }, waits),
     nowMs: 70,
-    want: undefined,
+    want: 30_070,
   },
-])('a leaving is looked at again: $name → $want', ({ record, nowMs, want }) => {
-  expect(leavingAgainInMs({ record, nowMs })).toBe(want);
+])('when a leaving is looked at: $name → $want', ({ record, nowMs, want }) => {
+  expect(leavingLookAtMs({ record, nowMs })).toBe(want);
 });
 
 test('who is admitted has its key and the hub’s time; who has left has no key', () => {

@@ -3,7 +3,6 @@ import type { EventLog, FactStore } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   admitted,
-  agentAwaitedUntilMs,
   type ClusterRecord,
   clusterRecord,
   letInBy,
@@ -16,29 +15,16 @@ import type { Metrics } from '@rollcall/shared/service';
 import { isAboutSettings, tellAccess } from './access.ts';
 import { answerByRecord, type AnswerSettings, sendAnswer } from './answer.ts';
 import { rotatedResult } from './key-rotation.ts';
-import { leavingKeyOf } from './leave.ts';
+import type { EndedLeavings } from './end-leavings.ts';
+import { type LeavingContext, leavingKeyOf, leftStep } from './leave.ts';
 import { pinOfAdmission } from './member-pin.ts';
 import { tellInterval } from './tell-interval.ts';
-
-interface AdmissionContext {
-  readonly record: ClusterRecord;
-  readonly nowMs: number;
-}
-
-/**
- * Of this life: a cluster that came back may still have the end of its former one in its record. And by its leaving: what was
- * denied or revoked before keeps its namespace, which goes only with that.
- */
-function isGone({ access, decision }: ClusterRecord): boolean {
-  const isTakenAway = access?.state === 'deprovisioned' && access.verdict === 'leaving';
-  return isTakenAway && access.requestId === decision?.requestId;
-}
 
 /**
  * What follows for the registrar from the approver's newest decision: a key that is approved is admitted, once; a cluster
  * whose leaving is through has left. Looks at the record only, so that redelivery and reordering change nothing.
  */
-export function admissionStep({ record, nowMs }: AdmissionContext): EventDraft[] {
+export function admissionStep({ record, nowMs }: LeavingContext): EventDraft[] {
   const { identity, decision } = record;
   if (!identity || !decision || identity.state === 'left') return [];
   const { approvedKey } = decision;
@@ -60,34 +46,24 @@ export function admissionStep({ record, nowMs }: AdmissionContext): EventDraft[]
       draft(admitted, record, { reason: 'Admitted', message: 'member credentials were issued', section }),
     ];
   }
-  if (decision.verdict === 'leaving' && isGone(record) && nowMs >= (agentAwaitedUntilMs(record) ?? 0)) {
-    const { admittedKey: _gone, ...rest } = identity;
-    return [
-      draft(left, record, {
-        reason: 'Left',
-        message: 'access and credentials are gone',
-        section: { ...rest, state: 'left' as const },
-      }),
-    ];
-  }
-  return [];
-}
-
-/**
- * How long the agent of a leaving cluster still has: its time ends without any event, so the one that says that access is gone
- * is handled again then. One of an earlier life, delivered late, has nothing to wait for: that of this life is still to come.
- */
-export function leavingAgainInMs({ record, nowMs }: AdmissionContext): number | undefined {
-  const isWaited = record.identity?.state !== 'left' && isGone(record);
-  const untilMs = isWaited ? agentAwaitedUntilMs(record) : undefined;
-  return untilMs === undefined ? undefined : Math.max(1, untilMs - nowMs);
+  return leftStep({ record, nowMs });
 }
 
 /** Tells the agent at once what was decided about it; if it is not listening, it asks and hears the same. */
 export function createAdmission(
   nc: NatsConnection,
   log: EventLog,
-  { settings, metrics, facts }: { settings: AnswerSettings; metrics: Metrics; facts: FactStore },
+  {
+    settings,
+    metrics,
+    facts,
+    leavings,
+  }: {
+    settings: AnswerSettings;
+    metrics: Metrics;
+    facts: FactStore;
+    leavings: Pick<EndedLeavings, 'putAside'>;
+  },
 ) {
   function observeAdmission({ identity, decision }: ClusterRecord, nowMs: number): void {
     if (!identity || !decision) return;
@@ -104,11 +80,12 @@ export function createAdmission(
     if (identity?.state === 'left') await facts.forget(clusterId, last.sequence);
   }
 
-  return async function admit(event: StoredEvent): Promise<{ againInMs: number } | void> {
+  return async function admit(event: StoredEvent): Promise<void> {
     if (isAboutSettings(event)) {
       await tellInterval(nc, event, { log, settings });
       return tellAccess(nc, event, { log, settings });
     }
+    if (event.type === 'left') return forgetFacts(event.id);
     const { correlation, traceparent } = event;
     const { context, drafts } = await decideAndAppend(
       log,
@@ -125,10 +102,8 @@ export function createAdmission(
     const { record, nowMs } = context;
     const { identity } = record;
     if (drafts.some(({ definition }) => definition === admitted)) observeAdmission(record, nowMs);
-    const hasLeft = drafts.some(({ definition }) => definition === left);
-    // Also where it had left before: the one who wrote that may not have come to it.
-    if (hasLeft || identity?.state === 'left') await forgetFacts(event.id);
-    if (!identity || hasLeft) return;
+    if (!identity || drafts.some(({ definition }) => definition === left)) return;
+    leavings.putAside(event.id, context);
     const leavingKey = leavingKeyOf(record);
     const agentKey = leavingKey ?? identity.request.key;
     const result = answerByRecord({ record, agentKey, nowMs }, settings);
@@ -140,7 +115,5 @@ export function createAdmission(
     // That a former key is out is no news for the one that is in.
     if (event.type === 'revoked' && result.kind === 'admitted') return;
     sendAnswer(nc, settings, { agentKey, verb: 'join', inReplyTo, nowMs, result });
-    const againInMs = event.type === 'deprovisioned' ? leavingAgainInMs(context) : undefined;
-    return againInMs === undefined ? undefined : { againInMs };
   };
 }

@@ -12,6 +12,7 @@ import { answerCallouts } from './callout.ts';
 import { cutFloods } from './cut-floods.ts';
 import { type FleetPace, followPace } from './fleet-pace.ts';
 import type { RegistrarConfig } from './config.ts';
+import { endLeavings } from './end-leavings.ts';
 import { followSigningKeys } from './signing-keys.ts';
 import { followOpenRequests } from './open-requests.ts';
 import { isFull, refuseForRoom } from './request-gate.ts';
@@ -93,11 +94,12 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
             config,
           ),
       });
+      const leavings = endLeavings(log, { logger });
       const consumption = await consumeEvents(nc, {
         service: 'registrar',
         logger,
         metrics,
-        handle: createAdmission(nc, log, { settings, metrics, facts }),
+        handle: createAdmission(nc, log, { settings, metrics, facts, leavings }),
       });
       const callout = await connectBus(busAddress(config), identity.callout, 'callout');
       // While the bus is away a drain never ends, and it would try to connect for ever.
@@ -130,7 +132,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
           file.stop();
           pace?.stop();
           await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
-          await Promise.all([floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
+          await Promise.all([leavings.stop(), floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
         },
       };
     },

@@ -19,12 +19,12 @@ interface Delivery {
 
 /** How a replica takes what is delivered; the other half of the adapter in libs/shared/decisions. */
 export interface Consumer {
-  take(event: StoredEvent): Promise<{ againInMs: number } | void>;
+  take(event: StoredEvent): Promise<void>;
 }
 
 /** What consumeEvents does around a handler: one after another for each aggregate, unless told otherwise. */
 export function createConsumer(options: {
-  handle(event: StoredEvent): Promise<{ againInMs: number } | void>;
+  handle(event: StoredEvent): Promise<void>;
   ordered?: boolean;
 }): Consumer {
   const queue = createKeyedQueue();
@@ -108,11 +108,10 @@ export class DurableConsumer {
     replica.handling.add(delivery);
     try {
       await replica.step();
-      const again = await consumer.take(event);
+      await consumer.take(event);
       await scheduler.wait(random.next(), replica.life);
       await replica.step();
       if (faults.strikes('delivery.ack-lost')) return;
-      if (again !== undefined) return this.#deliverAfter(again.againInMs, delivery);
       delivery.isAcknowledged = true;
       this.#open.delete(delivery);
     } catch (thrown) {

@@ -72,10 +72,10 @@ export const mutants = {
     seeds: 300,
   },
   'left-before-the-namespace': {
-    file: 'services/registrar/admission.ts',
+    file: 'services/registrar/leave.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
-    from: 1101,
+    from: 3401,
     seeds: 100,
   },
   'held-says-nothing-about-access': {
@@ -159,8 +159,8 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
-    from: 4401,
-    seeds: 100,
+    from: 1201,
+    seeds: 200,
   },
   'given-labels-are-not-shown': {
     file: 'services/projector/cluster-labels.ts',
@@ -187,8 +187,8 @@ export const mutants = {
     file: 'services/projector/cluster-conditions.ts',
     find: "standing === 'undecided' && isKeyRevoked(picture.record)",
     put: "standing === 'left'",
-    from: 1,
-    seeds: 1000,
+    from: 1501,
+    seeds: 500,
   },
   'joined-by-another-clock': {
     file: 'services/heartbeat/liveness-event.ts',

@@ -20,6 +20,7 @@ import {
 } from '../../services/projector/what-is-dirty.ts';
 import { bringAccessAbout } from '../../services/rbac-provisioner/bring-access-about.ts';
 import { createAdmission } from '../../services/registrar/admission.ts';
+import { endLeavings } from '../../services/registrar/end-leavings.ts';
 import type { AnswerSettings } from '../../services/registrar/answer.ts';
 import { answerAsks } from '../../services/registrar/asks.ts';
 import { createRotationAnswers } from '../../services/registrar/key-rotation.ts';
@@ -109,7 +110,12 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
     if (what.kind === 'ask') take?.(null, what);
   });
   replica.consumer = createConsumer({
-    handle: createAdmission(nc, log, { settings: settings(), metrics, facts }),
+    handle: createAdmission(nc, log, {
+      settings: settings(),
+      metrics,
+      facts,
+      leavings: endLeavings(log, { logger }),
+    }),
   });
 }
 

@@ -27,17 +27,13 @@ export interface ConsumeOptions {
   /** Of a service; a test may do without. */
   readonly metrics?: Metrics;
   /**
-   * Level-based: it looks at the record, so that redelivery and reordering change nothing. Returns or throws.
-   * @returns when the event is to be handled again, by any replica: something follows from the passing of time. No failure
+   * Level-based: it looks at the record, so that redelivery and reordering change nothing. Returns or
+   * throws. What is to be done later is put aside: each event that is not acknowledged takes one of the consumer's places.
    */
-  handle(event: StoredEvent): Promise<HandledAgain | void>;
+  handle(event: StoredEvent): Promise<void>;
   /** false: events of one aggregate are handled at the same time, for a handler that puts bursts together by itself. */
   readonly ordered?: boolean;
   onDead?(error: RollcallError): void;
-}
-
-export interface HandledAgain {
-  readonly againInMs: number;
 }
 
 export interface Consumption {
@@ -133,20 +129,20 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     }
   }
 
-  async function handleMessage(message: JsMsg): Promise<HandledAgain | void> {
+  async function handleMessage(message: JsMsg): Promise<void> {
     const event = decodeMessage(message);
     // What woke us must be in what is read now, whichever server answers.
     seen.note(event, event.sequence);
     return handleEvent(event);
   }
 
-  async function handleEvent(event: StoredEvent): Promise<HandledAgain | void> {
+  async function handleEvent(event: StoredEvent): Promise<void> {
     if (options.ordered === false) return handleTraced(event);
     return queue(`${event.kind}.${event.id}`, () => handleTraced(event));
   }
 
   /** Whatever the handler publishes carries the trace on, as the child of this step. */
-  function handleTraced(event: StoredEvent): Promise<HandledAgain | void> {
+  function handleTraced(event: StoredEvent): Promise<void> {
     const { kind, id, type, sequence, correlation } = event;
     const step = {
       name: `${service} ${kind}.${type}`,
@@ -164,19 +160,13 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   }
 
   async function handleAndAcknowledge(message: JsMsg): Promise<void> {
-    let again: HandledAgain | void;
     try {
-      again = await handleMessage(message);
+      await handleMessage(message);
     } catch (thrown) {
       await afterThrow(message, thrown);
       return;
     }
-    if (again === undefined) {
-      acknowledge(message);
-      return;
-    }
-    message.nak(again.againInMs);
-    countDelivery(message, 'again');
+    acknowledge(message);
   }
 
   /** Never rejects: on a closed connection even saying so is impossible, and the event is delivered again by itself. */

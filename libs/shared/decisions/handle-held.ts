@@ -22,7 +22,7 @@ export function handleHeld(
   held: HeldEvents,
   options: {
     service: string;
-    handle(event: StoredEvent): Promise<unknown>;
+    handle(event: StoredEvent): Promise<void>;
     logger: Logger;
     /** Called for each dead letter. */
     onDead(error: RollcallError): void;
@@ -44,11 +44,7 @@ export function handleHeld(
       const event = decodeEvent(message);
       aggregate = `${event.kind}/${event.id}`;
       if (waiting.has(aggregate)) return false;
-      // Whoever says when it wants to be called again is: with the next look.
-      if ((await handle(event)) !== undefined) {
-        waiting.add(aggregate);
-        return false;
-      }
+      await handle(event);
     } catch (thrown) {
       const error = toRollcallError(thrown);
       if (error.code === 'EVENT_VERSION_UNKNOWN') return true;

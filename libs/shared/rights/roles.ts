@@ -52,6 +52,8 @@ export const consumedEvents = {
     'cluster.*.deprovisioned',
     // Its own: the word of the agent may be the last that was waited for.
     'cluster.*.cleaned',
+    // Its own: what is known of a cluster that has left is forgotten.
+    'cluster.*.left',
     // Settings: what the cluster may have in Kubernetes is one of them.
     'cluster.*.changed',
     'cluster.*.cordoned',

@@ -290,7 +290,7 @@ test('a name means the cluster that has it, whatever strangers asked for and cal
   await projector().create(resources.managedClusters, {
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'ManagedCluster',
-    metadata: { name: 'edge-6' },
+    metadata: { name: 'edge-6', labels: { 'rollcall.dev/cluster-id': owner } },
     spec: { clusterId: owner },
   } as KubeObject);
   await aHeldRequest(owner, 'edge-6');

@@ -32,8 +32,10 @@ afterAll(async () => {
 
 /** A cluster as the projector shows it. */
 async function aCluster(name: string): Promise<void> {
-  const object = { apiVersion: 'rollcall.dev/v1alpha1', kind: 'ManagedCluster', metadata: { name } };
-  await projector.create(clusters, { ...object, spec: { clusterId: `id-of-${name}` } } as KubeObject);
+  const clusterId = `id-of-${name}`;
+  const metadata = { name, labels: { 'rollcall.dev/cluster-id': clusterId } };
+  const object = { apiVersion: 'rollcall.dev/v1alpha1', kind: 'ManagedCluster', metadata };
+  await projector.create(clusters, { ...object, spec: { clusterId } } as KubeObject);
   await showAccepted(name, 'True', 'PolicyApproved');
 }
 

@@ -12,6 +12,7 @@ import {
   type TestEmbeddedHub,
   until,
 } from '../harness/embedded.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
 import { type AskedHub, connectWithToken } from '../harness/raw-agent.ts';
 
 const name = 'comes-back';
@@ -98,6 +99,12 @@ test('a rule speaks about it: the reinstalled agent is back without a person, an
     return policy.newest?.type === 'declared';
   });
   const owner = (await record()).identity?.admittedKey ?? '';
+  // Who asked by its id before, and waits for a person, is not in its way.
+  const token = await hub.createToken();
+  await using stranger = await connectWithToken(asked, token);
+  const body = aJoin(token, { clusterId, clusterName: name });
+  expect((await askToJoin(stranger, token, body)).kind).toBe('waiting');
+  await untilHeld((key) => key === stranger.key.publicKey);
   const { agent } = await reinstall();
   await agent.admitted();
   const { decision, identity } = await record();

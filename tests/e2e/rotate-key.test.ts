@@ -18,7 +18,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { rotateAgentKey } from '../../cli/agent/rotate-command.ts';
 import { startTestEmbeddedHub, type TestAgent, type TestEmbeddedHub, until } from '../harness/embedded.ts';
-import { type AskedHub, connectWithCredentials, connectWithKey } from '../harness/raw-agent.ts';
+import { aJoin, askToJoin } from '../harness/join.ts';
+import {
+  type AskedHub,
+  connectWithCredentials,
+  connectWithKey,
+  connectWithToken,
+} from '../harness/raw-agent.ts';
 
 let hub: TestEmbeddedHub;
 let asked: AskedHub;
@@ -106,6 +112,24 @@ test('a member gets a new key while it beats: it is never suspect, and the old k
     /uthorization/,
   );
   await expect(connectWithKey(asked, key, name)).rejects.toThrow(/uthorization/);
+});
+
+test('the owner rotates its key while a stranger who asked by its id waits for a person', async () => {
+  const name = 'is-asked-for';
+  const { agent, directory, before } = await aMember(name);
+  const token = await hub.createToken();
+  await using stranger = await connectWithToken(asked, token);
+  const { identity } = await record(name);
+  const body = aJoin(token, { clusterId: identity?.clusterId, clusterName: name });
+  expect((await askToJoin(stranger, token, body)).kind).toBe('waiting');
+  await until('the stranger is held', async () => {
+    const { decision } = await record(name);
+    return decision?.verdict === 'held' && decision.reason === 'KeyChanged';
+  });
+  agent.rotate();
+  const after = await untilRotated(name, directory, keyOf(before));
+  expect(keyOf(after)).not.toBe(stranger.key.publicKey);
+  await hub.untilReady(name);
 });
 
 // At once: an agent looks every ten seconds for a wish.

@@ -234,7 +234,8 @@ async function dialed(of: Partial<AgentState>) {
     },
   };
   const trustDigest = digestOfTrust(pinned);
-  const session = { keeper, clusterId: 'c', token: undefined, trustDigest } as unknown as Session;
+  const keys = { current: () => ownKey };
+  const session = { keeper, keys, clusterId: 'c', token: undefined, trustDigest } as unknown as Session;
   const dialing = createDialing(session, {
     addresses: [impostor.address],
     hubCa: () => findHubCa([impostor.address], pinned),

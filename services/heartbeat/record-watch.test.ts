@@ -103,6 +103,27 @@ test('a reading that fails is done again for all that was heard, whatever is kno
   }
 });
 
+test('a record that cannot be read for an hour is read when it can be', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const { watch, reads, changed, say } = aWatch(true);
+    say('c-1', 'denied');
+    for (let minute = 0; minute < 60; minute++) {
+      await settled();
+      reads.at(-1)?.reject(new Error('the bus is away'));
+      await settled();
+      vi.advanceTimersByTime(60_000);
+    }
+    await settled();
+    reads.at(-1)?.resolve(recordOf('c-1', 'denied'));
+    await settled();
+    expect(changed).toEqual(['c-1']);
+    await watch.stop();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 const recordWith = (...types: string[]) => recordOf('c-1', ...types);
 
 describe('an approval of a cluster that is no member yet', () => {

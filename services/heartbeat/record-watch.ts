@@ -28,7 +28,7 @@ const watchedTypes = [
 
 const isWatched: ReadonlySet<string> = new Set(watchedTypes);
 
-/** The record could not be read: again, later each time. */
+/** The record could not be read: again, later each time, and then after the last of them for as long as it takes. */
 const readAgainAfterMs = [20, 200, 2000];
 /** Whoever is approved for the first time is admitted within it, and that says more: nothing is read for the approval alone. */
 const nextWordWithinMs = 250;
@@ -105,8 +105,7 @@ export function watchRecords(
     pump();
   }
   function later(hint: Hint): void {
-    const delayMs = readAgainAfterMs[hint.attempt];
-    if (delayMs === undefined) return;
+    const delayMs = readAgainAfterMs[hint.attempt] ?? readAgainAfterMs.at(-1);
     const timer = setTimeout(() => {
       timers.delete(timer);
       enqueue({ ...hint, attempt: hint.attempt + 1 });

@@ -137,3 +137,67 @@ test('what the record does not allow is not asked for without end', async () => 
   expect(written).toEqual([]);
   expect(reads()).toBe(1);
 });
+
+test('who is heard again while the verdict waits behind slow appends is not declared silent', async () => {
+  let nowMs = startMs;
+  const ids = Array.from({ length: 300 }, (_, at) => `c-${at}`);
+  const section = { state: 'ready', key: 'UA', cause: 'Alive', joinedAtMs: 2000, sinceMs: 3000 };
+  const written: string[] = [];
+  const log = {
+    read: async ({ id }: { id: string }) => {
+      const lastOf = {
+        registrar: {
+          section: { state: 'admitted', admittedKey: 'UA', admittedAtMs: 1000 },
+          correlation: 'r',
+        },
+        approver: {
+          section: {
+            verdict: 'approved',
+            key: 'UA',
+            approvedKey: 'UA',
+            heartbeat: { intervalSeconds: 15, graceSeconds: 45 },
+            revokedKeys: [],
+          },
+        },
+        heartbeat: { section: { ...section, lastBeatAtMs: startMs - 1000 }, sequence: 1 },
+      };
+      return { aggregate: { kind: 'cluster', id }, lastOf } as unknown as AggregateRecord;
+    },
+    async append(drafts: readonly EventDraft[]) {
+      await new Promise((resolve) => void setTimeout(resolve, 2000));
+      written.push(...drafts.map(({ definition }) => definition.type));
+    },
+  } as unknown as EventLog;
+  let writer: TransitionWriter | undefined;
+  const engine = new LivenessEngine({
+    nowMs,
+    suspectAfterMs: 2000,
+    steadyForMs: 120_000,
+    storm: { share: 1, groupShare: 1, minimum: 100_000, windowMs: 30_000, deadlineMs: 120_000 },
+    output: { wish: (wish) => writer?.write(wish), live: quiet, storm: quiet, keyUse: quiet },
+  });
+  writer = createTransitionWriter({
+    engine,
+    log,
+    logger,
+    clock: { monotonicMs: () => nowMs, hubMs: () => nowMs },
+    siblings: { youngest: async () => [] },
+    earsWork: async () => true,
+    flap: { losses: 400, windowMs: 600_000 },
+    written: quiet,
+    deaf: quiet,
+  });
+  const known = { key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'ready' } as const;
+  for (const id of ids)
+    engine.put({ ...known, clusterId: id, sinceMs: 3000, lastBeatMs: startMs - 1000 }, nowMs);
+  nowMs += 31_000;
+  engine.advance(nowMs);
+  // Four lots of 32 are being written now; the others wait for them.
+  await vi.advanceTimersByTimeAsync(60);
+  for (const name of ids) {
+    const id = Buffer.from(name);
+    engine.hear(id, 0, id.length, 0, nowMs);
+  }
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(written.filter((type) => type === 'suspect')).toHaveLength(4 * 32);
+});

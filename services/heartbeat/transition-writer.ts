@@ -150,8 +150,13 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   /** Who comes first is written at once; who comes while others are being written waits, and all who wait go together. */
   function takeLot(): TransitionWish[] {
     if (draining || writing >= lotsAtOnce) return [];
-    const lot = toWrite.slice(next, next + mostTogether);
-    next += lot.length;
+    const lot: TransitionWish[] = [];
+    for (; next < toWrite.length && lot.length < mostTogether; next++) {
+      const wish = toWrite[next] as TransitionWish;
+      // Behind slow appends it may have waited for long, and the cluster been heard since.
+      const current = silences.has(wish.cause) ? engine.confirm(wish, clock.monotonicMs()) : wish;
+      if (current) lot.push(current);
+    }
     if (next < toWrite.length) return lot;
     toWrite.length = 0;
     next = 0;

@@ -58,7 +58,7 @@ export function eventCausesDoc(): Generated {
 This page is made from \`libs/shared/events/event-causes.ts\` and \`tools/largest-sections.ts\` by \`npm run generate\`; a test fails when it is stale, when a type
 of event is missing, and when one at its worst would not fit into a message (256 KiB).
 
-Stream \`EVENTS\` is never trimmed, so whatever somebody can have stored has a budget: by key, by token, and in all.
+Stream \`EVENTS\` is trimmed by nobody but who runs the hub (\`rollcall history archive\`), so whatever somebody can have stored has a budget: by key, by token, and in all.
 "token" is whoever holds a registration token, "member" an agent that is in or waits, "person" an account of the hub's API server with the right to it, "operator" who runs the hub,
 and "hub" a service by its own rules, after one of the others. "At 85 %" says what becomes of it when the place for events is that full ([operations](../operations.md#disk)).
 The size is that of an event whose sender uses every bound; one of ours is about 1 KiB. What a hub stores in a year: [scale](../scale.md#what-a-cluster-takes).

@@ -238,6 +238,16 @@ const sectionsOfTypes: Readonly<Record<string, object>> = {
   },
   'hub.trust-announced': trust(),
   'hub.trust-changed': trust(),
+  'hub.archived': {
+    file: text(255),
+    digest: `sha256:${text(64)}`,
+    events: 1e9,
+    throughSequence: 1e9,
+    total: 1e9,
+    ofEpoch: 1e9,
+    isDone: false,
+    operator: text(300),
+  },
   'hub.restored': { epoch: 1e9, throughSequence: 1e9, backupTakenAtMs: atMs },
 };
 

@@ -41,6 +41,7 @@ export const trustEvents: ReadonlySet<string> = new Set([
   'hub.wishes-confirmed',
   'hub.trust-announced',
   'hub.trust-changed',
+  'hub.archived',
   'hub.restored',
   'hub.restore-reviewed',
 ]);

@@ -3,6 +3,7 @@ import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { sinceMs } from '../events/event-filter.ts';
 import { causeText } from '../events/event-line.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
+import { sayArchived } from '../events/say-archived.ts';
 import { type EntryFormat, type EntryView, printEntries } from '../get/print-entries.ts';
 import { say } from '../output.ts';
 import { withProgress } from '../progress.ts';
@@ -74,6 +75,7 @@ export async function audit(flags: AuditFlags): Promise<void> {
     const entries = await withProgress('reading the history', read(bus, filter));
     printEntries(entries, flags.output, view);
     if (entries.length === 0) say('No decisions found.');
+    await sayArchived(bus.nc, 1);
   } finally {
     await bus.nc.close();
   }

@@ -5,6 +5,7 @@ import {
   connectBus,
   handledEvents,
   openEventLog,
+  readArchived,
   readStream,
   type StreamMessage,
   type StreamName,
@@ -79,13 +80,16 @@ function ownHeaders(headers: StreamMessage['headers']): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(isOwn));
 }
 
-function lineOf(stream: StreamName, { sequence, subject, timeMs, headers, data }: StreamMessage): StreamLine {
+export function lineOf(
+  stream: StreamName,
+  { sequence, subject, timeMs, headers, data }: StreamMessage,
+): StreamLine {
   const digest = stream === 'EVENTS' ? { digest: digestOf(subject, headers['ce-id'] ?? '', data) } : {};
   return { stream, sequence, subject, timeMs, headers: ownHeaders(headers), ...bodyFields(data), ...digest };
 }
 
 async function copyStreams(nc: NatsConnection, file: BackupFile, header: BackupHeader): Promise<number> {
-  const check = createChainCheck();
+  const check = createChainCheck(await readArchived(nc));
   let events = 0;
   for await (const message of readStream(nc, 'EVENTS', header.throughSequence)) {
     for (const { sequence, message: why } of check({ ...message, eventId: message.headers['ce-id'] ?? '' })

@@ -42,7 +42,8 @@ function asBackupError(path: string, cause: NodeJS.ErrnoException): RollcallErro
   return damaged(isCut ? `"${path}" ends in the middle` : `"${path}" is no backup, or was changed`, cause);
 }
 
-async function* textLines(path: string): AsyncIterable<string> {
+/** @throws RollcallError BACKUP_INVALID for what is no such file, or ends too early; USAGE where there is none */
+export async function* textLines(path: string): AsyncIterable<string> {
   const gunzip = createGunzip();
   const reading = pipeline(createReadStream(path), gunzip);
   reading.catch(() => undefined);

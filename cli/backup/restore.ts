@@ -13,13 +13,21 @@ import { join } from 'node:path';
 import {
   type BusAddress,
   connectBus,
+  deleteEvents,
   forgetConsumers,
   openEventLog,
   refillStream,
   setUpStreams,
 } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { draft, epochAggregate, restored } from '@rollcall/shared/events';
+import {
+  type AggregateId,
+  archiveAggregate,
+  draft,
+  epochAggregate,
+  parseEventSubject,
+  restored,
+} from '@rollcall/shared/events';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
@@ -173,20 +181,34 @@ async function* asMessages(lines: AsyncIterable<StreamLine>, meta: Readonly<Reco
   }
 }
 
+const isArchiving = ({ kind, id }: AggregateId) =>
+  kind === archiveAggregate.kind && id === archiveAggregate.id;
+
+/** What was missing in the history of a backup. */
+interface Gaps {
+  readonly sequences: number[];
+  /** Whether it was trimmed on purpose at some time. */
+  isArchived: boolean;
+}
+
 /**
  * The history with its sequences. Where one was missing already, garbage takes its place: what comes after is named by
  * sequence, and nobody reads such a subject.
  */
-async function* withoutGaps(lines: AsyncIterable<StreamLine>) {
+async function* withoutGaps(lines: AsyncIterable<StreamLine>, gaps: Gaps) {
   let next = 1;
   for await (const message of asMessages(lines)) {
-    for (; next < message.sequence; next++)
+    const place = parseEventSubject(message.subject);
+    if (place && isArchiving(place)) gaps.isArchived = true;
+    for (; next < message.sequence; next++) {
+      gaps.sequences.push(next);
       yield {
         sequence: next,
         subject: 'rollcall.events.hub.restore.gap',
         headers: {},
         data: new Uint8Array(),
       };
+    }
     next++;
     yield message;
   }
@@ -200,7 +222,10 @@ async function fillStreams(
   const { header } = backup;
   const nc = await connectBus(address, temporaryUser(directory, hub, 'restore'), 'restore');
   try {
-    await refillStream(nc, withoutGaps(backup.messages('EVENTS')), { sameSequences: true });
+    const gaps: Gaps = { sequences: [], isArchived: false };
+    await refillStream(nc, withoutGaps(backup.messages('EVENTS'), gaps), { sameSequences: true });
+    // What archives have takes no place here either.
+    if (gaps.isArchived) await deleteEvents(nc, gaps.sequences);
     // State, and told anew: what is shown of an earlier life is older.
     const anew = { 'rollcall-epoch': String(hub.epoch) };
     await refillStream(nc, asMessages(backup.messages('FACTS'), anew), { sameSequences: false });

@@ -13,7 +13,7 @@ const lifeMs = 6 * 3_600_000;
 export function temporaryUser(
   stateDir: string,
   hub: HubState,
-  role: 'backup' | 'restore' | 'mend',
+  role: 'backup' | 'restore' | 'mend' | 'archive',
 ): BusCredentials {
   const signer = nkeyFromSeed(readOfflineKeys(stateDir).signers.hub);
   const nowMs = Date.now();

@@ -3,7 +3,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { BackupFlags } from '../backup/backup.ts';
 import type { RestoreFlags } from '../backup/restore.ts';
 import type { VerifyFlags } from '../verify/verify.ts';
-import { outputOption, withBus } from './common-flags.ts';
+import { collect, outputOption, withBus } from './common-flags.ts';
 
 const backupExamples = `
 Examples:
@@ -80,6 +80,11 @@ export function addBackupCommands(program: Command): void {
   withBus(program.command('verify'))
     .description('check the history, what Kubernetes shows of it, and that nothing is missing')
     .option('--state-dir <dir>', 'of the hub (default: ROLLCALL_HOME, else .rollcall)')
+    .option(
+      '--archive <file>',
+      'of `rollcall history archive`, to be read as part of it; repeatable',
+      collect,
+    )
     .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (flags: VerifyFlags) => {
       const { verify } = await import('../verify/verify.ts');

@@ -3,6 +3,7 @@ import { exitCodes } from '../exit-code.ts';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { addBackupCommands } from './backup-commands.ts';
 import { addCompletionCommands } from './completion-commands.ts';
+import { addHistoryCommands } from './history-commands.ts';
 import { addHubCommands } from './hub-commands.ts';
 import { addImportCommands } from './import-commands.ts';
 import { addInstallCommands } from './install-commands.ts';
@@ -49,6 +50,7 @@ export function commandTree(): Command {
   addPolicyCommands(program);
   addTrustCommands(program);
   addBackupCommands(program);
+  addHistoryCommands(program);
   addImportCommands(program);
   addCompletionCommands(program);
   return program;

@@ -46,6 +46,7 @@ const withoutOutput = [
   'trust rotate',
   'backup',
   'restore',
+  'history archive',
   'completion',
 ];
 

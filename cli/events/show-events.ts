@@ -15,6 +15,7 @@ import { type ClusterNames, clusterIdOfTarget, createClusterNames } from './clus
 import { type EventFilter, eventFilter } from './event-filter.ts';
 import { openBus, sayLeftOut } from './open-bus.ts';
 import { eventLine, liveLine, type LiveMessage } from './event-line.ts';
+import { sayArchived } from './say-archived.ts';
 import { sequenceInLog } from './sequence-since.ts';
 
 export interface EventsFlags extends BusFlags {
@@ -106,8 +107,9 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
     if (flags.follow) {
       const first = tail === undefined ? fromSequence : await showTail(nc, log, { ...how, tail });
       await follow(nc, log, { ...how, fromSequence: first, clusterId, hearsLive });
-    } else if ((await withProgress('reading the history', showPast(log, how))) === 0) {
-      say('No events found.');
+    } else {
+      if ((await withProgress('reading the history', showPast(log, how))) === 0) say('No events found.');
+      await sayArchived(nc, fromSequence);
     }
   } finally {
     await nc.close();

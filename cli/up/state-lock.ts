@@ -11,11 +11,12 @@ interface Holder {
 
 /**
  * Keeps a second `up` out of the state directory. The lock of a killed run does not count: its process is gone.
+ * @param name - of the lock, where it is for something else
  * @returns how to give the lock back
  * @throws RollcallError STATE_IN_USE naming the process that has it
  */
-export function lockState(stateDir: string): () => void {
-  const path = join(stateDir, 'up.lock');
+export function lockState(stateDir: string, name = 'up.lock'): () => void {
+  const path = join(stateDir, name);
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   const me: Holder = { pid: process.pid, identity: processIdentity(process.pid) };
   for (let attempt = 0; ; attempt++) {

@@ -5,6 +5,7 @@ export interface Finding {
     | 'EventsMissing'
     | 'ChainBroken'
     | 'TailLost'
+    | 'ArchiveUnknown'
     | 'EventDiffers'
     | 'PictureDiffers'
     | 'PictureMissing'
@@ -23,6 +24,8 @@ const hints: Readonly<Record<Finding['code'], string>> = {
     'The history was changed, or written past the services. Find out by whom before you go on; restore the newest backup that `rollcall verify` found good.',
   TailLost:
     'The stream was rolled back: Kubernetes shows a later event than it has. Stop the hub, and restore a newer backup with --keep-kubernetes.',
+  ArchiveUnknown:
+    'It is of another hub, or was written by a run that was stopped before anything was deleted: then the stream has all of it, and the file can go.',
   EventDiffers:
     'The stream is not the one that Kubernetes was shown: it was rolled back and went on from there, or is that of another hub. Stop the hub, and restore a newer backup with --keep-kubernetes.',
   PictureDiffers:

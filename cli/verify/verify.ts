@@ -15,12 +15,16 @@ import { type HubToRead, openHubToRead } from './hub-to-read.ts';
 export interface VerifyFlags extends BusFlags {
   readonly stateDir?: string;
   readonly output: DocumentFormat | 'text';
+  /** Files of `rollcall history archive`. */
+  readonly archive?: readonly string[];
 }
 
 export interface VerifyReport {
   readonly epoch: number;
   readonly events: number;
   readonly lastSequence: number;
+  /** How many events are only in archives that were not given. */
+  readonly archived: number;
   readonly witnesses: number;
   /** How many objects of each kind were compared with the events. */
   readonly compared: Readonly<Record<'clusters' | 'requests' | 'tokens' | 'policies' | 'sets', number>>;
@@ -30,18 +34,22 @@ export interface VerifyReport {
 /**
  * Checks that nothing is missing or changed: each event follows the one it names, every status names an event that is there,
  * and Kubernetes shows what the events say.
- * @throws RollcallError BUS_UNREACHABLE, KUBE_UNREACHABLE
+ * @param archives - files that are read as parts of the history
+ * @throws RollcallError BUS_UNREACHABLE, KUBE_UNREACHABLE, BACKUP_INVALID
  */
-export async function verifyHub({ nc, client }: HubToRead): Promise<VerifyReport> {
+export async function verifyHub(
+  { nc, client }: HubToRead,
+  archives: readonly string[] = [],
+): Promise<VerifyReport> {
   // Of whichever epoch the history has come to: who reads it from elsewhere knows no other.
   const log = await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' });
   const { restored } = epochRecord(await log.read(epochAggregate));
   const epoch = restored?.epoch ?? 1;
   const { witnesses, clusters, requests, tokens, policies, sets } = await readPictures(client);
-  const history = await checkHistory(nc, witnesses, { epoch, restored });
+  const history = await checkHistory(nc, { witnesses, archives }, { epoch, restored });
   const isExceptionsOnly = figureOf(await askServices(nc), 'projector', 'isExceptionsOnly') === 1;
   const pictures = await checkPictures(client, { log, facts: openFactStore(nc), isExceptionsOnly });
-  const { events, lastSequence } = history;
+  const { events, lastSequence, archived } = history;
   const compared = {
     clusters: clusters.length,
     requests: requests.length,
@@ -50,12 +58,13 @@ export async function verifyHub({ nc, client }: HubToRead): Promise<VerifyReport
     sets: sets.length,
   };
   const findings = [...history.findings, ...pictures];
-  return { epoch, events, lastSequence, witnesses: witnesses.length, compared, findings };
+  return { epoch, events, lastSequence, archived, witnesses: witnesses.length, compared, findings };
 }
 
-function asText({ epoch, events, witnesses, compared, findings }: VerifyReport): string {
+function asText({ epoch, events, archived, witnesses, compared, findings }: VerifyReport): string {
   const objects = Object.entries(compared).map(([kind, count]) => `${kind} ${count}`);
-  const all = `${events} events of epoch ${epoch} and before; objects compared: ${objects.join(', ')}; ${witnesses} of them name an event`;
+  const elsewhere = archived > 0 ? `, ${archived} more in archives (--archive FILE reads them)` : '';
+  const all = `${events} events of epoch ${epoch} and before${elsewhere}; objects compared: ${objects.join(', ')}; ${witnesses} of them name an event`;
   if (findings.length === 0)
     return `${all}: the chain is whole, every witness true, and Kubernetes shows what the events say`;
   const kinds = [...Map.groupBy(findings, ({ code }) => code)];
@@ -70,7 +79,7 @@ function asText({ epoch, events, witnesses, compared, findings }: VerifyReport):
 export async function verify(flags: VerifyFlags): Promise<void> {
   const hub = await openHubToRead(flags);
   try {
-    const report = await withProgress('reading the history', verifyHub(hub));
+    const report = await withProgress('reading the history', verifyHub(hub, flags.archive));
     printResult(flags.output === 'text' ? asText(report) : documentText(report, flags.output));
     if (report.findings.length > 0) process.exitCode = exitCodes.failed;
   } finally {

@@ -82,6 +82,8 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
     'rollcall confirm w-0123456789': 'needs wishes that are held',
     'rollcall dead retry --all': 'needs a dead letter; tests/bus/consume-events.test.ts has some',
     'rollcall up --servers 3': 'starts another hub; tests/e2e/three-servers.test.ts runs it',
+    'rollcall history archive --to /mnt/archives':
+      'has nothing to move on a hub that is not 90 days old; tests/e2e/archive.test.ts runs it',
   },
   'docs/security/access.md': {
     'kubectl patch managedclusters.rollcall.dev edge-1 --type=merge -p \'{"spec":{"access":"Namespace"}}\'':
@@ -356,6 +358,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     'rollcall get wishes': { prints: [/No wishes are held/] },
     'rollcall dead list': { prints: [/No dead letters/] },
     'du -sh .rollcall/nats .rollcall/kubernetes .rollcall/logs': { prints: [/\.rollcall\/nats/] },
+    'rollcall history archive --dry-run': { prints: [/0 events up to 0 would be archived/] },
     'rollcall down': { prints: [/stopping the hub of process \d+/] },
     'rm -rf .rollcall': { prints: [] },
     'npm start': { prints: [/going on with the hub/, /Ctrl-C stops it/], staysRunning: true },

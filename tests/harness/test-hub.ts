@@ -79,7 +79,8 @@ export type BusUserName =
   | 'notice-probe'
   | 'backup'
   | 'restore'
-  | 'mend';
+  | 'mend'
+  | 'archive';
 
 interface RegistrarIdentity {
   readonly agentsAccount: string;
@@ -148,7 +149,8 @@ export async function startTestHub(
     if (role === 'callout') return identity<{ callout: BusCredentials }>('registrar').callout;
     if (role === 'notice-probe') return identity<{ noticeProbe: BusCredentials }>('heartbeat').noticeProbe;
     // Nobody keeps these: whoever has the offline keys makes them for one command.
-    if (role === 'backup' || role === 'restore' || role === 'mend') return userWith(otherRoles[role], role);
+    if (role === 'backup' || role === 'restore' || role === 'mend' || role === 'archive')
+      return userWith(otherRoles[role], role);
     return identity<{ bus: BusCredentials }>(role).bus;
   }
   function userWith(role: Role, name: string): BusCredentials {

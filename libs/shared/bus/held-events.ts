@@ -24,7 +24,7 @@ export interface HeldEvent {
 
 /**
  * The events that one service has put aside because a newer Rollcall wrote them: a note each in stream DEAD, on a subject
- * of its own. The event itself stays in EVENTS, which is never trimmed.
+ * of its own. The event itself stays in EVENTS, where an archive takes nothing that a note names.
  */
 export interface HeldEvents {
   /** @throws RollcallError BUS_UNREACHABLE; the event is then not put aside */

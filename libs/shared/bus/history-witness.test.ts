@@ -16,6 +16,36 @@ test.each([
     there: 'sha256:ten',
     want: /^3 events are missing/,
   },
+  {
+    name: 'trimmed to what an archive does not have',
+    state: { messages: 13, lastSequence: 20, archived: { events: 5, throughSequence: 9 } },
+    there: 'sha256:ten',
+    want: /^whole$/,
+  },
+  {
+    name: 'not trimmed to its end yet',
+    state: { messages: 16, lastSequence: 20, archived: { events: 5, throughSequence: 9 } },
+    there: 'sha256:ten',
+    want: /^whole$/,
+  },
+  {
+    name: 'missing one more than an archive has',
+    state: { messages: 12, lastSequence: 20, archived: { events: 5, throughSequence: 9 } },
+    there: 'sha256:ten',
+    want: /^1 events are missing/,
+  },
+  {
+    name: 'without the event itself, which an archive may have',
+    state: { messages: 13, lastSequence: 20, archived: { events: 5, throughSequence: 10 } },
+    there: undefined,
+    want: /^whole$/,
+  },
+  {
+    name: 'with another event where one may be archived',
+    state: { messages: 13, lastSequence: 20, archived: { events: 5, throughSequence: 10 } },
+    there: 'sha256:other',
+    want: /not the one/,
+  },
 ])('a history that is $name', ({ state, there, want }) => {
   expect(whyLost(witness, state, there) ?? 'whole').toMatch(want);
 });

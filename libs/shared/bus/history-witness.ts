@@ -4,10 +4,11 @@ import { decodeJwt } from '@rollcall/shared/trust';
 import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
 import { directGet } from './direct-get.ts';
+import { readArchived } from './history-archive.ts';
 import { streamManager } from './hub-streams.ts';
 import { notBehind } from './not-behind.ts';
 
-/** An event that the history had, and how many others were missing by then. */
+/** An event that the history had, and how many others were missing by then that no archive has. */
 const witnessSchema = z.object({
   epoch: z.int().positive(),
   sequence: z.int().positive(),
@@ -20,6 +21,8 @@ export type HistoryWitness = z.output<typeof witnessSchema>;
 export interface HistoryState {
   readonly messages: number;
   readonly lastSequence: number;
+  /** What archives of this epoch have, so that it may be missing. */
+  readonly archived?: { readonly events: number; readonly throughSequence: number };
 }
 
 /** @returns undefined for what is no witness */
@@ -31,9 +34,12 @@ export function parseWitness(text: string): HistoryWitness | undefined {
   }
 }
 
-/** Nothing is ever deleted from EVENTS, so whatever it does not have it has lost. */
-export function missingOf({ messages, lastSequence }: HistoryState): number {
-  return lastSequence - messages;
+/**
+ * Nothing is ever deleted from EVENTS but what an archive has, so whatever else it does not have it has lost. While an archiving is
+ * under way, less is missing than may be.
+ */
+export function missingOf({ messages, lastSequence, archived }: HistoryState): number {
+  return Math.max(0, lastSequence - messages - (archived?.events ?? 0));
 }
 
 /**
@@ -48,8 +54,12 @@ export function whyLost(
   const { sequence, digest, missing } = witness;
   if (state.lastSequence < sequence)
     return `the history ends at event ${state.lastSequence}, and event ${sequence} was there`;
-  if (there === undefined) return `event ${sequence} of the history was there and cannot be read`;
-  if (there !== digest) return `event ${sequence} of the history is not the one that was there`;
+  // What may be in an archive is one of those that are counted.
+  const mayBeArchived = sequence <= (state.archived?.throughSequence ?? 0);
+  if (there === undefined && !mayBeArchived)
+    return `event ${sequence} of the history was there and cannot be read`;
+  if (there !== undefined && there !== digest)
+    return `event ${sequence} of the history is not the one that was there`;
   const gone = missing === undefined ? 0 : missingOf(state) - missing;
   return gone > 0 ? `${gone} events are missing in the middle of the history` : undefined;
 }
@@ -68,12 +78,20 @@ export async function keptWitness(nc: NatsConnection): Promise<HistoryWitness | 
   }
 }
 
-/** @throws RollcallError BUS_UNREACHABLE */
-export async function historyState(nc: NatsConnection): Promise<HistoryState> {
+/**
+ * @param epoch - of the hub: what was archived before counts as the gaps that its history began with
+ * @throws RollcallError BUS_UNREACHABLE
+ */
+export async function historyState(nc: NatsConnection, epoch: number): Promise<HistoryState> {
   try {
     const jsm = await streamManager(nc);
     const { messages, last_seq: lastSequence } = (await jsm.streams.info('EVENTS')).state;
-    return { messages, lastSequence };
+    if (messages === lastSequence) return { messages, lastSequence };
+    // After the count: an archive is on the record before its first event is deleted.
+    const record = await readArchived(nc);
+    if (record?.epoch !== epoch) return { messages, lastSequence };
+    const { ofEpoch: events, throughSequence } = record;
+    return { messages, lastSequence, archived: { events, throughSequence } };
   } catch (cause) {
     throw asBusError(cause);
   }

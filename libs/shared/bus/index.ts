@@ -20,8 +20,10 @@ export {
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
 export { followEvents } from './follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
+export { type ArchivedEvents, deleteEvents, letsDelete, readArchived } from './history-archive.ts';
 export {
   digestAt,
+  type HistoryState,
   historyState,
   type HistoryWitness,
   keptWitness,
@@ -38,6 +40,7 @@ export { eventSpace } from './stream-space.ts';
 export { seenOver } from './seen-sequences.ts';
 export { streamSize, type StreamSize } from './stream-size.ts';
 export {
+  handledByAll,
   handledEvents,
   refillStream,
   readStream,

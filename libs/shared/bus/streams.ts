@@ -12,7 +12,7 @@ import { streamManager } from './hub-streams.ts';
 
 const secondNs = 1_000_000_000;
 
-/** EVENTS is never trimmed, FACTS keeps the newest of each cluster until it has left, DEAD keeps what could not be handled. */
+/** EVENTS is trimmed by nobody but `rollcall history archive`, FACTS keeps the newest of each cluster until it has left, DEAD keeps what could not be handled. */
 const streams = [
   {
     name: 'EVENTS',
@@ -21,7 +21,8 @@ const streams = [
     republish: { src: 'rollcall.events.>', dest: 'rollcall.stored.>' },
     allow_direct: true,
     allow_atomic: true,
-    deny_delete: true,
+    // Who may delete single events is said by the rights (role `archive`).
+    deny_delete: false,
     deny_purge: true,
     discard: DiscardPolicy.New,
     max_msg_size: 262_144,
@@ -69,11 +70,10 @@ export async function setUpStreams(
       // Nobody uses Nats-Msg-Id here: it is stream-wide, so one writer's id could burn another's (measured).
       duplicate_window: secondNs / 10,
     };
-    const exists = await jsm.streams.info(stream.name).then(
-      () => true,
-      () => false,
-    );
-    await (exists ? jsm.streams.update(stream.name, config) : jsm.streams.add(config));
+    const found = await jsm.streams.info(stream.name).catch(() => undefined);
+    if (!found) await jsm.streams.add(config);
+    // The server never allows again what a stream of an earlier version refuses.
+    else await jsm.streams.update(stream.name, { ...config, deny_delete: found.config.deny_delete });
   }
   for (const service of Object.keys(consumedEvents) as ConsumingService[]) {
     const config = {

@@ -95,6 +95,23 @@ export async function handledEvents(nc: NatsConnection): Promise<Record<Consumin
 }
 
 /**
+ * Up to which event every service is done with all that is given to it; Infinity: nothing waits.
+ * @throws RollcallError BUS_UNREACHABLE
+ */
+export async function handledByAll(nc: NatsConnection): Promise<number> {
+  const jsm = await streamManager(nc);
+  const services = Object.keys(consumedEvents) as ConsumingService[];
+  const floors = services.map(async (service) => {
+    const info = await jsm.consumers.info('EVENTS', service).catch((cause: unknown) => {
+      throw asBusError(cause);
+    });
+    // The floor stands at the last event that was for it, however long ago that was.
+    return info.num_pending === 0 && info.num_ack_pending === 0 ? Infinity : info.ack_floor.stream_seq;
+  });
+  return Math.min(...(await Promise.all(floors)));
+}
+
+/**
  * Writes messages into a stream, in their order.
  * @param options.sameSequences - each gets the sequence that it had, or nothing is written from there on
  * @throws RollcallError APPEND_CONFLICT where the stream is not as empty as it should be, BUS_UNREACHABLE

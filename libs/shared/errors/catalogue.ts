@@ -69,7 +69,7 @@ export const errorCatalogue = {
   },
   STATE_IN_USE: {
     retry: false,
-    hint: 'Another `rollcall up` uses this directory; stop it first, or set ROLLCALL_HOME to another one.',
+    hint: 'Another `rollcall` uses this directory, `up` mostly; wait for it or stop it first, or set ROLLCALL_HOME to another one.',
   },
   STATE_NOT_EMPTY: {
     retry: false,
@@ -221,7 +221,7 @@ export const errorCatalogue = {
   },
   HUB_FULL: {
     retry: true,
-    hint: 'The disk of the events is nearly full: make space or raise its limit (docs/operations.md). Members go on, and the agent keeps asking.',
+    hint: 'The disk of the events is nearly full: `rollcall history archive` makes space, or raise its limit (docs/operations.md). Members go on, and the agent keeps asking.',
   },
   TOO_MANY_OPEN_REQUESTS: {
     retry: true,

@@ -1,3 +1,4 @@
+import * as archive from './archive-events.ts';
 import * as approver from './approver-events.ts';
 import { eventTypeName, type EventDefinition } from './define-event.ts';
 import * as heartbeat from './heartbeat-events.ts';
@@ -20,6 +21,7 @@ export const eventCatalogue: readonly EventDefinition[] = [
   trust,
   host,
   restore,
+  archive,
 ].flatMap((module) => Object.values(module).filter(isDefinition));
 
 const byTypeName = new Map(eventCatalogue.map((definition) => [eventTypeName(definition), definition]));

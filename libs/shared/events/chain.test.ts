@@ -17,8 +17,8 @@ function history(): ChainMessage[] {
   });
 }
 
-const problemsOf = (messages: readonly ChainMessage[]) => {
-  const check = createChainCheck();
+const problemsOf = (messages: readonly ChainMessage[], archived?: Parameters<typeof createChainCheck>[0]) => {
+  const check = createChainCheck(archived);
   return messages.flatMap((message) => check(message).problems.map(({ kind, sequence }) => [kind, sequence]));
 };
 const edit = (message: ChainMessage): ChainMessage => ({
@@ -75,4 +75,29 @@ test.each([
   },
 ])('a history in which $name', ({ messages, want }) => {
   expect(problemsOf(messages)).toEqual(want);
+});
+
+test.each([
+  { name: 'an archive has it', total: 1, throughSequence: 3, want: [] },
+  { name: 'an archive has earlier ones', total: 1, throughSequence: 2, want: ['missing', 'broken'] },
+  { name: 'an archive has another one only', total: 0, throughSequence: 3, want: ['missing'] },
+])('an event is missing, and $name', ({ total, throughSequence, want }) => {
+  const found = problemsOf(history().toSpliced(2, 1), { total, throughSequence });
+  expect(found.map(([kind]) => kind)).toEqual(want);
+});
+
+test('what follows an archived event must name one that can be there', () => {
+  const [first, , , fourth, fifth] = history() as [
+    ChainMessage,
+    ChainMessage,
+    ChainMessage,
+    ChainMessage,
+    ChainMessage,
+  ];
+  // The fourth names the third, which is missing; the fifth an event of its own that is there, under another digest.
+  const other = {
+    ...fifth,
+    data: new TextEncoder().encode('{"previous":{"sequence":1,"digest":"sha256:x"}}'),
+  };
+  expect(problemsOf([first, fourth, other], { total: 2, throughSequence: 3 })).toEqual([['broken', 5]]);
 });

@@ -12,6 +12,8 @@ export const eventWriters = [
   'agent-host',
   // No service: the command that fills the streams of a restored hub.
   'restore',
+  // No service: the command that takes old events out of the stream.
+  'archive',
 ] as const;
 export type EventWriter = (typeof eventWriters)[number];
 

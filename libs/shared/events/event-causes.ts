@@ -176,5 +176,6 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.cut': { by: ['hub'], often: onceAKey, stopsWhenFull: false },
   'hub.trust-announced': { by: ['operator'], often: perRotation, stopsWhenFull: false },
   'hub.trust-changed': { by: ['operator'], often: perRotation, stopsWhenFull: false },
+  'hub.archived': { by: ['operator'], often: 'twice for each archive', stopsWhenFull: false },
   'hub.restored': { by: ['operator'], often: 'once a restore', stopsWhenFull: false },
 };

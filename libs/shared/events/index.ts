@@ -7,6 +7,7 @@ export {
   versionWord,
 } from './admission-record.ts';
 export * from './approver-events.ts';
+export * from './archive-events.ts';
 export { eventCatalogue } from './catalogue.ts';
 export { type EventCause, type EventCauser, eventCauses } from './event-causes.ts';
 export {
@@ -27,7 +28,7 @@ export {
   type Head,
   type StoredEvent,
 } from './envelope.ts';
-export { createChainCheck } from './chain.ts';
+export { type ChainMessage, createChainCheck } from './chain.ts';
 export { epochAggregate, type EpochRecord, epochRecord } from './epoch-record.ts';
 export * from './heartbeat-events.ts';
 export * from './host-events.ts';

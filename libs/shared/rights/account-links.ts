@@ -46,6 +46,7 @@ export const services: readonly Service[] = [
   jetStream('STREAM.INFO.*'),
   jetStream('CONSUMER.INFO.EVENTS.*'),
   jetStream('CONSUMER.DELETE.EVENTS.*'),
+  jetStream('STREAM.MSG.DELETE.EVENTS'),
   { ...jetStream('DIRECT.GET.*'), hasManyAnswers: true },
   { ...jetStream('CONSUMER.MSG.NEXT.EVENTS.*'), hasManyAnswers: true },
   { by: 'HUB', subject: '$JS.ACK.EVENTS.>' },

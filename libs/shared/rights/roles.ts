@@ -18,6 +18,7 @@ export const roleAccounts = [
   'BACKUP',
   'MEND',
   'RESTORE',
+  'ARCHIVE',
   'CLAIMS',
   'SIMULATOR',
 ] as const;
@@ -325,8 +326,23 @@ export const otherRoles = {
       'rollcall.dead.*.*',
       'rollcall.held.*.*',
       ...Object.keys(consumedEvents).map((service) => `${api}.CONSUMER.DELETE.EVENTS.${service}`),
+      // What an archive has is missing in what it restores, too.
+      `${api}.STREAM.MSG.DELETE.EVENTS`,
     ],
     subscribe: ['_INBOX_restore.>'],
+  },
+  archive: {
+    account: 'ARCHIVE',
+    description:
+      'takes old events out of the history, for `rollcall history archive`; made for one command, never stored',
+    publish: [
+      ...readEvents,
+      ...readPlaces,
+      `${api}.DIRECT.GET.DEAD`,
+      ...mayWrite('archive'),
+      `${api}.STREAM.MSG.DELETE.EVENTS`,
+    ],
+    subscribe: ['_INBOX_archive.>'],
   },
   callout: {
     account: 'AUTH',

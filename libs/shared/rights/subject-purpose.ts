@@ -80,6 +80,10 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
   [/^\$JS\.hub\.API\.CONSUMER\.MSG\.NEXT\.EVENTS\./, { publish: 'fetches from its own consumer' }],
   [/^\$JS\.ACK\.EVENTS\.[^*]/, { publish: 'acknowledges what its own consumer gave it' }],
   [
+    /^\$JS\.hub\.API\.STREAM\.MSG\.DELETE\.EVENTS$/,
+    { publish: 'deletes events that an archive has, one by one' },
+  ],
+  [
     /^\$JS\.hub\.API\.CONSUMER\.DELETE\./,
     { publish: 'makes room for consumers that go on where the backup was' },
   ],

@@ -2,10 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import {
   digestAt,
+  type HistoryState,
   historyState,
   type HistoryWitness,
   keptWitness,
   missingOf,
+  notBehind,
   whyLost,
 } from '@rollcall/shared/bus';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
@@ -38,6 +40,11 @@ export interface HistoryWatch {
   stop(): void;
 }
 
+interface Judgement {
+  readonly state: HistoryState;
+  readonly why: string | undefined;
+}
+
 /** Compares the history with what the servers keep beside it, and with what this process saw of it, now and after each reconnect. */
 export function watchHistory(
   nc: NatsConnection,
@@ -56,16 +63,34 @@ export function watchHistory(
     lost = why;
   }
 
+  async function judgeNow(witnesses: readonly HistoryWitness[]): Promise<Judgement> {
+    const state = await historyState(nc, epoch);
+    for (const witness of witnesses) {
+      const isShort = state.lastSequence < witness.sequence;
+      const why = whyLost(witness, state, isShort ? undefined : await digestAt(nc, witness.sequence));
+      if (why !== undefined) return { state, why };
+    }
+    return { state, why: undefined };
+  }
+
+  /** A server of several may not have the word yet that what is missing is in an archive. */
+  async function judge(witnesses: readonly HistoryWitness[]): Promise<Judgement> {
+    const first = await judgeNow(witnesses);
+    if (first.why === undefined || missingOf(first.state) === 0 || nc.info?.cluster === undefined)
+      return first;
+    const read = () => judgeNow(witnesses);
+    return notBehind(first.state.lastSequence, read, ({ why }) => why === undefined).catch(() =>
+      judgeNow(witnesses),
+    );
+  }
+
   async function compare(): Promise<HistoryWitness | undefined> {
     const asked = told;
     const kept = await keptWitness(nc);
-    const state = await historyState(nc);
     // What was before a restore is behind the hub: whoever restored it began an epoch.
-    for (const witness of [seen, asked, kept]) {
-      if (witness === undefined || witness.epoch < epoch) continue;
-      const isShort = state.lastSequence < witness.sequence;
-      const why = whyLost(witness, state, isShort ? undefined : await digestAt(nc, witness.sequence));
-      if (why === undefined) continue;
+    const witnesses = [seen, asked, kept].filter((one) => one !== undefined && one.epoch >= epoch);
+    const { state, why } = await judge(witnesses as HistoryWitness[]);
+    if (why !== undefined) {
       note(why);
       throw new RollcallError('HISTORY_LOST', why);
     }
@@ -74,7 +99,9 @@ export function watchHistory(
     const { lastSequence: sequence } = state;
     const digest = sequence === 0 ? undefined : await digestAt(nc, sequence);
     if (digest === undefined) return undefined;
-    const newest = { epoch, sequence, digest, missing: missingOf(state) };
+    // While an archiving is under way, gaps of before hide among those that may be.
+    const missing = Math.max(missingOf(state), ...witnesses.map((one) => one?.missing ?? 0));
+    const newest = { epoch, sequence, digest, missing };
     seen = newest;
     if (told === asked) told = undefined;
     return newest;

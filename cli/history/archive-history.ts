@@ -1,0 +1,104 @@
+import { existsSync, statSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { connectBus } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { temporaryUser } from '../backup/temporary-user.ts';
+import { durationFlagMs } from '../duration-flag.ts';
+import { type KeysFlags, openHubAnywhere } from '../install/hub-in-pods.ts';
+import { printResult, say } from '../output.ts';
+import { withProgress } from '../progress.ts';
+import { stateDirectory } from '../state-directory.ts';
+import { lockState } from '../up/state-lock.ts';
+import {
+  archiveEvents,
+  type ArchiveReport,
+  checkMayDelete,
+  chooseEvents,
+  finishArchive,
+  type HubToArchive,
+  unfinishedArchive,
+} from './archive-events.ts';
+
+export interface ArchiveFlags extends KeysFlags {
+  readonly olderThan: string;
+  readonly to?: string;
+  readonly dryRun?: boolean;
+}
+
+/** Longer than any credential of an agent, any key on the list of those taken back, and any restore could ask for. */
+const leastAgeMs = 30 * 86_400_000;
+
+/** @throws RollcallError USAGE */
+function ageOf({ olderThan }: ArchiveFlags): number {
+  const ageMs = durationFlagMs('--older-than', olderThan);
+  if (ageMs >= leastAgeMs) return ageMs;
+  throw new RollcallError('USAGE', `--older-than must be at least ${leastAgeMs / 86_400_000}d`);
+}
+
+/** @throws RollcallError USAGE */
+function directoryOf({ to, dryRun }: ArchiveFlags): string {
+  if (to === undefined && dryRun === true) return '.';
+  if (to === undefined) throw new RollcallError('USAGE', 'say by --to which directory keeps the archive');
+  if (existsSync(to) && statSync(to).isDirectory()) return to;
+  throw new RollcallError('USAGE', `there is no directory "${to}"`);
+}
+
+const mebibytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MiB`;
+
+function reportText({ file, events, throughSequence, bytes: [before, after] }: ArchiveReport): string {
+  return `"${file}": ${events} events up to ${throughSequence}, read again and deleted from the stream: ${mebibytes(before)} before, ${mebibytes(after)} now. Keep the file with your backups`;
+}
+
+async function archive(hub: HubToArchive, flags: ArchiveFlags): Promise<void> {
+  const nowMs = Date.now();
+  const olderThanMs = nowMs - ageOf(flags);
+  const directory = directoryOf(flags);
+  const begun = await unfinishedArchive(hub);
+  if (flags.dryRun) {
+    if (begun) say(`"${begun}" was begun and is not done: the next run goes on with it`);
+    const { sequences, throughSequence } = await withProgress(
+      'reading the history',
+      chooseEvents(hub.nc, olderThanMs),
+    );
+    printResult(`${sequences.length} events up to ${throughSequence} would be archived`);
+    say('dry run; nothing was changed');
+    return;
+  }
+  await checkMayDelete(hub.nc);
+  if (begun) {
+    say(`going on with "${begun}", which an earlier run has begun`);
+    printResult(reportText(await withProgress('deleting', finishArchive(hub, directory))));
+    return;
+  }
+  const { username } = userInfo();
+  const how = { directory, olderThanMs, nowMs, operator: `${username} on ${hostname()}`.slice(0, 300) };
+  const report = await withProgress('archiving', archiveEvents(hub, how));
+  printResult(
+    report ? reportText(report) : 'nothing is old enough that nobody needs it; nothing was changed',
+  );
+}
+
+/**
+ * `rollcall history archive`, on the machine that holds the hub's keys.
+ * @throws RollcallError USAGE, HUB_MISSING, KEYS_OFFLINE, STATE_IN_USE, BACKUP_INVALID, DISK_FULL, BUS_UNREACHABLE
+ */
+export async function archiveHistory(flags: ArchiveFlags): Promise<void> {
+  ageOf(flags);
+  directoryOf(flags);
+  const { files, close } = await openHubAnywhere(flags.keys ?? stateDirectory(), flags);
+  const { stateDir, address } = files;
+  const unlock = lockState(stateDir, 'archive.lock');
+  try {
+    const { hubId, epoch, ...state } = files.read('hub');
+    const user = temporaryUser(stateDir, { hubId, epoch, ...state }, 'archive');
+    const nc = await connectBus(address, user, 'archive');
+    try {
+      await archive({ nc, hubId, epoch }, flags);
+    } finally {
+      await nc.close();
+    }
+  } finally {
+    unlock();
+    close();
+  }
+}

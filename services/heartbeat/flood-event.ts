@@ -7,6 +7,7 @@ import {
   draft,
   type EventDraft,
   flooding,
+  type Liveness,
 } from '@rollcall/shared/events';
 import { membershipOf } from './membership.ts';
 
@@ -21,14 +22,32 @@ export interface FloodFinding {
   readonly nowMs: number;
 }
 
+/**
+ * What carries the flood of a member that never sent a beat. It joined before any admission, so it counts for none: the first beat is
+ * `joined`, as ever.
+ */
+function neverHeard(key: string, nowMs: number): Liveness {
+  return {
+    state: 'unreachable',
+    key,
+    cause: 'Unreachable',
+    joinedAtMs: -1,
+    sinceMs: nowMs,
+    lastBeatAtMs: -1,
+  };
+}
+
 /** One event a flood, whichever replica notices first. It changes nothing of whether the cluster is alive. */
 export function decideFlood(record: ClusterRecord, finding: FloodFinding): EventDraft[] {
-  const before = membershipOf(record)?.liveness;
+  const member = membershipOf(record);
+  if (!member) return [];
   const { beats, seconds, nowMs } = finding;
-  if (!before) return [];
+  const told = record.liveness?.key === member.key ? record.liveness : undefined;
+  const saidAtMs = (member.liveness ?? told)?.flood?.atMs;
   // Somebody who let it in again since has not seen this flood.
-  const isDecided = (record.decision?.decidedAtMs ?? 0) > (before.flood?.atMs ?? 0);
-  if (before.flood && !isDecided && nowMs < before.flood.atMs + sayAgainAfterMs) return [];
+  const isDecided = (record.decision?.decidedAtMs ?? 0) > (saidAtMs ?? 0);
+  if (saidAtMs !== undefined && !isDecided && nowMs < saidAtMs + sayAgainAfterMs) return [];
+  const before = member.liveness ?? neverHeard(member.key, nowMs);
   const rate = Math.round(beats / seconds);
   return [
     draft(flooding, record, {

@@ -399,7 +399,7 @@ export const errorCatalogue = {
   },
   KEY_NOT_CUT: {
     retry: true,
-    hint: 'A connection of a revoked key is still there; look at it with `nats server report connections`.',
+    hint: 'It is ended again by itself: the key is on the list, and nobody comes in anew with it. Where it stays, restart the NATS server that has the connection.',
   },
   DEADLINE_EXCEEDED: { retry: true, hint: 'Look at `rollcall doctor` for what is slow.' },
   NOT_FOUND: {

@@ -191,6 +191,25 @@ test.each([
   expect((await member.event('flooding')).reason).toBeDefined();
 });
 
+test('who floods with garbage and never beats is told of, and joins by its first beat', async () => {
+  await startHeartbeat(hub, { floodRate: '5', floodWindow: '1s' });
+  const member = await admitMember(around, 'garbage-alone', slow);
+  await using nc = await member.connect();
+  // Its admission may be heard after them: who floods goes on.
+  const flood = setInterval(
+    () => nc.publish(`rollcall.beat.${member.clusterId}`, new Uint8Array(60_000)),
+    20,
+  );
+  try {
+    await member.event('flooding');
+  } finally {
+    clearInterval(flood);
+  }
+  beat(nc, member.clusterId);
+  await member.event('joined');
+  expect(await member.history()).toEqual(['flooding', 'joined']);
+});
+
 test('a denied cluster is forgotten: its beats change nothing', async () => {
   await startHeartbeat(hub);
   const member = await admitMember(around, 'denied', slow);

@@ -39,6 +39,8 @@ interface Window {
   sinceMs: number;
   beats: number;
   isShared: boolean;
+  /** By the last beats that were counted; what the hub says follows when that is written and read again. */
+  isHeardTwice: boolean;
 }
 
 /** Counts the beats of the few clusters whose key may be in use twice. */
@@ -49,11 +51,16 @@ export class KeyUseWatch {
     return this.#windows.get(slot)?.isShared ?? false;
   }
 
+  /** Whether two agents are heard: one that says goodbye leaves the other. */
+  hasTwo(slot: number): boolean {
+    return this.isShared(slot) || (this.#windows.get(slot)?.isHeardTwice ?? false);
+  }
+
   /** A second connection is open, or the hub has said that the key is shared. */
   watch(slot: number, nowMs: number, isShared = this.isShared(slot)): void {
     const known = this.#windows.get(slot);
     if (known) known.isShared = isShared;
-    else this.#windows.set(slot, { sinceMs: nowMs, beats: 0, isShared });
+    else this.#windows.set(slot, { sinceMs: nowMs, beats: 0, isShared, isHeardTwice: false });
   }
 
   forget(slot: number): void {
@@ -82,6 +89,7 @@ export class KeyUseWatch {
     }
     window.sinceMs = nowMs;
     window.beats = 0;
+    if (verdict !== 'as-it-was') window.isHeardTwice = verdict === 'shared';
     return verdict === 'as-it-was' ? undefined : verdict;
   }
 }

@@ -94,7 +94,7 @@ export class LivenessEngine {
     if (table.has(slot, marks.keyWatched)) {
       this.#countBeat(slot, nowMs);
       // Of two agents one may stop: the cluster has not.
-      if (goodbye && this.#keyUse.isShared(slot)) return;
+      if (goodbye && this.#keyUse.hasTwo(slot)) return;
     }
     table.set(slot, marks.saidGoodbye, goodbye);
     table.set(slot, marks.memberDown, (flags & beatFlags.memberApiDown) !== 0);

@@ -53,7 +53,8 @@ test('of forty agents with a token for seven, seven get in', async () => {
   expect(await world.uses(token)).toBe(7);
 });
 
-test('a key that asks ten times at once, over two connections, spends one use', async () => {
+/** As many as one replica has open of one agent: a ninth that came to the same one would be told that the hub is busy. */
+test('a key that asks eight times at once, over two connections, spends one use', async () => {
   const token = await world.declare({ uses: 5 });
   const key = createNkey('user');
   const both = await Promise.all([
@@ -63,7 +64,7 @@ test('a key that asks ten times at once, over two connections, spends one use', 
   onTestFinished(() => Promise.all(both.map(({ nc }) => nc.close())).then(() => undefined));
   const body = aJoin(token);
   const { result, events } = await world.eventsDuring(() =>
-    Promise.all(Array.from({ length: 5 }, () => both.map((agent) => askToJoin(agent, token, body))).flat()),
+    Promise.all(Array.from({ length: 4 }, () => both.map((agent) => askToJoin(agent, token, body))).flat()),
   );
   expect(new Set(result.map(outcomeOf))).toEqual(new Set(['waiting']));
   expect(events.toSorted()).toEqual(['cluster.requested', 'key.taken', 'name.taken', 'token.used']);

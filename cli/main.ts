@@ -4,6 +4,9 @@ import { keepCompiledCode } from './compile-cache.ts';
 import { endQuietlyWithoutReader } from './output.ts';
 import { reportError } from './report-error.ts';
 
+/** Enough for what was printed to be read. */
+const leftoversEndAfterMs = 1000;
+
 endQuietlyWithoutReader();
 keepCompiledCode();
 const isAgentOfPod = process.argv.slice(2).join(' ') === 'agent run';
@@ -19,4 +22,6 @@ try {
   }
 } catch (thrown) {
   process.exitCode = reportError(thrown);
+  // A service that could not begin may have left something running; its supervisor waits for the end of the process.
+  setTimeout(() => process.exit(), leftoversEndAfterMs).unref();
 }

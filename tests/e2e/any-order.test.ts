@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectBus } from '@rollcall/shared/bus';
 import type { ServiceName } from '@rollcall/shared/rights';
@@ -124,4 +124,16 @@ test('what waiting does not mend ends a service at once, with its true cause', a
   const misled = await serve('registrar', { busCaFile: theirs['busCaFile'] ?? '' }).result;
   expect(misled).toMatchObject({ code: 1, stderr: expect.stringMatching(/^code: CONFIG_INVALID$/m) });
   expect(misled.stderr).toContain('the CA that is given is not the server');
+});
+
+test('a service that cannot begin its work ends, whatever of it runs by then', async () => {
+  await using other = await startTestHub();
+  const read = (file = '') => JSON.parse(readFileSync(file, 'utf8')) as { callout: object };
+  const { callout } = read(other.serviceSettings('registrar')['identityFile']);
+  const own = read(serviceSettings(hub.up.serviceOptions).registrar['identityFile']);
+  // Everything works but the last connection that it makes.
+  const identityFile = join(hub.up.stateDir, 'other-callout.json');
+  writeFileSync(identityFile, JSON.stringify({ ...own, callout }), { mode: 0o600 });
+  const late = await serve('registrar', { identityFile }).result;
+  expect(late).toMatchObject({ code: 3, stderr: expect.stringMatching(/^code: BUS_REFUSED$/m) });
 });

@@ -20,14 +20,7 @@ import {
   setUpStreams,
 } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import {
-  type AggregateId,
-  archiveAggregate,
-  draft,
-  epochAggregate,
-  parseEventSubject,
-  restored,
-} from '@rollcall/shared/events';
+import { draft, epochAggregate, restored } from '@rollcall/shared/events';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
@@ -49,9 +42,10 @@ import { natsPorts } from '../up/nats-servers-of.ts';
 import { keepRestoredObjects } from '../up/restored-objects.ts';
 import { lockState } from '../up/state-lock.ts';
 import { askPassphrase } from './ask-passphrase.ts';
-import { type BackupHeader, bodyOf, type StreamLine } from './backup-format.ts';
+import type { BackupHeader } from './backup-format.ts';
 import { readSecretFiles } from './hub-secrets.ts';
 import { type CheckedBackup, checkBackup } from './read-backup.ts';
+import { asMessages, type Gaps, withoutGaps } from './stream-messages.ts';
 import type { Opener } from './sealed-keys.ts';
 import { temporaryUser } from './temporary-user.ts';
 
@@ -172,46 +166,6 @@ function writeFiles(directory: string, files: Readonly<Record<string, string>>, 
     writePrivate(join(directory, path), inEpoch(path, text, epoch));
   renewHubState(openHubState(directory, Date.now()), directory, Date.now());
   return openHubState(directory, Date.now());
-}
-
-async function* asMessages(lines: AsyncIterable<StreamLine>, meta: Readonly<Record<string, string>> = {}) {
-  for await (const line of lines) {
-    const { sequence, subject, headers } = line;
-    yield { sequence, subject, headers: { ...headers, ...meta }, data: bodyOf(line) };
-  }
-}
-
-const isArchiving = ({ kind, id }: AggregateId) =>
-  kind === archiveAggregate.kind && id === archiveAggregate.id;
-
-/** What was missing in the history of a backup. */
-interface Gaps {
-  readonly sequences: number[];
-  /** Whether it was trimmed on purpose at some time. */
-  isArchived: boolean;
-}
-
-/**
- * The history with its sequences. Where one was missing already, garbage takes its place: what comes after is named by
- * sequence, and nobody reads such a subject.
- */
-async function* withoutGaps(lines: AsyncIterable<StreamLine>, gaps: Gaps) {
-  let next = 1;
-  for await (const message of asMessages(lines)) {
-    const place = parseEventSubject(message.subject);
-    if (place && isArchiving(place)) gaps.isArchived = true;
-    for (; next < message.sequence; next++) {
-      gaps.sequences.push(next);
-      yield {
-        sequence: next,
-        subject: 'rollcall.events.hub.restore.gap',
-        headers: {},
-        data: new Uint8Array(),
-      };
-    }
-    next++;
-    yield message;
-  }
 }
 
 async function fillStreams(

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { executableName, goPlatform } from './pinned-tools.mjs';
+import { pinnedDigest, readDigests } from './release-digests.mjs';
 import { runProgram } from './run-program.mjs';
 import { messageOf, SetupError, WayFailed } from './setup-error.mjs';
 
@@ -16,36 +17,75 @@ const silenceMs = { answer: 5_000, body: 30_000 };
 const unreachable = new Map();
 
 /**
- * Downloads the official release of a program and puts the program into a folder.
+ * Downloads the official release of a program and puts the program into a folder. What has a pinned SHA-256 must match it,
+ * whatever is published beside the file. What has none is compared with the checksum beside it, and never taken from a mirror.
  * @param {import('./pinned-tools.mjs').PinnedTool} tool
  * @param {string} folder - exists; belongs to this download alone
  * @param {object} context
  * @param {NodeJS.ProcessEnv} context.env
  * @param {AbortSignal | undefined} [context.signal]
+ * @param {import('./release-digests.mjs').ReleaseDigests | undefined} [context.digests] - only tests need others
  * @param {(detail: string) => void} context.onProgress
  * @returns {Promise<void>}
- * @throws WayFailed when there is no release for this machine, the host cannot be reached, or the checksum differs
- * @throws SetupError when the mirror will not do: a person meant it, so nothing else is taken instead
+ * @throws WayFailed when there is no release for this machine, the host cannot be reached, or the published checksum differs
+ * @throws SetupError when the mirror will not do, or the file is not the pinned one: nothing else is taken instead
  */
-export async function downloadRelease(tool, folder, { env, signal, onProgress }) {
-  const { form, platforms } = tool.release;
+export async function downloadRelease(tool, folder, { env, signal, digests = readDigests(), onProgress }) {
+  const { form, platforms, baseUrlEnv } = tool.release;
   if (!platforms.includes(goPlatform.os)) throw new WayFailed(`no release for ${goPlatform.os} is published`);
-  const { url, checksumUrl } = releaseUrls(tool, releaseBase(tool, env));
-
-  const checksums = Buffer.concat(await collect(await get(checksumUrl, signal))).toString('utf8');
-  const wanted = checksumFor(checksums, basename(url));
-  if (wanted === undefined) throw new WayFailed(`${checksumUrl} holds no SHA-256 for "${basename(url)}"`);
+  const { url, checksumUrl } = releaseUrls(tool, releaseBase(tool, env), goPlatform);
+  const pinned = pinnedDigest(digests, tool, goPlatform);
+  if (pinned === undefined && env[baseUrlEnv])
+    throw new WayFailed(
+      `no SHA-256 is pinned for ${basename(url)} ${tool.version}, so it is not taken from ${baseUrlEnv}`,
+    );
+  const wanted = pinned ?? (await publishedChecksum(url, checksumUrl, signal));
 
   const executable = join(folder, executableName(tool.name));
   const file = form === 'binary' ? executable : join(folder, basename(url));
   const actual = await save(await get(url, signal), file, onProgress);
+  if (actual !== wanted && pinned !== undefined)
+    throw new SetupError(notThePinned(tool, url, actual, pinned));
   if (actual !== wanted) throw new WayFailed(`${url} has SHA-256 ${actual}, published is ${wanted}`);
   if (form !== 'binary') await unpack(file, folder, executable);
   chmodSync(executable, 0o755);
 }
 
 /**
- * Where the releases of a program lie. Their checksums lie there too, so nobody on the way may change either.
+ * @param {string} url
+ * @param {string} checksumUrl
+ * @param {AbortSignal | undefined} signal
+ */
+async function publishedChecksum(url, checksumUrl, signal) {
+  const wanted = checksumFor(await readText(checksumUrl, signal), basename(url));
+  if (wanted === undefined) throw new WayFailed(`${checksumUrl} holds no SHA-256 for "${basename(url)}"`);
+  return wanted;
+}
+
+/**
+ * @param {import('./pinned-tools.mjs').PinnedTool} tool
+ * @param {string} url
+ * @param {string} actual
+ * @param {string} pinned
+ */
+const notThePinned = (tool, url, actual, pinned) =>
+  [
+    `${url} has SHA-256 ${actual}, but the release of ${tool.name} ${tool.version} has ${pinned} (tools/setup/release-digests.json).`,
+    '  Somebody changed the file, or it was damaged on the way; it was not run.',
+    `  What to do: tell who keeps that place; unset ${tool.release.baseUrlEnv} if it names a mirror; or put the path of a ${tool.name}`,
+    `  that you trust into ${tool.env}.`,
+  ].join('\n');
+
+/**
+ * @param {string} url
+ * @param {AbortSignal} [signal]
+ */
+export async function readText(url, signal) {
+  return Buffer.concat(await collect(await get(url, signal))).toString('utf8');
+}
+
+/**
+ * Where the releases of a program lie.
  * @param {import('./pinned-tools.mjs').PinnedTool} tool
  * @param {NodeJS.ProcessEnv} env
  * @returns {string} without a slash at its end
@@ -83,11 +123,12 @@ function isSafeFromOthers(text) {
  * Where a release and its checksum lie.
  * @param {import('./pinned-tools.mjs').PinnedTool} tool
  * @param {string} base
+ * @param {{ os: string, arch: string }} platform
  */
-function releaseUrls(tool, base) {
-  const { os, arch } = goPlatform;
+export function releaseUrls(tool, base, { os, arch }) {
   if (tool.release.form === 'binary') {
-    const url = `${base}/v${tool.version}/bin/${os}/${arch}/${executableName(tool.name)}`;
+    const file = os === 'windows' ? `${tool.name}.exe` : tool.name;
+    const url = `${base}/v${tool.version}/bin/${os}/${arch}/${file}`;
     return { url, checksumUrl: `${url}.sha256` };
   }
   if (tool.release.form === 'summed-archive') {

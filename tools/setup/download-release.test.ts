@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -42,8 +42,57 @@ function archiveOf(version: string): Buffer {
 }
 
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
+/** From the project's own place, as it were: it has no pin, so only the checksum beside the file is there. */
 const download = (which: typeof tool, baseUrl: string, folder: string) =>
-  downloadRelease(which, folder, { env: { [which.release.baseUrlEnv]: baseUrl }, onProgress: () => {} });
+  downloadRelease({ ...which, release: { ...which.release, baseUrl } }, folder, {
+    env: {},
+    digests: {},
+    onProgress: () => {},
+  });
+
+/** From a mirror, with a pinned SHA-256 or none. */
+const downloadFromMirror = (mirror: string, folder: string, pinned?: string) => {
+  const pins = pinned === undefined ? {} : { [`${goPlatform.os}-${goPlatform.arch}`]: pinned };
+  const digests = { 'nats-server': { version: tool.version, sha256: pins } };
+  return downloadRelease(tool, folder, {
+    env: { [tool.release.baseUrlEnv]: mirror },
+    digests,
+    onProgress: () => {},
+  });
+};
+
+/** A mirror whose checksum fits to what it serves. */
+async function mirrorOf(archive: Buffer): Promise<string> {
+  return releaseHost({
+    [`/v2.15.2/${asset}.tar.gz`]: archive,
+    '/v2.15.2/SHA256SUMS': `${sha256(archive)}  ${asset}.tar.gz\n`,
+  });
+}
+
+test('a mirror that changed the file together with its checksum is refused: the pin decides', async () => {
+  const folder = temporaryFolder();
+  const mirror = await mirrorOf(archiveOf('2.15.2'));
+  await expect(downloadFromMirror(mirror, folder, sha256('as released'))).rejects.toMatchObject({
+    name: 'SetupError',
+    message: expect.stringContaining(`has ${sha256('as released')} (tools/setup/release-digests.json)`),
+  });
+  expect(existsSync(join(folder, 'nats-server'))).toBe(false);
+});
+
+test('a mirror that serves the pinned file needs no checksum beside it', async () => {
+  const archive = archiveOf('2.15.2');
+  const mirror = await releaseHost({ [`/v2.15.2/${asset}.tar.gz`]: archive });
+  const folder = temporaryFolder();
+  await downloadFromMirror(mirror, folder, sha256(archive));
+  expect(await versionOf(tool, join(folder, 'nats-server'))).toBe('2.15.2');
+});
+
+test('what has no pin is not taken from a mirror', async () => {
+  const mirror = await mirrorOf(archiveOf('2.15.2'));
+  await expect(downloadFromMirror(mirror, temporaryFolder())).rejects.toThrow(
+    /no SHA-256 is pinned for .* not taken from ROLLCALL_NATS_SERVER_RELEASES/,
+  );
+});
 
 test('an archive with the published checksum is unpacked and runs', async () => {
   const archive = archiveOf('2.15.2');
@@ -130,7 +179,7 @@ test.each([
   'ftp://mirror.test',
   'mirror.test/nats',
 ])('mirror %s is refused before anything is asked of it, with what to do', async (mirror) => {
-  await expect(download(tool, mirror, temporaryFolder())).rejects.toMatchObject({
+  await expect(downloadFromMirror(mirror, temporaryFolder())).rejects.toMatchObject({
     name: 'SetupError',
     message: expect.stringMatching(/^ROLLCALL_NATS_SERVER_RELEASES names .*into ROLLCALL_NATS_SERVER\.$/s),
   });

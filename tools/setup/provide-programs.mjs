@@ -5,9 +5,10 @@ import { folderInCache, pathInCache } from './cache-folder.mjs';
 import { downloadRelease } from './download-release.mjs';
 import { findProgram, versionOf } from './find-program.mjs';
 import { isRunning, withLock } from './lock.mjs';
-import { executableName } from './pinned-tools.mjs';
+import { executableName, goPlatform } from './pinned-tools.mjs';
 import { entryFor, isCurrent, readRecord, writeRecord } from './program-record.mjs';
 import { formatSeconds, say, sayWaiting, startProgress } from './progress.mjs';
+import { pinnedDigest, readDigests } from './release-digests.mjs';
 import { SetupError, WayFailed } from './setup-error.mjs';
 
 /**
@@ -18,6 +19,7 @@ import { SetupError, WayFailed } from './setup-error.mjs';
  * @property {NodeJS.ProcessEnv} env
  * @property {string} cache
  * @property {string} [recordFile] - only tests need another one
+ * @property {import('./release-digests.mjs').ReleaseDigests} [digests] - only tests need others
  * @property {AbortSignal | undefined} [signal] - ends the work and removes what is half made
  */
 
@@ -31,14 +33,29 @@ import { SetupError, WayFailed } from './setup-error.mjs';
 export async function providePrograms(tools, place) {
   const record = readRecord(place.recordFile);
   const stale = tools.filter((tool) => !isCurrent(tool, record[tool.name], place));
-  if (stale.length === 0) return record;
-
-  const found = await findAll(stale, place);
-  const missing = found.missing.length === 0 ? [] : await makeAll(found, place);
-  for (const [tool, program] of found.programs) record[tool.name] = entryFor(tool, program);
-  writeRecord(record, place.recordFile);
-  if (missing.length > 0) throw new SetupError(missing.map(explain).join('\n'));
+  if (stale.length > 0) {
+    const found = await findAll(stale, place);
+    const missing = found.missing.length === 0 ? [] : await makeAll(found, place);
+    for (const [tool, program] of found.programs) record[tool.name] = entryFor(tool, program);
+    writeRecord(record, place.recordFile);
+    if (missing.length > 0) throw new SetupError(missing.map(explain).join('\n'));
+  }
+  sayWhatIsNotOurs(tools, record);
   return record;
+}
+
+/**
+ * A program from PATH or a variable is not what set-up pins, and whoever can write there decides what runs.
+ * @param {readonly PinnedTool[]} tools
+ * @param {import('./program-record.mjs').ProgramRecord} record
+ */
+function sayWhatIsNotOurs(tools, record) {
+  for (const { name, version, env } of tools) {
+    const entry = record[name];
+    if (entry?.from !== 'PATH' && entry?.from !== 'environment') continue;
+    const from = entry.from === 'PATH' ? 'PATH' : env;
+    say(`${name} ${entry.version} is taken from ${from}: ${entry.path} (pinned is ${version})`);
+  }
 }
 
 /**
@@ -59,7 +76,8 @@ async function findAll(tools, place) {
 }
 
 /**
- * Downloads, else builds, what was not found, and adds it to `programs`.
+ * Downloads, else builds, what was not found, and adds it to `programs`. Where no SHA-256 of the release is pinned it is the
+ * other way round: go.sum pins the sources, while a checksum beside a file only says that both came from one place.
  * @param {{ programs: Map<PinnedTool, Found>, missing: Missing[] }} found
  * @param {Place} place
  * @returns {Promise<Missing[]>} what could not be made
@@ -68,23 +86,42 @@ function makeAll({ programs, missing }, place) {
   const lock = join(place.cache, 'locks', 'programs.lock');
   return withLock(lock, { onWait: sayWaiting, signal: place.signal }, async () => {
     removeLeftovers(place.cache);
+    const digests = place.digests ?? readDigests();
     const toBuild = [];
     for (const one of missing) {
       // Whoever held the lock before may have made it.
       const again = await findProgram(one.tool, place);
-      const program = again.found ?? (await make(one, 'download', place));
+      const isPinned = pinnedDigest(digests, one.tool, goPlatform) !== undefined;
+      if (!isPinned) one.tried.push(noPin(one.tool));
+      const program = again.found ?? (isPinned ? await make(one, 'download', place) : undefined);
       if (program) programs.set(one.tool, program);
-      else toBuild.push(one);
+      else toBuild.push({ one, isPinned });
     }
-    announce(toBuild);
+    announce(toBuild.map(({ one }) => one));
     const failed = [];
-    for (const one of toBuild) {
-      const program = await make(one, 'build', place);
+    for (const { one, isPinned } of toBuild) {
+      const program =
+        (await make(one, 'build', place)) ?? (isPinned ? undefined : await takeUnpinned(one, place));
       if (program) programs.set(one.tool, program);
       else failed.push(one);
     }
     return failed;
   });
+}
+
+/** @param {PinnedTool} tool */
+const noPin = ({ name, version }) =>
+  `no SHA-256 of the release of ${name} ${version} for ${goPlatform.os}-${goPlatform.arch} is pinned`;
+
+/**
+ * The last way, where nothing can be built: the release from its own project, with nothing but the checksum beside it.
+ * @param {Missing} missing
+ * @param {Place} place
+ */
+async function takeUnpinned(missing, place) {
+  const program = await make(missing, 'download', place);
+  if (program) say(`${noPin(missing.tool)}: it was compared only with the checksum published beside it`);
+  return program;
 }
 
 /**
@@ -94,14 +131,14 @@ function makeAll({ programs, missing }, place) {
  * @param {Place} place
  * @returns {Promise<Found | undefined>}
  */
-async function make({ tool, tried }, way, { env, cache, signal }) {
+async function make({ tool, tried }, way, { env, cache, signal, digests }) {
   const progress = startProgress(
     `${way === 'build' ? 'building' : 'downloading'} ${tool.name} ${tool.version}`,
   );
   mkdirSync(join(cache, 'bin'), { recursive: true });
   const folder = mkdtempSync(join(cache, 'bin', `.making-${process.pid}-`));
   try {
-    const context = { env, signal, onProgress: progress.update };
+    const context = { env, signal, digests, onProgress: progress.update };
     await (way === 'build' ? buildFromGo : downloadRelease)(tool, folder, context);
     const version = await versionOf(tool, join(folder, executableName(tool.name)));
     if (version !== tool.version)
@@ -127,7 +164,7 @@ function announce(toBuild) {
   if (toBuild.length === 0) return;
   const seconds = toBuild.reduce((sum, { tool }) => sum + tool.go.buildSeconds, 0);
   const names = toBuild.map(({ tool, tried }) => `${tool.name} (${tried[tried.length - 1]})`);
-  say(`no release could be downloaded, so these are built from pinned Go modules:\n  ${names.join('\n  ')}`);
+  say(`these are built from pinned Go modules:\n  ${names.join('\n  ')}`);
   say(`this happens once and takes about ${formatSeconds(seconds)} on two cores; Ctrl-C is safe at any time`);
 }
 

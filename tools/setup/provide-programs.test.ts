@@ -4,6 +4,7 @@ import { watch } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { pathInCache } from './cache-folder.mjs';
+import { goPlatform } from './pinned-tools.mjs';
 import { providePrograms } from './provide-programs.mjs';
 import { natsServerTool, scriptPrinting, temporaryFolder, writeScript } from './test-programs.ts';
 
@@ -101,9 +102,36 @@ test('when nothing works the error names every way and what to do', async () => 
   const { place } = machine();
   const error = await providePrograms([tool], place).catch((reason: unknown) => reason);
   expect(String(error)).toMatch(
-    /ROLLCALL_NATS_SERVER: not set\n.*PATH: .*\n.*cache: .*\n.*download: .*\n.*build: no `go` on PATH/,
+    /ROLLCALL_NATS_SERVER: not set\n.*PATH: .*\n.*cache: .*\n.*no SHA-256 .*\n.*build: no `go` on PATH.*\n.*download: /,
   );
   expect(String(error)).toContain('What to do');
+});
+
+test('a release with a pinned SHA-256 is tried before a build, one without is the last way', async () => {
+  const pins = { [`${goPlatform.os}-${goPlatform.arch}`]: '0'.repeat(64) };
+  const { place } = machine();
+  const digests = { 'nats-server': { version: tool.version, sha256: pins } };
+  const pinned = await providePrograms([tool], { ...place, digests }).catch(String);
+  expect(pinned).toMatch(/cache: .*\n.*download: http.*\n.*build: no `go`/);
+  const unpinned = await providePrograms([tool], { ...place, digests: {} }).catch(String);
+  expect(unpinned).toMatch(/build: no `go` .*\n.*download: no SHA-256 is pinned/);
+});
+
+test('what comes from PATH or a variable is said at each run, with path and version', async () => {
+  const { place } = machine();
+  const onPath = writeScript(join(place.env.PATH, 'nats-server'), scriptPrinting('2.16.0'));
+  const written = vi.mocked(process.stderr.write);
+  for (const run of ['first', 'second']) {
+    written.mockClear();
+    await providePrograms([tool], place);
+    const said = written.mock.calls.map(([text]) => String(text)).join('');
+    expect(said, run).toContain(`nats-server 2.16.0 is taken from PATH: ${onPath} (pinned is 2.15.2)`);
+  }
+  written.mockClear();
+  await providePrograms([tool], { ...place, env: { ...place.env, ROLLCALL_NATS_SERVER: onPath } });
+  expect(written.mock.calls.map(([text]) => String(text)).join('')).toContain(
+    `nats-server 2.16.0 is taken from ROLLCALL_NATS_SERVER: ${onPath}`,
+  );
 });
 
 test('what Go said stands in the error', async () => {

@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type HistoryWitness, inTurn, parseWitness } from '@rollcall/shared/bus';
+import { digestAt, type HistoryWitness, inTurn, parseWitness } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type HubKeys, witnessAccount, witnessClaims } from '@rollcall/shared/rights';
 import type { Logger, ServiceContext } from '@rollcall/shared/service';
@@ -23,6 +23,10 @@ function saysAsMuch(kept: HistoryWitness | undefined, { epoch, sequence, missing
   return kept.sequence > sequence || (kept.sequence === sequence && (kept.missing ?? 0) >= (missing ?? 0));
 }
 
+function isSameOrLaterEpoch(kept: HistoryWitness | undefined, { epoch, digest }: HistoryWitness): boolean {
+  return kept !== undefined && (kept.epoch > epoch || (kept.epoch === epoch && kept.digest === digest));
+}
+
 /**
  * Keeps, beside the streams and signed as accounts are, which event the history has come to. Only a history that has what was kept
  * before is believed, so one that was cut never becomes the witness of itself.
@@ -31,12 +35,15 @@ export function keepWitness(nc: NatsConnection, parts: WitnessParts): { drain():
   const { system, history, logger } = parts;
   let isSaid = 0;
 
-  async function put(witness: HistoryWitness): Promise<void> {
+  /** @param isOther - the history has another event in its place, so no later one of this epoch says as much */
+  async function put(witness: HistoryWitness, isOther = false): Promise<void> {
     const { keys, signer } = parts.known();
     const account = witnessAccount(keys);
     const now = decodeJwt(await system.lookUp(account));
     const text = now?.nats['description'];
-    if (saysAsMuch(typeof text === 'string' ? parseWitness(text) : undefined, witness)) return;
+    const kept = typeof text === 'string' ? parseWitness(text) : undefined;
+    const isKept = isOther ? isSameOrLaterEpoch(kept, witness) : saysAsMuch(kept, witness);
+    if (isKept) return;
     const nowMs = Math.max(parts.nowMs(), ((now?.iat ?? 0) + 1) * 1000);
     const nats = witnessClaims(JSON.stringify(witness));
     await system.push(encodeJwt({ subject: account, name: 'WITNESS', nowMs, nats }, signer));
@@ -61,7 +68,10 @@ export function keepWitness(nc: NatsConnection, parts: WitnessParts): { drain():
     try {
       await history.look();
     } catch (thrown) {
-      if (toRollcallError(thrown).code === 'HISTORY_LOST') await put(witness);
+      if (toRollcallError(thrown).code !== 'HISTORY_LOST') throw thrown;
+      // What is missed may be what was kept before: an event that the history does have must not take its place.
+      const there = await digestAt(nc, witness.sequence);
+      await put(witness, there !== undefined && there !== witness.digest);
     }
   }
 

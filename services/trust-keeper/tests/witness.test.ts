@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type HistoryWitness, keptWitness } from '@rollcall/shared/bus';
+import { digestAt, type HistoryWitness, keptWitness } from '@rollcall/shared/bus';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../../../tests/harness/embedded.ts';
 import { type KeeperWorld, startWorld } from './keeper-world.ts';
@@ -27,6 +27,37 @@ test('an event that Kubernetes shows and the history does not have becomes the w
   projector.publish('rollcall.history.witnessed', JSON.stringify(shown));
   await untilKept('it is the witness', (kept) => kept.sequence === shown.sequence);
   await expect.poll(() => keeper.notReady(), { timeout: 30_000 }).toMatch(/^HISTORY_LOST/);
+});
+
+test('it does so where the history has gone on past it since, as one that was cut short by little does in a moment', async () => {
+  for (const id of ['one', 'two', 'three']) await world.say('approved', id);
+  await using keeper = await world.startKeeper();
+  const { epoch, sequence } = await untilKept('the witness is kept', (kept) => kept.sequence >= 3);
+  const shown = { epoch, sequence: sequence - 1, digest: 'sha256:shown' };
+  projector.publish('rollcall.history.witnessed', JSON.stringify(shown));
+  await untilKept('it is the witness', (kept) => kept.digest === shown.digest);
+  await expect.poll(() => keeper.notReady(), { timeout: 30_000 }).toMatch(/^HISTORY_LOST/);
+});
+
+test('while more is missed, an event that the history does have takes the place of nothing', async () => {
+  for (const id of ['one', 'two', 'three']) await world.say('approved', id);
+  const there = await digestAt(projector, 2);
+  await using keeper = await world.startKeeper();
+  const { epoch, sequence } = await untilKept('the witness is kept', (kept) => kept.sequence >= 3);
+  const tell = (shown: object) =>
+    projector.publish('rollcall.history.witnessed', JSON.stringify({ epoch, ...shown }));
+  tell({ sequence: sequence + 1000, digest: 'sha256:shown' });
+  await untilKept('it is the witness', (kept) => kept.sequence === sequence + 1000);
+  tell({ sequence: 2, digest: there });
+  // Told after it, and kept: the one before was not.
+  tell({ sequence: sequence + 2000, digest: 'sha256:shown-last' });
+  const seen: number[] = [];
+  await untilKept('the last is the witness', (kept) => {
+    seen.push(kept.sequence);
+    return kept.sequence === sequence + 2000;
+  });
+  expect(seen).not.toContain(2);
+  expect(keeper.notReady()).toMatch(/^HISTORY_LOST/);
 });
 
 test.each([

@@ -55,6 +55,8 @@ for (const folder of packages) {
 }
 const {
   devDependencies: _development,
+  // The pinned Node of a checkout: what is built runs on the Node of its image.
+  optionalDependencies: _node,
   scripts: _scripts,
   ...root
 } = readJson(join(repository, 'package.json'));

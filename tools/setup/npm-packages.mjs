@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
+import { executableName } from './pinned-tools.mjs';
 import { say, sayWaiting } from './progress.mjs';
 import { interruptOnAbort } from './run-program.mjs';
 import { SetupError } from './setup-error.mjs';
@@ -32,7 +33,6 @@ export async function provideNpmPackages({ root, cache, env, signal }) {
     if (isInstalled(root)) return;
     say('installing npm packages and the pinned Node as package-lock.json says (about 30 s)');
     await runNpmCi(root, { env, signal });
-    if (!hasPinnedNode(root)) await installPinnedNode(root, { env, signal });
     if (!isInstalled(root))
       throw new SetupError('npm ended well, but node_modules is not what package-lock.json says');
     say('npm packages installed');
@@ -69,17 +69,17 @@ export function isSame(locked, installed) {
  */
 const readPackages = (file) => JSON.parse(readFileSync(file, 'utf8')).packages ?? {};
 
-/** @param {string} root */
-const hasPinnedNode = (root) => {
-  const executable = join(
-    root,
-    'node_modules',
-    'node',
-    'bin',
-    process.platform === 'win32' ? 'node.exe' : 'node',
-  );
-  return existsSync(executable);
-};
+/**
+ * The pinned Node is an optional package for each platform, which npm leaves out elsewhere without a word; where the lockfile
+ * has none, the Node of the machine is what there is.
+ * @param {string} root
+ */
+function hasPinnedNode(root) {
+  const os = process.platform === 'win32' ? 'win' : process.platform;
+  const path = `node_modules/node-${os}-${process.arch}`;
+  if (readPackages(join(root, 'package-lock.json'))[path] === undefined) return true;
+  return existsSync(join(root, path, 'bin', executableName('node')));
+}
 
 /**
  * @param {string} root
@@ -87,21 +87,12 @@ const hasPinnedNode = (root) => {
  */
 function runNpmCi(root, { env, signal }) {
   // The tools are development dependencies, and the Node that runs this may be older than the one it installs.
-  const args = ['ci', '--include=dev', '--no-engine-strict', '--loglevel=error', '--no-fund', '--no-audit'];
+  const args = ['ci', '--include=dev', '--include=optional', '--no-engine-strict'];
+  args.push('--loglevel=error', '--no-fund', '--no-audit');
   const npm = env.npm_execpath;
   return npm && /npm-cli\.[cm]?js$/.test(npm)
     ? run(process.execPath, [npm, ...args], { cwd: root, env, signal })
     : run('npm', args, { cwd: root, env, signal });
-}
-
-/**
- * Where npm may not run install scripts (`ignore-scripts`), the pinned Node is still needed: its own installer is run.
- * @param {string} root
- * @param {Surroundings} surroundings
- */
-function installPinnedNode(root, { env, signal }) {
-  const cwd = join(root, 'node_modules', 'node');
-  return run(process.execPath, ['installArchSpecificPackage'], { cwd, env, signal });
 }
 
 /**

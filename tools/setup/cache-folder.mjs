@@ -6,6 +6,7 @@ import { executableName } from './pinned-tools.mjs';
  * What lies in the cache:
  *
  *   <cache>/bin/<tool>-<version>/<tool>    finished and tried, e.g. ~/.cache/rollcall/bin/etcd-3.6.16/etcd
+ *   <cache>/bin/<tool>-<version>/.sha256.json   what it was then, see cache-note.mjs
  *   <cache>/bin/.making-<pid>-<random>/    being downloaded or built; renamed to the above when it is good
  *   <cache>/locks/*.lock                   who is at work
  */
@@ -34,3 +35,9 @@ export const folderInCache = (cache, tool) => join(cache, 'bin', `${tool.name}-$
  * @param {{ name: string, version: string }} tool
  */
 export const pathInCache = (cache, tool) => join(folderInCache(cache, tool), executableName(tool.name));
+
+/**
+ * @param {string} cache
+ * @param {{ name: string, version: string }} tool
+ */
+export const foldersOnTheWay = (cache, tool) => [cache, join(cache, 'bin'), folderInCache(cache, tool)];

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { pathInCache } from './cache-folder.mjs';
+import { checkOnlyOurs, isAsNoted } from './cache-note.mjs';
+import { foldersOnTheWay, pathInCache } from './cache-folder.mjs';
 import { executableName } from './pinned-tools.mjs';
 import { runProgram } from './run-program.mjs';
 import { messageOf, SetupError } from './setup-error.mjs';
@@ -42,8 +43,11 @@ export async function findProgram(tool, { env, cache }) {
     tried.push(`PATH: ${path}: ${version.wrong}`);
   }
 
+  checkOnlyOurs(foldersOnTheWay(cache, tool));
   const cached = pathInCache(cache, tool);
   if (!existsSync(cached)) tried.push(`cache: no ${cached}`);
+  else if (!isAsNoted(cached))
+    tried.push(`cache: ${cached} is not what set-up put there: its SHA-256 is another`);
   else {
     const version = await versionOf(tool, cached);
     if (typeof version === 'string') return { found: { path: cached, version, from: 'cache' } };

@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { pathInCache } from './cache-folder.mjs';
+import { checkOnlyOurs, isAsNoted } from './cache-note.mjs';
+import { foldersOnTheWay, pathInCache } from './cache-folder.mjs';
 
 /**
  * What set-up found or made, so that a second run and the CLI need not ask every program for its version again.
@@ -70,5 +71,8 @@ export function isCurrent(tool, entry, { env, cache }) {
   const isOurs = entry.from !== 'environment' && entry.from !== 'PATH';
   if (isOurs && entry.path !== pathInCache(cache, tool)) return false;
   const file = statSync(entry.path, { throwIfNoEntry: false });
-  return file !== undefined && file.size === entry.sizeBytes && file.mtimeMs === entry.mtimeMs;
+  if (file === undefined || file.size !== entry.sizeBytes || file.mtimeMs !== entry.mtimeMs) return false;
+  if (!isOurs) return true;
+  checkOnlyOurs(foldersOnTheWay(cache, tool));
+  return isAsNoted(entry.path);
 }

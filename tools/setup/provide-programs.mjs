@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildFromGo } from './build-from-go.mjs';
+import { noteDigest } from './cache-note.mjs';
 import { folderInCache, pathInCache } from './cache-folder.mjs';
 import { downloadRelease } from './download-release.mjs';
 import { findProgram, versionOf } from './find-program.mjs';
@@ -70,7 +71,11 @@ async function findAll(tools, place) {
   for (const tool of tools) {
     const result = await findProgram(tool, place);
     if (result.found) programs.set(tool, result.found);
-    else missing.push({ tool, tried: result.tried });
+    else {
+      missing.push({ tool, tried: result.tried });
+      for (const way of result.tried.filter((tried) => tried.includes('is not what set-up put there')))
+        say(way);
+    }
   }
   return { programs, missing };
 }
@@ -144,9 +149,10 @@ async function make({ tool, tried }, way, { env, cache, signal, digests }) {
     if (version !== tool.version)
       throw new WayFailed(typeof version === 'string' ? `made ${version}` : version.wrong);
     const target = folderInCache(cache, tool);
-    // Only a program that does not run can lie there: a good one would have been found.
+    // Only one that does not run, or was changed, can lie there: a good one would have been found.
     rmSync(target, { recursive: true, force: true });
     renameSync(folder, target);
+    noteDigest(pathInCache(cache, tool));
     progress.end('done');
     return { path: pathInCache(cache, tool), version, from: way };
   } catch (error) {

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  statSync,
+  utimesSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { watch } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -63,6 +72,37 @@ test('a program that changed since is looked at again', async () => {
   writeFileSync(pathInCache(place.cache, tool), 'broken');
   await providePrograms([tool], place);
   expect(readFileSync(join(log, 'calls'), 'utf8')).toBe('build\nbuild\n');
+});
+
+test('a program of the cache with other content is made again and said, also with the size and time of before', async () => {
+  const { place, log } = machine(goThatBuilds);
+  await providePrograms([tool], place);
+  const path = pathInCache(place.cache, tool);
+  const { atime, mtime } = statSync(path);
+  const good = readFileSync(path, 'utf8');
+  writeFileSync(path, good.replace('nats-server:', 'NATS-SERVER:'));
+  utimesSync(path, atime, mtime);
+  await providePrograms([tool], place);
+  expect(readFileSync(path, 'utf8')).toBe(good);
+  expect(readFileSync(join(log, 'calls'), 'utf8')).toBe('build\nbuild\n');
+  const said = vi.mocked(process.stderr.write).mock.calls.map(([text]) => String(text));
+  expect(said.join('')).toContain(`${path} is not what set-up put there`);
+});
+
+test('a program that was touched and is the same is kept', async () => {
+  const { place, log } = machine(goThatBuilds);
+  await providePrograms([tool], place);
+  utimesSync(pathInCache(place.cache, tool), 1, 1);
+  const record = await providePrograms([tool], place);
+  expect(record['nats-server']?.from).toBe('cache');
+  expect(readFileSync(join(log, 'calls'), 'utf8')).toBe('build\n');
+});
+
+test('nothing is taken from a cache that others may write to', async () => {
+  const { place } = machine(goThatBuilds);
+  await providePrograms([tool], place);
+  chmodSync(join(place.cache, 'bin'), 0o777);
+  await expect(providePrograms([tool], place)).rejects.toThrow(/others may write there.*ROLLCALL_CACHE/);
 });
 
 test('two at once build once', async () => {

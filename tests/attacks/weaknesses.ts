@@ -40,8 +40,8 @@ export const weaknesses: readonly Weakness[] = [
     folder: 'services/trust-keeper/tests',
     group: 'witness',
     file: 'libs/shared/service/watch-history.ts',
-    from: 'if (why === undefined) continue;',
-    to: "if (why !== '') continue;",
+    from: 'if (why !== undefined) return { state, why };',
+    to: "if (why === '') return { state, why };",
     test: 'an event that Kubernetes shows and the history does not have becomes the witness',
   },
   {

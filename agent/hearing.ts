@@ -45,10 +45,10 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
   }
 
   return ({ data, subject, key }) => {
-    const { answerKey: pinned, hubId } = keeper.state;
+    const { answerKey: pinned, hubId, hubCaPem: caPem } = keeper.state;
     const answerKeyIsTrusted = (answerKey: string) =>
       pinned === undefined ? hubIdOf(answerKey) === hubId : answerKey === pinned;
-    const heard = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted });
+    const heard = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted, caPem });
     if (signal.aborted) return;
     if (heard === undefined || heard.answer.hub !== hubId) return hearStranger(data, key);
     const { answer, answerKey } = heard;

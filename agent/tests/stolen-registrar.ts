@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '@rollcall/shared/config';
-import { type Answer, answerSubject, encodeAnswer } from '@rollcall/shared/protocol';
-import { nkeyFromSeed, spkiPin } from '@rollcall/shared/trust';
+import { type Answer, answerSubject, encodeAnswer, type SignedLink } from '@rollcall/shared/protocol';
+import { type Nkey, nkeyFromSeed, spkiPin } from '@rollcall/shared/trust';
 import { expect } from 'vitest';
 import { configSchema, start } from '../../services/registrar/main.ts';
 import { decideAs, declareToken } from '../../tests/harness/events.ts';
@@ -22,6 +22,12 @@ export async function startStolenHub() {
   const thief = await hub.connectAs('registrar');
   const trust = { pins: [spkiPin(hub.address.caPem)] };
 
+  /** The key that signs answers, as the thief has it. */
+  function answerKey(): Nkey {
+    const identity = readFileSync(join(hub.stateDir, 'identities', 'registrar.json'), 'utf8');
+    return nkeyFromSeed((JSON.parse(identity) as { answerKeySeed: string }).answerKeySeed);
+  }
+
   async function aMember(clientId: string) {
     const { text: token } = await declareToken(log, hub.hub.hubId);
     const one = await startAgent(hub, { token, clientId, trust });
@@ -32,31 +38,32 @@ export async function startStolenHub() {
     const store = directoryKeyStore(one.directory);
     const kept = async () => (await store.load()) ?? Promise.reject(new Error('it has kept nothing'));
 
+    async function say(on: string, said: Said, by = answerKey(), links: readonly SignedLink[] = []) {
+      const to = nkeyFromSeed((await kept()).seed).publicKey;
+      const about = { v: 1, hub: hub.hub.hubId, to, inReplyTo: 'nothing', atMs: Date.now() } as const;
+      const result = said.result ?? { kind: 'done' };
+      thief.publish(answerSubject(to, on), encodeAnswer({ ...about, ...said, result }, by, links));
+    }
+
     /** Resolves when the agent has heard it: it beats at the pace that the next answer says. */
     async function hears({ result, ...more }: Said, verb = 'join'): Promise<void> {
-      const { seed, member } = await kept();
-      const to = nkeyFromSeed(seed).publicKey;
-      const identity = readFileSync(join(hub.stateDir, 'identities', 'registrar.json'), 'utf8');
-      const { answerKeySeed } = JSON.parse(identity) as { answerKeySeed: string };
-      const say = (on: string, what: Answer['result']) => {
-        const about = { v: 1, hub: hub.hub.hubId, to, inReplyTo: 'nothing', atMs: Date.now() } as const;
-        thief.publish(
-          answerSubject(to, on),
-          encodeAnswer({ ...about, ...more, result: what }, nkeyFromSeed(answerKeySeed)),
-        );
-      };
-      if (result) say(verb, result);
+      if (result) await say(verb, { ...more, result });
+      const { member } = await kept();
       const beatIntervalMs = (member?.beatIntervalMs ?? 0) + 1000;
-      say('pace', { kind: 'done', beatIntervalMs });
+      await say('pace', { ...more, result: { kind: 'done', beatIntervalMs } });
       await expect.poll(async () => (await kept()).member?.beatIntervalMs).toBe(beatIntervalMs);
     }
 
-    return { ...one, kept, hears };
+    /** An answer by another key, which the answer key of the hub names as its successor. */
+    const isNamed = (successor: Nkey, link: SignedLink) => say('pace', {}, successor, [link]);
+
+    return { ...one, kept, hears, isNamed };
   }
 
   return {
     hub,
     log,
+    answerKey,
     aMember,
     async [Symbol.asyncDispose]() {
       await registrar.stop();

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { linkAnswerKeys, type SignedLink } from '@rollcall/shared/protocol';
 import { type HubCas, signHubCas } from '@rollcall/shared/protocol/hub-cas';
-import { createCa } from '@rollcall/shared/trust';
+import { createCa, createNkey } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startStolenHub, type StolenHub } from './stolen-registrar.ts';
 
@@ -43,6 +44,41 @@ test.each<{ name: string; said: () => unknown }>([
   await using again = await member.runAgain();
   await again.heard.next(({ phase }) => phase === 'ready');
   expect((await member.kept()).hubCaPem).toBe(hub.address.caPem);
+});
+
+const successor = createNkey('account');
+const linkBy = (caKeyPem: string) =>
+  linkAnswerKeys(
+    {
+      hub: hub.hub.hubId,
+      answerKey: stolen.answerKey(),
+      nextAnswerKey: successor.publicKey,
+      atMs: Date.now(),
+    },
+    caKeyPem,
+  );
+
+test.each<{ name: string; link: () => SignedLink }>([
+  {
+    name: 'by the answer key alone',
+    link() {
+      const { caSignature: _none, ...link } = linkBy(hubCaKey());
+      return link;
+    },
+  },
+  { name: 'with the signature of another CA', link: () => linkBy(caOfThief.privateKeyPem) },
+])('no answer makes another answer key the hub’s: named $name', async ({ link }) => {
+  await using member = await stolen.aMember(`linked-${performance.now().toFixed(0)}`);
+  const { answerKey: before } = await member.kept();
+  await member.isNamed(successor, link());
+  await member.hears({});
+  expect((await member.kept()).answerKey).toBe(before);
+});
+
+test('an answer key that the CA has signed as well is the hub’s from then on', async () => {
+  await using member = await stolen.aMember('linked-true');
+  await member.isNamed(successor, linkBy(hubCaKey()));
+  await expect.poll(async () => (await member.kept()).answerKey).toBe(successor.publicKey);
 });
 
 test('a CA that the hub’s own has named is known from then on, beside it, and no earlier word takes it back', async () => {

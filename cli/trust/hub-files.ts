@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
+import type { SignedLink } from '@rollcall/shared/protocol';
 import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
-import type { SignedMessage } from '@rollcall/shared/trust';
 import type { HubState } from '../up/hub-state.ts';
 import { natsPorts } from '../up/nats-servers-of.ts';
 import { type OfflineKeys, readOfflineKeys } from '../up/offline-keys.ts';
@@ -12,7 +12,7 @@ import { readState, writePrivate } from '../up/private-files.ts';
 /** What of the registrar's identity rolls over. */
 export interface RegistrarIdentity {
   readonly answerKeySeed: string;
-  readonly answerChain?: readonly SignedMessage[];
+  readonly answerChain?: readonly SignedLink[];
   readonly hubCas?: HubCas;
   readonly hubAddresses?: readonly string[];
   readonly agentSigners: Readonly<Record<AgentRole, string>>;

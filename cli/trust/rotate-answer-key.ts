@@ -1,10 +1,11 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { type AnswerKeyLink, maxAnswerLinks } from '@rollcall/shared/protocol';
-import { createNkey, nkeyFromSeed, signMessage } from '@rollcall/shared/trust';
+import { linkAnswerKeys, maxAnswerLinks } from '@rollcall/shared/protocol';
+import { createNkey, nkeyFromSeed } from '@rollcall/shared/trust';
+import { readCaKey } from '../up/server-certificate.ts';
 import type { HubFiles } from './hub-files.ts';
 
 /**
- * From here on nobody has the former key any more; the link that it signed is all that is left of it.
+ * From here on nobody has the former key any more; the link that it and the CA's key signed is all that is left of it.
  * @throws RollcallError ROTATION_NOT_DUE where agents could not follow
  */
 export function rotateAnswerKey(files: HubFiles, nowMs: number): void {
@@ -16,9 +17,12 @@ export function rotateAnswerKey(files: HubFiles, nowMs: number): void {
   const next = createNkey('account');
   const { hubId } = files.read('hub');
   files.change('registrar', (identity) => {
-    const link: AnswerKeyLink = { v: 1, hub: hubId, nextAnswerKey: next.publicKey, atMs: nowMs };
-    const signed = signMessage(link, [nkeyFromSeed(identity.answerKeySeed)]);
-    return { ...identity, answerKeySeed: next.seed, answerChain: [...(identity.answerChain ?? []), signed] };
+    const answerKey = nkeyFromSeed(identity.answerKeySeed);
+    const link = linkAnswerKeys(
+      { hub: hubId, answerKey, nextAnswerKey: next.publicKey, atMs: nowMs },
+      readCaKey(files.stateDir),
+    );
+    return { ...identity, answerKeySeed: next.seed, answerChain: [...(identity.answerChain ?? []), link] };
   });
   files.change('hub', (hub) => ({ ...hub, answerKey: next.publicKey }));
   files.change('trust-keeper', (identity) => ({

@@ -1,23 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
+import { linkSignedByCa } from '@rollcall/shared/protocol';
 import { signHubCas } from '@rollcall/shared/protocol/hub-cas';
 import { createCa, spkiPin } from '@rollcall/shared/trust';
 import type { HubState } from '../up/hub-state.ts';
 import { writePrivate } from '../up/private-files.ts';
-import { advertisedNow, reloadNatsServer, writeServerCertificate } from '../up/server-certificate.ts';
+import {
+  advertisedNow,
+  caKeyPath,
+  readCaKey,
+  reloadNatsServer,
+  writeServerCertificate,
+} from '../up/server-certificate.ts';
 import type { HubFiles } from './hub-files.ts';
 
 const validForDays = 3650;
 const nextKeyPath = (files: HubFiles) => join(files.stateDir, 'nats', 'next-ca-key.pem');
 
-const keyPath = (files: HubFiles) => join(files.stateDir, 'nats', 'ca-key.pem');
-
 /** What agents are told to know the hub by, from now on: by a CA that they know it by until they hear it. */
 function announce(files: HubFiles, { hubId, caPem, caCertHash }: HubState, nowMs: number): void {
-  const caKey = readFileSync(keyPath(files), 'utf8');
+  const caKey = readCaKey(files.stateDir);
   const hubCas = signHubCas({ hub: hubId, caPem, atMs: nowMs }, caKey);
-  files.change('registrar', (identity) => ({ ...identity, hubCas }));
+  files.change('registrar', ({ answerChain = [], ...identity }) => ({
+    ...identity,
+    hubCas,
+    answerChain: answerChain.map((link) => linkSignedByCa(link, caKey)),
+  }));
   const cas = caCertHash.split(',');
   files.change('trust-keeper', (identity) => ({ ...identity, knownBy: { ...identity.knownBy, cas } }));
 }
@@ -53,7 +62,7 @@ export function switchCa(files: HubFiles, nowMs: number): boolean {
   const nextKey = readFileSync(nextKeyPath(files), 'utf8');
   const advertised = advertisedNow(files.stateDir);
   const { ca: _done, ...others } = rotations;
-  writePrivate(keyPath(files), nextKey);
+  writePrivate(caKeyPath(files.stateDir), nextKey);
   const hub = files.change('hub', ({ issuingCaPem: _former, ...before }) => ({
     ...before,
     caPem: next,

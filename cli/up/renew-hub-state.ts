@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
+import { linkSignedByCa, type SignedLink } from '@rollcall/shared/protocol';
 import {
   accountKey,
   everyAccount,
@@ -32,6 +33,7 @@ import {
 import { type OfflineKeys, readOfflineKeys } from './offline-keys.ts';
 import { parseCreds } from './people-connection.ts';
 import { readState, writePrivate } from './private-files.ts';
+import { readCaKey } from './server-certificate.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -81,6 +83,14 @@ function renewUser(user: BusUser, what: { name: string; role: Role }, renewal: R
   return { ...user, jwt: signedAgain(user.jwt, wanted, { signer, nowMs: renewal.nowMs }) };
 }
 
+/** Links of before the CA signed them are followed by no agent. */
+function signedChain(found: IdentityFile, { stateDir }: Renewal): readonly SignedLink[] | undefined {
+  if (found.answerChain?.every(({ caSignature }) => caSignature !== undefined) !== false)
+    return found.answerChain;
+  const caKey = readCaKey(stateDir);
+  return found.answerChain.map((link) => linkSignedByCa(link, caKey));
+}
+
 interface IdentityFile {
   readonly hubId?: string;
   readonly epoch?: number;
@@ -90,6 +100,8 @@ interface IdentityFile {
   readonly noticeProbe?: BusUser;
   /** Of the trust-keeper. */
   readonly hubKeys?: HubKeys;
+  /** Of the registrar. */
+  readonly answerChain?: readonly SignedLink[];
 }
 
 /** A state directory of before the heartbeat service proved that it is told of connections has none. */
@@ -111,6 +123,7 @@ function renewIdentity(name: string, role: Role, renewal: Renewal): void {
   }
   const { sys, callout, hubKeys } = found;
   const probe = probeOf(name, found, renewal);
+  const answerChain = signedChain(found, renewal);
   const identity = {
     ...found,
     bus: renewUser(found.bus, { name, role }, renewal),
@@ -120,6 +133,7 @@ function renewIdentity(name: string, role: Role, renewal: Renewal): void {
       : {}),
     ...(probe ? { noticeProbe: probe } : {}),
     ...(hubKeys ? { hubKeys: withAccountsOf(hubKeys, hub.keys) } : {}),
+    ...(answerChain ? { answerChain } : {}),
   };
   if (!isDeepStrictEqual(identity, found)) writePrivate(path, JSON.stringify(identity, undefined, 2));
 }

@@ -9,6 +9,12 @@ import { readState, writePrivate } from './private-files.ts';
 
 const certificateLifeMs = 90 * 86_400_000;
 
+/** Whoever has it can show agents a hub of his own. It is read by set-up and rotation alone, never by a service. */
+export const caKeyPath = (stateDir: string) => join(stateDir, 'nats', 'ca-key.pem');
+
+/** @returns the private key of the CA of now, PEM */
+export const readCaKey = (stateDir: string): string => readFileSync(caKeyPath(stateDir), 'utf8');
+
 /** Where the NATS server's certificate and its key are. */
 export const certificateFiles = (stateDir: string) => ({
   certificateFile: join(stateDir, 'nats', 'server.pem'),
@@ -29,7 +35,7 @@ export function writeServerCertificate(
   const caPem = hub.issuingCaPem ?? hub.caPem;
   const names = ['localhost', ...options.advertised];
   const leaf = issueCertificate({
-    ca: { certificatePem: caPem, privateKeyPem: readFileSync(join(stateDir, 'nats', 'ca-key.pem'), 'utf8') },
+    ca: { certificatePem: caPem, privateKeyPem: readCaKey(stateDir) },
     commonName: 'rollcall hub',
     dnsNames: [...new Set(names.filter((name) => isIP(name) === 0))],
     ipAddresses: [...new Set(['127.0.0.1', ...names.filter((name) => isIP(name) !== 0)])],

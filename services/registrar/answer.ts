@@ -1,9 +1,9 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { errorCatalogue } from '@rollcall/shared/errors';
 import type { ClusterRecord, EventDraft } from '@rollcall/shared/events';
-import { type AnswerResult, answerSubject, encodeAnswer } from '@rollcall/shared/protocol';
+import { type AnswerResult, answerSubject, encodeAnswer, type SignedLink } from '@rollcall/shared/protocol';
 import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
-import type { Nkey, SignedMessage } from '@rollcall/shared/trust';
+import type { Nkey } from '@rollcall/shared/trust';
 import { paceFor } from './beat-interval.ts';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
 import type { Refusal } from './refusal.ts';
@@ -13,7 +13,7 @@ export interface AnswerSettings {
   readonly hubId: string;
   readonly answerKey: Nkey;
   /** From the hub's first answer key to this one; empty while it is the first. */
-  readonly answerChain: readonly SignedMessage[];
+  readonly answerChain: readonly SignedLink[];
   /** Once a CA has been announced or replaced; agents know their hub by it from then on. */
   readonly hubCas: HubCas | undefined;
   /** Once an operator has told them (`rollcall trust addresses`). */

@@ -1,7 +1,8 @@
+import type { SignedLink } from '@rollcall/shared/protocol';
 import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import { type AgentRole, agentRoles } from '@rollcall/shared/rights';
 import { busUserSchema, followIdentity } from '@rollcall/shared/service';
-import { type Nkey, nkeyFromSeed, type SignedMessage } from '@rollcall/shared/trust';
+import { type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { z } from 'zod';
 
 const roles = Object.keys(agentRoles) as AgentRole[];
@@ -10,7 +11,13 @@ const secrets = {
   answerKeySeed: z.string(),
   /** From the hub's first answer key to this one. */
   answerChain: z
-    .array(z.strictObject({ signed: z.string(), signatures: z.record(z.string(), z.string()) }))
+    .array(
+      z.strictObject({
+        signed: z.string(),
+        signatures: z.record(z.string(), z.string()),
+        caSignature: z.string().optional(),
+      }),
+    )
     .default([]),
   hubCas: z
     .union([
@@ -28,7 +35,7 @@ const secrets = {
 /** What the registrar signs with, and says of the hub, at this moment. */
 export interface SigningKeys {
   readonly answerKey: Nkey;
-  readonly answerChain: readonly SignedMessage[];
+  readonly answerChain: readonly SignedLink[];
   readonly hubCas: HubCas | undefined;
   readonly hubAddresses: readonly string[] | undefined;
   readonly agentSigners: Readonly<Record<AgentRole, Nkey>>;

@@ -7,6 +7,7 @@ export interface Weakness {
   readonly to: string;
   /** Folder of the tests. */
   readonly folder:
+    | 'agent/tests'
     | 'services/approver/tests'
     | 'services/trust-keeper/tests'
     | 'tests/attacks'
@@ -139,6 +140,14 @@ export const weaknesses: readonly Weakness[] = [
     from: 'if (excess.asks < floodFrom ||',
     to: 'if (excess.asks > 0 ||',
     test: 'garbage: the flooder is cut, its token is kept out at its address only, and everybody else joins',
+  },
+  {
+    folder: 'agent/tests',
+    group: 'told-places',
+    file: 'libs/shared/protocol/answer.ts',
+    from: '!isSignedMessage(link) || !isLinkOfCa(link, caPem)',
+    to: '!isSignedMessage(link)',
+    test: 'no answer makes another answer key the hub’s',
   },
   {
     ...inAttacks,

@@ -1,4 +1,4 @@
-import type { HubCas } from './hub-cas.ts';
+import { type HubCas, isSignedByCa, signByCa } from './hub-cas.ts';
 import { isSignedBy, type Nkey, type SignedMessage, signMessage } from '@rollcall/shared/trust/keys';
 
 export interface Admitted {
@@ -98,12 +98,37 @@ export interface Answer {
  * What a hub's answer key says of its successor. The hub's id stays the hash of its first answer key, so whoever knows that
  * one, by a token or by an earlier answer, follows the links to the key that signs now (ADR 16).
  */
-export interface AnswerKeyLink {
+interface AnswerKeyLink {
   readonly v: 1;
   readonly hub: string;
   readonly nextAnswerKey: string;
   readonly atMs: number;
 }
+
+/** A link as answers carry it. */
+export interface SignedLink extends SignedMessage {
+  /** Base64, by the CA that the hub is known by: the registrar has the answer key, and whoever steals that makes no link with it. */
+  readonly caSignature?: string | undefined;
+}
+
+/**
+ * @param link.answerKey - the one of now
+ * @param caKeyPem - private key of the CA that agents know the hub by
+ */
+export function linkAnswerKeys(
+  link: { hub: string; answerKey: Nkey; nextAnswerKey: string; atMs: number },
+  caKeyPem: string,
+): SignedLink {
+  const { hub, answerKey, nextAnswerKey, atMs } = link;
+  const said: AnswerKeyLink = { v: 1, hub, nextAnswerKey, atMs };
+  return linkSignedByCa(signMessage(said, [answerKey]), caKeyPem);
+}
+
+/** Links of before are followed by those who know the hub by another CA once that has signed them too. */
+export const linkSignedByCa = (link: SignedMessage, caKeyPem: string): SignedLink => ({
+  ...link,
+  caSignature: signByCa(link.signed, caKeyPem),
+});
 
 /** More than a hub rolls over in its life; whoever sends more is not one. */
 export const maxAnswerLinks = 64;
@@ -113,11 +138,7 @@ export function answerSubject(agentKey: string, verb: string): string {
 }
 
 /** @param chain - the links from the hub's first answer key to this one; none while it is the first */
-export function encodeAnswer(
-  answer: Answer,
-  answerKey: Nkey,
-  chain: readonly SignedMessage[] = [],
-): Uint8Array {
+export function encodeAnswer(answer: Answer, answerKey: Nkey, chain: readonly SignedLink[] = []): Uint8Array {
   const message = signMessage(answer, [answerKey]);
   return new TextEncoder().encode(JSON.stringify(chain.length === 0 ? message : { ...message, chain }));
 }
@@ -141,12 +162,23 @@ function isSignedMessage(value: unknown): value is SignedMessage {
   );
 }
 
-/** The keys that a trusted one vouches for, over any number of links in their order. */
-function vouchedFor(chain: unknown, isTrusted: (publicKey: string) => boolean): Map<string, string> {
+function isLinkOfCa(link: SignedLink, caPem: string): boolean {
+  try {
+    return typeof link.caSignature === 'string' && isSignedByCa(link.signed, link.caSignature, caPem);
+  } catch {
+    return false;
+  }
+}
+
+/** The keys that a trusted one vouches for, over any number of links in their order, each signed by the CA as well. */
+function vouchedFor(
+  chain: unknown,
+  { answerKeyIsTrusted: isTrusted, caPem }: Pick<ExpectedAnswer, 'answerKeyIsTrusted' | 'caPem'>,
+): Map<string, string> {
   const hubOf = new Map<string, string>();
-  if (!Array.isArray(chain) || chain.length > maxAnswerLinks) return hubOf;
+  if (caPem === undefined || !Array.isArray(chain) || chain.length > maxAnswerLinks) return hubOf;
   for (const link of chain as unknown[]) {
-    if (!isSignedMessage(link)) return new Map();
+    if (!isSignedMessage(link) || !isLinkOfCa(link, caPem)) return new Map();
     const said = parseJson(link.signed) as Partial<AnswerKeyLink> | null | undefined;
     if (said?.v !== 1 || typeof said.nextAnswerKey !== 'string' || typeof said.hub !== 'string')
       return new Map();
@@ -157,21 +189,33 @@ function vouchedFor(chain: unknown, isTrusted: (publicKey: string) => boolean): 
   return hubOf;
 }
 
+/** For whom an answer must be, and by whom. */
+interface ExpectedAnswer {
+  readonly agentKey: string;
+  /** Compares the key's hash with the token, or the key with the pinned one. */
+  answerKeyIsTrusted(publicKey: string): boolean;
+  /** What the hub is known by; absent: no successor of a trusted key is believed. */
+  readonly caPem?: string | undefined;
+}
+
 /**
  * Reads an answer and checks that the hub made it for this agent.
- * @param expected.answerKeyIsTrusted - compares the key's hash with the token, or the key with the pinned one
  * @returns undefined for anything that is not a true answer: it is ignored, whoever sent it. `answerKey` may be a successor of
  *   the one that is trusted: from then on it is the one to trust
  */
 export function decodeAnswer(
   data: Uint8Array,
-  expected: { agentKey: string; answerKeyIsTrusted: (publicKey: string) => boolean },
+  expected: ExpectedAnswer,
 ): { answer: Answer; answerKey: string } | undefined {
   const envelope = parseJson(new TextDecoder().decode(data));
   if (!isSignedMessage(envelope)) return undefined;
   const isTrusted = expected.answerKeyIsTrusted;
-  const hubOf = vouchedFor((envelope as { chain?: unknown }).chain, isTrusted);
-  const answerKey = Object.keys(envelope.signatures).find((key) => isTrusted(key) || hubOf.has(key));
+  const signers = Object.keys(envelope.signatures);
+  const known = signers.find((key) => isTrusted(key));
+  // Who knows the key that signs has no use for the links.
+  const hubOf =
+    known === undefined ? vouchedFor((envelope as { chain?: unknown }).chain, expected) : new Map();
+  const answerKey = known ?? signers.find((key) => hubOf.has(key));
   if (answerKey === undefined || !isSignedBy(envelope, answerKey)) return undefined;
   const answer = parseJson(envelope.signed) as Answer | null | undefined;
   if (answer?.v !== 1 || answer.to !== expected.agentKey || !answer.result) return undefined;

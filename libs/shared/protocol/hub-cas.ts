@@ -37,17 +37,28 @@ export function areCas(text: string): boolean {
   }
 }
 
+/**
+ * @param caKeyPem - private key of the CA
+ * @returns the signature, base64
+ */
+export const signByCa = (text: string, caKeyPem: string): string =>
+  sign(digest, Buffer.from(text), caKeyPem).toString('base64');
+
+/**
+ * Whether one of these CAs (PEM) signed the text.
+ * @throws what Node's crypto does for a certificate that cannot be read
+ */
+export function isSignedByCa(text: string, signature: string, caPem: string): boolean {
+  return (caPem.match(pemBlock) ?? []).some((block) => {
+    const { publicKey } = new X509Certificate(block);
+    return verify(digest, Buffer.from(text), publicKey, Buffer.from(signature, 'base64'));
+  });
+}
+
 /** @param caKeyPem - private key of a CA that agents know the hub by when they hear it */
 export function signHubCas(said: Omit<Statement, 'kind'>, caKeyPem: string): HubCas {
   const signed = JSON.stringify({ kind, ...said });
-  return { signed, signature: sign(digest, Buffer.from(signed), caKeyPem).toString('base64') };
-}
-
-function isSignedByOneOf(trustedPem: string, { signed, signature }: HubCas): boolean {
-  return (trustedPem.match(pemBlock) ?? []).some((block) => {
-    const { publicKey } = new X509Certificate(block);
-    return verify(digest, Buffer.from(signed), publicKey, Buffer.from(signature, 'base64'));
-  });
+  return { signed, signature: signByCa(signed, caKeyPem) };
 }
 
 /**
@@ -62,7 +73,7 @@ export function readHubCas(
   const { signed, signature } = (given ?? {}) as Partial<Record<keyof HubCas, unknown>>;
   if (typeof signed !== 'string' || typeof signature !== 'string') return undefined;
   try {
-    if (!isSignedByOneOf(by.caPem, { signed, signature })) return undefined;
+    if (!isSignedByCa(signed, signature, by.caPem)) return undefined;
     const said = JSON.parse(signed) as Partial<Record<keyof Statement, unknown>>;
     const { caPem, atMs } = said;
     const isOurs = said.kind === kind && said.hub === by.hub;

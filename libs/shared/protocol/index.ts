@@ -1,12 +1,14 @@
 export { type AccessBox, decodeMintReply, encodeMintReply, type MintReply, mintSubject } from './access.ts';
 export {
   type Answer,
-  type AnswerKeyLink,
   maxAnswerLinks,
   type AnswerResult,
   answerSubject,
   decodeAnswer,
   encodeAnswer,
+  linkAnswerKeys,
+  linkSignedByCa,
+  type SignedLink,
 } from './answer.ts';
 export { refuseStaleAsk } from './ask-freshness.ts';
 export {

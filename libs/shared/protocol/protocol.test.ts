@@ -1,8 +1,8 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { createNkey, hubIdOf, signMessage } from '@rollcall/shared/trust';
+import { createCa, createNkey, hubIdOf, type Nkey, signMessage } from '@rollcall/shared/trust';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Answer, decodeAnswer, decodeAsk, encodeAnswer } from './index.ts';
+import { type Answer, decodeAnswer, decodeAsk, encodeAnswer, linkAnswerKeys } from './index.ts';
 
 const agent = createNkey('user');
 const subject = `rollcall.ask.${agent.publicKey}.join`;
@@ -215,8 +215,10 @@ test('an agent believes only what its hub signed for it', () => {
 });
 
 const successors = [createNkey('account'), createNkey('account')] as const;
-const linkOf = (by: typeof answerKey, next: string, hub = 'hub') =>
-  signMessage({ v: 1, hub, nextAnswerKey: next, atMs: 1 }, [by]);
+const aCa = () => createCa({ commonName: 'CA', validForDays: 1, nowMs: Date.now() });
+const [ca, anotherCa] = [aCa(), aCa()];
+const linkOf = (by: Nkey, nextAnswerKey: string, { hub = 'hub', caKeyPem = ca.privateKeyPem } = {}) =>
+  linkAnswerKeys({ hub, answerKey: by, nextAnswerKey, atMs: 1 }, caKeyPem);
 const wholeChain = [
   linkOf(answerKey, successors[0].publicKey),
   linkOf(successors[0], successors[1].publicKey),
@@ -237,11 +239,33 @@ test.each([
   {
     name: 'a successor for another hub',
     by: successors[0],
-    chain: [linkOf(answerKey, successors[0].publicKey, 'other')],
+    chain: [linkOf(answerKey, successors[0].publicKey, { hub: 'other' })],
+    believed: false,
+  },
+  {
+    name: 'a successor that the CA has not signed',
+    by: successors[0],
+    chain: [signMessage({ v: 1, hub: 'hub', nextAnswerKey: successors[0].publicKey, atMs: 1 }, [answerKey])],
+    believed: false,
+  },
+  {
+    name: 'a successor that another CA has signed',
+    by: successors[0],
+    chain: [linkOf(answerKey, successors[0].publicKey, { caKeyPem: anotherCa.privateKeyPem })],
+    believed: false,
+  },
+  {
+    name: 'a successor by a link whose CA signature is of the one before',
+    by: successors[1],
+    chain: [
+      ...wholeChain.slice(0, 1),
+      { ...linkOf(successors[0], successors[1].publicKey), caSignature: wholeChain[0]?.caSignature },
+    ],
     believed: false,
   },
 ])('an answer signed by $name is believed: $believed', ({ by, chain, believed }) => {
-  const heard = decodeAnswer(encodeAnswer(anAnswer, by, chain), expected);
+  const data = encodeAnswer(anAnswer, by, chain);
+  const heard = decodeAnswer(data, { ...expected, caPem: aCa().certificatePem + ca.certificatePem });
   expect(heard?.answerKey).toBe(believed ? by.publicKey : undefined);
 });
 

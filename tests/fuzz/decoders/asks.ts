@@ -6,9 +6,10 @@ import {
   decodeAsk,
   decodeMintReply,
   encodeMintReply,
+  linkAnswerKeys,
   type ReceivedAsk,
 } from '@rollcall/shared/protocol';
-import { isPublicNkey, isSignedBy, signMessage, tokenIdOf } from '@rollcall/shared/trust';
+import { createCa, isPublicNkey, isSignedBy, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { judgeJoin, refuseShape } from '../../../services/registrar/join-request.ts';
 import { judgeMemberProof } from '../../../services/registrar/member-proof.ts';
 import { MemoryLog } from '../../../services/registrar/tests/memory-log.ts';
@@ -154,7 +155,11 @@ const nextKey = fixedKey('account', 'next answer');
 const stranger = fixedKey('account', 'stranger');
 const anAnswer = (result: object): Answer =>
   ({ v: 1, hub: hubId, to: agent.publicKey, inReplyTo: 'ask-00000001', atMs: nowMs, result }) as Answer;
-const link = signMessage({ v: 1, hub: hubId, nextAnswerKey: nextKey.publicKey, atMs: nowMs }, [answerKey]);
+const [ca, caOfThief] = ['hub', 'thief'].map((commonName) =>
+  createCa({ commonName, validForDays: 1, nowMs }),
+);
+const linkTo = (nextAnswerKey: string, caKeyPem = '') =>
+  linkAnswerKeys({ hub: hubId, answerKey, nextAnswerKey, atMs: nowMs }, caKeyPem);
 /** The very texts that the hub has signed; an agent that takes another one believes somebody else. */
 const saidByHub = new Set<string>();
 
@@ -169,7 +174,7 @@ const answer: FuzzedDecoder = {
   form: 'json',
   samples: [
     signedByHub({ kind: 'waiting', clusterId: 'id-1', reason: 'Held', message: 'wait', askAgainMs: 1000 }),
-    signedByHub({ kind: 'done' }, nextKey, { chain: [link] }),
+    signedByHub({ kind: 'done' }, nextKey, { chain: [linkTo(nextKey.publicKey, ca?.privateKeyPem)] }),
     signedByHub({ kind: 'refused', code: 'TOKEN_EXPIRED', message: 'm', hint: 'h', askAgainMs: 1000 }),
     // Not the hub's: signed well, by whoever it was.
     jsonBytes(
@@ -179,11 +184,17 @@ const answer: FuzzedDecoder = {
       ...signMessage(anAnswer({ kind: 'done' }), [stranger]),
       chain: [signMessage({ v: 1, hub: hubId, nextAnswerKey: stranger.publicKey, atMs: nowMs }, [stranger])],
     }),
+    // By who has stolen the answer key.
+    jsonBytes({
+      ...signMessage(anAnswer({ kind: 'done' }), [stranger]),
+      chain: [linkTo(stranger.publicKey, caOfThief?.privateKeyPem)],
+    }),
   ],
   decode(input) {
     const decoded = decodeAnswer(input, {
       agentKey: agent.publicKey,
       answerKeyIsTrusted: (key) => key === answerKey.publicKey,
+      caPem: ca?.certificatePem,
     });
     if (!decoded) return 'refused';
     must(decoded.answerKey !== stranger.publicKey, 'a stranger is not believed');

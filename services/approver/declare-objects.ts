@@ -36,8 +36,11 @@ export interface DeclaredKind<T extends KubeObject> {
   decide(record: AggregateRecord, objects: readonly StoredObject<T>[], along?: AggregateRecord): EventDraft[];
   /** Whether an object says what is in force already, or gives nobody anything. */
   isInForce(record: AggregateRecord, object: StoredObject<T>): boolean;
-  /** Whether somebody may do more once it is gone. Absent: never. */
-  givesWhenGone?(record: AggregateRecord): boolean;
+  /**
+   * Whether somebody may do more by what an object says than by what is in force, and the API server asks nobody for that right where
+   * what stood there before said so too. Without an object: once it is gone. Absent: never.
+   */
+  loosens?(record: AggregateRecord, object: StoredObject<T> | undefined): boolean;
 }
 
 export interface DeclarationParts {
@@ -98,6 +101,7 @@ export function declareObjects<T extends KubeObject>(
     const gather = async () => {
       // What has no object any more is withdrawn whatever was declared; what has one may be a newer version's business.
       const record = await log.read({ kind, id }, { unknownAsGarbage: !byId.has(id) });
+      followUnproven(id, record);
       const other = declared.alongWith?.(record);
       return { record, along: other === undefined ? undefined : await log.read({ kind, id: other }) };
     };
@@ -106,7 +110,7 @@ export function declareObjects<T extends KubeObject>(
     const found = await gather();
     if (decide(found).length === 0) return;
     // Who takes something away need not be asked for.
-    const isGone = !byId.has(id) && declared.givesWhenGone?.(found.record) !== true;
+    const isGone = !byId.has(id) && declared.loosens?.(found.record, undefined) !== true;
     const why = isGone ? undefined : await standing.whyHeld();
     if (why !== undefined) {
       const about = { object: `${kind}/${id}`, code: 'FENCE_MISSING', reason: why };
@@ -121,6 +125,16 @@ export function declareObjects<T extends KubeObject>(
     for (const { definition, reason, message } of drafts) {
       logger.info({ object: `${kind}/${id}`, state: definition.type, reason }, message);
     }
+  }
+
+  /** What came after a version that does not count was judged by the API server in comparison with that one. */
+  function followUnproven(id: string, record: AggregateRecord): void {
+    if (!declared.loosens) return;
+    const name = objectName(resource.plural, id);
+    const [object] = byId.get(id)?.values() ?? [];
+    const words = object ? versionWords(object) : [deletedWord];
+    if (declared.loosens(record, object)) unproven.replaced(name, words);
+    else unproven.seen(name, words);
   }
 
   const isProven = (object: StoredObject<T>) => {
@@ -139,7 +153,8 @@ export function declareObjects<T extends KubeObject>(
       if (id === undefined) return;
       const objects = byId.get(id) ?? new Map<string, StoredObject<T>>();
       const key = objectKey(object.metadata);
-      unproven.seen(objectName(resource.plural, key), what === 'deleted' ? [] : versionWords(object));
+      if (!declared.loosens)
+        unproven.seen(objectName(resource.plural, key), what === 'deleted' ? [] : versionWords(object));
       if (what === 'deleted') objects.delete(key);
       else objects.set(key, object);
       if (objects.size > 0) byId.set(id, objects);

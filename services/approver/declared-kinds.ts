@@ -120,9 +120,14 @@ export function declaredPolicies(logger: Logger, sets?: KnownSets): DeclaredKind
       const before = policyDeclaration(record);
       return before?.withdrawn === false && isDeepStrictEqual(before.rules, rulesOf(object));
     },
-    givesWhenGone(record) {
+    loosens(record, object) {
       const before = policyDeclaration(record);
-      return before?.withdrawn === false && before.rules.some(({ effect }) => effect !== 'Approve');
+      const rules = object ? rulesOf(object) : [];
+      // Who writes a rule that approves is asked for `accept`, whatever stood there before.
+      if (before?.withdrawn !== false || rules.some(({ effect }) => effect === 'Approve')) return false;
+      return before.rules.some(
+        (rule) => rule.effect !== 'Approve' && !rules.some((other) => isDeepStrictEqual(other, rule)),
+      );
     },
     decide(record, [object]) {
       if (!object) {

@@ -34,7 +34,11 @@ export function authorUnknown(
   const [name = '', namespace] = key.split('/').toReversed();
   const where = namespace === undefined ? '' : ` -n ${namespace}`;
   const again = `kubectl get ${plural}.rollcall.dev ${name}${where} -o yaml | kubectl replace --force -f -`;
-  const message = `it was written while the admission policies may not have held, so nobody knows by whom, and does not count; who may and wants it writes it again: ${again}`;
+  const takesAway =
+    plural === 'approvalpolicies'
+      ? ' (one that takes a rule away is written as it is in force first: `rollcall events --type declared -o json` has the rules)'
+      : '';
+  const message = `it was written while the admission policies may not have held, so nobody knows by whom, and does not count; who may and wants it writes it again: ${again}${takesAway}`;
   return { reason: 'AuthorUnknown', message };
 }
 

@@ -124,7 +124,7 @@ async function collectDeclared(
   of: DeclaredKind<KubeObject> & { mayCount(object: KubeObject): boolean },
   add: Add,
 ): Promise<void> {
-  const { kind, resource, idOf, isInForce, givesWhenGone } = of;
+  const { kind, resource, idOf, isInForce, loosens } = of;
   const objects = await client.list<KubeObject>(resource);
   const there = new Set<string>();
   await eachOf(objects, async (object: StoredObject) => {
@@ -135,7 +135,7 @@ async function collectDeclared(
     const record = await log.read({ kind, id }, { unknownAsGarbage: true });
     if (!isInForce(record, object)) add(resource, objectKey(object.metadata), versionWords(object));
   });
-  if (!givesWhenGone) return;
+  if (!loosens) return;
   const known = new Set(
     (await log.readAll(`${kind}.*.declared`, { onSkip: () => undefined })).map(({ id }) => id),
   );
@@ -143,7 +143,7 @@ async function collectDeclared(
     [...known].filter((id) => !there.has(id)),
     async (id) => {
       const record = await log.read({ kind, id }, { unknownAsGarbage: true });
-      if (givesWhenGone(record)) add(resource, id, [deletedWord]);
+      if (loosens(record, undefined)) add(resource, id, [deletedWord]);
     },
   );
 }

@@ -18,6 +18,8 @@ const by = { service: 'approver' };
 /** So many words fit into one event; more than these, and a person has to look before anything is acted on. */
 export const mostUnproven = 500;
 
+const none: ReadonlySet<string> = new Set();
+
 /** How many words, and the first of them, for people. */
 function listed(words: readonly UnprovenWord[]): string {
   const first = words.slice(0, 5).map(({ object, word }) => `${object} (${word.split(':', 1)[0]})`);
@@ -55,20 +57,32 @@ export function decideMissing(context: { record: AggregateRecord; problem: strin
   return [draft(admissionChanged, record, { by, reason: 'AdmissionMissing', message, section })];
 }
 
-/** What is left once words that did not count stand nowhere any more. */
+/**
+ * What is left once words that did not count stand nowhere any more.
+ * @param context.instead - words that stand there instead and do not count either
+ */
 export function decideRewritten(context: {
   record: AggregateRecord;
   object: string;
   gone: ReadonlySet<string>;
+  instead?: ReadonlySet<string>;
 }): EventDraft[] {
-  const { record, object, gone } = context;
+  const { record, object, gone, instead = none } = context;
   const before = admissionOf(record);
   if (!before) return [];
-  const unproven = before.unproven.filter((each) => each.object !== object || !gone.has(each.word));
-  if (unproven.length === before.unproven.length) return [];
-  const message = `${object} was written again, or taken back`;
-  const section: Admission = { ...before, unproven };
-  return [draft(admissionChanged, record, { by, reason: 'WrittenAgain', message, section })];
+  const left = before.unproven.filter((each) => each.object !== object || !gone.has(each.word));
+  const isListed = (word: string) => left.some((each) => each.object === object && each.word === word);
+  const more = [...instead].filter((word) => !isListed(word)).map((word) => ({ object, word }));
+  if (left.length === before.unproven.length && more.length === 0) return [];
+  const section: Admission = { ...before, unproven: [...left, ...more] };
+  const what =
+    more.length === 0
+      ? { reason: 'WrittenAgain', message: `${object} was written again, or taken back` }
+      : {
+          reason: 'AuthorUnknown',
+          message: `${object} was changed from a version whose author nobody knows, to one that takes away what is in force: that does not count either`,
+        };
+  return [draft(admissionChanged, record, { by, ...what, section })];
 }
 
 /** What people wrote while the admission policies may not have held. */
@@ -78,10 +92,10 @@ export interface Unproven {
   count(): number;
   /** Takes an object off the list as far as it says other words now; to be told of each version of it that is seen. */
   seen(object: string, words: Words): void;
+  /** Words of an object on the list were replaced by these, which do not count either. */
+  replaced(object: string, words: Words): void;
   drain(): Promise<void>;
 }
-
-const none: ReadonlySet<string> = new Set();
 
 /** @param options.words - of the record */
 export function openUnproven(options: {
@@ -96,15 +110,19 @@ export function openUnproven(options: {
     byObject.set(object, (byObject.get(object) ?? new Set()).add(word));
   /** To be taken off the list in the record. */
   const gone = new Map<string, Set<string>>();
+  /** To be put on it in their place. */
+  const came = new Map<string, Set<string>>();
 
   const shortening = createReconciler({
     logger,
     async handle(object) {
-      const words = gone.get(object) ?? none;
+      const isLeft = (word: string) => byObject.get(object)?.has(word) === true;
+      const words = new Set([...(gone.get(object) ?? none)].filter((word) => !isLeft(word)));
+      const instead = new Set([...(came.get(object) ?? none)].filter(isLeft));
       const { drafts } = await decideAndAppend(
         log,
         {
-          gather: async () => ({ record: await log.read(admissionAggregate), object, gone: words }),
+          gather: async () => ({ record: await log.read(admissionAggregate), object, gone: words, instead }),
           decide: decideRewritten,
         },
         { correlation: createEventId(nowMs()) },
@@ -112,6 +130,12 @@ export function openUnproven(options: {
       for (const { message } of drafts) logger.info({ object }, message);
     },
   });
+  function take(object: string, words: readonly string[]): void {
+    gone.set(object, new Set([...(gone.get(object) ?? none), ...words]));
+    for (const word of words) byObject.get(object)?.delete(word);
+    shortening.wake(object);
+  }
+
   return {
     of: (object) => byObject.get(object) ?? none,
     count: () => byObject.values().reduce((sum, words) => sum + words.size, 0),
@@ -119,9 +143,15 @@ export function openUnproven(options: {
       const mine = byObject.get(object);
       const missing = [...(mine ?? none)].filter((word) => !words.includes(word));
       if (!mine || missing.length === 0) return;
-      gone.set(object, new Set([...(gone.get(object) ?? none), ...missing]));
-      for (const word of missing) mine.delete(word);
-      shortening.wake(object);
+      take(object, missing);
+    },
+    replaced(object, words) {
+      const mine = byObject.get(object) ?? none;
+      const missing = [...mine].filter((word) => !words.includes(word));
+      if (missing.length === 0) return;
+      byObject.set(object, new Set([...mine, ...words]));
+      came.set(object, new Set([...(came.get(object) ?? none), ...words]));
+      take(object, missing);
     },
     drain: () => shortening.drain(),
   };

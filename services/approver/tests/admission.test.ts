@@ -208,7 +208,8 @@ test('policies, tokens and sets that are written, or policies that are deleted, 
   expect((await world.registrar.read({ kind: 'token', id: tokenId })).head).toBeUndefined();
   expect((await world.registrar.read({ kind: 'set', id: 'theirs' })).head).toBeUndefined();
 
-  // Written again by somebody who may: deleted and made anew, or deleted for good.
+  // Written again by somebody who may: as it is in force, and then deleted for good; or with a rule that approves.
+  await anna.mergePatch(resources.approvalPolicies, 'careful', { spec: rules('Hold') });
   await anna.delete(resources.approvalPolicies, 'careful');
   await until('the policy is withdrawn', async () => (await policyIs('careful'))?.withdrawn === true);
   await anna.create(resources.approvalPolicies, policyObject('deny-all', 'Hold'));
@@ -217,6 +218,55 @@ test('policies, tokens and sets that are written, or policies that are deleted, 
   await anna.delete(resources.approvalPolicies, 'mine');
   await anna.create(resources.approvalPolicies, policyObject('mine', 'Approve'));
   await world.clusterIs('victim', ({ decision }) => decision?.verdict === 'approved');
+});
+
+/** What the API server asks nobody about: compared with what stands there, it takes nothing away. */
+const elsewhere = { rules: [{ name: 'elsewhere', when: 'false', effect: 'Hold' }] };
+const emptied = (name: string) =>
+  mallory.mergePatch(resources.approvalPolicies, name, { spec: { rules: [] } });
+const deleted = (name: string) => mallory.delete(resources.approvalPolicies, name);
+test.each([
+  {
+    what: 'was emptied, and is changed',
+    meanwhile: emptied,
+    afterwards: (name: string) => mallory.mergePatch(resources.approvalPolicies, name, { spec: elsewhere }),
+  },
+  { what: 'was emptied, and is deleted', meanwhile: emptied, afterwards: deleted },
+  {
+    what: 'was deleted, and is made again',
+    meanwhile: deleted,
+    afterwards: (name: string) =>
+      mallory.create(resources.approvalPolicies, { ...policyObject(name, 'Hold'), spec: elsewhere }),
+  },
+])('a policy that $what once the admission policies hold keeps the rules that are in force', async (way) => {
+  const { meanwhile, afterwards, what } = way;
+  const name = what.replaceAll(/[^a-z]+/g, '-');
+  const object = `approvalpolicies/${name}`;
+  const listed = async () => ((await admission())?.unproven ?? []).filter((each) => each.object === object);
+  await anna.create(resources.approvalPolicies, policyObject(name, 'Hold'));
+  await until(`policy ${name} is in force`, async () => (await policyIs(name))?.rules.length === 1);
+  await world.plane.admin.delete(bindings, 'rollcall-policies');
+  await onceAllowed(() => meanwhile(name));
+  await putBack('rollcall-policies');
+  await isListed(object);
+  const before = await listed();
+  await afterwards(name);
+  await until('it was looked at', async () => {
+    const now = await listed();
+    return !now.some(({ word }) => word === before[0]?.word);
+  });
+  expect(await listed()).toHaveLength(1);
+  expect(await policyIs(name)).toMatchObject({ rules: [{ name: 'all', effect: 'Hold' }], withdrawn: false });
+
+  // Anybody who may write policies may add what is in force; taking it away takes a right, and then it counts.
+  const spec = { rules: [...rules('Hold').rules, ...elsewhere.rules] };
+  if (await mallory.get(resources.approvalPolicies, { name }))
+    await mallory.mergePatch(resources.approvalPolicies, name, { spec });
+  else await mallory.create(resources.approvalPolicies, { ...policyObject(name, 'Hold'), spec });
+  await until('nothing is unproven', async () => (await listed()).length === 0);
+  await expect(mallory.delete(resources.approvalPolicies, name)).rejects.toThrow('accept');
+  await anna.delete(resources.approvalPolicies, name);
+  await until('the policy is withdrawn', async () => (await policyIs(name))?.withdrawn === true);
 });
 
 test('access, a set and an acceptance that were written meanwhile change nothing until they are written again', async () => {

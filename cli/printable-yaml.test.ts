@@ -15,6 +15,10 @@ test('what is unprintable is escaped, and a tab is text', () => {
   expect(parse(text)).toEqual(object);
 });
 
+test.each(['\n', ' \n', 'x\n', 'x\n\n', 'x\n ', 'x '])('the end of %j is kept', (value) => {
+  expect(parse(printableYaml({ value }))).toEqual({ value });
+});
+
 test('what is read back is what was there, and no character of it moves a cursor', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' })), (object) => {

@@ -3,6 +3,8 @@ import { Document, isScalar, Scalar, visit } from 'yaml';
 /** As in `printable.ts`; a tab is text here, as in the expressions of policies. */
 const unprintable = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const everyUnprintable = new RegExp(unprintable, 'gu');
+/** What a block would end with is cut off with the end of the text. */
+const endsInSpace = /(?<!\S\n)(?<=\s)$/u;
 
 function escaped(character: string): string {
   const code = character.codePointAt(0) ?? 0;
@@ -17,8 +19,8 @@ export function printableYaml(value: unknown, options: { lineWidth?: number } = 
   const document = new Document(value);
   visit(document, {
     Scalar(_key, node) {
-      if (isScalar(node) && typeof node.value === 'string' && unprintable.test(node.value))
-        node.type = Scalar.QUOTE_DOUBLE;
+      if (!isScalar(node) || typeof node.value !== 'string') return;
+      if (unprintable.test(node.value) || endsInSpace.test(node.value)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });
   return document.toString(options).trimEnd().replaceAll(everyUnprintable, escaped);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect, errors, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
@@ -62,6 +63,11 @@ function whyNotConnected(address: BusAddress, cause: unknown): RollcallError {
   return new RollcallError('BUS_UNREACHABLE', why, { cause });
 }
 
+/** A server that is busy gives a handshake up after two seconds: it is there, and takes the next one. */
+const isCutInHandshake = (cause: unknown) =>
+  cause instanceof Error && 'code' in cause && cause.code === 'ECONNRESET';
+const againInMs = 250;
+
 /**
  * Connects a service or a person to the hub.
  * @param credentials - a function is asked for each connection, because users roll over while a service runs
@@ -76,13 +82,17 @@ export async function connectBus(
   name: string,
   timeout = 10_000,
 ): Promise<NatsConnection> {
-  try {
-    return await connect({
-      ...connectionOptions(address, name),
-      authenticator: jwtProof(credentials),
-      timeout,
-    });
-  } catch (cause) {
-    throw whyNotConnected(address, cause);
+  const untilMs = performance.now() + timeout;
+  for (;;) {
+    try {
+      return await connect({
+        ...connectionOptions(address, name),
+        authenticator: jwtProof(credentials),
+        timeout,
+      });
+    } catch (cause) {
+      if (!isCutInHandshake(cause) || performance.now() > untilMs) throw whyNotConnected(address, cause);
+      await delay(againInMs);
+    }
   }
 }

@@ -174,7 +174,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     bus = watchBus(main, logger, metrics);
     changeUser.push(followUser(main, currentUser, logger));
     const connectAgain = async () => {
-      const another = await connectBus(busAddress(config), currentUser, name);
+      const another = await untilBusIsThere(() => connectBus(busAddress(config), currentUser, name), waiting);
       void main.closed().then(() => another.close());
       changeUser.push(followUser(another, currentUser, logger));
       return another;

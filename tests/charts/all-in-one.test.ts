@@ -7,7 +7,7 @@ test('one command puts hub and agent into one cluster, let in by the person who 
   const install = () =>
     hub.rollcall('install', 'all-in-one', ...flags, '--cluster-name', 'own', '--timeout', '4m');
   const first = await install();
-  expect(first.code, `${first.stderr}\n${hub.log('rollcall-registrar')}`).toBe(0);
+  expect(first.code, first.stderr).toBe(0);
   expect(first.stdout).toContain('cluster "own" is Ready on its own hub');
   expect((await hub.cluster('own'))?.status?.decision?.by).toBe('rollcall-admin');
 

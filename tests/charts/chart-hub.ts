@@ -29,10 +29,9 @@ export interface ChartHub extends AsyncDisposable, OneMachine {
   /** The cluster of the hub, and the one of its pods and of the agent; mostly the same. */
   readonly plane: TestControlPlane;
   readonly workloads: TestControlPlane;
-  /** What the pods of the hub printed. */
-  log(workload: string): string;
   /** The command line, as the admin of the hub. */
   rollcall(...args: string[]): Promise<CliResult>;
+  /** With what the pods printed, where they did not run in time. */
   install(...flags: string[]): Promise<CliResult>;
   /** @returns values for the chart of the hub, and what the command said */
   makeKeys(...flags: string[]): Promise<{ values: { hub: object }; made: CliResult }>;
@@ -76,11 +75,15 @@ export async function startChartHub(
   const there = options.areApart ? ['--workloads-kubeconfig', kubeconfigOf(workloads)] : [];
   const installFlags = ['--keys', keys, '--values', machine.valuesFile, '--timeout', '4m', ...there];
   const cluster = (name: string) => plane.admin.get<ManagedCluster>(resources.managedClusters, { name });
+  /** The end of what each pod printed. */
+  function logs(): string {
+    const names = ['nats', ...hubServices].map((name) => `rollcall-${name}`);
+    const all = [...names.map((name) => runner.log(name)), agentRunner.log('rollcall-agent')];
+    return all.map((log) => log.slice(-2000)).join('\n');
+  }
   const withLogs = <Value>(waiting: Promise<Value>): Promise<Value> =>
     waiting.catch((error: unknown) => {
-      const names = ['nats', ...hubServices].map((name) => `rollcall-${name}`);
-      const logs = [...names.map((name) => runner.log(name)), agentRunner.log('rollcall-agent')];
-      throw new Error(logs.map((log) => log.slice(-2000)).join('\n'), { cause: error });
+      throw new Error(logs(), { cause: error });
     });
 
   const hub: ChartHub = {
@@ -89,9 +92,12 @@ export async function startChartHub(
     keys,
     plane,
     workloads,
-    log: (workload) => runner.log(workload),
     rollcall,
-    install: (...flags) => rollcall('install', 'hub', ...installFlags, ...flags),
+    async install(...flags) {
+      const result = await rollcall('install', 'hub', ...installFlags, ...flags);
+      const isLate = result.stderr.includes('code: DEADLINE_EXCEEDED');
+      return isLate ? { ...result, stderr: `${result.stderr}\n${logs()}` } : result;
+    },
     async makeKeys(...flags) {
       const made = await hub.install('--only-keys', '--advertise', machine.address, ...flags);
       expect(made.code, made.stderr).toBe(0);

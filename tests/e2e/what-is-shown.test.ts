@@ -56,8 +56,8 @@ describe('labels, types and modes', () => {
       mode: 'Pull',
       namespacePolicy: 'Delete',
     });
-    const request = await hub.request(name);
-    expect(request?.spec).toMatchObject({
+    const request = await until('its request is shown', () => hub.request(name));
+    expect(request.spec).toMatchObject({
       clusterId: name,
       clusterName: name,
       clusterType: 'Edge',

@@ -24,7 +24,7 @@ test('a run whose tests wait for ever is ended, names them, and is no run that p
   // Long enough for a busy machine to have begun the test by then.
   const ran = spawnSync(
     process.execPath,
-    [join(vitest, 'vitest.mjs'), 'run', '--root', folder, ...reporters],
+    [join(vitest, 'vitest.mjs'), 'run', '--root', folder, '--testTimeout', '60000', ...reporters],
     {
       encoding: 'utf8',
       env: { ...process.env, ROLLCALL_TEST_LIMIT_MS: '10000', ROLLCALL_UNHANDLED_FILES: unhandled },

@@ -61,6 +61,17 @@ test('a policy says who changed it last, whatever stands there', async () => {
   expect(await authorOf('p')).toBe('otto');
 });
 
+test('a token says who renewed it', async () => {
+  const tokens = resources.clusterRegistrationTokens;
+  const where = { namespace: 'rollcall-join' };
+  const metadata = { name: 'renewed', ...where };
+  const token = { ...aPolicy('renewed'), kind: tokens.kind, metadata, spec: { publish: true } };
+  await hub.as('anna').create(tokens, token);
+  const renewal = { metadata: { annotations: { 'rollcall.dev/epoch': '2' } } };
+  const renewed = await hub.as('otto').mergePatch<KubeObject>(tokens, 'renewed', renewal, where);
+  expect(renewed.metadata.annotations?.[annotation]).toBe('otto');
+});
+
 test('nobody puts a name on what somebody else changed, and one that is left out comes back', async () => {
   await hub.as('anna').create(policies, aPolicy('q'));
   expect(await patch('otto', 'q', named('mallory'))).toBe('allowed');

@@ -238,8 +238,14 @@ describe('sets', () => {
     expect(await outcomeOf(hub.as('editor').create(tokens, tokenForRed))).toContain('gives the set "red"');
     expect(await outcomeOf(hub.as('joins-red').create(tokens, tokenForRed))).toBe('allowed');
     const more = { spec: { uses: 'unlimited' } };
-    const patched = hub.as('editor').mergePatch(tokens, 't1', more, { namespace: 'rollcall-join' });
+    const where = { namespace: 'rollcall-join' };
+    const patched = hub.as('editor').mergePatch(tokens, 't1', more, where);
     expect(await outcomeOf(patched)).toContain('gives the set "red"');
+    // After a restore that gives it all its uses once more.
+    const renewal = { metadata: { annotations: { 'rollcall.dev/epoch': '2' } } };
+    const renewed = hub.as('editor').mergePatch(tokens, 't1', renewal, where);
+    expect(await outcomeOf(renewed)).toContain('gives the set "red"');
+    expect(await outcomeOf(hub.as('joins-red').mergePatch(tokens, 't1', renewal, where))).toBe('allowed');
   });
 });
 

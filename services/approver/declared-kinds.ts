@@ -18,7 +18,7 @@ import { decidePolicy, type PolicyObject, rulesOf } from './policy-declaration.t
 import { type PolicyProblem, policyProblem, type PolicyRule } from './policy-problem.ts';
 import { policyWarnings, setWarnings } from './policy-warning.ts';
 import { decideSet, readSet } from './set-declaration.ts';
-import { decideToken, objectThatCounts, readToken, type TokenRules } from './token-declaration.ts';
+import { decideToken, isListed, objectThatCounts, readToken, type TokenRules } from './token-declaration.ts';
 import { isOfFormerLife, type Life } from './token-life.ts';
 
 /** Which sets there are. */
@@ -57,6 +57,8 @@ export function declaredTokens(options: {
       const record = tokenRecord(found);
       const before = record.declaration;
       if (isOfFormerLife(object, record, options.life)) return true;
+      // Where tokens do not count, whoever may write them could fill the list; but a set is given by who may join it alone.
+      if (object.spec.clusterSet === undefined && !isListed(object, options.rules)) return true;
       if (before === undefined || isTakenBack(before)) return false;
       return isDeepStrictEqual(
         whatItGives(before),

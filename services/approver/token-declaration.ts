@@ -42,8 +42,11 @@ function ttlProblem(ttl: string, ttlMs: number | undefined, allowEndless: boolea
   return undefined;
 }
 
-const isListed = ({ metadata }: TokenObject, { namespaces }: Pick<TokenRules, 'namespaces'>): boolean =>
-  namespaces === 'any' || namespaces.includes(metadata.namespace ?? '');
+/** Whether tokens count where it is. */
+export const isListed = (
+  { metadata }: TokenObject,
+  { namespaces }: Pick<TokenRules, 'namespaces'>,
+): boolean => namespaces === 'any' || namespaces.includes(metadata.namespace ?? '');
 
 /** Why a token does not count where it is, or undefined. */
 function namespaceProblem(token: TokenObject, { namespaces }: TokenRules): string | undefined {

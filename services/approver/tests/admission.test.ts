@@ -5,6 +5,7 @@ import { applyManifests, type KubeClient, type KubeObject, resources } from '@ro
 import { apiVersion } from '@rollcall/shared/resources';
 import type { RunningService } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mostUnproven } from '../admission/unproven.ts';
 import { bindRole } from '../../../tests/harness/control-plane.ts';
 import { until } from '../../../tests/harness/embedded.ts';
 import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';
@@ -267,6 +268,22 @@ test.each([
   await expect(mallory.delete(resources.approvalPolicies, name)).rejects.toThrow('accept');
   await anna.delete(resources.approvalPolicies, name);
   await until('the policy is withdrawn', async () => (await policyIs(name))?.withdrawn === true);
+});
+
+test('tokens of a tenant, where tokens do not count, keep nobody from being heard, however many there are', async () => {
+  await applyManifests(world.plane.admin, [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'tenant' } },
+  ]);
+  for (let made = 0; made <= mostUnproven; made += 20)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => world.makeToken(`t-${made + index}`, {}, 'tenant')),
+    );
+  await world.plane.admin.delete(bindings, 'rollcall-policies');
+  await onceAllowed(() => mallory.create(resources.approvalPolicies, policyObject('marker', 'Approve')));
+  await putBack('rollcall-policies');
+  await isListed('approvalpolicies/marker');
+  const ofTenant = ({ object }: { object: string }) => object.startsWith('clusterregistrationtokens/tenant/');
+  expect((await admission())?.unproven.filter(ofTenant)).toEqual([]);
 });
 
 test('access, a set and an acceptance that were written meanwhile change nothing until they are written again', async () => {

@@ -83,9 +83,18 @@ export function keepWitness(nc: NatsConnection, parts: WitnessParts): { drain():
     }
   }
 
+  /** The newest that waits: whoever says a thousand at once has one looked at, and then the last. */
+  let heard: string | undefined;
+  const hearNewest = inTurn(async () => {
+    const text = heard;
+    heard = undefined;
+    if (text !== undefined) await hearQuietly(text);
+  });
   const subscription = nc.subscribe('rollcall.history.witnessed', {
     callback(error, message) {
-      if (!error) void hearQuietly(message.string());
+      if (error) return;
+      heard = message.string();
+      void hearNewest();
     },
   });
   const timer = setInterval(() => void keep(), everyMs);

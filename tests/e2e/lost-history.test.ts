@@ -3,11 +3,12 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { streamState } from '@rollcall/shared/bus';
+import { type BusCredentials, connectBus, streamState } from '@rollcall/shared/bus';
 import { clusterRecord } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
+import { rotate } from '../../cli/trust/rotate.ts';
 import { connectAsInspector } from '../../cli/up/people-connection.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
@@ -209,6 +210,41 @@ test('whoever accepts the loss by name goes on in a new epoch, and who was put o
   const id = (await hub.cluster('banned'))?.spec.clusterId ?? '';
   const { decision } = clusterRecord(await hub.log.read({ kind: 'cluster', id }));
   expect(decision?.verdict).toBe('banned');
+  await hub.startAgent({ name: 'stays', directory: join(agents, 'stays') });
+  await hub.untilReady('stays');
+});
+
+test('a stolen projector that says what never was stops the hub until its user is void and the loss accepted, and no longer', async () => {
+  const stateDir = copyOf(whole);
+  const identity = readFileSync(join(stateDir, 'identities', 'projector.json'), 'utf8');
+  const { bus } = JSON.parse(identity) as { bus: BusCredentials };
+  {
+    await using hub = await startTestEmbeddedHub({ stateDir });
+    const thief = await connectBus(hub.up.natsAddress, bus, 'projector');
+    const { epoch } = hub.up.hub;
+    const lie = { epoch, sequence: 1_000_000, digest: 'sha256:lie' };
+    thief.publish('rollcall.history.witnessed', JSON.stringify(lie));
+    for (const service of hub.up.services)
+      await expect.poll(() => service.notReady(), { timeout: 30_000 }).toMatch(/^HISTORY_LOST/);
+    // While nothing is decided and no event is written, users are replaced all the same.
+    await rotate('service-keys', {}, stateDir);
+    await rotate('service-keys', { now: true }, stateDir);
+    const isLetIn = () =>
+      connectBus(hub.up.natsAddress, bus, 'projector').then(
+        (nc) => nc.close().then(() => true),
+        () => false,
+      );
+    await expect.poll(isLetIn, { timeout: 30_000 }).toBe(false);
+    await thief.close();
+  }
+  const environment = { ROLLCALL_HOME: stateDir };
+  expect(await runCli(['restore', '--accept-loss', hubId], { environment })).toMatchObject({ code: 0 });
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  await expect(connectBus(hub.up.natsAddress, bus, 'projector')).rejects.toMatchObject({
+    code: 'BUS_REFUSED',
+  });
+  for (const service of hub.up.services)
+    await until(`${service.name} is ready`, async () => service.notReady() === undefined);
   await hub.startAgent({ name: 'stays', directory: join(agents, 'stays') });
   await hub.untilReady('stays');
 });

@@ -75,3 +75,27 @@ test.each([
   expect(after.epoch).toBe(before.epoch);
   expect(keeper.notReady()).toBeUndefined();
 });
+
+/** How much the trust-keeper has asked of the server. */
+async function asked(): Promise<number> {
+  const nc = await world.hub.connectWith(world.hub.credentialsOf('claims'), 'claims');
+  const query = { acc: world.keys.roles['TRUST-KEEPER'] };
+  const answer = await nc.request('rollcall.sys.connections', JSON.stringify(query), { timeout: 5000 });
+  const { data } = answer.json<{ data: { connections: { in_msgs: number }[] } }>();
+  return data.connections.reduce((sum, { in_msgs: messages }) => sum + messages, 0);
+}
+
+test('who says the same thousands of times at once has it looked at a few times', async () => {
+  await world.say('approved', 'one');
+  await using keeper = await world.startKeeper();
+  const kept = await untilKept('the witness is kept', () => true);
+  const before = await asked();
+  const tell = (shown: HistoryWitness) =>
+    projector.publish('rollcall.history.witnessed', JSON.stringify(shown));
+  for (let said = 0; said < 3000; said++) tell(kept);
+  const last = { epoch: kept.epoch, sequence: kept.sequence + 1000, digest: 'sha256:shown' };
+  tell(last);
+  await untilKept('the last is heard', ({ sequence }) => sequence === last.sequence);
+  expect((await asked()) - before).toBeLessThan(3000);
+  expect(keeper.notReady()).toMatch(/^HISTORY_LOST/);
+});

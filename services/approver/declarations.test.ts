@@ -21,7 +21,13 @@ import { decidePolicy, type WantedPolicy } from './policy-declaration.ts';
 import { decideSet } from './set-declaration.ts';
 import { setProblem } from './set-problem.ts';
 import { stored } from './tests/builders.ts';
-import { decideToken, objectThatCounts, readToken, type TokenObject } from './token-declaration.ts';
+import {
+  decideToken,
+  keyMadeFor,
+  objectThatCounts,
+  readToken,
+  type TokenObject,
+} from './token-declaration.ts';
 
 const createdAtMs = Date.UTC(2026, 10, 21, 12);
 const nowMs = createdAtMs + 500;
@@ -205,9 +211,35 @@ function publishedToken(): { record: TokenRecord; ofKey: TokenRecord } {
   const record = tokenRecord(after(publishedAs, ...asked, told));
   const ofKey = tokenRecord(after(ofKeyId));
   const drafts = decideToken({ record, wanted: declare(toPublish()), nowMs, ofKey });
-  expect(drafts.map(({ aggregate }) => aggregate.id)).toEqual(['ukey']);
-  return { record, ofKey: tokenRecord(after(ofKeyId, ...drafts)) };
+  expect(drafts.map(({ aggregate }) => aggregate.id)).toEqual(['publish-u1', 'ukey']);
+  return {
+    record: tokenRecord(after(publishedAs, ...asked, told, ...drafts.slice(0, 1))),
+    ofKey: tokenRecord(after(ofKeyId, ...drafts.slice(1))),
+  };
 }
+
+test('the first key of a token that the hub makes is its key for ever, whatever is said of another', () => {
+  const { record } = publishedToken();
+  const another = { ...publication, publicKey: 'UOTHER' };
+  expect(keyMadeFor({ ...record, publication: another })).toBe('UKEY');
+  expect(keyMadeFor({ ...record, publication: undefined })).toBe('UKEY');
+});
+
+test('a token with a key of its own gets no other one, and its key is given to no other token', () => {
+  const aggregate = { kind: 'token', id: 'uabc' } as const;
+  const own = decideToken({ record: tokenRecord(after(aggregate)), wanted: declare(aToken()), nowMs });
+  const ofKey = tokenRecord(after(aggregate, ...own));
+  expect(keyMadeFor({ ...ofKey, publication })).toBeUndefined();
+  const asked = decideToken({
+    record: tokenRecord(after(publishedAs)),
+    wanted: declare(toPublish()),
+    nowMs,
+  });
+  const record = { ...tokenRecord(after(publishedAs, ...asked)), publication };
+  expect(decideToken({ record, wanted: declare(toPublish()), nowMs, ofKey })).toEqual([]);
+  const gone = decideToken({ record, wanted: undefined, nowMs, ofKey });
+  expect(gone.map((each) => each.aggregate.id)).toEqual(['publish-u1']);
+});
 
 test('once its key is published, the approver declares it there too, and that is what lets clusters in', () => {
   const { ofKey } = publishedToken();

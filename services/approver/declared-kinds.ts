@@ -18,7 +18,14 @@ import { decidePolicy, type PolicyObject, rulesOf } from './policy-declaration.t
 import { type PolicyProblem, policyProblem, type PolicyRule } from './policy-problem.ts';
 import { policyWarnings, setWarnings } from './policy-warning.ts';
 import { decideSet, readSet } from './set-declaration.ts';
-import { decideToken, isListed, objectThatCounts, readToken, type TokenRules } from './token-declaration.ts';
+import {
+  decideToken,
+  isListed,
+  keyMadeFor,
+  objectThatCounts,
+  readToken,
+  type TokenRules,
+} from './token-declaration.ts';
 import { isOfFormerLife, type Life } from './token-life.ts';
 
 /** Which sets there are. */
@@ -30,6 +37,7 @@ export interface KnownSets {
 
 /** What a token gives, whichever object says so. */
 function whatItGives({
+  publicKey: _key,
   uid: _uid,
   declaredAtMs: _at,
   problem: _problem,
@@ -66,7 +74,7 @@ export function declaredTokens(options: {
       );
     },
     alongWith(record) {
-      const { publicKey } = tokenRecord(record).publication ?? {};
+      const publicKey = keyMadeFor(tokenRecord(record));
       return publicKey === undefined ? undefined : tokenIdOf(publicKey);
     },
     decide(found, objects, along) {

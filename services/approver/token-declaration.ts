@@ -133,6 +133,9 @@ function wordsFor(declaration: TokenDeclaration | undefined, wanted: TokenDeclar
     };
   if (declaration?.voidSinceEpoch !== undefined)
     return { reason: 'TokenRenewed', message: `${token} was renewed after the hub was restored` };
+  const hasKeyNow = declaration?.publicKey === undefined && wanted.publicationId !== undefined;
+  if (declaration && hasKeyNow && wanted.publicKey !== undefined)
+    return { reason: 'TokenDeclared', message: `the hub has made ${token}, and knows its key` };
   return { reason: 'TokenDeclared', message: `${token} was ${declaration ? 'changed' : 'made'}` };
 }
 
@@ -161,6 +164,20 @@ function withdraw(record: TokenRecord, nowMs: number): EventDraft[] {
 }
 
 /**
+ * The key that the hub made for a token which it was asked to make: the first that was declared along with it, for ever. The
+ * provisioner says which it is; one that was stolen would else have one token count under any number of keys.
+ */
+export function keyMadeFor({ aggregate, declaration, publication }: TokenRecord): string | undefined {
+  if (declaration?.publicationId !== aggregate.id) return undefined;
+  return declaration.publicKey ?? publication?.publicKey;
+}
+
+/** Whether the aggregate of a key is that token's alone: no object has that key, and no other token. */
+function isKeyOf({ aggregate }: TokenRecord, { declaration }: TokenRecord): boolean {
+  return declaration === undefined || declaration.publicationId === aggregate.id;
+}
+
+/**
  * Declares a token that is new or different, and withdraws one that is gone.
  * @param context.wanted - undefined: there is no such object
  * @param context.by - who wrote it
@@ -176,11 +193,11 @@ export function decideToken(context: {
   /** The hub's own. */
   epoch?: number | undefined;
 }): EventDraft[] {
-  const { record, wanted, nowMs, by = unknownPerson, ofKey, epoch = 1 } = context;
-  const publicKey = record.publication?.publicKey;
-  if (!wanted) return [record, ...(ofKey ? [ofKey] : [])].flatMap((each) => withdraw(each, nowMs));
-  const how = { by, epoch };
-  const drafts = declare(record, wanted, how);
-  if (ofKey && publicKey !== undefined) drafts.push(...declare(ofKey, { ...wanted, publicKey }, how));
-  return drafts;
+  const { record, wanted, nowMs, by = unknownPerson, epoch = 1 } = context;
+  const publicKey = keyMadeFor(record);
+  const ofKey = context.ofKey && isKeyOf(record, context.ofKey) ? context.ofKey : undefined;
+  const both = [record, ...(ofKey && publicKey !== undefined ? [ofKey] : [])];
+  if (!wanted) return both.flatMap((each) => withdraw(each, nowMs));
+  const section = both.length > 1 ? { ...wanted, publicKey } : wanted;
+  return both.flatMap((each) => declare(each, section, { by, epoch }));
 }

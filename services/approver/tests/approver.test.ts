@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { nameRecord } from '@rollcall/shared/events';
+import {
+  draft,
+  nameRecord,
+  publicationIdOf,
+  tokenPublished,
+  type TokenRecord,
+} from '@rollcall/shared/events';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { apiVersion } from '@rollcall/shared/resources';
 import type { RunningService } from '@rollcall/shared/service';
+import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { bindRole } from '../../../tests/harness/control-plane.ts';
 import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';
 
@@ -208,6 +216,49 @@ test('a token of a tenant, in a namespace of its own, lets nobody in', async () 
   const { tokenId } = await world.makeToken('theirs', {}, 'tenant');
   const { declaration } = await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
   expect(declaration).toMatchObject({ withdrawn: true, problem: { reason: 'InvalidNamespace' } });
+});
+
+test('a stolen provisioner makes no key good but the first of a token that the hub was asked to make', async () => {
+  const provisioner = await world.hub.openLog('rbac-provisioner');
+  const keyOf = () => createNkey('user').publicKey;
+  async function say(id: string, publicKey: string): Promise<void> {
+    const record = await provisioner.read({ kind: 'token', id });
+    const section = { state: 'published' as const, publicKey, secretUid: 's', atMs: Date.now() };
+    const event = draft(tokenPublished, record, { reason: 'Published', message: 'm', section });
+    await provisioner.append([event], { correlation: 'c' });
+  }
+  const isDeclared = ({ declaration }: TokenRecord) => declaration !== undefined;
+  const tokens = resources.clusterRegistrationTokens;
+  const where = { namespace: 'rollcall-join' };
+  const { tokenId: own } = await world.makeToken('own', { uses: 1 });
+  const before = (await world.tokenIs(own, isDeclared)).declaration;
+  const made = await world.plane.admin.create<KubeObject>(tokens, {
+    apiVersion,
+    kind: tokens.kind,
+    metadata: { name: 'asked', ...where },
+    spec: { publish: true, uses: 'unlimited' },
+  });
+  const asked = publicationIdOf(made.metadata.uid ?? '');
+  await world.tokenIs(asked, isDeclared);
+
+  // Another key for a token that has one; the key of that one for another token; and its own, twice.
+  const [another, first, second] = [keyOf(), keyOf(), keyOf()];
+  await say(own, another);
+  await say(asked, before?.publicKey ?? '');
+  await say(asked, first);
+  await world.tokenIs(tokenIdOf(first), isDeclared);
+  await say(asked, second);
+  const change = { spec: { description: 'changed' } };
+  await world.plane.admin.mergePatch(tokens, 'asked', change, where);
+  await world.plane.admin.mergePatch(tokens, 'own', change, where);
+  const isChanged = ({ declaration }: TokenRecord) => declaration?.description === 'changed';
+  await world.tokenIs(tokenIdOf(first), isChanged);
+  const { declaration } = await world.tokenIs(own, isChanged);
+  expect(declaration).toEqual({ ...before, description: 'changed', declaredAtMs: expect.any(Number) });
+  for (const key of [another, second])
+    expect((await world.registrar.read({ kind: 'token', id: tokenIdOf(key) })).head).toBeUndefined();
+  await world.plane.admin.delete(tokens, 'asked', where);
+  await world.tokenIs(tokenIdOf(first), (record) => record.declaration?.withdrawn === true);
 });
 
 test('a token that was deleted while no approver ran is withdrawn at the next start', async () => {

@@ -100,6 +100,7 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
   const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
   const revokedKeysRoom = figureOf(answers, 'trust-keeper', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
   const unproven = figureOf(answers, 'approver', 'unproven') ?? 0;
+  const comparisonFailures = figureOf(answers, 'projector', 'comparisonFailures') ?? 0;
   const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
   const isOneSignal = answers.some(({ name, figures }) => name === 'heartbeat' && figures['signals'] === 1);
   const isHistoryLost = answers.some(({ figures }) => figures['historyLost'] === 1);
@@ -130,6 +131,11 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
       message:
         'liveness is degraded to one signal: the NATS server does not tell of connections, so only missing beats show who is gone',
       next: 'docs/metrics.md says what to look at (RollcallOneSignal).',
+    },
+    comparisonFailures > 0 && {
+      check: 'comparison',
+      message: `the projector could not list what there is (${comparisonFailures} times), so what was changed in Kubernetes while it was away may stay`,
+      next: 'It tries again by itself; its log says why, and docs/scale.md what such a list costs the bus.',
     },
     beatStretch > 1 && {
       check: 'pace',

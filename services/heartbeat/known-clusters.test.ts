@@ -42,11 +42,9 @@ const said = (state: string, sinceMs: number) => ({
 });
 type Word = Pick<LastWord, 'type' | 'section'> & { writer: string; sequence: number };
 
-async function membersOf(words: readonly Word[], asked: string[] = []) {
+async function membersOf(words: readonly Word[]) {
   const log: Pick<EventLog, 'lastWords'> = {
-    async lastWords({ chosen }, take) {
-      const counts = new Map(words.map(({ type }) => [type, type === 'requested' ? 1 : 2]));
-      asked.push(...(chosen?.('c', counts) ?? []));
+    async lastWords(_query, take) {
       for (const word of words) {
         const decode = () => {
           throw new Error('it does not fit');
@@ -75,21 +73,6 @@ test.each([
     mayJoin: true,
     liveness: { state: 'ready' },
   });
-});
-
-test('a request that another key makes after the admission is read too, one that came before it is not', async () => {
-  const request = { type: 'requested', section: { state: 'requested', clusterId: 'c' }, writer: 'registrar' };
-  const asked: string[] = [];
-  await membersOf(
-    [
-      { ...request, sequence: 1 },
-      { ...admittedWord, sequence: 2 },
-    ],
-    asked,
-  );
-  expect(asked).toEqual(['admitted']);
-  await membersOf([{ ...request, sequence: 1 }], asked);
-  expect(asked).toEqual(['admitted']);
 });
 
 test('what does not fit its schema is given back to be said so', async () => {

@@ -62,15 +62,8 @@ interface Sections {
   readonly at: Record<Writer, number>;
 }
 
-/** Who was never admitted is no member; and what asked once asked before it was admitted, so its request says nothing more. */
-function* chosenOf(counts: ReadonlyMap<string, number>): Generator<string> {
-  if (!counts.has(admitted.type)) return;
-  for (const [type, count] of counts) if (type !== requested.type || count > 1) yield type;
-}
-
 /**
- * All members, from the last word of each writer about each cluster: one message a section for most of them, however long the
- * history is. It keeps only the few fields of each that liveness needs.
+ * All members, from the last word of each writer about each cluster, however long the history is. It keeps only the few fields of each that liveness needs.
  */
 export async function readKnownClusters(
   log: Pick<EventLog, 'lastWords'>,
@@ -102,7 +95,10 @@ export async function readKnownClusters(
     {
       kind: 'cluster',
       writers,
-      chosen: (id, counts) => (isOurs(id) ? chosenOf(counts) : []),
+      // Who was never admitted is no member.
+      having: admitted.type,
+      before: requested.type,
+      isWanted: isOurs,
       onSkip,
     },
     take,

@@ -13,6 +13,7 @@ import {
   type ServiceWork,
 } from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
+import { type Comparison, createComparison } from './compare-everything.ts';
 import { giveHistory } from './give-history.ts';
 import { ownSets } from './own-sets.ts';
 import { createProjection, type Projection, retryInMs } from './projection.ts';
@@ -49,13 +50,10 @@ function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
 }
 
 /** Hints of facts that came while the bus was away are lost: then everything is compared once more. */
-async function followReconnects({ nc, log, logger }: ServiceContext, { dirty }: Projection): Promise<void> {
-  for await (const { type } of nc.status()) {
-    if (type !== 'reconnect') continue;
-    await markWholeHistory(log, dirty).catch((thrown: unknown) =>
-      logger.warn({ err: toRollcallError(thrown) }, 'history could not be read after a reconnect'),
-    );
-  }
+async function followReconnects({ nc }: ServiceContext, comparison: Comparison): Promise<void> {
+  for await (const { type } of nc.status())
+    // It rejects only when the projector stops.
+    if (type === 'reconnect') void comparison.run().catch(() => undefined);
 }
 
 /** What happens is followed, beginning with what happened meanwhile. */
@@ -104,11 +102,7 @@ async function compareHistory(
   });
 }
 
-/** Everything is compared once: nobody tells of what was changed in Kubernetes meanwhile. */
-async function compareEverything(
-  { log, logger }: ServiceContext,
-  { view, dirty }: Projection,
-): Promise<void> {
+async function markAll({ log }: ServiceContext, { view, dirty }: Projection): Promise<number> {
   const count = await markWholeHistory(log, dirty);
   // Also where nobody ever wished: a restored ConfigMap may show what is held no more.
   dirty.mark(wishesKey, 'fact');
@@ -117,7 +111,7 @@ async function compareEverything(
   for (const object of view.clusters.list()) {
     if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'fact');
   }
-  logger.info({ count }, 'comparing everything');
+  return count;
 }
 
 async function work(
@@ -129,6 +123,11 @@ async function work(
   const { signal } = ending;
   const facts = openFactStore(context.nc);
   const projection = createProjection(context, { client, facts, config, signal });
+  const comparison = createComparison({
+    markAll: () => markAll(context, projection),
+    logger: context.logger,
+    signal,
+  });
   let consumption: Consumption | undefined;
   let problem = 'waiting for the API server';
   let isMarked = false;
@@ -156,8 +155,8 @@ async function work(
     await untilDone(() => compareHistory(context, projection, config.epoch));
     consumption = await untilDone(() => follow(context, projection, config));
     markForeignChanges(view, dirty);
-    void followReconnects(context, projection);
-    await untilDone(() => compareEverything(context, projection));
+    void followReconnects(context, comparison);
+    await comparison.run();
     isMarked = true;
   }
   // Nothing else is thrown: it ends by the signal.
@@ -168,6 +167,7 @@ async function work(
     stats: () => ({
       dirty: metrics.value('rollcall_projector_dirty'),
       isMarked: isMarked ? 1 : 0,
+      comparisonFailures: comparison.failures(),
       lagSeconds: projection.lagSeconds(),
       waitingRequests: projection.waiting.count(),
       oldestWaitingSeconds: projection.waiting.oldestAgeSeconds(Date.now()),
@@ -177,6 +177,10 @@ async function work(
       deadLetters: metrics.value('rollcall_dead_letters_total'),
     }),
     notReady: () => (consumption ? undefined : problem),
+    degraded() {
+      const why = comparison.problem();
+      return why === undefined ? undefined : `not everything is compared with the history: ${why}`;
+    },
     async drain() {
       ending.abort(new Error('stopping'));
       projection.budget.close();

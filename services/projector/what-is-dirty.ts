@@ -52,19 +52,19 @@ export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>, jo
   return name === 'cluster.requested' ? nextWordWithinMs : 0;
 }
 
-/** Marks everything that ever happened to anything. @returns how many objects that are */
+/** Marks everything that something ever happened to and that is shown. @returns how many objects that are */
 export async function markWholeHistory(
   log: Pick<EventLog, 'aggregates'>,
   dirty: Pick<DirtyObjects, 'mark'>,
 ): Promise<number> {
-  let count = 0;
-  for (const aggregate of await log.aggregates()) {
+  const marked = new Set<string>();
+  for await (const aggregate of log.aggregates(['cluster', 'token', 'policy'])) {
     const key = keyOfEvent(aggregate);
-    if (key === undefined) continue;
+    if (key === undefined || marked.has(key)) continue;
     dirty.mark(key, 'fact');
-    count++;
+    marked.add(key);
   }
-  return count;
+  return marked.size;
 }
 
 /** What people and other replicas change in the API server is compared with the record again; what vanished is made again. */

@@ -157,7 +157,7 @@ describe('on the subjects that are its own', () => {
     expect(after.decision?.clusterName).toBe('victim');
     expect(after.head?.sequence).toBe(written.seq);
     const approvals: LastWord['section'][] = [];
-    const query = { kind: 'cluster', writers: ['approver', 'heartbeat'] } as const;
+    const query = { kind: 'cluster', writers: ['approver', 'heartbeat'], having: 'approved' } as const;
     await stage.approverLog.lastWords(query, ({ id, type, section }) => {
       if (id === clusterId && type === 'approved') approvals.push(section);
     });

@@ -3,7 +3,9 @@ import {
   type AggregateRecord,
   clusterRecord,
   type Decision,
+  firstTypes,
   foldRecord,
+  isListedKind,
   nameRecord,
   type StoredEvent,
   tokenRecord,
@@ -36,6 +38,7 @@ export class Chronicle {
       const before = this.#record(event);
       const after = foldRecord(event, [...Object.values(before.lastOf), event]);
       this.#checkChain(world, event, before);
+      this.#checkFirst(event, before);
       if (event.kind === 'cluster')
         this.#checkCluster(world, { event, before: clusterRecord(before), after: clusterRecord(after) });
       this.#remember(event, after);
@@ -84,6 +87,12 @@ export class Chronicle {
     const service = world.writing?.service;
     if (definition.writer !== service)
       this.#broken('only the owner writes its events', `${service} wrote ${definition.type}`);
+  }
+
+  #checkFirst({ kind, type, id }: StoredEvent, before: AggregateRecord): void {
+    if (before.head !== undefined || !isListedKind(kind)) return;
+    const types: readonly string[] = firstTypes[kind];
+    if (!types.includes(type)) this.#broken('everything is listed', `${kind}.${id} begins with ${type}`);
   }
 
   #checkCluster(world: World, step: Pick<ClusterStep, 'event' | 'before' | 'after'>): void {

@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/show-cluster.ts',
     find: 'endedFormerLife(record, shown)',
     put: 'endedFormerLife(record, shown) && false',
-    from: 2501,
+    from: 51,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { StoredEvent } from '@rollcall/shared/events';
+import { firstTypes, isListedKind, type StoredEvent } from '@rollcall/shared/events';
 import { readRecorded } from './recorded-stream.ts';
 import { replayDifferences } from './replay.ts';
 
@@ -22,6 +22,15 @@ test.each(releases)('the chain of %s is unbroken', (name) => {
     expect(event.previous?.digest, `event ${event.sequence}`).toBe(before?.digest);
     last.set(`${event.kind}.${event.id}`, event);
   }
+});
+
+test.each(releases)('everything in %s begins as what is listed does', (name) => {
+  const first = new Map<string, StoredEvent>();
+  for (const event of readRecorded(new URL(name, directory)))
+    if (!first.has(`${event.kind}.${event.id}`)) first.set(`${event.kind}.${event.id}`, event);
+  const isListed = ({ kind, type }: StoredEvent) =>
+    !isListedKind(kind) || firstTypes[kind].some((one) => one === type);
+  expect([...first.values()].filter((event) => !isListed(event))).toEqual([]);
 });
 
 test('a decision that would be another one today is noticed', () => {

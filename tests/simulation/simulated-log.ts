@@ -1,6 +1,7 @@
 import type { EventLog, Facts, FactStore } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { encodeEvent, foldRecord, type StoredEvent } from '@rollcall/shared/events';
+import { encodeEvent, firstTypes, foldRecord, type StoredEvent } from '@rollcall/shared/events';
+import { isUnderAny } from './event-stream.ts';
 import type { Replica } from './replica.ts';
 import type { World } from './world.ts';
 
@@ -53,10 +54,15 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
       mayFail('read all');
       return events;
     },
-    async aggregates() {
-      const found = await look(world, replica, () => stream.newestUnder('*.*.*'));
+    async *aggregates(kinds) {
+      const filters = kinds.flatMap((kind) => firstTypes[kind].map((type) => `${kind}.*.${type}`));
+      const isFirst = isUnderAny(filters);
+      const found = await look(world, replica, () => {
+        const all = Map.groupBy(stream.newestUnder('*.*.*'), ({ kind, id }) => `${kind}/${id}`);
+        return [...all.values()].filter((events) => events.some(isFirst));
+      });
       mayFail('aggregates');
-      return [...new Map(found.map(({ kind, id }) => [`${kind}/${id}`, { kind, id }])).values()];
+      for (const [event] of found) if (event) yield { kind: event.kind, id: event.id };
     },
     async lastWords({ kind, writers }, take) {
       const events = await look(world, replica, () => stream.newestUnder(`${kind}.*.*`));

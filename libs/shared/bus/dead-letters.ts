@@ -3,11 +3,8 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
-import { streamManager } from './hub-streams.ts';
-import { countSubjects } from './count-subjects.ts';
 import { directGet } from './direct-get.ts';
-import { storedAtMs, textOf } from './raw-message.ts';
-import { answerWithinMs } from './stream-size.ts';
+import { type RawMessage, storedAtMs, textOf } from './raw-message.ts';
 
 const letterSchema = z.looseObject({
   service: z.string(),
@@ -30,24 +27,28 @@ export type DeadLetter = z.infer<typeof letterSchema> & {
 
 const batch = 256;
 
+async function* lettersUnder(nc: NatsConnection, filter: string): AsyncGenerator<RawMessage> {
+  for (let next = 1; ;) {
+    const messages = await directGet(nc, 'DEAD', { seq: next, batch, next_by_subj: filter });
+    yield* messages;
+    if (messages.length < batch) return;
+    next = (messages.at(-1)?.sequence ?? next) + 1;
+  }
+}
+
 /**
  * Every dead letter, oldest first; what is none of ours is left out.
  * @throws RollcallError BUS_UNREACHABLE, also where these credentials may not read them
  */
 export async function readDeadLetters(nc: NatsConnection): Promise<DeadLetter[]> {
   const letters: DeadLetter[] = [];
-  for (let next = 1; ;) {
-    const messages = await directGet(nc, 'DEAD', { seq: next, batch, next_by_subj: 'rollcall.>' });
-    for (const message of messages) {
-      next = message.sequence + 1;
-      const parsed = letterSchema.safeParse(parseJson(textOf(message)));
-      if (parsed.success) {
-        const isHeld = message.subject.startsWith('rollcall.held.');
-        letters.push({ ...parsed.data, id: message.sequence, atMs: storedAtMs(message), isHeld });
-      }
-    }
-    if (messages.length < batch) return letters;
+  for await (const message of lettersUnder(nc, 'rollcall.>')) {
+    const parsed = letterSchema.safeParse(parseJson(textOf(message)));
+    if (!parsed.success) continue;
+    const isHeld = message.subject.startsWith('rollcall.held.');
+    letters.push({ ...parsed.data, id: message.sequence, atMs: storedAtMs(message), isHeld });
   }
+  return letters;
 }
 
 function parseJson(text: string): unknown {
@@ -65,10 +66,9 @@ function parseJson(text: string): unknown {
 export async function countHeldEvents(
   nc: NatsConnection,
 ): Promise<Readonly<Partial<Record<string, number>>> | undefined> {
-  const jsm = await streamManager(nc, { timeout: answerWithinMs });
-  const subjects = await countSubjects(jsm, 'DEAD', 'rollcall.held.*.*').catch(() => undefined);
-  if (subjects === undefined) return undefined;
-  const byService = Object.groupBy(Object.keys(subjects), (subject) => subject.split('.')[2] ?? '');
+  const notes = await Array.fromAsync(lettersUnder(nc, 'rollcall.held.*.*')).catch(() => undefined);
+  if (notes === undefined) return undefined;
+  const byService = Object.groupBy(notes, ({ subject }) => subject.split('.')[2] ?? '');
   return Object.fromEntries(Object.entries(byService).map(([service, held]) => [service, held?.length]));
 }
 

@@ -12,13 +12,13 @@ import {
   type EventDraft,
   foldRecord,
   type Head,
+  type ListedKind,
   parseEventSubject,
   type StoredEvent,
 } from '@rollcall/shared/events';
+import { aggregateIds } from './aggregate-ids.ts';
 import { asBusError } from './bus-error.ts';
-import { countSubjects } from './count-subjects.ts';
 import { directGetEach, directGetLast, notGiven } from './direct-get.ts';
-import { streamManager } from './hub-streams.ts';
 import { lastOfAll } from './last-of-all.ts';
 import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
 import { messagesUpTo } from './not-behind.ts';
@@ -65,11 +65,11 @@ export interface EventLog {
    * has all that is older than the newest event this process was given or wrote; of more, some may be behind.
    */
   readAll(filter: string, options?: { onSkip?: OnSkip }): Promise<StoredEvent[]>;
-  /** Everything that ever had an event; what these say is not read. */
-  aggregates(): Promise<AggregateId[]>;
+  /** Everything of some kinds that ever had an event, as it is found, some of it twice; what these events say is not read. */
+  aggregates(kinds: readonly ListedKind[]): AsyncIterable<AggregateId>;
   /**
-   * The last event of each type of some writers, of every aggregate of a kind, in no order: the one with the highest sequence is
-   * its writer's word. For whoever reads the whole fleet and a few fields of it; what cannot be read is given to `onSkip`.
+   * The last event of each of some writers, of every aggregate of a kind, in no order; now and then one before it as well. For
+   * whoever reads the whole fleet and a few fields of it; what cannot be read is given to `onSkip`, and the one before it counts.
    */
   lastWords(query: LastWordsQuery, take: (word: LastWord) => void): Promise<void>;
   /**
@@ -151,7 +151,6 @@ export async function openEventLog(
 ): Promise<EventLog> {
   const { latestEpoch = Number.MAX_SAFE_INTEGER } = options;
   const js = jetstream(nc);
-  const jsm = await streamManager(nc);
   const nowMs = options.nowMs ?? Date.now;
   const seen = seenOver(nc);
   const readLast = readTogether(aggregates, (filters) => directGetLast(nc, stream, filters));
@@ -226,20 +225,15 @@ export async function openEventLog(
     },
     async readAll(filter, { onSkip } = {}) {
       const wanted = `rollcall.events.${filter}`;
-      const messages = await orTailIsLost(lastOfAll({ nc, jsm }, stream, wanted, leastKnown()));
+      const messages = await orTailIsLost(lastOfAll(nc, stream, wanted, leastKnown()));
       return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
     },
-    async aggregates() {
-      const known = new Map<string, AggregateId>();
-      for (const subject of Object.keys(await countSubjects(jsm, stream, 'rollcall.events.>'))) {
-        const place = parseEventSubject(subject);
-        if (place) known.set(`${place.kind}/${place.id}`, { kind: place.kind, id: place.id });
-      }
-      return [...known.values()];
+    async *aggregates(kinds) {
+      for (const kind of kinds) for await (const id of aggregateIds(nc, stream, kind)) yield { kind, id };
     },
     lastWords(query, take) {
       const decode = (message: RawMessage) => decodeStored(message, latestEpoch);
-      return readLastWords({ nc, jsm, stream, latestEpoch }, { ...query, decode }, take);
+      return readLastWords({ nc, stream, latestEpoch }, { ...query, decode }, take);
     },
     async *scan({ filter = '>', fromSequence = 1, onSkip, isWanted, isWhole = false }) {
       const subjects = `rollcall.events.${filter}`;

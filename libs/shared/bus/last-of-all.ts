@@ -1,9 +1,10 @@
-import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
-import { countSubjects } from './count-subjects.ts';
+import { isListedKind } from '@rollcall/shared/events';
 import { directGetLast, isWatcher, TooManyResults, wholeAnswer } from './direct-get.ts';
-import { readLastMessages } from './last-messages.ts';
+import { aggregateIds, idsWith } from './aggregate-ids.ts';
+import { readAggregates, readLastMessages } from './last-messages.ts';
+import { listSubjects } from './list-subjects.ts';
 import { messagesUpTo } from './not-behind.ts';
 import type { RawMessage } from './raw-message.ts';
 import type { SeenEvent } from './seen-sequences.ts';
@@ -22,8 +23,8 @@ export function isUnder(subject: string, filter: string): boolean {
  * @throws RollcallError BUS_UNREACHABLE
  */
 export async function lastOfAll(
-  { nc, jsm }: { nc: NatsConnection; jsm: JetStreamManager },
-  stream: string,
+  nc: NatsConnection,
+  stream: 'EVENTS',
   filter: string,
   least: SeenEvent | undefined,
 ): Promise<RawMessage[]> {
@@ -38,8 +39,19 @@ export async function lastOfAll(
         cause,
       });
   }
-  const subjects = Object.keys(await countSubjects(jsm, stream, filter));
   const messages: RawMessage[] = [];
-  await readLastMessages(nc, { stream, subjects }, (message) => messages.push(message));
+  const take = (some: readonly RawMessage[]) => void messages.push(...some);
+  const [, , kind = '', id, type] = filter.split('.');
+  if (isListedKind(kind) && id === '*' && type === '*') {
+    const ids = new Set(await Array.fromAsync(aggregateIds(nc, stream, kind)));
+    await readAggregates(nc, { stream, kind, ids }, take);
+  } else {
+    const subjects = new Set<string>();
+    if (isListedKind(kind) && id === '*' && type !== undefined)
+      for (const found of (await idsWith(nc, stream, { kind, type })).keys())
+        subjects.add(`rollcall.events.${kind}.${found}.${type}`);
+    else for await (const [subject] of listSubjects(nc, stream, filter)) subjects.add(subject);
+    await readLastMessages(nc, { stream, subjects }, take);
+  }
   return messages;
 }

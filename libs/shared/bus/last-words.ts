@@ -1,4 +1,3 @@
-import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
@@ -6,15 +5,17 @@ import {
   eventCatalogue,
   type EventWriter,
   eventTypeName,
+  type ListedKind,
   parseEventSubject,
   type StoredEvent,
 } from '@rollcall/shared/events';
-import { countSubjects } from './count-subjects.ts';
+import { idsWith } from './aggregate-ids.ts';
 import type { OnSkip } from './event-log.ts';
 import { readLastMessages } from './last-messages.ts';
+import { countEvents, subjectsInPage } from './list-subjects.ts';
 import { type RawMessage, textOf } from './raw-message.ts';
 
-/** The last event of one type of an aggregate, as it stands in the stream: no schema has seen its section. */
+/** The last event of a writer about an aggregate, as it stands in the stream: no schema has seen its section. */
 export interface LastWord extends AggregateId {
   readonly type: string;
   readonly writer: EventWriter;
@@ -29,46 +30,60 @@ export interface LastWord extends AggregateId {
 }
 
 export interface LastWordsQuery {
-  readonly kind: AggregateId['kind'];
+  readonly kind: ListedKind;
   readonly writers: readonly EventWriter[];
-  /** Which of the types that an aggregate has are to be read, with how many events there are of each. Default: all. */
-  readonly chosen?: (id: string, counts: ReadonlyMap<string, number>) => Iterable<string>;
+  /** Of the aggregates that have an event of this type. */
+  readonly having: string;
+  /** A type whose only event is older than `having` where there is one, and says nothing more. */
+  readonly before?: string;
+  readonly isWanted?: (id: string) => boolean;
   readonly onSkip?: OnSkip;
 }
 
-const listsAtOnce = 4;
-
-/** How many events of each of these types each aggregate has. */
-async function countTypes(
-  jsm: JetStreamManager,
-  { stream, kind, types }: { stream: string; kind: AggregateId['kind']; types: readonly string[] },
-): Promise<Map<string, Map<string, number>>> {
-  const all = new Map<string, Map<string, number>>();
-  const queue = types.values();
-  async function worker(): Promise<void> {
-    for (const type of queue) {
-      const filter = `rollcall.events.${kind}.*.${type}`;
-      const from = `rollcall.events.${kind}.`.length;
-      for (const [subject, count] of Object.entries(await countSubjects(jsm, stream, filter))) {
-        const id = subject.slice(from, -type.length - 1);
-        const counts = all.get(id) ?? new Map<string, number>();
-        counts.set(type, count);
-        all.set(id, counts);
-      }
+/**
+ * The subjects of these types that aggregates have, those of one together. A type that most may have is named for all, and each type
+ * where there are many aggregates: one that is not there costs less than a list.
+ */
+async function subjectsOf(
+  { nc, stream }: { nc: NatsConnection; stream: 'EVENTS' },
+  of: {
+    kind: ListedKind;
+    having: string;
+    before: string | undefined;
+    isWanted: (id: string) => boolean;
+    types: readonly string[];
+  },
+): Promise<Iterable<string>> {
+  const { kind, having, before, isWanted, types } = of;
+  const ids = new Map<string, string[]>();
+  for (const id of (await idsWith(nc, stream, { kind, type: having })).keys())
+    if (isWanted(id)) ids.set(id, []);
+  const ofAll: string[] = [];
+  for (const type of types) {
+    if (type === having || ids.size > subjectsInPage) {
+      ofAll.push(type);
+      continue;
     }
+    const count = await countEvents(nc, stream, `rollcall.events.${kind}.*.${type}`);
+    if (type !== before && count > 0 && count * 2 >= ids.size) ofAll.push(type);
+    else if (count > 0)
+      for (const [id, ofId] of await idsWith(nc, stream, { kind, type }))
+        if (type !== before || ofId > 1) ids.get(id)?.push(type);
   }
-  await Promise.all(Array.from({ length: listsAtOnce }, worker));
-  return all;
+  return (function* names() {
+    for (const [id, ofOne] of ids)
+      for (const type of [...ofAll, ...ofOne]) yield `rollcall.events.${kind}.${id}.${type}`;
+  })();
 }
 
 /** @param decode - of a message, as the log decodes all of them */
 export async function readLastWords(
-  bus: { nc: NatsConnection; jsm: JetStreamManager; stream: string; latestEpoch: number },
+  bus: { nc: NatsConnection; stream: 'EVENTS'; latestEpoch: number },
   query: LastWordsQuery & { decode(message: RawMessage): StoredEvent },
   take: (word: LastWord) => void,
 ): Promise<void> {
-  const { nc, jsm, stream, latestEpoch } = bus;
-  const { kind, chosen = (_id, counts) => counts.keys(), decode, onSkip } = query;
+  const { nc, stream, latestEpoch } = bus;
+  const { kind, having, before, isWanted = () => true, decode, onSkip } = query;
   const known = new Map(
     eventCatalogue
       .filter((definition) => definition.kind === kind && query.writers.includes(definition.writer))
@@ -77,40 +92,50 @@ export async function readLastWords(
         { writer: definition.writer, typeName: eventTypeName(definition) },
       ]),
   );
-  const counts = await countTypes(jsm, { stream, kind, types: [...known.keys()] });
-  const subjects = [...counts].flatMap(([id, ofId]) =>
-    [...chosen(id, ofId)].map((type) => `rollcall.events.${kind}.${id}.${type}`),
-  );
 
-  function read(
-    message: RawMessage,
-    place: NonNullable<ReturnType<typeof parseEventSubject>>,
-  ): LastWord | undefined {
-    const definition = known.get(place.type);
-    if (!definition) return undefined;
-    const { writer, typeName } = definition;
+  function read(message: RawMessage, place: AggregateId & { type: string }, of: Known): LastWord {
     // Whatever is out of the ordinary is for the decoder to say.
-    if (message.header('ce-type') !== typeName) decode(message);
+    if (message.header('ce-type') !== of.typeName) decode(message);
     const { epoch, section } = JSON.parse(textOf(message)) as {
       epoch?: unknown;
       section?: unknown;
     };
     if (typeof epoch !== 'number' || epoch > latestEpoch) decode(message);
+    const { writer } = of;
     return { ...place, writer, sequence: message.sequence, section, decode: () => decode(message) };
   }
-  function readOrSkip(message: RawMessage): void {
-    const place = parseEventSubject(message.subject);
-    if (!place) return;
+  /** @returns whether it could be read */
+  function readOrSkip(message: RawMessage, place: AggregateId & { type: string }, of: Known): boolean {
     try {
-      const word = read(message, place);
-      if (word) take(word);
+      take(read(message, place, of));
+      return true;
     } catch (thrown) {
       const error =
         thrown instanceof RollcallError
           ? thrown
           : new RollcallError('EVENT_INVALID', `event ${message.sequence} cannot be read`, { cause: thrown });
       onSkip?.(error, { ...place, sequence: message.sequence });
+      return false;
     }
   }
-  await readLastMessages(nc, { stream, subjects }, readOrSkip);
+  function takeLast(messages: readonly RawMessage[]): void {
+    const spoken = new Set<string>();
+    for (const message of messages.toReversed()) {
+      const place = parseEventSubject(message.subject);
+      const of = place && known.get(place.type);
+      if (!of) continue;
+      const who = `${place.id} ${of.writer}`;
+      if (!spoken.has(who) && readOrSkip(message, place, of)) spoken.add(who);
+    }
+  }
+  const subjects = await subjectsOf(
+    { nc, stream },
+    { kind, having, before, isWanted, types: [...known.keys()] },
+  );
+  await readLastMessages(nc, { stream, subjects }, takeLast);
+}
+
+interface Known {
+  readonly writer: EventWriter;
+  readonly typeName: string;
 }

@@ -24,7 +24,7 @@ function aLog() {
       onSkip?.(new RollcallError('EVENT_VERSION_UNKNOWN', 'newer'), skipped);
       return [];
     },
-    aggregates: async () => [],
+    async *aggregates() {},
     lastWords: async () => undefined,
     async *scan() {},
     append: async () => undefined,

@@ -28,6 +28,8 @@ const historyState = z.object({
   bytes: z.int(),
   firstSequence: z.int(),
   lastSequence: z.int(),
+  /** Those who only watch are not told by a service of an earlier version. */
+  subjects: z.int().default(0),
 });
 export type StreamState = z.output<typeof historyState>;
 
@@ -50,8 +52,8 @@ export async function streamState(
   const { state } = await jsm.streams.info(name).catch((cause: unknown) => {
     throw asBusError(cause);
   });
-  const { messages, bytes, first_seq: firstSequence, last_seq: lastSequence } = state;
-  return { messages, bytes, firstSequence, lastSequence };
+  const { messages, bytes, first_seq: firstSequence, last_seq: lastSequence, num_subjects: subjects } = state;
+  return { messages, bytes, firstSequence, lastSequence, subjects: subjects ?? 0 };
 }
 
 /**

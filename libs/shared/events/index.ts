@@ -28,6 +28,7 @@ export {
   type Head,
   type StoredEvent,
 } from './envelope.ts';
+export { firstTypes, isListedKind, type ListedKind } from './first-types.ts';
 export { type ChainMessage, createChainCheck } from './chain.ts';
 export { epochAggregate, type EpochRecord, epochRecord } from './epoch-record.ts';
 export * from './heartbeat-events.ts';

@@ -15,9 +15,9 @@ export function guardLog(log: EventLog, history: Pick<HistoryWatch, 'whole' | 'l
       await history.whole();
       return log.readAll(filter, options);
     },
-    async aggregates() {
+    async *aggregates(kinds) {
       await history.whole();
-      return log.aggregates();
+      yield* log.aggregates(kinds);
     },
     async lastWords(query, take) {
       await history.whole();

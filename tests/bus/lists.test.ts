@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { openEventLog, streamState } from '@rollcall/shared/bus';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { walkMessages } from '../../libs/shared/bus/walk-messages.ts';
+import { startTestHub, type TestHub } from '../harness/test-hub.ts';
+
+/** Lists of subjects: the server puts all that match into order for each page, so what is asked for is little, and waited for. */
+let hub: TestHub;
+let nc: NatsConnection;
+/** The filters that were asked for. */
+const asked: string[] = [];
+const openLog = () => openEventLog(nc, { epoch: 1, source: '/rollcall/projector' });
+
+async function write(subjects: readonly string[]): Promise<void> {
+  const operator = await hub.connectAsOperator();
+  const js = jetstream(operator);
+  const written = subjects.map((subject, index) =>
+    index % 500 === 0 || index === subjects.length - 1
+      ? js.publish(`rollcall.events.${subject}`, 'x', { timeout: 60_000 })
+      : operator.publish(`rollcall.events.${subject}`, 'x'),
+  );
+  await Promise.all(written);
+  await operator.close();
+}
+
+beforeAll(async () => {
+  hub = await startTestHub();
+  const real = await hub.connectAs('projector');
+  const request: NatsConnection['request'] = (subject, payload, options) => {
+    const question = Buffer.from(payload ?? '').toString() || '{}';
+    const { subjects_filter: filter } = JSON.parse(question) as { subjects_filter?: string };
+    if (filter !== undefined) asked.push(filter);
+    return real.request(subject, payload, options);
+  };
+  nc = Object.create(real, { request: { value: request } }) as NatsConnection;
+});
+afterAll(async () => {
+  await hub?.[Symbol.asyncDispose]();
+});
+
+test('a list is of what things begin with, however much has happened to them, and what is shown of nothing is not listed', async () => {
+  const types = ['requested', 'approved', 'admitted', 'provisioned', 'joined', 'unreachable', 'ready'];
+  await write([
+    ...types.map((type) => `cluster.c-1.${type}`),
+    'cluster.c-2.refused',
+    'cluster.c-3.predefined',
+    'cluster.c-4.banned',
+    'cluster.made-up.admitted',
+    'name.edge-1.taken',
+    'key.u1.taken',
+    'token.t-1.declared',
+    'token.t-1.used',
+  ]);
+  asked.length = 0;
+  const log = await openLog();
+  const found = await Array.fromAsync(log.aggregates(['cluster', 'token', 'policy']));
+  const names = [...new Set(found.map(({ kind, id }) => `${kind}/${id}`))];
+  expect(names.toSorted()).toEqual([
+    'cluster/c-1',
+    'cluster/c-2',
+    'cluster/c-3',
+    'cluster/c-4',
+    'cluster/made-up',
+    'token/t-1',
+  ]);
+  expect(
+    asked.filter((filter) => !/\.(requested|refused|predefined|banned|admitted|declared)$/.test(filter)),
+  ).toEqual([]);
+});
+
+test('a list of more than one page is whole, also while the server stands still for longer than a question waits', async () => {
+  const count = 100_100;
+  await write(Array.from({ length: count }, (_, index) => `token.many-${index}.declared`));
+  const log = await openLog();
+  const pid = hub.natsServer.pid();
+  const found = new Set<string>();
+  let isStopped = false;
+  for await (const { id } of log.aggregates(['token'])) {
+    found.add(id);
+    if (isStopped) continue;
+    isStopped = true;
+    process.kill(pid, 'SIGSTOP');
+    void delay(6000).then(() => process.kill(pid, 'SIGCONT'));
+  }
+  expect(found.has('many-0') && found.has(`many-${count - 1}`)).toBe(true);
+  expect([...found].filter((id) => id.startsWith('many-'))).toHaveLength(count);
+}, 120_000);
+
+test('a walk takes each message under its filter once, wherever they stand, and also of a server that stood still', async () => {
+  const walked = (index: number) => `cluster.w-${index % 900}.requested`;
+  const others = (index: number) => `cluster.other-${index % 50}.ready`;
+  await write([
+    ...Array.from({ length: 3000 }, (_, index) => (index % 3 === 0 ? walked(index / 3) : others(index))),
+    ...Array.from({ length: 7000 }, (_, index) => others(index)),
+    'cluster.w-last.requested',
+    ...Array.from({ length: 3000 }, (_, index) => others(index)),
+  ]);
+  const { lastSequence: throughSequence } = await streamState(nc, 'EVENTS');
+  const pid = hub.natsServer.pid();
+  const found: { subject: string; sequence: number }[] = [];
+  const filter = 'rollcall.events.cluster.*.requested';
+  await walkMessages(nc, { stream: 'EVENTS', filter, throughSequence }, ({ subject, sequence }) => {
+    if (!subject.includes('.w-')) return;
+    found.push({ subject, sequence });
+    if (found.length !== 1) return;
+    process.kill(pid, 'SIGSTOP');
+    void delay(6000).then(() => process.kill(pid, 'SIGCONT'));
+  });
+  expect(found).toHaveLength(1001);
+  expect(new Set(found.map(({ sequence }) => sequence)).size).toBe(1001);
+  expect(new Set(found.map(({ subject }) => subject)).size).toBe(901);
+}, 60_000);
+
+test('the last words of a fleet cost lists of what it has, and none of each type', async () => {
+  asked.length = 0;
+  const log = await openLog();
+  const query = {
+    kind: 'cluster',
+    writers: ['registrar', 'approver', 'heartbeat'],
+    having: 'admitted',
+  } as const;
+  await log.lastWords(query, () => undefined);
+  expect(asked).toEqual(['rollcall.events.cluster.*.admitted']);
+});

@@ -1,6 +1,6 @@
 import { headers } from '@nats-io/transport-node';
 import type { LastWord } from '@rollcall/shared/bus';
-import { type Liveness, ready } from '@rollcall/shared/events';
+import { draft, type Liveness, nameTaken, ready } from '@rollcall/shared/events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideAs } from '../harness/events.ts';
 import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
@@ -205,5 +205,30 @@ describe('on the subjects that are its own', () => {
     const forged = '_INBOX_approver.forged';
     nc.publish(forged, '{"stream":"EVENTS","seq":999999}');
     await expect.poll(stage.serverLog).toContain(`Publish Violation - Subject "${forged}"`);
+  });
+
+  /** What it can: whoever thinks that this is refused, is told here that it is not. */
+  test('batches that it begins and never ends keep batches of others waiting, and no decision', async () => {
+    const nc = await stage.hub.connectAs('heartbeat');
+    const body = JSON.stringify(bodyOf(await aLiveness()));
+    const subject = `rollcall.events.cluster.${stage.victim.clusterId}.${ready.type}`;
+    for (let begun = 0; begun < 50; begun++) {
+      const all = headers();
+      all.set('Nats-Batch-Id', `never-${begun}`);
+      all.set('Nats-Batch-Sequence', '1');
+      nc.publish(subject, body, { headers: all });
+    }
+    await nc.flush();
+    const registrar = await stage.hub.openLog('registrar');
+    const nameOf = (name: string) =>
+      draft(
+        nameTaken,
+        { aggregate: { kind: 'name', id: name }, head: undefined },
+        { reason: 'NameTaken', message: 'm', section: { name, clusterId: 'c', free: false } },
+      );
+    const drafts = [nameOf('one'), nameOf('two')];
+    await expect(registrar.append(drafts, { correlation: 'c' })).rejects.toThrow('the bus took no batch');
+    const { decidedAtMs } = await decideAs(stage.approverLog, stage.victim.clusterId, 'approved');
+    expect((await stage.victimRecord()).decision?.decidedAtMs).toBe(decidedAtMs);
   });
 });

@@ -19,6 +19,7 @@ import {
 } from './cluster-section.ts';
 import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
 import { passOrHold } from './mass-of-wishes.ts';
+import { putOutLog } from './put-out.ts';
 import { decideRevocation } from './settle-clusters.ts';
 
 type Words = Omit<Outcome, 'verdict'>;
@@ -104,7 +105,7 @@ export async function answerFlooding(
     return { record, drafts: decideFlooding(record, { heartbeat: mass.heartbeat, nowMs: mass.nowMs() }) };
   };
   await decideAndAppend(
-    mass.log,
+    putOutLog(mass.log),
     {
       gather: () => gatherWish(mass, look),
       decide: (wished) => (wished.mass ? passOrHold(wished.mass) : wished.drafts),

@@ -37,6 +37,7 @@ import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
 import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
 import { passOrHold, putsOut } from './mass-of-wishes.ts';
+import { putOutLog } from './put-out.ts';
 import { decideRevocation, settleRevocation } from './settle-clusters.ts';
 
 export interface PeopleParts {
@@ -112,7 +113,7 @@ export function hearPeople(parts: PeopleParts): Listening {
     };
     const write = () =>
       decideAndAppend(
-        log,
+        putOutLog(log),
         {
           gather: () => gatherWish({ log, ...parts.mass, nowMs: parts.nowMs }, look),
           decide: (wished) => (wished.mass ? passOrHold(wished.mass) : wished.drafts),

@@ -42,3 +42,9 @@ export function asBusError(cause: unknown): unknown {
     ? new RollcallError('BUS_UNREACHABLE', `the bus did not answer: ${cause.message}`, { cause })
     : cause;
 }
+
+/** Whether an append of several events failed because the stream has too many batches open: whoever writes events can open them all. */
+export function isBatchRefused(error: unknown): boolean {
+  const cause = error instanceof RollcallError ? error.cause : undefined;
+  return cause instanceof JetStreamApiError && batchLimitCodes.has(cause.code);
+}

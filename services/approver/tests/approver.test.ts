@@ -1,3 +1,4 @@
+import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   draft,
@@ -269,4 +270,34 @@ test('a token that was deleted while no approver ran is withdrawn at the next st
   await world.startApprover();
   const { lastOf } = await world.tokenIs(tokenId, (record) => record.declaration?.withdrawn === true);
   expect(lastOf.approver?.reason).toBe('TokenDeleted');
+});
+
+test('whoever keeps all batches of the stream open keeps no member in that people put out', async () => {
+  const { tokenId } = await world.makeToken('t8');
+  await world.tokenIs(tokenId, (record) => record.declaration !== undefined);
+  const { key, id } = await world.request('iota', { tokenId });
+  await world.clusterIs('iota', ({ decision }) => decision?.verdict === 'approved');
+  await world.showCluster('iota');
+  const thief = await world.hub.connectAs('heartbeat');
+  let count = 0;
+  function begin(): void {
+    if (thief.isClosed()) return;
+    for (let begun = 0; begun < 50; begun++) {
+      const all = headers();
+      all.set('Nats-Batch-Id', `never-${count++}`);
+      all.set('Nats-Batch-Sequence', '1');
+      thief.publish(`rollcall.events.cluster.${id}.ready`, '{}', { headers: all });
+    }
+  }
+  begin();
+  await thief.flush();
+  const again = setInterval(begin, 20);
+  try {
+    const spec = { hubAcceptsClient: false };
+    await anna.mergePatch<KubeObject>(resources.managedClusters, 'iota', { spec });
+    const out = await world.clusterIs('iota', ({ lastOf }) => lastOf.approver?.type === 'revoked');
+    expect(out.decision).toMatchObject({ reason: 'AccessWithdrawn', revokedKeys: [{ key }] });
+  } finally {
+    clearInterval(again);
+  }
 });

@@ -11,8 +11,11 @@ import { connectAsInspector } from '../cli/up/people-connection.ts';
 import { waitForObject } from '../cli/wait-for-object.ts';
 import { until } from '../tests/harness/embedded.ts';
 import { everythingIn } from '../tests/harness/everything.ts';
+import { type Spread, spreadOf } from '../cli/simulate/quantile.ts';
 import { nowMs } from './clock.ts';
 import { clusterNames } from './cluster-names.ts';
+import { type ClusterWatch, watchClusters } from './cluster-watch.ts';
+import { inTime } from './in-time.ts';
 import { openBenchClient, startBenchHub } from './start-hub.ts';
 
 /** Clusters that leave all at once, and what is there of them afterwards. */
@@ -22,6 +25,10 @@ export interface LeavingResult {
   readonly goneMs: number;
   /** Until Kubernetes has done away with the last of their namespaces. */
   readonly namespacesGoneMs: number;
+  /** Others that join one after the other, from the start of the agent to Ready, before anybody leaves. */
+  readonly idleJoinMs: Spread;
+  /** The same while all of them leave. */
+  readonly joinMs: Spread;
   /** How much was there of them before: objects by kind, facts, entries of the heartbeat service. */
   readonly there: Readonly<Record<string, number>>;
   /** And afterwards, where it is not none. */
@@ -31,6 +38,9 @@ export interface LeavingResult {
 const atOnce = 64;
 /** Each look lists everything, on the same cores. */
 const patience = { withinMs: 1_800_000, everyMs: 500 };
+/** Joins beside, begun at this pace whatever became of those before: with 100 of them a p99 is one of the values. */
+const joinsBeside = 100;
+const joinEveryMs = 250;
 /** Facts end by themselves a second after they are forgotten, and sets are counted every ten. */
 const settlingMs = 20_000;
 
@@ -79,6 +89,17 @@ async function areAllReady(admin: KubeClient, count: number): Promise<boolean> {
   return ready.length === count;
 }
 
+/** Starts agents at a steady pace. @returns from the start of each to Ready */
+async function joinsAtPace(watch: ClusterWatch, names: readonly string[], start: (name: string) => void) {
+  const joins = names.map(async (name, at) => {
+    await delay(at * joinEveryMs);
+    const fromMs = nowMs();
+    start(name);
+    return (await watch.whenReady(name)) - fromMs;
+  });
+  return spreadOf(await inTime(`${names.length} others are Ready`, Promise.all(joins), patience.withinMs));
+}
+
 export async function measureLeaving(count: number, say: (message: string) => void): Promise<LeavingResult> {
   await using hub = await startBenchHub({
     audit: 'none',
@@ -89,45 +110,51 @@ export async function measureLeaving(count: number, say: (message: string) => vo
   const { report } = hub;
   const admin = openBenchClient(report.admin);
   const ops = await connectAsInspector(report.stateDir, { servers: report.addresses, caPem: report.caPem });
+  const watch = await watchClusters(admin);
   const agents: SimulatedAgent[] = [];
   const clusters = clusterNames('leaver', count);
   try {
     await giveAccess(admin);
     const before = await countAll(admin, ops);
-    const token = await makeToken(admin, { hubId: report.hubId, name: 'leavers', uses: count });
-    say(`${count} clusters join`);
-    await inParallel(clusters, atOnce, async (cluster) => {
-      const agent = startSimulatedAgent({
-        cluster,
-        hub: report.addresses,
-        caPem: report.caPem,
-        token,
-        onTrouble: (what) => say(what),
-      });
+    const uses = count + 2 * joinsBeside;
+    const token = await makeToken(admin, { hubId: report.hubId, name: 'leavers', uses });
+    function start(cluster: string): SimulatedAgent {
+      const { caPem } = report;
+      const agent = startSimulatedAgent({ cluster, hub: report.addresses, caPem, token, onTrouble: say });
       agents.push(agent);
-      await agent.admitted;
-    });
+      return agent;
+    }
+    say(`${count} clusters join`);
+    await inParallel(clusters, atOnce, (cluster) => start(cluster).admitted);
     await until('all are Ready', () => areAllReady(admin, count), patience);
     const there = moreThan(before, await countAll(admin, ops));
+    say(`${joinsBeside} others join, and nobody leaves`);
+    const others = (name: string) => clusterNames(name, joinsBeside);
+    const idleJoinMs = await joinsAtPace(watch, others('idle'), start);
 
     say(`${count} clusters leave at once`);
     const fromMs = nowMs();
+    const joining = joinsAtPace(watch, others('beside'), start);
     await inParallel(clusters, atOnce, (cluster) => admin.delete(resources.managedClusters, cluster));
-    const goneAtMs = await until(
-      'all are gone',
-      async () => (await admin.list(resources.managedClusters)).length === 0 && nowMs(),
-      patience,
-    );
+    const leaving = new Set(clusters);
+    const areGone = async () =>
+      (await admin.list(resources.managedClusters)).every(({ metadata }) => !leaving.has(metadata.name));
+    const goneAtMs = await until('all are gone', async () => (await areGone()) && nowMs(), patience);
+    const joinMs = await joining;
     const ours = { labelSelector: labels.clusterId };
-    const emptyAtMs = await until(
-      'their namespaces are gone',
-      async () => (await admin.list(resources.namespaces, ours)).length === 0 && nowMs(),
-      patience,
+    const areLeft = (left: number) => async () =>
+      (await admin.list(resources.namespaces, ours)).length === left && nowMs();
+    const emptyAtMs = await until('their namespaces are gone', areLeft(2 * joinsBeside), patience);
+    await inParallel([...others('idle'), ...others('beside')], atOnce, (cluster) =>
+      admin.delete(resources.managedClusters, cluster),
     );
+    await until('the namespaces of the others are gone', areLeft(0), patience);
     await admin.delete(resources.clusterRegistrationTokens, 'leavers', { namespace: namespaces.join });
     await delay(settlingMs);
     return {
       count,
+      idleJoinMs,
+      joinMs,
       goneMs: goneAtMs - fromMs,
       namespacesGoneMs: emptyAtMs - fromMs,
       there,
@@ -136,6 +163,7 @@ export async function measureLeaving(count: number, say: (message: string) => vo
   } finally {
     await Promise.all(agents.map((agent) => agent.stop()));
     await ops.close();
+    await watch.stop();
     admin.close();
   }
 }

@@ -26,8 +26,14 @@ export function everythingRows({ writes, steady, count }: JoinsResult): Row[] {
   ];
 }
 
-export function leavingRows({ count, goneMs, namespacesGoneMs, leftBehind }: LeavingResult): Row[] {
+export function leavingRows({ count, goneMs, namespacesGoneMs, leftBehind, ...joins }: LeavingResult): Row[] {
+  const { idleJoinMs: idle, joinMs } = joins;
   return [
+    {
+      what: `others that join while ${count} leave at once, agent start → Ready, p99`,
+      is: `${ms(joinMs.p99)} (p50 ${ms(joinMs.p50)}; nobody leaves: p99 ${ms(idle.p99)}, p50 ${ms(idle.p50)})`,
+      target: atMost(joinMs.p99 / idle.p99, 3, '3 × idle'),
+    },
     { what: `${count} clusters deleted at once → last one gone`, is: seconds(goneMs) },
     { what: '… → last namespace gone, which Kubernetes does', is: seconds(namespacesGoneMs) },
     {

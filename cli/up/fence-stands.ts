@@ -13,9 +13,13 @@ const pollMs = 200;
  * is lost it hears nobody until a person has said how to go on, so that is not waited for.
  * @throws RollcallError FENCE_MISSING with the reason
  */
-export async function untilPeopleAreHeard(approver: Pick<RunningService, 'notReady'>): Promise<void> {
-  let why = approver.notReady();
-  for (const deadlineMs = performance.now() + withinMs; why !== undefined; why = approver.notReady()) {
+export async function untilPeopleAreHeard(
+  approver: Pick<RunningService, 'notReady' | 'degraded'>,
+): Promise<void> {
+  // Its own look at the fence may be older than ours: what is written before its next one does not count.
+  const notHeard = () => approver.notReady() ?? approver.degraded();
+  let why = notHeard();
+  for (const deadlineMs = performance.now() + withinMs; why !== undefined; why = notHeard()) {
     if (why.startsWith('HISTORY_LOST')) return;
     if (performance.now() > deadlineMs) throw new RollcallError('FENCE_MISSING', why);
     await delay(pollMs / 4);

@@ -108,6 +108,8 @@ interface Deciding extends Pick<ServiceWork, 'drain'> {
   /** How much of what people wrote does not count. */
   unprovenCount(): number;
   notReady(): string | undefined;
+  /** Why people are not heard now, or undefined. */
+  notHeard(): string | undefined;
 }
 
 /** Decides, and hears people while the admission policies hold, from here on. */
@@ -175,6 +177,10 @@ async function startDeciding(
   return {
     unprovenCount: hearing.unprovenCount,
     notReady: hearing.notReady,
+    notHeard: () =>
+      hearing.notReady() ??
+      probe.state().missing ??
+      (hearing.current() ? undefined : 'people are not heard yet'),
     async drain() {
       await consumption.drain();
       await endAll();
@@ -227,6 +233,7 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
     // Without Kubernetes only the picture and the keyboard are away: decisions go on, so it is no reason to be unready. Only after
     // a restore nothing may be decided before it was looked at.
     notReady: () => (deciding ? deciding.notReady() : problem),
+    degraded: () => deciding?.notHeard(),
     async drain() {
       ending.abort(new Error('stopping'));
       await begun;

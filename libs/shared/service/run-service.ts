@@ -75,6 +75,8 @@ export interface RunningService {
   readonly name: ServiceName;
   readonly healthPort: number | undefined;
   notReady(): string | undefined;
+  /** What it has to do without, or undefined. */
+  degraded(): string | undefined;
   /** Drains, then closes the connection. Idempotent. */
   stop(): Promise<void>;
 }
@@ -221,6 +223,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     name,
     healthPort: health?.port,
     notReady,
+    degraded: () => work?.degraded?.(),
     stop: () => (stopping ??= close().finally(() => logger.info({}, 'service stopped'))),
   };
 }

@@ -75,6 +75,13 @@ const isListed = (object: string) =>
     const now = await admission();
     return now?.standing === true && now.unproven.some((each) => each.object === object);
   });
+/** Until the approver has seen another version: what follows one that does not count is not judged by who wrote it. */
+const isOver = (object: string, word?: string) =>
+  until(`${object} does not say it any more`, async () =>
+    (await admission())?.unproven.every(
+      (each) => each.object !== object || each.word !== (word ?? each.word),
+    ),
+  );
 /** Tries until the API server does not refuse any more: it takes up to two seconds to forget a policy. */
 const onceAllowed = (write: () => Promise<unknown>) =>
   until('the API server does not refuse', () =>
@@ -131,7 +138,9 @@ test.each(ways)(
     await weaken();
     // The name of another person: nobody compares it now.
     await onceAllowed(() => mallory.mergePatch(requests, name, decisionPatch('Approve', key, person)));
+    await until('it says why nobody is heard', async () => approver.degraded() !== undefined);
     await putBack('rollcall-accept');
+    await until('people are heard again', async () => approver.degraded() === undefined);
     await isListed(`clusterregistrationrequests/${id}`);
     expect((await world.cluster(name)).decision?.verdict).toBe('held');
     // The words stand there still; a restart does not make them count.
@@ -211,9 +220,11 @@ test('policies, tokens and sets that are written, or policies that are deleted, 
 
   // Written again by somebody who may: as it is in force, and then deleted for good; or with a rule that approves.
   await anna.mergePatch(resources.approvalPolicies, 'careful', { spec: rules('Hold') });
+  await isOver('approvalpolicies/careful');
   await anna.delete(resources.approvalPolicies, 'careful');
   await until('the policy is withdrawn', async () => (await policyIs('careful'))?.withdrawn === true);
   await anna.create(resources.approvalPolicies, policyObject('deny-all', 'Hold'));
+  await isOver('approvalpolicies/deny-all');
   await anna.delete(resources.approvalPolicies, 'deny-all');
   await until('the policy is withdrawn', async () => (await policyIs('deny-all'))?.withdrawn === true);
   await anna.delete(resources.approvalPolicies, 'mine');
@@ -304,6 +315,7 @@ test('access, a set and an acceptance that were written meanwhile change nothing
   await isListed('managedclusters/victim');
   expect((await world.cluster('victim')).decision).toMatchObject({ verdict: 'approved', access: 'None' });
   await anna.mergePatch(resources.managedClusters, 'victim', { spec: { access: 'None' } });
+  await isOver('managedclusters/victim', 'access:Namespace');
   await anna.mergePatch(resources.managedClusters, 'victim', { spec: { access: 'Namespace' } });
   const { decision } = await world.clusterIs('victim', (record) => record.decision?.access === 'Namespace');
   expect(decision?.verdict).toBe('approved');

@@ -15,6 +15,7 @@ import {
   type Heartbeat,
   type Outcome,
   type SectionBase,
+  withAllRevoked,
   withRevoked,
 } from './cluster-section.ts';
 import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
@@ -48,7 +49,7 @@ function floodsOf({ liveness, identity }: ClusterRecord): Flood[] {
 function takeOut(record: ClusterRecord & { decision: Decision }, what: Words, nowMs: number): EventDraft[] {
   const { approvedKey, retiringKey, ...rest } = record.decision;
   const words = rest.key === approvedKey ? { ...what, verdict: 'revoked' as const } : {};
-  const revokedKeys = withRevoked(rest.revokedKeys, [approvedKey, retiringKey], nowMs);
+  const revokedKeys = withAllRevoked(rest.revokedKeys, [approvedKey, retiringKey], nowMs);
   return [
     draft(revoked, record, { ...what, section: { ...rest, ...words, revokedKeys, decidedAtMs: nowMs } }),
   ];

@@ -68,7 +68,7 @@ function stillListed(revokedKeys: Decision['revokedKeys'], nowMs: number): Decis
   return revokedKeys.filter((revoked) => !isOld(revoked) || stay.has(revoked));
 }
 
-/** Takes keys back: those that are taken back already keep their time. */
+/** Takes keys back: those that are taken back already keep their time, and are not only replaced by their agent any more. */
 export function withRevoked(
   before: Decision['revokedKeys'],
   keys: readonly (string | undefined)[],
@@ -77,7 +77,29 @@ export function withRevoked(
   const added = new Set(
     keys.filter((key) => key !== undefined && !before.some((known) => known.key === key)),
   );
-  return stillListed([...before, ...[...added].map((key) => ({ key: key as string, atMs }))], atMs);
+  const known = before.map(({ rotated, ...revoked }) =>
+    rotated === undefined || keys.includes(revoked.key) ? revoked : { ...revoked, rotated },
+  );
+  return stillListed([...known, ...[...added].map((key) => ({ key: key as string, atMs }))], atMs);
+}
+
+/** Takes the keys of a cluster back that is out: those that its agent replaced while it was in are as much out as the others. */
+export function withAllRevoked(
+  before: Decision['revokedKeys'],
+  keys: readonly (string | undefined)[],
+  atMs: number,
+): Decision['revokedKeys'] {
+  return withRevoked(before, [...before.map(({ key }) => key), ...keys], atMs);
+}
+
+/** A key that its agent replaced is out; what was taken back before stays as it is. */
+export function withRotated(
+  before: Decision['revokedKeys'],
+  key: string,
+  atMs: number,
+): Decision['revokedKeys'] {
+  if (before.some((known) => known.key === key)) return before;
+  return stillListed([...before, { key, atMs, rotated: true }], atMs);
 }
 
 /**
@@ -155,5 +177,5 @@ export function denialAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict'>
 export function allKeysTaken(base: SectionBase, outcome: Outcome): Decision {
   const { approvedKey, retiringKey, ...section } = sectionAfter(base, outcome);
   const keys = [approvedKey, base.identity.admittedKey, retiringKey];
-  return { ...section, revokedKeys: withRevoked(section.revokedKeys, keys, base.nowMs) };
+  return { ...section, revokedKeys: withAllRevoked(section.revokedKeys, keys, base.nowMs) };
 }

@@ -100,6 +100,30 @@ test.each([
   expect(section?.retiringKey).toBeUndefined();
 });
 
+const revokedAfter = (decision: Decision) => {
+  const [end] = decideRotationEnd(recordOf(rotated, decision), nowMs);
+  return (end?.section as Decision | undefined)?.revokedKeys;
+};
+
+test('a key that its agent replaced is marked as such, one that a person wants replaced is taken back', () => {
+  expect(revokedAfter(isIn)).toEqual([{ key: K, atMs: nowMs, rotated: true }]);
+  const wished = { ...owner, rotateWish: { key: K, atMs: nowMs } };
+  const judged = decided(asking([old, next]), wished)?.section as Decision;
+  expect(judged).toMatchObject({ approvedKey: N, retiringKey: K });
+  expect(revokedAfter(judged)).toEqual([{ key: K, atMs: nowMs }]);
+});
+
+test('keys that its agent replaced are out as firmly as the others once the cluster is', () => {
+  const before = aDecision({ ...isIn, revokedKeys: [{ key: 'K0', atMs: 1, rotated: true }] });
+  const base = { identity: rotated, previous: before, heartbeat, nowMs };
+  const taken = allKeysTaken(base, { by: {}, reason: 'R', message: 'm', verdict: 'leaving' });
+  expect(taken.revokedKeys).toContainEqual({ key: 'K0', atMs: 1 });
+  expect(taken.revokedKeys.some((revoked) => 'rotated' in revoked)).toBe(false);
+  const another = { ...base, identity: { ...rotated, request: aRequest({ key: 'K7' }) } };
+  const replaced = approvalAfter(another, { by: {}, reason: 'R', message: 'm' });
+  expect(replaced.revokedKeys).toContainEqual({ key: 'K0', atMs: 1, rotated: true });
+});
+
 test('a member that rotates as often as it may for a year is decided about in a fraction of a message', () => {
   const [dayMs, hourMs] = [86_400_000, 3_600_000];
   const aKey = () => createNkey('user').publicKey;

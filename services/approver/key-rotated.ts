@@ -7,7 +7,7 @@ import {
   revoked,
 } from '@rollcall/shared/events';
 import { isSignedBy, keyFingerprint } from '@rollcall/shared/trust';
-import { type Outcome, sectionAfter, type SectionBase, withRevoked } from './cluster-section.ts';
+import { type Outcome, sectionAfter, type SectionBase, withRevoked, withRotated } from './cluster-section.ts';
 import { saidIn } from './said-in.ts';
 
 /**
@@ -45,6 +45,9 @@ export function rotationAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict
     ...section,
     approvedKey: identity.request.key,
     ...(former === undefined ? {} : { retiringKey: former }),
+    ...(former === undefined || previous?.rotateWish?.key !== former
+      ? {}
+      : { rotateWish: previous.rotateWish }),
   };
 }
 
@@ -55,7 +58,11 @@ export function decideRotationEnd(record: ClusterRecord, nowMs: number): EventDr
   const { retiringKey, ...rest } = decision;
   if (retiringKey === undefined || identity.rotatedFrom !== retiringKey) return [];
   if (identity.admittedKey !== decision.approvedKey) return [];
-  const revokedKeys = withRevoked(decision.revokedKeys, [retiringKey], nowMs);
+  // Whoever wants another key may have lost this one: then it is taken back by a person, not only replaced.
+  const isWished = decision.rotateWish?.key === retiringKey;
+  const revokedKeys = isWished
+    ? withRevoked(decision.revokedKeys, [retiringKey], nowMs)
+    : withRotated(decision.revokedKeys, retiringKey, nowMs);
   const outcome = {
     by: { service: 'agent' },
     reason: 'KeyRotated',

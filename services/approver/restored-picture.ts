@@ -21,7 +21,7 @@ import {
   isAboutRequest,
   type SectionBase,
   sectionAfter,
-  withRevoked,
+  withAllRevoked,
 } from './cluster-section.ts';
 import type { ClusterObject } from './cluster-wish.ts';
 import { readPersonDecision } from './person-decision.ts';
@@ -114,7 +114,7 @@ function takeBack(known: Known): Review | undefined {
       ? 'Kubernetes showed the access of this cluster as taken back when the hub was restored'
       : 'Kubernetes showed another key of this cluster when the hub was restored';
     const outcome = { by, reason: restoredReason, message, verdict: 'revoked' as const };
-    const revokedKeys = withRevoked(previous.revokedKeys, [approvedKey, identity.admittedKey], nowMs);
+    const revokedKeys = withAllRevoked(previous.revokedKeys, [approvedKey, identity.admittedKey], nowMs);
     const section = { ...rest, ...outcome, revokedKeys, decidedAtMs: nowMs };
     return took(draft(revoked, record, { by, reason: restoredReason, message, section }));
   }

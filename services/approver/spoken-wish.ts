@@ -18,7 +18,7 @@ import {
   approvalAfter,
   isAboutRequest,
   type SectionBase,
-  withRevoked,
+  withAllRevoked,
 } from './cluster-section.ts';
 import type { ClusterObject } from './cluster-wish.ts';
 import { knownOtherKey } from './policy-verdict.ts';
@@ -83,7 +83,7 @@ const revoke: Verb = (question) => {
   const { approvedKey, retiringKey, ...rest } = previous;
   if (!names(question, approvedKey)) return undefined;
   const outcome = says(question, 'PersonRevoked', 'revokes the key of this cluster');
-  const revokedKeys = withRevoked(
+  const revokedKeys = withAllRevoked(
     previous.revokedKeys,
     [approvedKey, identity.admittedKey, retiringKey],
     nowMs,

@@ -24,8 +24,8 @@ export interface KeepClaimsOptions {
   /** @param listed - keys on the list as it is stored */
   readRevokedKeys(listed: readonly string[]): Promise<ToldKeys>;
   onPush?(): void;
-  /** After each list that was made; `dropped` of the oldest did not fit. */
-  onList?(size: number, dropped: number): void;
+  /** After each list that was made; `dropped` did not fit, and of these `droppedTakenBack` were not only replaced by agents. */
+  onList?(size: number, dropped: number, droppedTakenBack: number): void;
 }
 
 export interface Thoroughly {
@@ -74,14 +74,18 @@ export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughl
     const storedJwt = await system.lookUp(known.keys.agents);
     const stored = read(storedJwt);
     const told = await options.readRevokedKeys(Object.keys(stored.revocations));
-    const { revocations: wanted, dropped } = revocationList(told, {
+    const {
+      revocations: wanted,
+      dropped,
+      droppedTakenBack,
+    } = revocationList(told, {
       nowMs,
       longestLifeMs,
       stored: stored.revocations,
       signersSinceMs: options.signersSinceMs?.(),
     });
     newest = wanted;
-    options.onList?.(Object.keys(wanted).length, dropped);
+    options.onList?.(Object.keys(wanted).length, dropped, droppedTakenBack);
     const isAsWanted =
       stored.keysAreRight &&
       stored.claims.iss === known.signer.publicKey &&

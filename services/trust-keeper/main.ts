@@ -79,12 +79,17 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         signersSinceMs: () => signersSinceMs(told),
         readRevokedKeys: (listed) => revokedKeys.read(listed),
         onPush: () => metrics.count('rollcall_trust_pushes_total'),
-        onList(size, dropped) {
+        onList(size, dropped, droppedTakenBack) {
           metrics.gauge('rollcall_trust_revocations', size);
           metrics.gauge('rollcall_trust_revocations_room', mostRevocations);
           metrics.gauge('rollcall_trust_revocations_dropped', dropped);
-          if (dropped > 0)
-            logger.error({ count: dropped }, 'the revocation list has no room for the oldest keys');
+          if (droppedTakenBack > 0)
+            logger.error(
+              { count: droppedTakenBack },
+              'the revocation list has no room for the oldest keys that were taken back',
+            );
+          else if (dropped > 0)
+            logger.error({ count: dropped }, 'the revocation list has no room for keys that agents replaced');
           else if (size > alarmingShare * mostRevocations)
             logger.warn({ count: size }, 'the revocation list is filling up');
         },

@@ -103,6 +103,45 @@ test('what does not fit is the oldest', () => {
   expect(revocations[`K${mostRevocations}`]).toBeUndefined();
 });
 
+const hourMs = 3_600_000;
+const fleet = { nowMs: 1_000 * hourMs, longestLifeMs: 73 * hourMs };
+/** As often as the budget lets them, for as long as an entry stays. */
+const replacedByAgents = (members: number) =>
+  Array.from({ length: members }, (_, member) => ({
+    revokedKeys: Array.from({ length: 74 }, (__, hours) => ({
+      key: `M${member}-${hours}`,
+      atMs: fleet.nowMs - hours * hourMs,
+      rotated: true,
+    })),
+  }));
+
+test.each([
+  { members: 151, hours: 72 },
+  { members: 459, hours: 23.5 },
+])('$members members that rotate all the time push out no key taken back $hours h ago', (few) => {
+  const decisions = [...replacedByAgents(few.members), at('P', fleet.nowMs - few.hours * hourMs)];
+  const stored = { UNEXPLAINED: (fleet.nowMs + 1000) / 1000 };
+  const list = revocationList(told(decisions), { ...fleet, stored });
+  expect(Object.keys(list.revocations)).toHaveLength(mostRevocations);
+  expect(list.revocations).toHaveProperty('P');
+  expect(list.revocations).toHaveProperty('UNEXPLAINED');
+  expect(list.revocations).toHaveProperty('M0-0');
+  expect(list.dropped).toBeGreaterThan(0);
+  expect(list.droppedTakenBack).toBe(0);
+});
+
+test('a key that one cluster replaced and another one has taken back counts as taken back', () => {
+  const shared = { revokedKeys: [{ key: 'P', atMs: fleet.nowMs - 60 * hourMs, rotated: true }] };
+  const decisions = [shared, at('P', fleet.nowMs - 70 * hourMs), ...replacedByAgents(200)];
+  expect(revocationList(told(decisions), fleet).revocations).toHaveProperty('P');
+});
+
+test('keys that were taken back and do not fit are counted', () => {
+  const decisions = Array.from({ length: mostRevocations + 2 }, (_, index) => at(`K${index}`, nowMs - index));
+  const { droppedTakenBack } = revocationList(told(decisions), { nowMs, longestLifeMs });
+  expect(droppedTakenBack).toBe(2);
+});
+
 test.each([
   { a: { K: 1 }, b: { K: 1 }, same: true },
   { a: { K: 1 }, b: { K: 2 }, same: false },

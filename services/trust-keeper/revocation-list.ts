@@ -24,7 +24,8 @@ export const alarmingShare = 0.7;
  * @param options.longestLifeMs - how long any credential lives, with room for clocks that differ
  * @param options.signersSinceMs - since when nothing but the signing keys of now was signed with; what was taken back well
  *   before holds no credential that any server takes
- * @returns the list in the order of its keys, and how many of the oldest did not fit
+ * @returns the list in the order of its keys, and how many did not fit. First to go are the oldest that agents replaced, as
+ *   often as they may: they must not push out what somebody took back. A key that no event names counts as taken back.
  */
 export function revocationList(
   { takenBack, givenBack }: ToldKeys,
@@ -34,29 +35,39 @@ export function revocationList(
     signersSinceMs?: number | undefined;
     stored?: Revocations;
   },
-): { revocations: Revocations; dropped: number } {
+): { revocations: Revocations; dropped: number; droppedTakenBack: number } {
   const { nowMs, longestLifeMs, signersSinceMs = 0, stored = {} } = options;
   const isVoid = (atMs: number) => atMs + longestLifeMs < nowMs || atMs + raceMs < signersSinceMs;
   const newestAtMs = new Map<string, number>();
+  const firm = new Set<string>();
   for (const { revokedKeys } of takenBack) {
-    for (const { key, atMs } of revokedKeys) {
-      if (!isVoid(atMs)) newestAtMs.set(key, Math.max(atMs, newestAtMs.get(key) ?? 0));
+    for (const { key, atMs, rotated } of revokedKeys) {
+      if (isVoid(atMs)) continue;
+      newestAtMs.set(key, Math.max(atMs, newestAtMs.get(key) ?? 0));
+      if (rotated !== true) firm.add(key);
     }
   }
   for (const [key, untilSeconds] of Object.entries(stored)) {
     const atMs = untilSeconds * 1000 - longestLifeMs;
     const isGivenBack = (givenBack.get(key) ?? Number.NEGATIVE_INFINITY) > atMs;
-    if (!newestAtMs.has(key) && !isGivenBack && !isVoid(atMs)) newestAtMs.set(key, atMs);
+    if (newestAtMs.has(key) || isGivenBack || isVoid(atMs)) continue;
+    newestAtMs.set(key, atMs);
+    firm.add(key);
   }
   const kept =
     newestAtMs.size <= mostRevocations
       ? newestAtMs
-      : new Map([...newestAtMs].toSorted(([, a], [, b]) => b - a).slice(0, mostRevocations));
+      : new Map(
+          [...newestAtMs]
+            .toSorted(([a, aMs], [b, bMs]) => Number(firm.has(b)) - Number(firm.has(a)) || bMs - aMs)
+            .slice(0, mostRevocations),
+        );
   const revocations: Record<string, number> = {};
   for (const key of [...kept.keys()].toSorted()) {
     revocations[key] = Math.floor(((kept.get(key) ?? 0) + longestLifeMs) / 1000);
   }
-  return { revocations, dropped: newestAtMs.size - kept.size };
+  const droppedTakenBack = [...firm].filter((key) => !kept.has(key)).length;
+  return { revocations, dropped: newestAtMs.size - kept.size, droppedTakenBack };
 }
 
 /** How long after a key was taken back a registrar may still sign for it: by an older reading, or by a clock that is ahead. */

@@ -39,6 +39,14 @@ export const weaknesses: readonly Weakness[] = [
   },
   {
     folder: 'services/trust-keeper/tests',
+    group: 'revocation',
+    file: 'services/trust-keeper/revocation-list.ts',
+    from: 'Number(firm.has(b)) - Number(firm.has(a)) || bMs - aMs',
+    to: 'bMs - aMs',
+    test: 'a key that was taken back stays out when agents have replaced more keys since than the list takes',
+  },
+  {
+    folder: 'services/trust-keeper/tests',
     group: 'witness',
     file: 'libs/shared/service/watch-history.ts',
     from: 'if (why !== undefined) return { state, why };',

@@ -66,10 +66,18 @@ export const decisionSchema = z.looseObject({
     .optional(),
   /**
    * Keys that were taken back, newest last, each with the hub time in ms. Those of a cluster that left stay out for good
-   * (`left`): who comes back comes with a new key and a new token.
+   * (`left`): who comes back comes with a new key and a new token. One that its agent replaced (`rotated`) was taken back by
+   * nobody else: on a revocation list that is full it is the first to go.
    */
   revokedKeys: z
-    .array(z.looseObject({ key: z.string(), atMs: z.int(), left: z.boolean().optional() }))
+    .array(
+      z.looseObject({
+        key: z.string(),
+        atMs: z.int(),
+        left: z.boolean().optional(),
+        rotated: z.boolean().optional(),
+      }),
+    )
     .default([]),
 });
 export type Decision = z.infer<typeof decisionSchema>;

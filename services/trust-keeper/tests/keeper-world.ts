@@ -25,7 +25,7 @@ export interface KeeperWorld extends AsyncDisposable {
   say(
     word: 'approved' | 'revoked',
     clusterId: string,
-    keys?: readonly string[],
+    keys?: readonly (string | { key: string; rotated: true })[],
     approvedKey?: string,
   ): Promise<void>;
   /** The record, once it has a `cut` after the approver's last word. */
@@ -80,7 +80,10 @@ export async function startWorld(): Promise<KeeperWorld> {
         namespace: clusterId,
         by: { person: 'test' },
         decidedAtMs: Date.now(),
-        revokedKeys: keys.map((key) => ({ key, atMs: Date.now() })),
+        revokedKeys: keys.map((key) => ({
+          ...(typeof key === 'string' ? { key } : key),
+          atMs: Date.now(),
+        })),
       });
       const definition = word === 'approved' ? approved : revoked;
       await approver.append([draft(definition, record, { reason: 'Test', message: 'm', section })], {

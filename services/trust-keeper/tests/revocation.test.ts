@@ -93,6 +93,26 @@ test('a history that is gone takes nobody off the list, and an approval of that 
   while (typeof (await world.tryAs(one)) === 'string');
 });
 
+test('a key that was taken back stays out when agents have replaced more keys since than the list takes', async () => {
+  const one = world.hub.agentCredentials('member', 'one');
+  await world.say('revoked', 'one', [one.publicKey]);
+  // Later ones, in parts that fit an event.
+  const part = 2000;
+  for (let begin = 0; begin <= mostRevocations; begin += part) {
+    const keys = Array.from({ length: part }, () => ({
+      key: createNkey('user').publicKey,
+      rotated: true as const,
+    }));
+    await world.say('revoked', `busy-${begin}`, keys);
+  }
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  const stored = await world.stored();
+  expect(Object.keys(stored)).toHaveLength(mostRevocations);
+  expect(stored).toHaveProperty(one.publicKey);
+  expect(await world.tryAs(one)).toContain('Authorization Violation');
+});
+
 test('as many keys as the list takes fit one push, and every server acts on them', async () => {
   const revocations = Object.fromEntries(
     Array.from({ length: mostRevocations }, (_, index) => [

@@ -23,28 +23,31 @@ export function createStateKeeper(
   let writing: Promise<void> | undefined;
 
   async function write(): Promise<void> {
-    for (let failures = 0; keptState !== state;) {
-      // What follows from one answer, in several steps, is one write.
-      await nextTurn();
-      const latest = state;
-      try {
-        await store.save(latest);
-        keptState = latest;
-        failures = 0;
-      } catch (error) {
-        failures++;
-        const delayMs = fullJitterMs(retryBackOff, failures, Math.random());
-        logger.error({ err: error as Error, delayMs }, 'keys and credentials not kept');
-        await delay(delayMs, undefined, { signal });
+    try {
+      for (let failures = 0; keptState !== state;) {
+        // What follows from one answer, in several steps, is one write.
+        await nextTurn();
+        const latest = state;
+        try {
+          await store.save(latest);
+          keptState = latest;
+          failures = 0;
+        } catch (error) {
+          failures++;
+          const delayMs = fullJitterMs(retryBackOff, failures, Math.random());
+          logger.error({ err: error as Error, delayMs }, 'keys and credentials not kept');
+          await delay(delayMs, undefined, { signal });
+        }
       }
+    } finally {
+      // In the very turn in which the loop has ended: who changes the state a turn later begins another write.
+      writing = undefined;
     }
   }
 
   function kept(): Promise<void> {
-    writing ??= write().finally(() => {
-      writing = undefined;
-    });
-    return writing;
+    if (writing === undefined && keptState !== state) writing = write();
+    return writing ?? Promise.resolve();
   }
 
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { headers, type NatsConnection } from '@nats-io/transport-node';
+import { headers, type NatsConnection, TimeoutError } from '@nats-io/transport-node';
 import { connectBus, setUpStreams } from '@rollcall/shared/bus';
 import {
   accountKey,
@@ -209,13 +209,23 @@ async function reached(asker: Asker): Promise<string[]> {
   });
 }
 
+/** Some consequences make a leader step down, and what is asked of it then stays unanswered: it is asked again. */
+async function answered<T>(ask: () => Promise<T>, triesLeft = 5): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (triesLeft === 0 || !(error instanceof TimeoutError)) throw error;
+    return await answered(ask, triesLeft - 1);
+  }
+}
+
 /** All that was set off has come to rest: nothing new is heard while the server answers some questions. */
 async function settled(): Promise<void> {
   const total = () =>
     [...heard.values()].reduce((sum, subjects) => sum + [...subjects].filter(isOthers).length, 0);
   for (let quiet = 0; quiet < 5;) {
     const before = total();
-    await operator.request(question, '', { timeout: 5000 });
+    await answered(() => operator.request(question, '', { timeout: 5000 }));
     await delay(quietMs);
     quiet = total() === before ? quiet + 1 : 0;
   }
@@ -225,7 +235,7 @@ async function settled(): Promise<void> {
 async function consequencesOf(asker: Asker): Promise<string[]> {
   const before = await everything(asker.name);
   const found = await reached(asker);
-  const after = await everything(asker.name);
+  const after = await answered(() => everything(asker.name));
   const changed = Object.keys(before).filter((what) => !isDeepStrictEqual(before[what], after[what]));
   return [...found, ...changed.map((what) => `changed: ${what}`)];
 }

@@ -135,6 +135,27 @@ test('an event whose handler keeps failing ends in the dead letters with the rea
   expect(await pending()).toBe(0);
 });
 
+test('an event that waited long for the API server has its five tries when something else goes wrong then', async () => {
+  const handled = sightings<string>();
+  const dead = sightings<RollcallError>();
+  let tries = 0;
+  await approve('waited');
+  const consumption = await consume(
+    ({ id }) => {
+      tries++;
+      if (tries <= 5) throw new RollcallError('KUBE_UNREACHABLE', 'the API server is away');
+      if (tries === 6) throw new TypeError('x is undefined');
+      handled.add(id);
+    },
+    { onDead: dead.add },
+  );
+  await Promise.race([handled.until((all) => all.length === 1), dead.until((all) => all.length === 1)]);
+  await consumption.drain();
+  expect(dead.all).toEqual([]);
+  expect(handled.all).toEqual(['waited']);
+  expect(await deadLetters()).toEqual([]);
+});
+
 test('garbage is buried at once, counted, and blocks neither the queue nor its cluster', async () => {
   await publishRaw('one', undefined, '\u0000 not an event');
   await publishRaw('one', 'dev.rollcall.cluster.approved.v1', '{"epoch":');

@@ -115,7 +115,10 @@ export class DurableConsumer {
       delivery.isAcknowledged = true;
       this.#open.delete(delivery);
     } catch (thrown) {
-      const next = afterFailure(toRollcallError(thrown), delivery.count);
+      const next = afterFailure(toRollcallError(thrown), {
+        deliveries: delivery.count,
+        alike: delivery.count,
+      });
       this.#world.note(replica.life.name, () => `fails at event ${event.sequence}: ${String(thrown)}`);
       if (next.kind !== 'again') {
         const what = `${replica.life.name} gives event ${event.sequence} up: ${String(thrown)}`;

@@ -36,11 +36,20 @@ test.each([
     want: { kind: 'bury', orElseDelayMs: 1600 },
   },
 ] as const)('$name → $want.kind', ({ code, deliveries, want }) => {
-  expect(afterFailure(new RollcallError(code, 'x'), deliveries)).toEqual(want);
+  expect(afterFailure(new RollcallError(code, 'x'), { deliveries, alike: deliveries })).toEqual(want);
 });
+
+test('deliveries that waited for something else are no failures: only those alike count, and the back-off goes on', () => {
+  const bug = new RollcallError('UNEXPECTED', 'x');
+  expect(afterFailure(bug, { deliveries: 500, alike: 1 })).toEqual({ kind: 'again', delayMs: 30_000 });
+  const newer = new RollcallError('EVENT_VERSION_UNKNOWN', 'x');
+  expect(afterFailure(newer, { deliveries: 500, alike: 4 })).toEqual({ kind: 'again', delayMs: 30_000 });
+});
+
+const first = { deliveries: 1, alike: 1 };
 
 test('who says for how long it wants to be left alone is', () => {
   const busy = { code: 'KUBE_API', retry: true, retryAfterMs: 45_000 } as const;
-  expect(afterFailure(busy, 1)).toEqual({ kind: 'again', delayMs: 45_000 });
-  expect(afterFailure({ ...busy, retryAfterMs: 50 }, 1)).toEqual({ kind: 'again', delayMs: 100 });
+  expect(afterFailure(busy, first)).toEqual({ kind: 'again', delayMs: 45_000 });
+  expect(afterFailure({ ...busy, retryAfterMs: 50 }, first)).toEqual({ kind: 'again', delayMs: 100 });
 });

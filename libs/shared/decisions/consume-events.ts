@@ -9,6 +9,7 @@ import type { Logger, Metrics } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { afterFailure } from './after-failure.ts';
+import { countFailures } from './count-failures.ts';
 import { handleHeld, longestBody } from './handle-held.ts';
 
 const stream = 'EVENTS';
@@ -64,6 +65,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   const queue = createKeyedQueue();
   const seen = seenOver(nc);
   const running = new Set<Promise<void>>();
+  const failures = countFailures();
 
   function countDelivery(message: JsMsg, outcome: 'done' | 'again' | 'dead' | 'held'): void {
     const [, , kind = '', , type = ''] = message.subject.split('.');
@@ -114,7 +116,10 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
 
   async function afterThrow(message: JsMsg, thrown: unknown): Promise<void> {
     const error = toRollcallError(thrown);
-    const next = afterFailure(error, message.info.deliveryCount);
+    const next = afterFailure(error, {
+      deliveries: message.info.deliveryCount,
+      alike: failures.count(message.seq, error.code),
+    });
     if (next.kind === 'again') {
       logger.warn({ err: error, seq: message.seq, delayMs: next.delayMs }, 'event will be handled again');
       message.nak(next.delayMs);
@@ -123,6 +128,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     }
     try {
       await (next.kind === 'hold' ? hold(message, error) : bury(message, error));
+      failures.forget(message.seq);
     } catch (cause) {
       logger.warn({ err: toRollcallError(cause), seq: message.seq }, 'event could not be put aside yet');
       message.nak(next.orElseDelayMs);
@@ -166,6 +172,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
       await afterThrow(message, thrown);
       return;
     }
+    failures.forget(message.seq);
     acknowledge(message);
   }
 

@@ -10,7 +10,8 @@ const lookIntervalMs = 60_000;
 export const longestBody = 65_536;
 
 /** As if it had been tried often: nothing waits behind a held event but what is held of the same aggregate. */
-const isHopeless = (error: RollcallError) => afterFailure(error, Number.MAX_SAFE_INTEGER).kind === 'bury';
+const isHopeless = (error: RollcallError) =>
+  afterFailure(error, { deliveries: 1, alike: Number.MAX_SAFE_INTEGER }).kind === 'bury';
 
 /**
  * Takes up what was put aside because a newer Rollcall wrote it, or because a person wants it tried again (`dead retry`): at the

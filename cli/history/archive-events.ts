@@ -1,9 +1,11 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
 import {
   deleteEvents,
   type EventLog,
   handledByAll,
+  isNoRoom,
   letsDelete,
   openEventLog,
   readDeadLetters,
@@ -107,7 +109,7 @@ async function deleteArchived(nc: NatsConnection, { header, events }: CheckedArc
     if (digestOfMessage(message) !== expected)
       throw new RollcallError(
         'BACKUP_INVALID',
-        `event ${message.sequence} of the stream is not the one that the archive has; nothing was deleted`,
+        `event ${message.sequence} of the stream is not the one that the archive has; this run has deleted nothing`,
       );
     there.push(message.sequence);
   }
@@ -185,13 +187,20 @@ export async function finishArchive(hub: HubToArchive, directory: string): Promi
  */
 export async function archiveEvents(
   hub: HubToArchive,
-  how: { directory: string; olderThanMs: number; nowMs: number; operator: string },
+  how: {
+    directory: string;
+    olderThanMs: number;
+    nowMs: number;
+    operator: string;
+    /** File of the archiving that was stopped and cannot go on, as the file is lost: what it had deleted is lost with it. */
+    giveUp?: string | undefined;
+  },
 ): Promise<ArchiveReport | undefined> {
   const { nc, hubId, epoch } = hub;
-  const { directory, olderThanMs, nowMs, operator } = how;
+  const { directory, olderThanMs, nowMs, operator, giveUp } = how;
   const standing = await standingOf(hub);
   const { last } = standing;
-  if (isUnfinished(standing, epoch))
+  if (isUnfinished(standing, epoch) && last?.file !== giveUp)
     throw new RollcallError('APPEND_CONFLICT', 'another archiving is not done');
   const chosen = await chooseEvents(nc, olderThanMs);
   const events = chosen.sequences.length;
@@ -199,16 +208,24 @@ export async function archiveEvents(
   const file = fileName(hubId, nowMs);
   const { digest } = await writeArchive(hub, chosen, { path: join(directory, file), nowMs });
   const { messages, lastSequence } = await streamState(nc, 'EVENTS');
-  await note(standing, {
+  const missing = lastSequence - messages;
+  const section = {
     file,
     digest,
     events,
     operator,
     throughSequence: Math.max(last?.throughSequence ?? 0, chosen.throughSequence),
-    // One that was not finished in an earlier epoch counted more than was deleted.
-    total: Math.min(last?.total ?? 0, lastSequence - messages) + events,
-    ofEpoch: (last?.epoch === epoch ? last.ofEpoch : 0) + events,
+    // One that was not finished counted more than was deleted.
+    total: Math.min(last?.total ?? 0, missing) + events,
+    ofEpoch: Math.min(last?.epoch === epoch ? last.ofEpoch : 0, missing) + events,
     isDone: false,
+  };
+  await note(standing, section).catch((cause: unknown) => {
+    if (!isNoRoom(cause)) throw cause;
+    // Named by nobody, and each further try would leave one more.
+    rmSync(join(directory, file), { force: true });
+    const what = 'stream EVENTS has no room for the event that must be there before the first is deleted';
+    throw new RollcallError('DISK_FULL', `${what}; give it a few MiB more and run this again`, { cause });
   });
   return finishArchive(hub, directory);
 }

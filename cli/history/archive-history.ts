@@ -23,6 +23,7 @@ export interface ArchiveFlags extends KeysFlags {
   readonly olderThan: string;
   readonly to?: string;
   readonly dryRun?: boolean;
+  readonly giveUp?: string;
 }
 
 /** Longer than any credential of an agent, any key on the list of those taken back, and any restore could ask for. */
@@ -65,13 +66,22 @@ async function archive(hub: HubToArchive, flags: ArchiveFlags): Promise<void> {
     return;
   }
   await checkMayDelete(hub.nc);
-  if (begun) {
+  const { giveUp } = flags;
+  if (giveUp !== undefined && giveUp !== begun)
+    throw new RollcallError('USAGE', `"${giveUp}" is not the file of a run that was begun and is not done`);
+  if (begun !== undefined && giveUp === undefined) {
     say(`going on with "${begun}", which an earlier run has begun`);
     printResult(reportText(await withProgress('deleting', finishArchive(hub, directory))));
     return;
   }
   const { username } = userInfo();
-  const how = { directory, olderThanMs, nowMs, operator: `${username} on ${hostname()}`.slice(0, 300) };
+  const how = {
+    directory,
+    olderThanMs,
+    nowMs,
+    operator: `${username} on ${hostname()}`.slice(0, 300),
+    giveUp,
+  };
   const report = await withProgress('archiving', archiveEvents(hub, how));
   printResult(
     report ? reportText(report) : 'nothing is old enough that nobody needs it; nothing was changed',

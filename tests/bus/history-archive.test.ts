@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -6,7 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { deleteEvents, readArchived, setUpStreams, streamState } from '@rollcall/shared/bus';
 import { type ServiceName, serviceRoles } from '@rollcall/shared/rights';
 import { afterAll, expect, test } from 'vitest';
-import { archiveEvents, checkMayDelete } from '../../cli/history/archive-events.ts';
+import { archiveEvents, checkMayDelete, finishArchive } from '../../cli/history/archive-events.ts';
 import { watchHistory } from '../../libs/shared/service/watch-history.ts';
 import { startHubOfTest } from '../harness/hub-of-test.ts';
 import type { TestHub } from '../harness/test-hub.ts';
@@ -91,3 +91,106 @@ test.each([1, 3] as const)(
     for (const watch of watches) watch.stop();
   },
 );
+
+const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const old = () => ({ nowMs: Date.now() + 60_000, olderThanMs: Date.now() + 60_000, operator: 'a test' });
+const toArchive = (nc: NatsConnection) => ({ nc, hubId: hub.hub.hubId, epoch: hub.hub.epoch });
+const emptyDirectory = () => mkdtempSync(join(directory, 'run-'));
+
+async function pace(times: number): Promise<void> {
+  for (let count = 0; count < times; count++)
+    await operator.request('rollcall.events.hub.pace.paced', '{}', { timeout: 5000 });
+}
+
+/** As if it were killed before one of its requests: of a run, deletions and what it notes are all that changes anything. */
+function killedBefore(change: number): NatsConnection {
+  let count = 0;
+  return new Proxy(archiver, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        const changes = name === 'request' && /MSG\.DELETE|events\.hub\.archive/.test(String(args[0]));
+        if (changes && ++count > change) return Promise.reject(new Error('killed'));
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
+}
+
+test('killed before any of its changes, nobody misses an event, and the next run ends it', async () => {
+  await start(1);
+  const watch = watchHistory(await hub.connectAs('registrar'), { epoch: hub.hub.epoch, logger });
+  for (const change of [0, 1, 2, 6, 11]) {
+    await pace(11);
+    const where = emptyDirectory();
+    await expect(
+      archiveEvents(toArchive(killedBefore(change)), { directory: where, ...old() }),
+    ).rejects.toThrow('killed');
+    expect((await watch.look())?.missing).toBe(0);
+    if (change === 0) {
+      // Its file is named by nobody.
+      const { events } = (await archiveEvents(toArchive(archiver), {
+        directory: emptyDirectory(),
+        ...old(),
+      })) ?? { events: 0 };
+      expect(events).toBeGreaterThan(0);
+    } else await finishArchive(toArchive(archiver), where);
+    expect((await watch.look())?.missing).toBe(0);
+  }
+  const { messages, lastSequence } = await streamState(archiver, 'EVENTS');
+  expect((await readArchived(archiver))?.total).toBe(lastSequence - messages);
+  watch.stop();
+});
+
+test('a file that was cut or lost half-way stops the run, and one that gives it up archives what is left', async () => {
+  await start(1);
+  const watch = watchHistory(await hub.connectAs('registrar'), { epoch: hub.hub.epoch, logger });
+  await pace(20);
+  const where = emptyDirectory();
+  await expect(archiveEvents(toArchive(killedBefore(6)), { directory: where, ...old() })).rejects.toThrow(
+    'killed',
+  );
+  const [file = ''] = readdirSync(where);
+  truncateSync(join(where, file), 200);
+  await expect(finishArchive(toArchive(archiver), where)).rejects.toMatchObject({ code: 'BACKUP_INVALID' });
+  rmSync(join(where, file));
+  await expect(finishArchive(toArchive(archiver), where)).rejects.toMatchObject({ code: 'USAGE' });
+  const again = { directory: where, ...old() };
+  await expect(archiveEvents(toArchive(archiver), again)).rejects.toMatchObject({ code: 'APPEND_CONFLICT' });
+
+  const wrong = { ...again, giveUp: 'another.archive' };
+  await expect(archiveEvents(toArchive(archiver), wrong)).rejects.toMatchObject({ code: 'APPEND_CONFLICT' });
+  const report = await archiveEvents(toArchive(archiver), { ...again, giveUp: file });
+  expect(report?.events).toBeGreaterThan(0);
+  const { messages, lastSequence } = await streamState(archiver, 'EVENTS');
+  expect(await readArchived(archiver)).toMatchObject({
+    total: lastSequence - messages,
+    ofEpoch: lastSequence - messages,
+    isDone: true,
+  });
+  expect((await watch.look())?.missing).toBe(0);
+  // Nothing was made room for: one more is missed.
+  await pace(1);
+  await deleteEvents(archiver, [lastSequence]);
+  await expect(watch.look()).rejects.toMatchObject({ code: 'HISTORY_LOST' });
+  watch.stop();
+});
+
+test('a stream without room for one event more is not archived, says what it takes, and keeps no file', async () => {
+  await start(1);
+  await pace(40);
+  const jsm = await jetstreamManager(operator);
+  const { config, state } = await jsm.streams.info('EVENTS');
+  await jsm.streams.update('EVENTS', { ...config, max_bytes: state.bytes + 10 });
+  const where = emptyDirectory();
+  const run = () => archiveEvents(toArchive(archiver), { directory: where, ...old() });
+  await expect(run()).rejects.toMatchObject({
+    code: 'DISK_FULL',
+    message: expect.stringContaining('a few MiB more'),
+  });
+  expect(readdirSync(where)).toEqual([]);
+  expect(await readArchived(archiver)).toBeUndefined();
+  await jsm.streams.update('EVENTS', { ...config, max_bytes: state.bytes + 65_536 });
+  expect((await run())?.events).toBe(39);
+});

@@ -48,3 +48,12 @@ export function isBatchRefused(error: unknown): boolean {
   const cause = error instanceof RollcallError ? error.cause : undefined;
   return cause instanceof JetStreamApiError && batchLimitCodes.has(cause.code);
 }
+
+/** "maximum bytes exceeded", "insufficient storage", "insufficient resources". */
+const noRoomCodes = new Set([10_077, 10_047, 10_023]);
+
+/** Whether an append failed because the stream, or the server, has no room for one event more. */
+export function isNoRoom(error: unknown): boolean {
+  const cause = error instanceof RollcallError ? error.cause : undefined;
+  return cause instanceof JetStreamApiError && noRoomCodes.has(cause.code);
+}

@@ -1,5 +1,5 @@
 export { beatAgentTimeMs, beatFlags, beatFlagsOf, encodeBeat } from './beat.ts';
-export { asBusError, isBatchRefused } from './bus-error.ts';
+export { asBusError, isBatchRefused, isNoRoom } from './bus-error.ts';
 export { type BusAddress, type BusCredentials, connectBus, connectionOptions, jwtProof } from './connect.ts';
 export {
   countHeldEvents,

@@ -99,6 +99,7 @@ export interface Trouble {
 export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trouble[] {
   const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
   const revokedKeysRoom = figureOf(answers, 'trust-keeper', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
+  const revokedKeysDropped = figureOf(answers, 'trust-keeper', 'revokedKeysDropped') ?? 0;
   const unproven = figureOf(answers, 'approver', 'unproven') ?? 0;
   const comparisonFailures = figureOf(answers, 'projector', 'comparisonFailures') ?? 0;
   const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
@@ -141,6 +142,11 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
       check: 'pace',
       message: `the fleet is larger than the beats that the hub takes: intervals and graces are ${beatStretch.toFixed(2)} times what they are set to`,
       next: 'Raise beatsPerSecond of the heartbeat service, or give it parts (docs/scale.md).',
+    },
+    revokedKeysDropped > 0 && {
+      check: 'revocations dropped',
+      message: `${revokedKeysDropped} keys that were replaced or taken back have no room on the revocation list: who has one connects again until its credentials end`,
+      next: '`rollcall trust rotate signing-keys --now` makes every credential of before void (docs/security/revoke.md).',
     },
     revokedKeys > revocationsAlarmShare * revokedKeysRoom && {
       check: 'revocations',

@@ -74,6 +74,7 @@ export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void
   const aggregate = { kind: event.kind, id: event.id };
   // By key and time: a key that was let in again and taken back once more has to be cut once more.
   const done = new Set<string>();
+  const named = new Set((event.section as Decision).revokedKeys.map(({ key }) => key));
   await decideAndAppend(
     world.log,
     {
@@ -86,7 +87,9 @@ export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void
           const refused = await world.keepClaims();
           // A key of a decision whose own `revoked` is still to come is not on the list yet; that event will wake us.
           const listed = open.filter(({ key }) => refused[key] !== undefined);
-          await Promise.all(listed.map(({ key }) => endConnections(world, key)));
+          // A key of this event that the full list has no room for can come back, so it is not said to be cut.
+          const dropped = open.filter(({ key }) => refused[key] === undefined && named.has(key));
+          await Promise.all([...listed, ...dropped].map(({ key }) => endConnections(world, key)));
           for (const taken of listed) done.add(nameOf(taken));
         }
         const cutNow = keys.filter((taken) => done.has(nameOf(taken)));

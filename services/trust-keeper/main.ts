@@ -152,6 +152,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         stats: () => ({
           revokedKeys: metrics.value('rollcall_trust_revocations'),
           revokedKeysRoom: mostRevocations,
+          revokedKeysDropped: metrics.value('rollcall_trust_revocations_dropped'),
           deadLetters: metrics.value('rollcall_dead_letters_total'),
         }),
         notReady: () => (sys.isClosed() ? 'not connected as who pushes claims' : problem?.message),

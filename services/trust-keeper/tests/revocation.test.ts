@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { agentsAccountClaims, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { mostRevocations } from '../revocation-list.ts';
@@ -13,6 +14,24 @@ beforeEach(async () => {
 afterEach(() => world?.[Symbol.asyncDispose]());
 
 const hourMs = 3_600_000;
+
+/** With keys that no event names, all of them taken back later than now. */
+async function fillList(): Promise<void> {
+  const revocations = Object.fromEntries(
+    Array.from({ length: mostRevocations }, (_, index) => [
+      createNkey('user').publicKey,
+      1_900_000_000 + index,
+    ]),
+  );
+  const { operatorSigningSeed } = JSON.parse(
+    readFileSync(join(world.hub.stateDir, 'identities', 'trust-keeper.json'), 'utf8'),
+  ) as { operatorSigningSeed: string };
+  // While keys roll over there are two generations.
+  const keys = { ...world.keys, moreAgentSigners: [world.keys.agentSigners] };
+  const nats = agentsAccountClaims(keys, revocations);
+  const claims = { subject: world.keys.agents, name: 'AGENTS', nowMs: Date.now() + 5000, nats };
+  await world.system.push(encodeJwt(claims, nkeyFromSeed(operatorSigningSeed)));
+}
 
 /** A renewal as a registrar signs it that has not heard of the revocation, or whose clock is ahead. */
 function renewal(of: { seed: string }, aheadMs: number) {
@@ -113,21 +132,29 @@ test('a key that was taken back stays out when agents have replaced more keys si
   expect(await world.tryAs(one)).toContain('Authorization Violation');
 });
 
+test('a key that is pushed off a full list before it was cut loses its connection, is counted, and is not said to be cut', async () => {
+  const one = world.hub.agentCredentials('member', 'one');
+  const connected = (await world.tryAs(one)) as NatsConnection;
+  await world.say('revoked', 'one', [one.publicKey]);
+  await fillList();
+  async function untilEnded(): Promise<void> {
+    for await (const { type } of connected.status()) if (type === 'disconnect' || type === 'close') return;
+  }
+  const ended = untilEnded();
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  await ended;
+  expect(Object.keys(await world.stored())).not.toContain(one.publicKey);
+  const inspector = await world.hub.connectAs('inspector');
+  const answer = await inspector.request('$SRV.STATS.trust-keeper', '', { timeout: 5000 });
+  const { data } = answer.json<{ data: Record<string, number> }>();
+  expect(data).toMatchObject({ revokedKeysDropped: 1 });
+  const log = await world.hub.openLog('approver');
+  expect((await log.read({ kind: 'cluster', id: 'one' })).lastOf['trust-keeper']).toBeUndefined();
+});
+
 test('as many keys as the list takes fit one push, and every server acts on them', async () => {
-  const revocations = Object.fromEntries(
-    Array.from({ length: mostRevocations }, (_, index) => [
-      createNkey('user').publicKey,
-      1_900_000_000 + index,
-    ]),
-  );
-  const { operatorSigningSeed } = JSON.parse(
-    readFileSync(join(world.hub.stateDir, 'identities', 'trust-keeper.json'), 'utf8'),
-  ) as { operatorSigningSeed: string };
-  // While keys roll over there are two generations.
-  const keys = { ...world.keys, moreAgentSigners: [world.keys.agentSigners] };
-  const nats = agentsAccountClaims(keys, revocations);
-  const claims = { subject: world.keys.agents, name: 'AGENTS', nowMs: Date.now() + 5000, nats };
-  await world.system.push(encodeJwt(claims, nkeyFromSeed(operatorSigningSeed)));
+  await fillList();
   const [applied] = await world.system.applied(world.keys.agents);
   expect(Object.keys(applied?.revocations ?? {})).toHaveLength(mostRevocations);
 });

@@ -238,6 +238,13 @@ const sectionsOfTypes: Readonly<Record<string, object>> = {
   },
   'hub.trust-announced': trust(),
   'hub.trust-changed': trust(),
+  'hub.admission-changed': {
+    standing: true,
+    version: hex,
+    kindUid: text(36),
+    // The longest name is that of a token, the longest word one of a cluster.
+    unproven: many(500, () => ({ object: text(30 + 63 + 1 + 253), word: text(71) })),
+  },
   'hub.archived': {
     file: text(255),
     digest: `sha256:${text(64)}`,
@@ -264,8 +271,8 @@ function trust(): object {
 
 /** These grow with what people wrote, and have no largest size. */
 export const grows: Readonly<Record<string, string>> = {
-  'hub.admission-changed': '500 objects with what stands in each of them',
-  'hub.restore-reviewed': '74 bytes for each decision and operation of before that counts no more',
+  'hub.restore-reviewed':
+    '74 bytes for each decision and operation of before that counts no more: some 3,500 fit into an event',
 };
 
 /** @returns undefined for those that `grows` lists */

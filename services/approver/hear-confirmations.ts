@@ -12,6 +12,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { confirmations } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
+import { boundedWord } from './admission/bounded-word.ts';
 import { objectName } from './admission/unproven-words.ts';
 import type { Standing } from './admission/while-standing.ts';
 import { type Confirmation, decideConfirmation } from './mass-of-wishes.ts';
@@ -30,7 +31,7 @@ function readConfirmation({
 /** What of it the admission policies check. */
 export function confirmationWords(object: StoredObject<ConfirmationObject>): string[] {
   const confirmation = readConfirmation(object);
-  return confirmation ? [`confirm:${confirmation.id}`] : [];
+  return confirmation ? [boundedWord(`confirm:${confirmation.id}`)] : [];
 }
 
 /**

@@ -87,3 +87,18 @@ test('without its words an object says what the record says', () => {
   expect(metadata.annotations).toEqual({ other: 'x' });
   expect(withoutWords(object, new Set(), undefined)).toBe(object);
 });
+
+test('no word is longer than an event has room for, whatever stood in the annotations meanwhile', () => {
+  const foreign = '\u0001'.repeat(40_000);
+  const annotations = { 'rollcall.dev/changed-by': foreign, 'rollcall.dev/leave-requested-by': foreign };
+  const words = clusterWords(anObject({ wish }, { annotations }));
+  expect(words.map((word) => word.slice(0, word.indexOf(':')))).toEqual([
+    'operation',
+    'cluster-set',
+    'leave-requested-by',
+    'changed-by',
+  ]);
+  for (const word of words) expect(JSON.stringify(word).length).toBeLessThanOrEqual(302);
+  const another = { ...annotations, 'rollcall.dev/leave-requested-by': `${foreign}x` };
+  expect(clusterWords(anObject({ wish }, { annotations: another }))[2]).not.toBe(words[2]);
+});

@@ -4,6 +4,7 @@ import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, type ClusterRegistrationRequest, labels } from '@rollcall/shared/resources';
 import { type ClusterObject, setOfObject } from '../cluster-wish.ts';
 import { readPersonDecision } from '../person-decision.ts';
+import { boundedWord } from './bounded-word.ts';
 
 /** What of an object the admission policies check, as words that change whenever it does. */
 export type Words = readonly string[];
@@ -28,11 +29,11 @@ export function authorWord({ metadata }: ClusterObject): string | undefined {
   const ofLabels = createHash('sha256')
     .update(JSON.stringify(metadata.labels ?? {}))
     .digest('hex');
-  return name && `changed-by:${name}@${metadata.generation ?? 1}/${ofLabels.slice(0, 16)}`;
+  return name && boundedWord(`changed-by:${name}@${metadata.generation ?? 1}/${ofLabels.slice(0, 16)}`);
 }
 
 const said = (name: string, value: unknown): Words =>
-  value === undefined ? [] : [`${name}:${String(value)}`];
+  value === undefined ? [] : [boundedWord(`${name}:${String(value)}`)];
 
 /** Of a ManagedCluster: everything in it that takes more than the right to write it, and whom it names. */
 export function clusterWords(object: ClusterObject): Words {

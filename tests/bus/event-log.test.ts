@@ -1,6 +1,7 @@
-import { jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import {
+  asBusError,
   type EventLog,
   openEventLog,
   openFactStore,
@@ -239,6 +240,29 @@ test('facts are forgotten, and newer ones are not', async () => {
     const { state } = await jsm.streams.info('FACTS', { subjects_filter: 'rollcall.facts.leaver' });
     return state.subjects === undefined || Object.keys(state.subjects).length === 0;
   });
+});
+
+test('what is left of a batch whose beginning went with its connection stores nothing, and is a conflict to be decided anew', async () => {
+  const id = 'cut-off';
+  const rest = headers();
+  for (const [name, value] of [
+    ['Nats-Batch-Id', id],
+    ['Nats-Batch-Sequence', '3'],
+    ['Nats-Batch-Commit', '1'],
+  ] as const)
+    rest.set(name, value);
+  const subject = 'rollcall.events.token.batch.withdrawn';
+  const begun = headers();
+  begun.set('Nats-Batch-Id', id);
+  begun.set('Nats-Batch-Sequence', '1');
+  for (const beginning of [undefined, begun]) {
+    if (beginning) nc.publish(subject, '{}', { headers: beginning });
+    const refused = await jetstream(nc)
+      .publish(subject, '{}', { headers: rest })
+      .catch((cause: unknown) => asBusError(cause));
+    expect(refused).toMatchObject({ code: 'APPEND_CONFLICT' });
+  }
+  expect((await log.read(token('batch'))).head).toBeUndefined();
 });
 
 test('while the server is away every call says so, and afterwards every call works again', async () => {

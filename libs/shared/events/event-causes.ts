@@ -34,7 +34,8 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   },
   'cluster.refused': {
     ...ofRequest,
-    often: 'ten at once with one token and then ten a day, 100 in all, of each replica of the registrar',
+    often:
+      'ten at once with one token and then ten a day, 100 in all, of each replica of the registrar, and anew when it starts',
   },
   'cluster.admitted': { by: ['hub'], often: onceAKey, stopsWhenFull: false },
   'cluster.rotated': { by: ['member'], often: onceAKey, stopsWhenFull: false },
@@ -163,13 +164,14 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.hosted': {
     by: ['person', 'member'],
     often:
-      'of a member that the hub reaches by a kubeconfig: once after each time that it could not be reached',
+      'of a member that the hub reaches by a kubeconfig: once after each failure that was told; a member that was reached is tried anew when its Secret is written or the host starts',
     stopsWhenFull: false,
   },
   'cluster.agent-installed': { by: ['person'], often: onceALife, stopsWhenFull: false },
   'cluster.hosting-failed': {
     by: ['person', 'member'],
-    often: 'when it cannot be reached, or for another reason than before; tries are up to five minutes apart',
+    often:
+      'when it cannot be reached, or for another reason than before; after nine failures tries are two and a half minutes apart in the mean: some 600 a day of one member, and one for each time that its Secret is written',
     stopsWhenFull: false,
   },
 

@@ -272,7 +272,7 @@ function trust(): object {
 /** These grow with what people wrote, and have no largest size. */
 export const grows: Readonly<Record<string, string>> = {
   'hub.restore-reviewed':
-    '74 bytes for each decision and operation of before that counts no more: some 3,500 fit into an event',
+    '74 bytes for each decision of before that counts no more, up to 170 for each operation; 3,500 decisions or 1,500 operations fit into a message',
 };
 
 /** @returns undefined for those that `grows` lists */

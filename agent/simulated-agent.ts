@@ -1,12 +1,12 @@
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
-import { parseHubAddress } from './hub-address.ts';
-import { digestOfTrust } from './hub-trust.ts';
-import type { AgentState, KeyStore } from './key-store.ts';
+import { parseHubAddress } from './hub/hub-address.ts';
+import { digestOfTrust } from './hub/hub-trust.ts';
+import type { AgentState, KeyStore } from './keys/key-store.ts';
 import { createLogLines } from './log-lines.ts';
-import { createMembership } from './membership.ts';
-import { createKeyRing, newAgentState } from './own-keys.ts';
-import { createStateKeeper } from './state-keeper.ts';
+import { createMembership } from './session/membership.ts';
+import { createKeyRing, newAgentState } from './keys/own-keys.ts';
+import { createStateKeeper } from './keys/state-keeper.ts';
 
 /** An agent without a process and a member of its own: keys, connections, messages and beats are those of a real one. */
 export interface SimulatedAgent {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { AgentForm } from './agent-program.ts';
+import type { AgentForm } from './hub/agent-program.ts';
 import { type PartName, partNames } from './result.ts';
 
 export interface BenchFlags {

@@ -1,16 +1,16 @@
-import type { JoinsResult } from './joins-result.ts';
-import { beatRows, restartRows } from './beat-rows.ts';
-import { projectorRows, replicaRows, requestRows, restRows } from './fleet-rows.ts';
-import { durabilityRows, livenessRows } from './liveness-rows.ts';
-import { herdRows, lapsedRows } from './herd-rows.ts';
-import type { BurstResult } from './measure-burst.ts';
-import type { CliStartResult } from './measure-cli-start.ts';
-import type { PolicyResult } from './measure-policies.ts';
-import type { SimulationResult } from './measure-simulation.ts';
+import type { JoinsResult } from './joins/joins-result.ts';
+import { beatRows, restartRows } from './liveness/beat-rows.ts';
+import { projectorRows, replicaRows, requestRows, restRows } from './scale/fleet-rows.ts';
+import { durabilityRows, livenessRows } from './liveness/liveness-rows.ts';
+import { herdRows, lapsedRows } from './liveness/herd-rows.ts';
+import type { BurstResult } from './joins/measure-burst.ts';
+import type { CliStartResult } from './scale/measure-cli-start.ts';
+import type { PolicyResult } from './scale/measure-policies.ts';
+import type { SimulationResult } from './scale/measure-simulation.ts';
 import type { BenchResult } from './result.ts';
-import { everythingRows, hostedRows, leavingRows, nodesRows, reachNotes } from './reach-rows.ts';
-import { atLeast, atMost, mebibytes, ms, percent, type Row, seconds } from './table-row.ts';
-import { trustRows } from './trust-rows.ts';
+import { everythingRows, hostedRows, leavingRows, nodesRows, reachNotes } from './scale/reach-rows.ts';
+import { atLeast, atMost, mebibytes, ms, percent, type Row, seconds } from './report/table-row.ts';
+import { trustRows } from './trust/trust-rows.ts';
 
 function joinRows(result: JoinsResult): Row[] {
   const { startToReadyMs: whole, connectToReadyMs: ours, startToConnectMs: before, writes, steady } = result;

@@ -11,7 +11,7 @@ type Named = {
     | undefined;
 };
 
-/** Why a cluster that was let in has not got what it was given (services/rbac-provisioner/provision.ts). */
+/** Why a cluster that was let in has not got what it was given (services/rbac-provisioner/access/provision.ts). */
 const failuresOfProvisioning: ReadonlySet<string | undefined> = new Set([
   'NamespaceTaken',
   'ObjectTaken',

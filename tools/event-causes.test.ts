@@ -1,7 +1,7 @@
 import { eventCatalogue, type EventCauser, eventCauses } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { largestEvent } from './generate-event-causes.ts';
-import { grows, largestSection } from './largest-sections.ts';
+import { largestEvent } from './generate/generate-event-causes.ts';
+import { grows, largestSection } from './generate/largest-sections.ts';
 
 /** `max_msg_size` of stream EVENTS. */
 const largestMessage = 262_144;

@@ -1,17 +1,17 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chartFiles } from './generate-charts.ts';
-import { cliDocs } from './generate-cli-docs.ts';
-import { crdFiles } from './generate-crds.ts';
-import { errorCodesDoc } from './generate-error-codes.ts';
-import { eventCausesDoc } from './generate-event-causes.ts';
-import { eventDocs } from './generate-event-docs.ts';
-import { metricDocs } from './generate-metric-docs.ts';
-import { parityDoc } from './generate-parity.ts';
-import { permissionsDoc } from './generate-permissions.ts';
-import { resourceDocs } from './generate-resource-docs.ts';
-import type { Generated } from './generated-file.ts';
+import { chartFiles } from './generate/generate-charts.ts';
+import { cliDocs } from './generate/generate-cli-docs.ts';
+import { crdFiles } from './generate/generate-crds.ts';
+import { errorCodesDoc } from './generate/generate-error-codes.ts';
+import { eventCausesDoc } from './generate/generate-event-causes.ts';
+import { eventDocs } from './generate/generate-event-docs.ts';
+import { metricDocs } from './generate/generate-metric-docs.ts';
+import { parityDoc } from './generate/generate-parity.ts';
+import { permissionsDoc } from './generate/generate-permissions.ts';
+import { resourceDocs } from './generate/generate-resource-docs.ts';
+import type { Generated } from './generate/generated-file.ts';
 
 /**
  * Writes every file of the repository that is derived from a zod schema, from the rights table, from a manifest or from the titles of tests. `--check`

@@ -9,11 +9,11 @@ import { createInterface } from 'node:readline';
 import { createCa, createNkey, issueCertificate, spkiPin } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { findBinary } from '../../cli/up/binaries.ts';
-import { dialHub } from '../hub-connection.ts';
-import { createDialing } from '../dialing.ts';
-import { digestOfTrust, findHubCa, firstHubCa } from '../hub-trust.ts';
-import type { AgentState } from '../key-store.ts';
-import type { Session } from '../session.ts';
+import { dialHub } from '../session/hub-connection.ts';
+import { createDialing } from '../session/dialing.ts';
+import { digestOfTrust, findHubCa, firstHubCa } from '../hub/hub-trust.ts';
+import type { AgentState } from '../keys/key-store.ts';
+import type { Session } from '../session/session.ts';
 import { anAgentState } from './key-store-conformance.ts';
 
 const nowMs = Date.now();

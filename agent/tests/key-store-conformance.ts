@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type AgentState, encodeAgentState, type KeyStore } from '../key-store.ts';
-import { newAgentState } from '../own-keys.ts';
+import { type AgentState, encodeAgentState, type KeyStore } from '../keys/key-store.ts';
+import { newAgentState } from '../keys/own-keys.ts';
 
 export function anAgentState(more: Partial<AgentState> = {}): AgentState {
   return { ...newAgentState({ clusterId: 'cluster-1', hubId: 'hub-1' }), ...more };

@@ -5,8 +5,8 @@ import { agentAccount, agentManifest } from '../../tests/harness/agent-manifest.
 import { claim, claimKinds, installClaimKind, removeClaimKind } from '../../tests/harness/claim-kinds.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../tests/harness/control-plane.ts';
 import { until } from '../../tests/harness/embedded.ts';
-import { openMemberApi } from '../member-api.ts';
-import { type FactSettings, followMember, type MemberFacts } from '../member-facts.ts';
+import { openMemberApi } from '../facts/member-api.ts';
+import { type FactSettings, followMember, type MemberFacts } from '../facts/member-facts.ts';
 
 let member: TestControlPlane;
 const ends: (() => void)[] = [];

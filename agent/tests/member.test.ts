@@ -1,9 +1,9 @@
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestControlPlane, type TestControlPlane } from '../../tests/harness/control-plane.ts';
-import { readClusterId } from '../cluster-identity.ts';
-import { secretKeyStore } from '../key-store-secret.ts';
-import { openMemberApi } from '../member-api.ts';
+import { readClusterId } from '../facts/cluster-identity.ts';
+import { secretKeyStore } from '../keys/key-store-secret.ts';
+import { openMemberApi } from '../facts/member-api.ts';
 import { anAgentState, keyStoreConformance } from './key-store-conformance.ts';
 
 let member: TestControlPlane;

@@ -227,7 +227,7 @@ test('a member whose credentials ended while it slept comes back with its key [F
 });
 
 async function stateOf(directory: string) {
-  const { directoryKeyStore } = await import('../key-store-directory.ts');
+  const { directoryKeyStore } = await import('../keys/key-store-directory.ts');
   const store = directoryKeyStore(directory);
   return {
     key: {

@@ -7,8 +7,8 @@ import { WebSocket } from 'ws';
 import { aLeaf, anotherCa, tlsImpostor } from '../../tests/attacks/impostor.ts';
 import { declareToken } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
-import { dialHub } from '../hub-connection.ts';
-import { openTls } from '../secure-connection.ts';
+import { dialHub } from '../session/hub-connection.ts';
+import { openTls } from '../hub/secure-connection.ts';
 import { type AgentUnderTest, startAgent } from './agent-under-test.ts';
 import { type RegisteringHub, startRegisteringHub } from './registering-hub.ts';
 

@@ -17,7 +17,7 @@ import { readHubInfo } from '@rollcall/shared/hub';
 import { rollcallVersion } from '@rollcall/shared/service';
 import type { BusFlags } from '../events/bus-access.ts';
 import { printResult, say } from '../output.ts';
-import { openHubAnywhere } from '../install/hub-in-pods.ts';
+import { openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import { type HubToRead, kubernetesIn, openHubToRead, ownStateDirectory } from '../verify/hub-to-read.ts';
 import { askPassphrase } from './ask-passphrase.ts';
 import {

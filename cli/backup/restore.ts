@@ -25,7 +25,7 @@ import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { checkStatePlace } from '../state-place.ts';
-import { loopbackPorts } from '../up/control-plane-ports.ts';
+import { loopbackPorts } from '../up/control-plane/control-plane-ports.ts';
 import { endLeftovers } from '../up/leftovers.ts';
 import {
   hubsPutAside,
@@ -33,14 +33,14 @@ import {
   knownEpochs,
   movedAsidePrefix,
   restoringDirectory,
-} from '../up/half-restored.ts';
-import { type HubState, openHubState } from '../up/hub-state.ts';
-import { startNatsServer } from '../up/nats-server.ts';
-import { readState, writePrivate } from '../up/private-files.ts';
-import { renewHubState } from '../up/renew-hub-state.ts';
-import { natsPorts } from '../up/nats-servers-of.ts';
-import { keepRestoredObjects } from '../up/restored-objects.ts';
-import { lockState } from '../up/state-lock.ts';
+} from '../up/state/half-restored.ts';
+import { type HubState, openHubState } from '../up/state/hub-state.ts';
+import { startNatsServer } from '../up/nats/nats-server.ts';
+import { readState, writePrivate } from '../up/state/private-files.ts';
+import { renewHubState } from '../up/state/renew-hub-state.ts';
+import { natsPorts } from '../up/state/nats-servers-of.ts';
+import { keepRestoredObjects } from '../up/state/restored-objects.ts';
+import { lockState } from '../up/state/state-lock.ts';
 import { askPassphrase } from './ask-passphrase.ts';
 import type { BackupHeader } from './backup-format.ts';
 import { readSecretFiles } from './hub-secrets.ts';

@@ -1,8 +1,8 @@
 import type { BusCredentials } from '@rollcall/shared/bus';
 import { otherRoles } from '@rollcall/shared/rights';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
-import { busUser, type HubState } from '../up/hub-state.ts';
-import { readOfflineKeys } from '../up/offline-keys.ts';
+import { busUser, type HubState } from '../up/state/hub-state.ts';
+import { readOfflineKeys } from '../up/state/offline-keys.ts';
 
 const lifeMs = 6 * 3_600_000;
 

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import type { InstallAgentFlags } from '../install/install-agent.ts';
+import type { InstallAgentFlags } from '../install/agent/install-agent.ts';
 import type { InstallAllInOneFlags } from '../install/install-all-in-one.ts';
-import type { InstallHubFlags } from '../install/install-hub.ts';
-import type { UninstallAgentFlags } from '../install/uninstall-agent.ts';
-import type { UninstallHubFlags } from '../install/uninstall-hub.ts';
+import type { InstallHubFlags } from '../install/hub/install-hub.ts';
+import type { UninstallAgentFlags } from '../install/agent/uninstall-agent.ts';
+import type { UninstallHubFlags } from '../install/hub/uninstall-hub.ts';
 import {
   collect,
   outputOption,
@@ -53,7 +53,7 @@ export function addInstallCommands(program: Command): void {
     .option('--dry-run', 'look at the cluster, say what would be applied, and stop')
     .addHelpText('after', installHubExamples)
     .action(async (flags: InstallHubFlags) => {
-      const { installHub } = await import('../install/install-hub.ts');
+      const { installHub } = await import('../install/hub/install-hub.ts');
       await installHub(flags);
     });
 
@@ -77,7 +77,7 @@ export function addInstallCommands(program: Command): void {
     .option('--dry-run', 'look at the member, say what would be applied, and stop')
     .addHelpText('after', installAgentExamples)
     .action(async (flags: InstallAgentFlags) => {
-      const { installAgent } = await import('../install/install-agent.ts');
+      const { installAgent } = await import('../install/agent/install-agent.ts');
       await installAgent(flags);
     });
 
@@ -106,7 +106,7 @@ export function addInstallCommands(program: Command): void {
     )
     .option('--dry-run', 'say what would be removed and stop')
     .action(async (flags: UninstallHubFlags) => {
-      const { uninstallHub } = await import('../install/uninstall-hub.ts');
+      const { uninstallHub } = await import('../install/hub/uninstall-hub.ts');
       await uninstallHub(flags);
     });
 
@@ -118,7 +118,7 @@ export function addInstallCommands(program: Command): void {
     )
     .option('--dry-run', 'say what would be removed and stop')
     .action(async (flags: UninstallAgentFlags) => {
-      const { uninstallAgent } = await import('../install/uninstall-agent.ts');
+      const { uninstallAgent } = await import('../install/agent/uninstall-agent.ts');
       await uninstallAgent(flags);
     });
 }

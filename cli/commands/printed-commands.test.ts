@@ -55,7 +55,7 @@ function printedBy(path: string): string[] {
 const describing = ['cli/commands/', 'libs/shared/rights/'];
 
 function sourceFiles(): string[] {
-  const kinds = ['cli', 'services', 'agent', 'libs'].map((folder) => `${folder}/**/*.ts`);
+  const kinds = ['cli', 'services', 'agent', 'libs'].map((folder) => `${folder}/*.ts`);
   const listed = execFileSync('git', ['ls-files', ...kinds], { cwd: root })
     .toString()
     .split('\n');

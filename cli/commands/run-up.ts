@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { stateDirectory } from '../state-directory.ts';
 import { checkStatePlace } from '../state-place.ts';
 import { down, up } from '../up/main.ts';
-import { serverCountFlag } from '../up/nats-servers-of.ts';
+import { serverCountFlag } from '../up/state/nats-servers-of.ts';
 
 /** For what is said at the end to be written. */
 const endsWithinMs = 1000;

@@ -4,9 +4,9 @@ import { shellWord } from '@rollcall/shared/hub';
 import { stateDirectory } from '../state-directory.ts';
 import { bytesText } from '../status/stream-sizes.ts';
 import { rotationStep } from '../trust/rotation-step.ts';
-import { credsFiles, type HubState, rotatedKeys } from '../up/hub-state.ts';
-import { readState } from '../up/private-files.ts';
-import { stateHolder } from '../up/state-lock.ts';
+import { credsFiles, type HubState, rotatedKeys } from '../up/state/hub-state.ts';
+import { readState } from '../up/state/private-files.ts';
+import { stateHolder } from '../up/state/state-lock.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 
 /** From here on a person should know; a full disk ends everything that has to be kept. */

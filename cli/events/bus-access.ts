@@ -7,9 +7,9 @@ import { type HubFlags, openHub } from '../hub-access.ts';
 import { say } from '../output.ts';
 import { stateDirectory, stateFile } from '../state-directory.ts';
 import { readHubInfo } from '@rollcall/shared/hub';
-import { credsFiles } from '../up/hub-state.ts';
-import { natsPorts } from '../up/nats-servers-of.ts';
-import { parseCreds } from '../up/people-connection.ts';
+import { credsFiles } from '../up/state/hub-state.ts';
+import { natsPorts } from '../up/state/nats-servers-of.ts';
+import { parseCreds } from '../up/state/people-connection.ts';
 import { readNatsContext, serversOf } from './nats-context.ts';
 
 export interface BusFlags extends HubFlags {

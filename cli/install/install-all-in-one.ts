@@ -12,9 +12,9 @@ import type { HubFlags } from '../hub-access.ts';
 import { printResult } from '../output.ts';
 import { makeToken } from '../token/make-token.ts';
 import { waitForObject } from '../wait-for-object.ts';
-import { installAgent } from './install-agent.ts';
+import { installAgent } from './agent/install-agent.ts';
 import { installClient } from './install-client.ts';
-import { installHub } from './install-hub.ts';
+import { installHub } from './hub/install-hub.ts';
 
 export interface InstallAllInOneFlags extends HubFlags {
   readonly hubValues?: readonly string[];

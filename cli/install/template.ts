@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /*
  * The manifests of deploy/agent and deploy/hub are templates: plain YAML with markers, which are filled in here, and from which
- * the charts are derived (tools/generate-charts.ts). So `helm install` and `rollcall install` make the very same objects.
+ * the charts are derived (tools/generate/generate-charts.ts). So `helm install` and `rollcall install` make the very same objects.
  *
  *   key: ${path.of.value}            a whole value
  *   key: ${labels | pairs}           a mapping as `k=v,k=v`

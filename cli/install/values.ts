@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { ValuesRule } from './agent-values.ts';
+import type { ValuesRule } from './agent/agent-values.ts';
 import { isSet, valueAt } from './template.ts';
 
 type Values = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { HubTrust } from '@rollcall/agent';
-import { agentRules, agentValuesSchema } from '../install/agent-values.ts';
+import { agentRules, agentValuesSchema } from '../install/agent/agent-values.ts';
 import { renderFolder } from '../install/deploy-templates.ts';
 import { checkValues } from '../install/values.ts';
 import { parseLabels } from '../labels-flag.ts';

@@ -16,7 +16,7 @@ import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { addressesOf, type FirstContactFlags, tokenOf, trustOf } from '../agent/joining-flags.ts';
 import { type NetworkFlags, networkOf, throughProxy } from '../agent/network-flags.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
-import { agentValuesOf } from '../install/agent-flags.ts';
+import { agentValuesOf } from '../install/agent/agent-flags.ts';
 import { renderFolder } from '../install/deploy-templates.ts';
 import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';

@@ -39,7 +39,7 @@ const modules: Readonly<Record<ServiceName, () => Promise<ServableService>>> = {
 /** The manifests belong to the command line, which prints the very same ones for people. */
 async function agentHost(): Promise<ServableService> {
   const [{ configSchema, start }, { renderManifest }] = await Promise.all([
-    import('@rollcall/agent/host'),
+    import('@rollcall/agent-host'),
     import('../register/manifest.ts'),
   ]);
   return servable({ configSchema, start: (config, waitsUntil) => start(config, renderManifest, waitsUntil) });

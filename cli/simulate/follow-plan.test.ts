@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { followPlan } from './follow-plan.ts';
-import type { Action } from './fleet-plan.ts';
+import type { Action } from './clusters/fleet-plan.ts';
 
 const action = (verb: Action['verb'], atMs = 0): Action => ({ atMs, verb, cluster: 0 });
 

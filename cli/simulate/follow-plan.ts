@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Fleet } from './fleet.ts';
-import type { Action, FleetPlan } from './fleet-plan.ts';
-import type { Absence } from './report.ts';
-import type { RunView } from './run-view.ts';
+import type { Fleet } from './clusters/fleet.ts';
+import type { Action, FleetPlan } from './clusters/fleet-plan.ts';
+import type { Absence } from './report/report.ts';
+import type { RunView } from './report/run-view.ts';
 
 const lookEveryMs = 50;
 

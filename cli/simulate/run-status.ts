@@ -1,6 +1,6 @@
-import type { Fleet } from './fleet.ts';
-import type { RunView } from './run-view.ts';
-import type { RunWatch } from './run-watch.ts';
+import type { Fleet } from './clusters/fleet.ts';
+import type { RunView } from './report/run-view.ts';
+import type { RunWatch } from './report/run-watch.ts';
 
 const everyMs = 1000;
 

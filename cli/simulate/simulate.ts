@@ -3,17 +3,17 @@ import { streamSize } from '@rollcall/shared/bus';
 import { documentText } from '../document-text.ts';
 import { printResult } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
-import { type Fleet, openFleet } from './fleet.ts';
-import { planFleet } from './fleet-plan.ts';
+import { type Fleet, openFleet } from './clusters/fleet.ts';
+import { planFleet } from './clusters/fleet-plan.ts';
 import { followPlan } from './follow-plan.ts';
 import { type HubAtHand, openHubAtHand } from './hub-at-hand.ts';
-import { readHubUsage } from './hub-usage.ts';
+import { readHubUsage } from './report/hub-usage.ts';
 import { createRandom } from './random.ts';
-import { reportOf, type SimulationReport } from './report.ts';
-import { reportText } from './report-text.ts';
+import { reportOf, type SimulationReport } from './report/report.ts';
+import { reportText } from './report/report-text.ts';
 import { showStatus } from './run-status.ts';
-import { createRunView, type RunView } from './run-view.ts';
-import { readRun, type RunWatch, watchRun } from './run-watch.ts';
+import { createRunView, type RunView } from './report/run-view.ts';
+import { readRun, type RunWatch, watchRun } from './report/run-watch.ts';
 import { settingsOf, type SimulateFlags, type SimulationSettings } from './simulation-settings.ts';
 
 /** A hub that has not taken them all by then is not waited for: the report says how many joined. */

@@ -10,7 +10,7 @@ import {
 import { RollcallError } from '@rollcall/shared/errors';
 import { temporaryUser } from '../backup/temporary-user.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
-import { type KeysFlags, openHubAnywhere } from '../install/hub-in-pods.ts';
+import { type KeysFlags, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { printable } from '../printable.ts';

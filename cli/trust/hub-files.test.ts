@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openHubState } from '../up/hub-state.ts';
+import { openHubState } from '../up/state/hub-state.ts';
 import { openHubFiles } from './hub-files.ts';
 
 test('keys that lie elsewhere are no missing hub', () => {

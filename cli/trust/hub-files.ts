@@ -4,10 +4,10 @@ import type { SignedLink } from '@rollcall/shared/protocol';
 import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
-import type { HubState } from '../up/hub-state.ts';
-import { natsPorts } from '../up/nats-servers-of.ts';
-import { type OfflineKeys, readOfflineKeys } from '../up/offline-keys.ts';
-import { readState, writePrivate } from '../up/private-files.ts';
+import type { HubState } from '../up/state/hub-state.ts';
+import { natsPorts } from '../up/state/nats-servers-of.ts';
+import { type OfflineKeys, readOfflineKeys } from '../up/state/offline-keys.ts';
+import { readState, writePrivate } from '../up/state/private-files.ts';
 
 /** What of the registrar's identity rolls over. */
 export interface RegistrarIdentity {

@@ -1,6 +1,6 @@
 import { askServices, figureOf } from '../status/ask-services.ts';
-import { connectAsInspector } from '../up/people-connection.ts';
-import type { RotatedKey } from '../up/hub-state.ts';
+import { connectAsInspector } from '../up/state/people-connection.ts';
+import type { RotatedKey } from '../up/state/hub-state.ts';
 import type { HubFiles } from './hub-files.ts';
 
 /** What the registrar says of itself (services/registrar/main.ts). */

@@ -3,7 +3,7 @@ import { findHubInfo } from '@rollcall/shared/hub';
 import { applyManifests } from '@rollcall/shared/kubernetes';
 import { say } from '../output.ts';
 import { hubConfigMap } from '../up/hub-manifests.ts';
-import type { HubState } from '../up/hub-state.ts';
+import type { HubState } from '../up/state/hub-state.ts';
 import { askOwnApiServer } from './own-api-server.ts';
 
 /**

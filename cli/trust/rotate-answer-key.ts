@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { linkAnswerKeys, maxAnswerLinks } from '@rollcall/shared/protocol';
 import { createNkey, nkeyFromSeed } from '@rollcall/shared/trust';
-import { readCaKey } from '../up/server-certificate.ts';
+import { readCaKey } from '../up/state/server-certificate.ts';
 import type { HubFiles } from './hub-files.ts';
 
 /**

@@ -4,15 +4,15 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { linkSignedByCa } from '@rollcall/shared/protocol';
 import { signHubCas } from '@rollcall/shared/protocol/hub-cas';
 import { createCa, spkiPin } from '@rollcall/shared/trust';
-import type { HubState } from '../up/hub-state.ts';
-import { writePrivate } from '../up/private-files.ts';
+import type { HubState } from '../up/state/hub-state.ts';
+import { writePrivate } from '../up/state/private-files.ts';
 import {
   advertisedNow,
   caKeyPath,
   readCaKey,
   reloadNatsServer,
   writeServerCertificate,
-} from '../up/server-certificate.ts';
+} from '../up/state/server-certificate.ts';
 import type { HubFiles } from './hub-files.ts';
 
 const validForDays = 3650;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RotatedKey, Rotation } from '../up/hub-state.ts';
+import type { RotatedKey, Rotation } from '../up/state/hub-state.ts';
 import { rotationStep } from './rotation-step.ts';
 
 const hourMs = 3_600_000;

@@ -1,4 +1,4 @@
-import type { RotatedKey, Rotation } from '../up/hub-state.ts';
+import type { RotatedKey, Rotation } from '../up/state/hub-state.ts';
 
 /** What comes next of a key that rolls over. */
 export interface RotationStep {

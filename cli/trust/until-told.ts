@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { HubTrust } from '@rollcall/shared/events';
-import { connectAsInspector } from '../up/people-connection.ts';
+import { connectAsInspector } from '../up/state/people-connection.ts';
 import type { HubFiles } from './hub-files.ts';
 
 const toldWithinMs = 60_000;

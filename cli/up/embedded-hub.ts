@@ -5,32 +5,32 @@ import { formatHubAddress, parseHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
-import type { ChildHandle } from './child-process.ts';
-import { loopbackPorts } from './control-plane-ports.ts';
-import { type AuditPolicy, type ControlPlane, startControlPlane } from './control-plane.ts';
-import { checkDiskSpace } from './disk-space.ts';
+import type { ChildHandle } from './process/child-process.ts';
+import { loopbackPorts } from './control-plane/control-plane-ports.ts';
+import { type AuditPolicy, type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
+import { checkDiskSpace } from './state/disk-space.ts';
 import { untilFenceStands, untilPeopleAreHeard } from './fence-stands.ts';
-import { refuseHalfRestored } from './half-restored.ts';
+import { refuseHalfRestored } from './state/half-restored.ts';
 import { endLeftovers } from './leftovers.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
-import { moveMemberSecrets } from './move-member-secrets.ts';
+import { moveMemberSecrets } from './state/move-member-secrets.ts';
 import {
   type HubServicesOptions,
   serviceAccountGroups,
   serviceUser,
   startHubServices,
 } from './hub-services.ts';
-import { type HubState, openHubState } from './hub-state.ts';
-import { keepRunning, type KeptRunning } from './keep-running.ts';
+import { type HubState, openHubState } from './state/hub-state.ts';
+import { keepRunning, type KeptRunning } from './process/keep-running.ts';
 import { keepWriting, type WritingServer } from './keep-writing.ts';
-import { type NatsCluster, startNatsCluster } from './nats-cluster.ts';
-import { startNatsServer } from './nats-server.ts';
-import { natsServerNames, type ServerCount, serverCountOf, setServerCount } from './nats-servers-of.ts';
-import { readState } from './private-files.ts';
-import { renewHubState } from './renew-hub-state.ts';
-import { applyRestoredObjects } from './restored-objects.ts';
-import { renewServerCertificate } from './server-certificate.ts';
-import { lockState } from './state-lock.ts';
+import { type NatsCluster, startNatsCluster } from './nats/nats-cluster.ts';
+import { startNatsServer } from './nats/nats-server.ts';
+import { natsServerNames, type ServerCount, serverCountOf, setServerCount } from './state/nats-servers-of.ts';
+import { readState } from './state/private-files.ts';
+import { renewHubState } from './state/renew-hub-state.ts';
+import { applyRestoredObjects } from './state/restored-objects.ts';
+import { renewServerCertificate } from './state/server-certificate.ts';
+import { lockState } from './state/state-lock.ts';
 
 export interface EmbeddedHubOptions {
   readonly stateDir: string;

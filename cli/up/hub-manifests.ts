@@ -10,7 +10,7 @@ import {
   resources,
 } from '@rollcall/shared/kubernetes';
 import { parse } from 'yaml';
-import type { HubState } from './hub-state.ts';
+import type { HubState } from './state/hub-state.ts';
 
 const deployDirectory = join(import.meta.dirname, '..', '..', 'deploy');
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import * as agentHost from '@rollcall/agent/host';
+import * as agentHost from '@rollcall/agent-host';
 import * as approver from '@rollcall/approver';
 import * as heartbeat from '@rollcall/heartbeat';
 import * as projector from '@rollcall/projector';
@@ -12,7 +12,7 @@ import type { ServiceName } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
 import * as trustKeeper from '@rollcall/trust-keeper';
 import { renderManifest } from '../register/manifest.ts';
-import { writePrivate } from './private-files.ts';
+import { writePrivate } from './state/private-files.ts';
 
 const noFlags = { flags: {}, environment: {} };
 

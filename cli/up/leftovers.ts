@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { reapStale } from './child-process-stale.ts';
-import { restoringDirectory } from './half-restored.ts';
+import { reapStale } from './process/child-process-stale.ts';
+import { restoringDirectory } from './state/half-restored.ts';
 
 /**
  * Ends what a killed run of the hub, of its control plane or of a restore left behind in a state directory that nobody uses.

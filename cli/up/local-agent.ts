@@ -16,7 +16,7 @@ import { rollcallVersion } from '@rollcall/shared/service';
 import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import type { EmbeddedHub } from './embedded-hub.ts';
 import { agentAccountManifests } from './hub-manifests.ts';
-import { connectAsInspector } from './people-connection.ts';
+import { connectAsInspector } from './state/people-connection.ts';
 
 const agentUser = 'system:serviceaccount:rollcall-agent:rollcall-agent';
 const agentGroups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-agent'];

@@ -12,8 +12,8 @@ import { findBinary } from './binaries.ts';
 import { endLeftovers } from './leftovers.ts';
 import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
 import { startLocalAgent } from './local-agent.ts';
-import type { ServerCount } from './nats-servers-of.ts';
-import { stateHolder } from './state-lock.ts';
+import type { ServerCount } from './state/nats-servers-of.ts';
+import { stateHolder } from './state/state-lock.ts';
 
 export interface UpOptions {
   readonly stateDir: string;

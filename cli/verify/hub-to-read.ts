@@ -9,7 +9,7 @@ import { openBus } from '../events/open-bus.ts';
 import { openHub } from '../hub-access.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { openHubFiles } from '../trust/hub-files.ts';
-import { connectAsInspector } from '../up/people-connection.ts';
+import { connectAsInspector } from '../up/state/people-connection.ts';
 
 /** A hub as people may read it: its streams by the read-only user, and its API server by their kubeconfig. */
 export interface HubToRead {

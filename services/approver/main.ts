@@ -13,16 +13,16 @@ import {
   type ServiceContext,
   type ServiceWork,
 } from '@rollcall/shared/service';
-import type { Heartbeat } from './cluster-section.ts';
+import type { Heartbeat } from './decision/cluster-section.ts';
 import type { ApproverConfig } from './config.ts';
-import { countEvaluations } from './count-evaluations.ts';
-import { collectUnproven } from './admission/collect-unproven.ts';
+import { countEvaluations } from './policy/count-evaluations.ts';
+import { collectUnproven } from './people/collect-unproven.ts';
 import { startAdmissionProbe } from './admission/probe.ts';
 import { whileStanding } from './admission/while-standing.ts';
-import { everyMinute } from './every-minute.ts';
-import { createFleetView } from './fleet-view.ts';
-import { answerFlooding } from './answer-flooding.ts';
-import { hearEverything, peoplesKinds } from './hear-everything.ts';
+import { everyMinute } from './requests/every-minute.ts';
+import { createFleetView } from './fleet/fleet-view.ts';
+import { answerFlooding } from './bulk/answer-flooding.ts';
+import { hearEverything, peoplesKinds } from './people/hear-everything.ts';
 import {
   judgeAsTimePasses,
   judgeHeldOfToken,
@@ -30,12 +30,17 @@ import {
   judgeRequest,
   leavesRequestOpen,
   type JudgeParts,
-} from './judge-requests.ts';
-import { settleLeaveAsked } from './leaving.ts';
-import { createPolicyEvaluator } from './policy-evaluator.ts';
-import { reviewRestored } from './review-restored.ts';
-import { mayEndInRevoked, releaseName, settleRevocation, settleRotation } from './settle-clusters.ts';
-import { type Life, lifeOf } from './token-life.ts';
+} from './requests/judge-requests.ts';
+import { settleLeaveAsked } from './decision/leaving.ts';
+import { createPolicyEvaluator } from './policy/policy-evaluator.ts';
+import { reviewRestored } from './restore/review-restored.ts';
+import {
+  mayEndInRevoked,
+  releaseName,
+  settleRevocation,
+  settleRotation,
+} from './decision/settle-clusters.ts';
+import { type Life, lifeOf } from './declarations/token-life.ts';
 
 export { configSchema } from './config.ts';
 export { whyFenceIsMissing } from './admission/probe.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationMs } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
-import { mostParts, parsePartition } from './beat-partition.ts';
+import { mostParts, parsePartition } from './members/beat-partition.ts';
 
 const share = z.coerce.number().min(0).max(1);
 

@@ -13,23 +13,23 @@ import {
   type ServiceWork,
 } from '@rollcall/shared/service';
 import type { HeartbeatConfig } from './config.ts';
-import { answerHeard } from './answer-heard.ts';
-import { memberOfNotice } from './connection-notice.ts';
-import { keepPace, type PaceInForce } from './beat-pace.ts';
-import { followMembers } from './follow-members.ts';
-import { systemClock as clock } from './hub-clock.ts';
-import { keepTime } from './keep-time.ts';
-import { writeFlood } from './flood-event.ts';
-import { writeKeyUse } from './key-use-event.ts';
-import { LivenessEngine } from './liveness-engine.ts';
-import { livenessStates } from './cluster-table.ts';
-import { followOwnLosses } from './own-losses.ts';
-import { type BeatReceiver, receiveBeats } from './receive-beats.ts';
-import { joinSiblings } from './siblings.ts';
-import { readStorms, writeStorm } from './storm-log.ts';
-import { type Probe, watchNotices } from './watch-notices.ts';
-import { watchFloods } from './watch-floods.ts';
-import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
+import { answerHeard } from './receive/answer-heard.ts';
+import { memberOfNotice } from './connections/connection-notice.ts';
+import { keepPace, type PaceInForce } from './interval/beat-pace.ts';
+import { followMembers } from './members/follow-members.ts';
+import { systemClock as clock } from './engine/hub-clock.ts';
+import { keepTime } from './engine/keep-time.ts';
+import { writeFlood } from './write/flood-event.ts';
+import { writeKeyUse } from './write/key-use-event.ts';
+import { LivenessEngine } from './engine/liveness-engine.ts';
+import { livenessStates } from './engine/cluster-table.ts';
+import { followOwnLosses } from './connections/own-losses.ts';
+import { type BeatReceiver, receiveBeats } from './receive/receive-beats.ts';
+import { joinSiblings } from './write/siblings.ts';
+import { readStorms, writeStorm } from './outage/storm-log.ts';
+import { type Probe, watchNotices } from './connections/watch-notices.ts';
+import { watchFloods } from './write/watch-floods.ts';
+import { createTransitionWriter, type TransitionWriter } from './write/transition-writer.ts';
 
 export { configSchema } from './config.ts';
 

@@ -13,12 +13,12 @@ import {
   type ServiceWork,
 } from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
-import { type Comparison, createComparison } from './compare-everything.ts';
-import { giveHistory } from './give-history.ts';
-import { ownSets } from './own-sets.ts';
-import { createProjection, type Projection, retryInMs } from './projection.ts';
-import { newestShown } from './newest-shown.ts';
-import { isUnclaimedObject } from './project-predefined.ts';
+import { type Comparison, createComparison } from './queue/compare-everything.ts';
+import { giveHistory } from './history/give-history.ts';
+import { ownSets } from './desired/own-sets.ts';
+import { createProjection, type Projection, retryInMs } from './apply/projection.ts';
+import { newestShown } from './apply/newest-shown.ts';
+import { isUnclaimedObject } from './apply/project-predefined.ts';
 import {
   clusterKey,
   keyOfEvent,
@@ -28,7 +28,7 @@ import {
   predefinedKey,
   setKey,
   wishesKey,
-} from './what-is-dirty.ts';
+} from './apply/what-is-dirty.ts';
 
 export { configSchema } from './config.ts';
 

@@ -2,15 +2,15 @@ import { consumeEvents } from '@rollcall/shared/decisions';
 import { createEventId, type EventDraft, type StoredEvent } from '@rollcall/shared/events';
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { readIdentity, rollcallVersion, type RunningService, runService } from '@rollcall/shared/service';
-import { answerMints } from './answer-mints.ts';
-import { bringAccessAbout, missing } from './bring-access-about.ts';
+import { answerMints } from './mint/answer-mints.ts';
+import { bringAccessAbout, missing } from './access/bring-access-about.ts';
 import type { Config } from './config.ts';
-import { countWrites } from './count-writes.ts';
-import { createHeardAsks } from './heard-asks.ts';
-import { keepObjects } from './keep-objects.ts';
-import { hubApiOf } from './hub-api.ts';
-import { bringPublicationAbout } from './publish-token.ts';
-import { watchExpiries } from './watch-expiries.ts';
+import { countWrites } from './access/count-writes.ts';
+import { createHeardAsks } from './mint/heard-asks.ts';
+import { keepObjects } from './access/keep-objects.ts';
+import { hubApiOf } from './mint/hub-api.ts';
+import { bringPublicationAbout } from './tokens/publish-token.ts';
+import { watchExpiries } from './tokens/watch-expiries.ts';
 
 export { configSchema } from './config.ts';
 

@@ -12,10 +12,17 @@ import { draft, type TokenDeclaration, tokenRecord, tokenWithdrawn } from '@roll
 import type { EventLog } from '@rollcall/shared/bus';
 import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createFleetView } from '../../services/approver/fleet-view.ts';
-import { judgeHeldRequests, judgeRequest, type JudgeParts } from '../../services/approver/judge-requests.ts';
-import { createPolicyEvaluator, type PolicyEvaluator } from '../../services/approver/policy-evaluator.ts';
-import { policyProblem } from '../../services/approver/policy-problem.ts';
+import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
+import {
+  judgeHeldRequests,
+  judgeRequest,
+  type JudgeParts,
+} from '../../services/approver/requests/judge-requests.ts';
+import {
+  createPolicyEvaluator,
+  type PolicyEvaluator,
+} from '../../services/approver/policy/policy-evaluator.ts';
+import { policyProblem } from '../../services/approver/policy/policy-problem.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { declareToken } from '../harness/events.ts';
 import { connectWithToken } from '../harness/raw-agent.ts';

@@ -3,7 +3,7 @@ import { clusterRecord, draft, left } from '@rollcall/shared/events';
 import { type Answer, decodeAnswer } from '@rollcall/shared/protocol';
 import { createNkey, hubIdOf, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { isStale, nextJoining, startJoining } from '../../agent/joining.ts';
+import { isStale, nextJoining, startJoining } from '../../agent/session/joining.ts';
 import { decideAs } from '../harness/events.ts';
 import { connectWithCredentials, freshId, type RawAgent } from '../harness/raw-agent.ts';
 import { aJoin, askToJoin } from '../harness/join.ts';

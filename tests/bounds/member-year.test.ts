@@ -16,12 +16,12 @@ import {
 } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { decideRotationEnd } from '../../services/approver/key-rotated.ts';
-import { leavingSection } from '../../services/approver/leaving.ts';
-import { decideRequest } from '../../services/approver/policy-verdict.ts';
-import { admissionStep } from '../../services/registrar/admission.ts';
-import { decideRotated, judgeRotation } from '../../services/registrar/key-rotation.ts';
-import { decidePin } from '../../services/registrar/member-pin.ts';
+import { decideRotationEnd } from '../../services/approver/decision/key-rotated.ts';
+import { leavingSection } from '../../services/approver/decision/leaving.ts';
+import { decideRequest } from '../../services/approver/requests/policy-verdict.ts';
+import { admissionStep } from '../../services/registrar/members/admission.ts';
+import { decideRotated, judgeRotation } from '../../services/registrar/members/key-rotation.ts';
+import { decidePin } from '../../services/registrar/members/member-pin.ts';
 import { aDecision, anIdentity } from '../harness/events.ts';
 
 const [dayMs, hourMs] = [86_400_000, 3_600_000];

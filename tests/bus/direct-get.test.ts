@@ -4,7 +4,7 @@ import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { directGet, directGetLast } from '../../libs/shared/bus/direct-get.ts';
+import { directGet, directGetLast } from '../../libs/shared/bus/reads/direct-get.ts';
 import { until } from '../harness/embedded.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 

@@ -3,7 +3,7 @@ import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { openEventLog, streamState } from '@rollcall/shared/bus';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { walkMessages } from '../../libs/shared/bus/walk-messages.ts';
+import { walkMessages } from '../../libs/shared/bus/reads/walk-messages.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
 /** Lists of subjects: the server puts all that match into order for each page, so what is asked for is little, and waited for. */

@@ -3,7 +3,7 @@ import { type EventLog, openEventLog, readStream, seenOver } from '@rollcall/sha
 import { draft, type StoredEvent, tokenDeclared } from '@rollcall/shared/events';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createFleetView, fleetAggregate } from '../../services/approver/fleet-view.ts';
+import { createFleetView, fleetAggregate } from '../../services/approver/fleet/fleet-view.ts';
 import { until } from '../harness/embedded.ts';
 import { aDeclaration } from '../harness/events.ts';
 import { areAllCurrent } from '../harness/nats-nodes.ts';

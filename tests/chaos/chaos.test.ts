@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { processIdentity } from '../../cli/up/child-process-identity.ts';
+import { processIdentity } from '../../cli/up/process/child-process-identity.ts';
 import { until } from '../harness/embedded.ts';
 import { whyNoSmallDisk } from '../harness/small-disk.ts';
 import { runSchedules } from './run-schedules.ts';

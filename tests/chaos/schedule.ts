@@ -1,5 +1,5 @@
 import { createRandom, type Random } from '../../cli/simulate/random.ts';
-import type { NetworkState } from '../../cli/simulate/flaky-network.ts';
+import type { NetworkState } from '../../cli/simulate/clusters/flaky-network.ts';
 import { serviceNames } from '../harness/service-process.ts';
 
 /** How a process is treated. `restart` is polite. */

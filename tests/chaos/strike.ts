@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FlakyNetwork } from '../../cli/simulate/flaky-network.ts';
-import { processIdentity } from '../../cli/up/child-process-identity.ts';
+import type { FlakyNetwork } from '../../cli/simulate/clusters/flaky-network.ts';
+import { processIdentity } from '../../cli/up/process/child-process-identity.ts';
 import type { Clock } from './clock.ts';
 import type { ForgetfulApi } from './forgetful-api.ts';
 import type { Fault } from './schedule.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ChildHandle, startChild } from '../../cli/up/child-process.ts';
+import { type ChildHandle, startChild } from '../../cli/up/process/child-process.ts';
 import type { TestEmbeddedHub } from '../harness/embedded.ts';
 import type { AgentAssignments } from './agent-process.ts';
 import type { Clock } from './clock.ts';

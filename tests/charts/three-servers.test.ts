@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, statefulSets } from '../../cli/install/workloads.ts';
 import { startCli } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { until } from '../harness/embedded.ts';
 import { areAllCurrent } from '../harness/nats-nodes.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';

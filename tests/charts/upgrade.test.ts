@@ -5,7 +5,7 @@ import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
 
 const system = 'rollcall-system';

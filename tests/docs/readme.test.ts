@@ -1,7 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane/control-plane.ts';
 import { readDocument, shellBlocks } from './markdown.ts';
 import { type Expectation, firstLine, follow, notRunBlocks, type Reader, startReader } from './reader.ts';
 import type { RunningShell } from './shell.ts';

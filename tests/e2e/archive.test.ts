@@ -10,10 +10,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryUser } from '../../cli/backup/temporary-user.ts';
 import { archiveEvents, type HubToArchive } from '../../cli/history/archive-events.ts';
 import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
-import { busUser, openHubState } from '../../cli/up/hub-state.ts';
-import { readOfflineKeys } from '../../cli/up/offline-keys.ts';
-import { lockState } from '../../cli/up/state-lock.ts';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { busUser, openHubState } from '../../cli/up/state/hub-state.ts';
+import { readOfflineKeys } from '../../cli/up/state/offline-keys.ts';
+import { lockState } from '../../cli/up/state/state-lock.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import type { VerifyReport } from '../../cli/verify/verify.ts';
 import { startTestEmbeddedHub, type TestAgent, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 

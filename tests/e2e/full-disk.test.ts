@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openHubToRead } from '../../cli/verify/hub-to-read.ts';
 import { verifyHub } from '../../cli/verify/verify.ts';
 import { askServices, figureOf } from '../../cli/status/ask-services.ts';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { resources } from '@rollcall/shared/kubernetes';
 import { conditionOf, startTestEmbeddedHub, until } from '../harness/embedded.ts';

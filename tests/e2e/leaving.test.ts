@@ -20,7 +20,7 @@ import { rollcallVersion } from '@rollcall/shared/service';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { renderManifest } from '../../cli/register/manifest.ts';
 import { runCli, startCli } from '../../cli/tests/run-cli.ts';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { everythingIn } from '../harness/everything.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
-import { isInPartition } from '../../services/heartbeat/beat-partition.ts';
+import { isInPartition } from '../../services/heartbeat/members/beat-partition.ts';
 import {
   admitMember,
   keepBeating,

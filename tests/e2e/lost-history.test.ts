@@ -9,7 +9,7 @@ import { resources } from '@rollcall/shared/kubernetes';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { rotate } from '../../cli/trust/rotate.ts';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 /** One hub, stopped, with a cluster that is in, one that has left, and one that is banned; each test loses history in a copy of it. */

@@ -16,7 +16,7 @@ import { resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openFlakyNetwork } from '../../cli/simulate/flaky-network.ts';
+import { openFlakyNetwork } from '../../cli/simulate/clusters/flaky-network.ts';
 import { tellAddresses } from '../../cli/trust/tell-addresses.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { type ConnectProxy, startConnectProxy } from '../harness/connect-proxy.ts';

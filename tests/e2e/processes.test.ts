@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clusterRecord, type StoredEvent } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane/control-plane.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { startServiceProcess, startServiceProcesses, stopAll } from '../harness/service-process.ts';
 

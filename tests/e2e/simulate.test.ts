@@ -4,8 +4,8 @@ import { clusterRecord, joined } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli, startCli } from '../../cli/tests/run-cli.ts';
-import type { SimulationReport } from '../../cli/simulate/report.ts';
-import { openSimulatorBus } from '../../cli/simulate/simulator-bus.ts';
+import type { SimulationReport } from '../../cli/simulate/report/report.ts';
+import { openSimulatorBus } from '../../cli/simulate/clusters/simulator-bus.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 let hub: TestEmbeddedHub;

@@ -10,7 +10,7 @@ import type { StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { traceIdOf } from '@rollcall/shared/tracing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 let hub: TestEmbeddedHub;

@@ -4,8 +4,8 @@ import { type BusCredentials, connectionOptions, jwtProof, streamManager } from 
 import type { StoredEvent } from '@rollcall/shared/events';
 import { resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { NatsNode } from '../../cli/up/nats-cluster.ts';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import type { NatsNode } from '../../cli/up/nats/nats-cluster.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { areAllCurrent, goOn, leaderOf, pause } from '../harness/nats-nodes.ts';
 

@@ -15,7 +15,7 @@ import { type HubFiles, openHubFiles } from '../../cli/trust/hub-files.ts';
 import { checkAgentsHeard, rotate } from '../../cli/trust/rotate.ts';
 import { trustStatus } from '../../cli/trust/trust-status.ts';
 import { serviceSettings } from '../../cli/up/hub-services.ts';
-import { parseCreds } from '../../cli/up/people-connection.ts';
+import { parseCreds } from '../../cli/up/state/people-connection.ts';
 import { startTestEmbeddedHub, type TestAgent, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 let hub: TestEmbeddedHub;

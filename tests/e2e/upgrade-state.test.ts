@@ -14,8 +14,8 @@ import {
 } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, expect, test } from 'vitest';
-import { credsFile, type HubState, openHubState } from '../../cli/up/hub-state.ts';
-import { parseCreds } from '../../cli/up/people-connection.ts';
+import { credsFile, type HubState, openHubState } from '../../cli/up/state/hub-state.ts';
+import { parseCreds } from '../../cli/up/state/people-connection.ts';
 import { startTestEmbeddedHub } from '../harness/embedded.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'rollcall-upgrade-'));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startControlPlane } from '../../cli/up/control-plane.ts';
+import { startControlPlane } from '../../cli/up/control-plane/control-plane.ts';
 import { applyManifests, createKubeClient, KubeApiError, resources } from '@rollcall/shared/kubernetes';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import { bindRole } from '../harness/control-plane.ts';

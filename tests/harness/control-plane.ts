@@ -14,7 +14,7 @@ import {
   resources,
 } from '@rollcall/shared/kubernetes';
 import { annotations } from '@rollcall/shared/resources';
-import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane/control-plane.ts';
 import { manifestsIn } from '../../cli/up/hub-manifests.ts';
 
 /** A real etcd and kube-apiserver with our CRDs, roles and fence. */

@@ -24,7 +24,7 @@ import { rollcallVersion } from '@rollcall/shared/service';
 import { createRegistrationToken, type RegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../../cli/up/embedded-hub.ts';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { bindRole } from './control-plane.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { refillStream } from '@rollcall/shared/bus';
 import { createNkey } from '@rollcall/shared/trust';
-import { newAgentState } from '../../agent/own-keys.ts';
+import { newAgentState } from '../../agent/keys/own-keys.ts';
 import { livesOf, messagesOf } from './cluster-history.ts';
 import type { TestHub } from './test-hub.ts';
 

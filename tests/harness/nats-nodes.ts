@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { streamManager } from '@rollcall/shared/bus';
-import type { NatsNode } from '../../cli/up/nats-cluster.ts';
+import type { NatsNode } from '../../cli/up/nats/nats-cluster.ts';
 
 /** Which server leads a stream now; undefined while they have not agreed. */
 export async function leaderOf(

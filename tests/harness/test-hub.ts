@@ -20,15 +20,15 @@ import {
 } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { findBinary } from '../../cli/up/binaries.ts';
-import { startChild } from '../../cli/up/child-process.ts';
-import { credsFiles, type HubState, openHubState } from '../../cli/up/hub-state.ts';
-import { type NatsNode, startNatsCluster } from '../../cli/up/nats-cluster.ts';
-import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats-server.ts';
-import { type ServerCount, serverCountOf, setServerCount } from '../../cli/up/nats-servers-of.ts';
-import { readOfflineKeys } from '../../cli/up/offline-keys.ts';
-import { parseCreds } from '../../cli/up/people-connection.ts';
-import { renewHubState } from '../../cli/up/renew-hub-state.ts';
-import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
+import { startChild } from '../../cli/up/process/child-process.ts';
+import { credsFiles, type HubState, openHubState } from '../../cli/up/state/hub-state.ts';
+import { type NatsNode, startNatsCluster } from '../../cli/up/nats/nats-cluster.ts';
+import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats/nats-server.ts';
+import { type ServerCount, serverCountOf, setServerCount } from '../../cli/up/state/nats-servers-of.ts';
+import { readOfflineKeys } from '../../cli/up/state/offline-keys.ts';
+import { parseCreds } from '../../cli/up/state/people-connection.ts';
+import { renewHubState } from '../../cli/up/state/renew-hub-state.ts';
+import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
 
 /** A real hub bus: nats-server in operator mode with every account, stream and consumer, on a free loopback port. */
 export interface TestHub extends AsyncDisposable {

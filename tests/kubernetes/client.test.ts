@@ -22,7 +22,7 @@ import {
   type WatchEvent,
 } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane/control-plane.ts';
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };
 const { configMaps, namespaces, serviceAccounts } = resources;

@@ -10,7 +10,7 @@ import {
   type ControlPlane,
   type ControlPlaneOptions,
   startControlPlane,
-} from '../../cli/up/control-plane.ts';
+} from '../../cli/up/control-plane/control-plane.ts';
 
 const { namespaces } = resources;
 const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-plane-'));

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { loopbackPorts } from '../../cli/up/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
 
 let directory: string;
 beforeEach(() => (directory = mkdtempSync(join(tmpdir(), 'rollcall-ports-'))));

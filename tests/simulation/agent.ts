@@ -1,8 +1,8 @@
 import { beatFlags } from '@rollcall/shared/bus';
 import { decodeAnswer } from '@rollcall/shared/protocol';
 import { decodeJwt, type Nkey } from '@rollcall/shared/trust';
-import { encodeAsk } from '../../agent/ask-message.ts';
-import { type Joining, nextJoining, startJoining } from '../../agent/joining.ts';
+import { encodeAsk } from '../../agent/protocol/ask-message.ts';
+import { type Joining, nextJoining, startJoining } from '../../agent/session/joining.ts';
 import { checkKept } from './acknowledged.ts';
 import { hubSecrets } from './nats-account.ts';
 import { nothingFollows } from './scheduler.ts';

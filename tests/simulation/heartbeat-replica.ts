@@ -1,11 +1,14 @@
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { encodeBeat, type EventLog } from '@rollcall/shared/bus';
-import { followMembers } from '../../services/heartbeat/follow-members.ts';
-import { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
-import { type BeatReceiver, receiveBeats } from '../../services/heartbeat/receive-beats.ts';
-import { readStorms, writeStorm } from '../../services/heartbeat/storm-log.ts';
-import { createTransitionWriter, type TransitionWriter } from '../../services/heartbeat/transition-writer.ts';
+import { followMembers } from '../../services/heartbeat/members/follow-members.ts';
+import { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
+import { type BeatReceiver, receiveBeats } from '../../services/heartbeat/receive/receive-beats.ts';
+import { readStorms, writeStorm } from '../../services/heartbeat/outage/storm-log.ts';
+import {
+  createTransitionWriter,
+  type TransitionWriter,
+} from '../../services/heartbeat/write/transition-writer.ts';
 import { flap } from './replay.ts';
 import type { Replica } from './replica.ts';
 import type { World } from './world.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { KubeApiError, type KubeObject, type Resource, type StoredObject } from '@rollcall/shared/kubernetes';
-import { plain } from '../../services/projector/difference.ts';
+import { plain } from '../../services/projector/desired/difference.ts';
 import { createRandom } from '../../cli/simulate/random.ts';
 import type { Scheduler } from './scheduler.ts';
 

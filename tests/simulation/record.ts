@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import { readStream, streamState } from '@rollcall/shared/bus';
-import { connectAsInspector } from '../../cli/up/people-connection.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { asRecorded } from './recorded-stream.ts';

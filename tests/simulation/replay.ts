@@ -19,18 +19,18 @@ import {
   tokenRecord,
 } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
-import { decideRotationEnd } from '../../services/approver/key-rotated.ts';
-import { decidePersonDecision } from '../../services/approver/person-decision.ts';
-import { decideRequest, type PolicyOutcome } from '../../services/approver/policy-verdict.ts';
-import { decideNameRelease, decideRevocation } from '../../services/approver/settle-clusters.ts';
-import type { LivenessCause } from '../../services/heartbeat/liveness-transition.ts';
-import { decideLiveness } from '../../services/heartbeat/liveness-event.ts';
-import { accessEvents } from '../../services/rbac-provisioner/access-event.ts';
-import { admissionStep } from '../../services/registrar/admission.ts';
-import { judgeRotation } from '../../services/registrar/key-rotation.ts';
-import { plain } from '../../services/projector/difference.ts';
-import { claimsChanged } from '../../services/registrar/claims.ts';
-import { judgeJoin } from '../../services/registrar/join-request.ts';
+import { decideRotationEnd } from '../../services/approver/decision/key-rotated.ts';
+import { decidePersonDecision } from '../../services/approver/people/person-decision.ts';
+import { decideRequest, type PolicyOutcome } from '../../services/approver/requests/policy-verdict.ts';
+import { decideNameRelease, decideRevocation } from '../../services/approver/decision/settle-clusters.ts';
+import type { LivenessCause } from '../../services/heartbeat/engine/liveness-transition.ts';
+import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
+import { accessEvents } from '../../services/rbac-provisioner/access/access-event.ts';
+import { admissionStep } from '../../services/registrar/members/admission.ts';
+import { judgeRotation } from '../../services/registrar/members/key-rotation.ts';
+import { plain } from '../../services/projector/desired/difference.ts';
+import { claimsChanged } from '../../services/registrar/join/claims.ts';
+import { judgeJoin } from '../../services/registrar/join/join-request.ts';
 
 type Again = (event: StoredEvent, history: History) => readonly EventDraft[] | undefined;
 

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { LivenessEngine } from '../../services/heartbeat/liveness-engine.ts';
+import type { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
 import type { Consumer } from './delivery.ts';
 import type { FaultKind } from './faults.ts';
 import type { Life } from './scheduler.ts';

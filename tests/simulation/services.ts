@@ -3,27 +3,31 @@ import type { EventLog } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { MetricsRegistry } from '@rollcall/shared/service';
 import { handleEvent } from '../../services/approver/main.ts';
-import { declaredPolicies, declaredSets, declaredTokens } from '../../services/approver/declared-kinds.ts';
-import { declareObjects } from '../../services/approver/declare-objects.ts';
-import { everyMinute } from '../../services/approver/every-minute.ts';
-import { createFleetView } from '../../services/approver/fleet-view.ts';
-import { judgeAsTimePasses } from '../../services/approver/judge-requests.ts';
+import {
+  declaredPolicies,
+  declaredSets,
+  declaredTokens,
+} from '../../services/approver/declarations/declared-kinds.ts';
+import { declareObjects } from '../../services/approver/declarations/declare-objects.ts';
+import { everyMinute } from '../../services/approver/requests/every-minute.ts';
+import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
+import { judgeAsTimePasses } from '../../services/approver/requests/judge-requests.ts';
 import { openUnproven } from '../../services/approver/admission/unproven.ts';
-import { hearPeople } from '../../services/approver/hear-people.ts';
+import { hearPeople } from '../../services/approver/people/hear-people.ts';
 import { configSchema as projectorConfig } from '../../services/projector/config.ts';
-import { createProjection } from '../../services/projector/projection.ts';
+import { createProjection } from '../../services/projector/apply/projection.ts';
 import {
   clusterKey,
   keyOfEvent,
   markForeignChanges,
   markWholeHistory,
-} from '../../services/projector/what-is-dirty.ts';
-import { bringAccessAbout } from '../../services/rbac-provisioner/bring-access-about.ts';
-import { createAdmission } from '../../services/registrar/admission.ts';
-import { endLeavings } from '../../services/registrar/end-leavings.ts';
-import type { AnswerSettings } from '../../services/registrar/answer.ts';
-import { answerAsks } from '../../services/registrar/asks.ts';
-import { createRotationAnswers } from '../../services/registrar/key-rotation.ts';
+} from '../../services/projector/apply/what-is-dirty.ts';
+import { bringAccessAbout } from '../../services/rbac-provisioner/access/bring-access-about.ts';
+import { createAdmission } from '../../services/registrar/members/admission.ts';
+import { endLeavings } from '../../services/registrar/members/end-leavings.ts';
+import type { AnswerSettings } from '../../services/registrar/replies/answer.ts';
+import { answerAsks } from '../../services/registrar/requests/asks.ts';
+import { createRotationAnswers } from '../../services/registrar/members/key-rotation.ts';
 import { cutKeys } from '../../services/trust-keeper/cut-keys.ts';
 import { createClaimsKeeper } from '../../services/trust-keeper/keep-claims.ts';
 import { createRevokedKeysReader } from '../../services/trust-keeper/read-revoked-keys.ts';
@@ -146,7 +150,7 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
       return 'the fence is missing';
     },
   };
-  // Nobody confirms here: a mass of wishes is tested by itself (services/approver/mass-of-wishes.test.ts).
+  // Nobody confirms here: a mass of wishes is tested by itself (services/approver/bulk/mass-of-wishes.test.ts).
   const fleet = createFleetView(log);
   const mass = { fleet, limit: { perMinute: 1_000_000, share: 1 } };
   const people = hearPeople({ log, client, logger, standing, heartbeat, leaveWaitMs, mass, nowMs });

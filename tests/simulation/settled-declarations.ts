@@ -1,7 +1,7 @@
 import { foldRecord, policyDeclaration, tokenRecord, type TokenRecord } from '@rollcall/shared/events';
 import type { ApprovalPolicy, ClusterRegistrationToken } from '@rollcall/shared/resources';
-import { desiredPolicy } from '../../services/projector/desired-policy.ts';
-import { desiredToken } from '../../services/projector/desired-token.ts';
+import { desiredPolicy } from '../../services/projector/desired/desired-policy.ts';
+import { desiredToken } from '../../services/projector/desired/desired-token.ts';
 import type { Kept } from './kube-server.ts';
 import { conditionOf, otherStatus } from './settled-picture.ts';
 import type { World } from './world.ts';

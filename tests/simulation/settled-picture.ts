@@ -6,9 +6,9 @@ import {
   livenessStateOf,
 } from '@rollcall/shared/events';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { desiredCluster } from '../../services/projector/desired-cluster.ts';
-import { desiredRequest } from '../../services/projector/desired-request.ts';
-import { mergePatchBetween, plain, statusPatch } from '../../services/projector/difference.ts';
+import { desiredCluster } from '../../services/projector/desired/desired-cluster.ts';
+import { desiredRequest } from '../../services/projector/desired/desired-request.ts';
+import { mergePatchBetween, plain, statusPatch } from '../../services/projector/desired/difference.ts';
 import type { Kept } from './kube-server.ts';
 import type { People, SaidLabel } from './people.ts';
 import type { World } from './world.ts';

@@ -7,10 +7,10 @@ import {
   nameRecord,
   type StoredEvent,
 } from '@rollcall/shared/events';
-import { createFleetView } from '../../services/approver/fleet-view.ts';
-import { gatherJudgement } from '../../services/approver/policy-verdict.gather.ts';
-import { decideRequest } from '../../services/approver/policy-verdict.ts';
-import { openRequest } from '../../services/registrar/standing.ts';
+import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
+import { gatherJudgement } from '../../services/approver/requests/policy-verdict.gather.ts';
+import { decideRequest } from '../../services/approver/requests/policy-verdict.ts';
+import { openRequest } from '../../services/registrar/replies/standing.ts';
 import type { Agents } from './agents.ts';
 import type { Kept } from './kube-server.ts';
 import type { People } from './people.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliResult, runCli, type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
-import type { ChildHandle } from '../../cli/up/child-process.ts';
+import type { ChildHandle } from '../../cli/up/process/child-process.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { serviceNames, startServiceProcess, stopAll } from '../harness/service-process.ts';
 import { unpackRelease, type UnpackedRelease } from './recorded-release.ts';

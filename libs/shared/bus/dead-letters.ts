@@ -3,8 +3,8 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { z } from 'zod';
 import { asBusError } from './bus-error.ts';
-import { directGet } from './direct-get.ts';
-import { type RawMessage, storedAtMs, textOf } from './raw-message.ts';
+import { directGet } from './reads/direct-get.ts';
+import { type RawMessage, storedAtMs, textOf } from './reads/raw-message.ts';
 
 const letterSchema = z.looseObject({
   service: z.string(),

@@ -16,18 +16,18 @@ import {
   parseEventSubject,
   type StoredEvent,
 } from '@rollcall/shared/events';
-import { aggregateIds } from './aggregate-ids.ts';
+import { aggregateIds } from './reads/aggregate-ids.ts';
 import { asBusError } from './bus-error.ts';
-import { directGetEach, directGetLast, notGiven } from './direct-get.ts';
-import { lastOfAll } from './last-of-all.ts';
-import { type LastWord, type LastWordsQuery, readLastWords } from './last-words.ts';
-import { messagesUpTo } from './not-behind.ts';
-import { headText, rawMessage, type RawMessage } from './raw-message.ts';
-import { aggregates, readTogether } from './read-together.ts';
-import { seenOver } from './seen-sequences.ts';
-import { isStreamEnd } from './stream-end.ts';
+import { directGetEach, directGetLast, notGiven } from './reads/direct-get.ts';
+import { lastOfAll } from './reads/last-of-all.ts';
+import { type LastWord, type LastWordsQuery, readLastWords } from './reads/last-words.ts';
+import { messagesUpTo } from './reads/not-behind.ts';
+import { headText, rawMessage, type RawMessage } from './reads/raw-message.ts';
+import { aggregates, readTogether } from './reads/read-together.ts';
+import { seenOver } from './reads/seen-sequences.ts';
+import { isStreamEnd } from './reads/stream-end.ts';
 import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
-import { streamState } from './whole-stream.ts';
+import { streamState } from './reads/whole-stream.ts';
 
 /** What set an append off: carried from the agent's request to the last projected status. */
 export interface Trace {

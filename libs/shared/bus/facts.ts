@@ -6,9 +6,9 @@ import { isSafeId } from '@rollcall/shared/events';
 import { isLabelValue } from '@rollcall/shared/resources/label-syntax';
 import { isNodeLabelName, mostNodeLabels } from '@rollcall/shared/resources/node-labels';
 import { asBusError } from './bus-error.ts';
-import { directGetLast } from './direct-get.ts';
-import { textOf } from './raw-message.ts';
-import { readTogether, subjects } from './read-together.ts';
+import { directGetLast } from './reads/direct-get.ts';
+import { textOf } from './reads/raw-message.ts';
+import { readTogether, subjects } from './reads/read-together.ts';
 
 const count = z.int().min(0);
 const short = z.string().max(256);

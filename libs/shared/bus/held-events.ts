@@ -1,8 +1,8 @@
 import { jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { asBusError } from './bus-error.ts';
-import { directGet } from './direct-get.ts';
-import { type RawMessage, textOf } from './raw-message.ts';
+import { directGet } from './reads/direct-get.ts';
+import { type RawMessage, textOf } from './reads/raw-message.ts';
 
 /** Where an event stands that was put aside, and why. */
 export interface HeldNote {

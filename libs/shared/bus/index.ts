@@ -8,7 +8,7 @@ export {
   readDeadLetters,
   retryDeadLetter,
 } from './dead-letters.ts';
-export { type DirectQuery, directGet, historySubject, TooManyResults } from './direct-get.ts';
+export { type DirectQuery, directGet, historySubject, TooManyResults } from './reads/direct-get.ts';
 export {
   type EventLog,
   type HeardEvent,
@@ -18,9 +18,9 @@ export {
   type Trace,
 } from './event-log.ts';
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
-export { followEvents } from './follow-events.ts';
+export { followEvents } from './history/follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
-export { type ArchivedEvents, deleteEvents, letsDelete, readArchived } from './history-archive.ts';
+export { type ArchivedEvents, deleteEvents, letsDelete, readArchived } from './history/history-archive.ts';
 export {
   digestAt,
   type HistoryState,
@@ -30,14 +30,14 @@ export {
   missingOf,
   parseWitness,
   whyLost,
-} from './history-witness.ts';
+} from './history/history-witness.ts';
 export { hubStreams, streamManager } from './hub-streams.ts';
 export { inTurn } from './in-turn.ts';
-export type { LastWord } from './last-words.ts';
-export { notBehind } from './not-behind.ts';
-export { shareReads } from './share-reads.ts';
+export type { LastWord } from './reads/last-words.ts';
+export { notBehind } from './reads/not-behind.ts';
+export { shareReads } from './reads/share-reads.ts';
 export { eventSpace } from './stream-space.ts';
-export { seenOver } from './seen-sequences.ts';
+export { seenOver } from './reads/seen-sequences.ts';
 export { streamSize, type StreamSize } from './stream-size.ts';
 export {
   handledByAll,
@@ -47,6 +47,6 @@ export {
   type StreamMessage,
   type StreamName,
   streamState,
-} from './whole-stream.ts';
+} from './reads/whole-stream.ts';
 export { forgetConsumers, setUpStreams } from './streams.ts';
 export { isOvertaken } from './unreadable-event.ts';

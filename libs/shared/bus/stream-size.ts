@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { isWatcher } from './direct-get.ts';
-import { type StreamName, type StreamState, streamState } from './whole-stream.ts';
+import { isWatcher } from './reads/direct-get.ts';
+import { type StreamName, type StreamState, streamState } from './reads/whole-stream.ts';
 
 export type StreamSize = Pick<StreamState, 'messages' | 'bytes' | 'lastSequence'>;
 

@@ -1,5 +1,5 @@
-import type { Liveness } from './heartbeat-events.ts';
-import type { Identity } from './registrar-events.ts';
+import type { Liveness } from './types/heartbeat-events.ts';
+import type { Identity } from './types/registrar-events.ts';
 
 /**
  * What the heartbeat service says of a member as it is admitted now; undefined for what it said of an earlier key or an earlier

@@ -1,12 +1,12 @@
-import * as archive from './archive-events.ts';
-import * as approver from './approver-events.ts';
+import * as archive from './types/archive-events.ts';
+import * as approver from './types/approver-events.ts';
 import { eventTypeName, type EventDefinition } from './define-event.ts';
-import * as heartbeat from './heartbeat-events.ts';
-import * as host from './host-events.ts';
-import * as provisioner from './provisioner-events.ts';
-import * as registrar from './registrar-events.ts';
-import * as restore from './restore-events.ts';
-import * as trust from './trust-events.ts';
+import * as heartbeat from './types/heartbeat-events.ts';
+import * as host from './types/host-events.ts';
+import * as provisioner from './types/provisioner-events.ts';
+import * as registrar from './types/registrar-events.ts';
+import * as restore from './types/restore-events.ts';
+import * as trust from './types/trust-events.ts';
 
 function isDefinition(value: unknown): value is EventDefinition {
   return typeof value === 'object' && value !== null && 'writer' in value && 'body' in value;

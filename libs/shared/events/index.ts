@@ -5,9 +5,9 @@ export {
   type AuthorUnknown,
   authorUnknown,
   versionWord,
-} from './admission-record.ts';
-export * from './approver-events.ts';
-export * from './archive-events.ts';
+} from './records/admission-record.ts';
+export * from './types/approver-events.ts';
+export * from './types/archive-events.ts';
 export { eventCatalogue } from './catalogue.ts';
 export { type EventCause, type EventCauser, eventCauses } from './event-causes.ts';
 export {
@@ -30,14 +30,14 @@ export {
 } from './envelope.ts';
 export { firstTypes, isListedKind, type ListedKind } from './first-types.ts';
 export { type ChainMessage, createChainCheck } from './chain.ts';
-export { epochAggregate, type EpochRecord, epochRecord } from './epoch-record.ts';
-export * from './heartbeat-events.ts';
-export * from './host-events.ts';
+export { epochAggregate, type EpochRecord, epochRecord } from './records/epoch-record.ts';
+export * from './types/heartbeat-events.ts';
+export * from './types/host-events.ts';
 export { paceAggregate, paceOf, stretchOf } from './pace.ts';
 export { letInBy } from './let-in-by.ts';
 export { agentAwaitedUntilMs, isTombstoned } from './leaving.ts';
-export { type LivenessState, livenessStateOf } from './liveness-state.ts';
-export * from './provisioner-events.ts';
+export { type LivenessState, livenessStateOf } from './records/liveness-state.ts';
+export * from './types/provisioner-events.ts';
 export {
   type AggregateRecord,
   clusterRecord,
@@ -56,9 +56,9 @@ export {
   setDeclaration,
   tokenRecord,
   type TokenRecord,
-} from './record.ts';
-export * from './registrar-events.ts';
-export * from './restore-events.ts';
+} from './records/record.ts';
+export * from './types/registrar-events.ts';
+export * from './types/restore-events.ts';
 export { clusterIdOf, isSafeId, publicationIdOf } from './safe-id.ts';
 export {
   isPredefinedUnclaimed,
@@ -69,5 +69,5 @@ export {
   predefinedObstacle,
 } from './predefined.ts';
 export { type AggregateId, aggregateSubjects, parseEventSubject } from './subjects.ts';
-export * from './trust-events.ts';
-export { wishConfirmedForMs, wishesAggregate, wishesOf } from './wishes-record.ts';
+export * from './types/trust-events.ts';
+export { wishConfirmedForMs, wishesAggregate, wishesOf } from './records/wishes-record.ts';

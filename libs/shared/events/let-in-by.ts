@@ -1,5 +1,5 @@
-import type { Decision } from './approver-events.ts';
-import type { Identity } from './registrar-events.ts';
+import type { Decision } from './types/approver-events.ts';
+import type { Identity } from './types/registrar-events.ts';
 
 /** Judging takes milliseconds: a request that a policy approves later than this was held before. */
 const atOnceMs = 60_000;

@@ -1,5 +1,5 @@
-import type { Paced } from './heartbeat-events.ts';
-import type { AggregateRecord } from './record.ts';
+import type { Paced } from './types/heartbeat-events.ts';
+import type { AggregateRecord } from './records/record.ts';
 import type { AggregateId } from './subjects.ts';
 
 /** The aggregate whose history is how the fleet is paced: how often it beats, and how slowly it returns. */

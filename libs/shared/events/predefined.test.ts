@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { type Decision, nameReserved, predefined } from './approver-events.ts';
+import { type Decision, nameReserved, predefined } from './types/approver-events.ts';
 import type { StoredEvent } from './envelope.ts';
 import { predefinedObstacle } from './predefined.ts';
-import { clusterRecord, foldRecord, nameRecord } from './record.ts';
-import { type Identity, requested } from './registrar-events.ts';
+import { clusterRecord, foldRecord, nameRecord } from './records/record.ts';
+import { type Identity, requested } from './types/registrar-events.ts';
 import { clusterIdOf } from './safe-id.ts';
 import type { AggregateId } from './subjects.ts';
 

@@ -1,5 +1,5 @@
-import type { Decision } from './approver-events.ts';
-import { type ClusterRecord, currentIdentity, type NameRecord } from './record.ts';
+import type { Decision } from './types/approver-events.ts';
+import { type ClusterRecord, currentIdentity, type NameRecord } from './records/record.ts';
 import { clusterIdOf } from './safe-id.ts';
 
 /** Names that can be no namespace of a cluster; the fence refuses the same (deploy/fence/provisioner.yaml). */

@@ -1,7 +1,7 @@
 import { RollcallError } from '../errors/index.ts';
 import { createEarlyRefusalCheck } from './early-refusal.ts';
 import { isNotFound, kubeApiError, withoutItsWords } from './kube-api-error.ts';
-import type { KubeAccess } from './kube-access.ts';
+import type { KubeAccess } from './kubeconfig/kube-access.ts';
 import type {
   ApplyOptions,
   ClientOptions,

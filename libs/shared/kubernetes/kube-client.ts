@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { KubeAccess } from './kube-access.ts';
+import type { KubeAccess } from './kubeconfig/kube-access.ts';
 import type { KubeObject, StoredObject } from './objects.ts';
 import type { Resource } from './resources.ts';
 

@@ -1,7 +1,7 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { RollcallError, toRollcallError } from '../errors/index.ts';
-import type { KubeAccess } from './kube-access.ts';
+import type { KubeAccess } from './kubeconfig/kube-access.ts';
 
 export interface TransportRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { RollcallError } from '@rollcall/shared/errors';
-import { openMetricsContentType } from './open-metrics.ts';
+import { openMetricsContentType } from './metrics/open-metrics.ts';
 
 export interface HealthOptions {
   readonly port: number;

@@ -1,11 +1,11 @@
-export { untilBusIsThere } from './await-bus.ts';
-export { busAddress } from './bus-address.ts';
+export { untilBusIsThere } from './bus/await-bus.ts';
+export { busAddress } from './bus/bus-address.ts';
 export { commonConfig, kubernetesConfig } from './common-config.ts';
-export { followUser } from './follow-user.ts';
+export { followUser } from './bus/follow-user.ts';
 export { followIdentity } from './follow-identity.ts';
 export { busUserSchema, readIdentity } from './identity.ts';
 export { createLogger, type LogFields, type Logger } from './log.ts';
-export { metricCatalogue, type MetricDefinition } from './metric-catalogue.ts';
-export { createMetrics, type Metrics, type MetricsRegistry } from './metrics.ts';
+export { metricCatalogue, type MetricDefinition } from './metrics/metric-catalogue.ts';
+export { createMetrics, type Metrics, type MetricsRegistry } from './metrics/metrics.ts';
 export { type RunningService, runService, type ServiceContext, type ServiceWork } from './run-service.ts';
 export { rollcallVersion } from './version.ts';

@@ -12,7 +12,7 @@ import {
   type UnprovenWord,
 } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
-import type { Words } from './unproven-words.ts';
+import type { Words } from './object-words.ts';
 
 const by = { service: 'approver' };
 /** So many words fit into one event; more than these, and a person has to look before anything is acted on. */

@@ -4,9 +4,9 @@ import { createLogger } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declarePolicy, requestAs } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
-import { createFleetView } from '../fleet-view.ts';
-import { judgeAsTimePasses, judgeRequest, type JudgeParts } from '../judge-requests.ts';
-import { createPolicyEvaluator, type PolicyEvaluator } from '../policy-evaluator.ts';
+import { createFleetView } from '../fleet/fleet-view.ts';
+import { judgeAsTimePasses, judgeRequest, type JudgeParts } from '../requests/judge-requests.ts';
+import { createPolicyEvaluator, type PolicyEvaluator } from '../policy/policy-evaluator.ts';
 import { heartbeat } from './builders.ts';
 
 let hub: TestHub;

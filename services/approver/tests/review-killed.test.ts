@@ -7,7 +7,7 @@ import pino from 'pino';
 import { beginSecondLife } from '../../../tests/attacks/second-life.ts';
 import { serviceUser } from '../../../tests/harness/control-plane.ts';
 import { decideAs, declarePolicy } from '../../../tests/harness/events.ts';
-import { reviewRestored } from '../review-restored.ts';
+import { reviewRestored } from '../restore/review-restored.ts';
 import { type ApproverWorld, startWorld } from './approver-world.ts';
 
 /** The approver of a restored hub dies while it looks at what Kubernetes shows, when it has seen a part of it. */

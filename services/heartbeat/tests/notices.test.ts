@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askServices } from '../../../cli/status/ask-services.ts';
 import { judgeHub } from '../../../cli/status/hub-status.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
-import { checkNotices } from '../notice-check.ts';
+import { checkNotices } from '../connections/notice-check.ts';
 import { pushClaims, startHeartbeat } from './test-member.ts';
 
 let hub: TestHub;

@@ -2,7 +2,7 @@ import { agentsAccountClaims } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
 import { expect, test } from 'vitest';
 import { startHubOfTest } from '../../../tests/harness/hub-of-test.ts';
-import { isInPartition } from '../beat-partition.ts';
+import { isInPartition } from '../members/beat-partition.ts';
 import { admitMember, keepBeating, pushClaims, startHeartbeat, surroundingsOf } from './test-member.ts';
 
 test('two parts: each cluster is heard by one of them, which says when it is gone', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
-import { joinSiblings } from '../siblings.ts';
+import { joinSiblings } from '../write/siblings.ts';
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -22,7 +22,7 @@ import {
 import type { RunningService } from '@rollcall/shared/service';
 import { createNkey, encodeJwt, keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { onTestFinished } from 'vitest';
-import { readOfflineKeys } from '../../../cli/up/offline-keys.ts';
+import { readOfflineKeys } from '../../../cli/up/state/offline-keys.ts';
 import { decideAs } from '../../../tests/harness/events.ts';
 import type { TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';

@@ -5,7 +5,7 @@ import { createLogger } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aDeclaration } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
-import { giveHistory } from '../give-history.ts';
+import { giveHistory } from '../history/give-history.ts';
 
 let hub: TestHub;
 let ops: NatsConnection;

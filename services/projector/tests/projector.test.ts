@@ -51,13 +51,13 @@ import {
   type TestControlPlane,
 } from '../../../tests/harness/control-plane.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
-import { aDecision, aLiveness, anAccess, anIdentity, member } from '../cluster-record.builder.ts';
-import { watchOurKinds } from '../kube-view.ts';
+import { aDecision, aLiveness, anAccess, anIdentity, member } from './cluster-record.builder.ts';
+import { watchOurKinds } from '../apply/kube-view.ts';
 import { configSchema, start } from '../main.ts';
-import { createShowRequest } from '../show-request.ts';
-import { createShowStatus } from '../show-status.ts';
-import { createWriteBudget } from '../write-budget.ts';
-import { createObjectWriter } from '../write-object.ts';
+import { createShowRequest } from '../apply/show-request.ts';
+import { createShowStatus } from '../apply/show-status.ts';
+import { createWriteBudget } from '../apply/write-budget.ts';
+import { createObjectWriter } from '../apply/write-object.ts';
 
 let hub: TestHub;
 let plane: TestControlPlane;

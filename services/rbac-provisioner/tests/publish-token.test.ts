@@ -14,7 +14,7 @@ import { tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serviceUser } from '../../../tests/harness/control-plane.ts';
 import { aDeclaration } from '../../../tests/harness/events.ts';
-import { bringPublicationAbout } from '../publish-token.ts';
+import { bringPublicationAbout } from '../tokens/publish-token.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
 
 const namespace = 'rollcall-join';

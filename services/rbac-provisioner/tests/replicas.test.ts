@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { bringAccessAbout } from '../bring-access-about.ts';
+import { bringAccessAbout } from '../access/bring-access-about.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
 import { serviceUser } from '../../../tests/harness/control-plane.ts';
 

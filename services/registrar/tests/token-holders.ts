@@ -1,7 +1,7 @@
 import { draft, tokenDeclared, type TokenDeclaration } from '@rollcall/shared/events';
 import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { aDeclaration } from '../../../tests/harness/events.ts';
-import type { JoinAsk } from '../join-request.ts';
+import type { JoinAsk } from '../join/join-request.ts';
 import { MemoryLog } from './memory-log.ts';
 
 export const tokenKey = createNkey('user').publicKey;

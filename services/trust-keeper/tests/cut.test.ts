@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
-import { readOfflineKeys } from '../../../cli/up/offline-keys.ts';
+import { readOfflineKeys } from '../../../cli/up/state/offline-keys.ts';
 import { createClaimsKeeper } from '../keep-claims.ts';
 import { type KeeperWorld, startWorld } from './keeper-world.ts';
 

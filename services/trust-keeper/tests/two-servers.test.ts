@@ -7,12 +7,12 @@ import { type HubKeys, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { findBinary } from '../../../cli/up/binaries.ts';
-import { type ChildHandle, startChild } from '../../../cli/up/child-process.ts';
-import { loopbackPorts } from '../../../cli/up/control-plane-ports.ts';
-import { type HubState, openHubState } from '../../../cli/up/hub-state.ts';
-import { natsServerConfig } from '../../../cli/up/nats-config.ts';
-import { writePrivate } from '../../../cli/up/private-files.ts';
-import { writeServerCertificate } from '../../../cli/up/server-certificate.ts';
+import { type ChildHandle, startChild } from '../../../cli/up/process/child-process.ts';
+import { loopbackPorts } from '../../../cli/up/control-plane/control-plane-ports.ts';
+import { type HubState, openHubState } from '../../../cli/up/state/hub-state.ts';
+import { natsServerConfig } from '../../../cli/up/nats/nats-config.ts';
+import { writePrivate } from '../../../cli/up/state/private-files.ts';
+import { writeServerCertificate } from '../../../cli/up/state/server-certificate.ts';
 import { createClaimsKeeper } from '../keep-claims.ts';
 import { createSystemAccount } from '../system-account.ts';
 

@@ -10,8 +10,8 @@ import {
   type ReceivedAsk,
 } from '@rollcall/shared/protocol';
 import { createCa, isPublicNkey, isSignedBy, signMessage, tokenIdOf } from '@rollcall/shared/trust';
-import { judgeJoin, refuseShape } from '../../../services/registrar/join-request.ts';
-import { judgeMemberProof } from '../../../services/registrar/member-proof.ts';
+import { judgeJoin, refuseShape } from '../../../services/registrar/join/join-request.ts';
+import { judgeMemberProof } from '../../../services/registrar/members/member-proof.ts';
 import { MemoryLog } from '../../../services/registrar/tests/memory-log.ts';
 import { aDeclaration } from '../../harness/events.ts';
 import { fixedKey } from '../fixed-keys.ts';

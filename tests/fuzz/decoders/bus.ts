@@ -19,10 +19,10 @@ import {
 import { traceIdOf } from '@rollcall/shared/tracing';
 import { createXkey } from '@rollcall/shared/trust';
 import { parseLive } from '../../../cli/events/show-events.ts';
-import { memberOfNotice } from '../../../services/heartbeat/connection-notice.ts';
-import { idStart } from '../../../services/heartbeat/beat-subject.ts';
-import { aMember, clusterEvents } from '../../../services/projector/cluster-record.builder.ts';
-import { decodeCalloutRequest } from '../../../services/registrar/callout-request.ts';
+import { memberOfNotice } from '../../../services/heartbeat/connections/connection-notice.ts';
+import { idStart } from '../../../services/heartbeat/receive/beat-subject.ts';
+import { aMember, clusterEvents } from '../../../services/projector/tests/cluster-record.builder.ts';
+import { decodeCalloutRequest } from '../../../services/registrar/callout/callout-request.ts';
 import { expectedAccount, readAccountClaims } from '../../../services/trust-keeper/account-claims.ts';
 import { fixedKey, signedJwt } from '../fixed-keys.ts';
 import { bytesOf, following, type FuzzedDecoder, jsonBytes, must, textOf } from '../fuzzed-decoder.ts';

@@ -10,9 +10,9 @@ import { jwtIssuedAt } from '@rollcall/shared/trust/keys';
 import type { MemberIssuer, MemberKey } from '@rollcall/shared/events';
 import type { MemberClaim } from '@rollcall/shared/protocol';
 import { areCas } from '../../../libs/shared/protocol/hub-cas.ts';
-import { keysOf } from '../../../agent/member-proof.ts';
+import { keysOf } from '../../../agent/facts/member-proof.ts';
 import { fromDer, toDer } from '../../../libs/shared/trust/x509-der.ts';
-import { judgeMemberProof } from '../../../services/registrar/member-proof.ts';
+import { judgeMemberProof } from '../../../services/registrar/members/member-proof.ts';
 import { caPem, fixedEcKey, fixedKey, leafPem, signedJwt } from '../fixed-keys.ts';
 import { bytesOf, type FuzzedDecoder, jsonBytes, must, textOf } from '../fuzzed-decoder.ts';
 

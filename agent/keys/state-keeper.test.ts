@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import type { AgentState } from './key-store.ts';
+import { createLogLines } from '../log-lines.ts';
+import { newAgentState } from './own-keys.ts';
+import { createStateKeeper } from './state-keeper.ts';
+
+/** @param takes - what the store waits for before it has saved */
+function aKeeper(takes?: Promise<void>) {
+  const saved: AgentState[] = [];
+  const store = {
+    place: 'memory',
+    load: async () => undefined,
+    async save(state: AgentState) {
+      saved.push(state);
+      await takes;
+    },
+  };
+  const keeper = createStateKeeper(store, {
+    state: newAgentState({ clusterId: 'cluster-1', hubId: 'hub-1' }),
+    isKept: true,
+    logger: createLogLines('error', () => undefined),
+    signal: new AbortController().signal,
+  });
+  return { keeper, saved };
+}
+
+test('what changes in one turn is one write', async () => {
+  const { keeper, saved } = aKeeper();
+  keeper.update((old) => ({ ...old, answerKey: 'A' }));
+  keeper.update((old) => ({ ...old, waitingJwt: 'J' }));
+  await keeper.kept();
+  expect(saved).toEqual([expect.objectContaining({ answerKey: 'A', waitingJwt: 'J' })]);
+});
+
+test('what changes while a write is under way is kept as well', async () => {
+  const { keeper, saved } = aKeeper();
+  keeper.update((old) => ({ ...old, answerKey: 'A' }));
+  const first = keeper.kept();
+  await new Promise(setImmediate);
+  keeper.update((old) => ({ ...old, answerKey: 'B' }));
+  await first;
+  await keeper.kept();
+  expect(saved.at(-1)).toMatchObject({ answerKey: 'B' });
+});
+
+test('what is kept already is not written', async () => {
+  const { keeper, saved } = aKeeper();
+  await keeper.kept();
+  expect(saved).toEqual([]);
+});
+
+test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+  'what changes %d turns after the store has saved is kept as well',
+  async (turns) => {
+    const gate = Promise.withResolvers<void>();
+    const { keeper, saved } = aKeeper(gate.promise);
+    keeper.update((old) => ({ ...old, answerKey: 'A' }));
+    await new Promise(setImmediate);
+    async function changeThen(): Promise<void> {
+      await gate.promise;
+      for (let turn = 0; turn < turns; turn++) await undefined;
+      keeper.update((old) => ({ ...old, answerKey: 'B' }));
+      await keeper.kept();
+    }
+    const changed = changeThen();
+    gate.resolve();
+    await changed;
+    expect(saved.at(-1)).toMatchObject({ answerKey: 'B' });
+  },
+);

@@ -1,0 +1,132 @@
+import type { Facts } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { JoinBody, MemberClaim } from '@rollcall/shared/protocol';
+import { type AskContent, encodeAsk } from '../protocol/ask-message.ts';
+import { clockAhead } from './clock-ahead.ts';
+import type { FactsReport } from '../facts/facts-report.ts';
+import type { HubLink } from './hub-connection.ts';
+import { verbFor } from './joining.ts';
+import type { Leaving } from './leaving.ts';
+import type { Session } from './session.ts';
+
+export interface AskingOptions {
+  readonly request: Pick<JoinBody, 'clusterId' | 'clusterName' | 'labels' | 'clusterType' | 'mode'> & {
+    readonly clientId?: string;
+  };
+  readFacts(): Promise<Facts>;
+  memberProof(agentKey: string): Promise<MemberClaim | undefined>;
+  readonly factsReport: Pick<FactsReport, 'sent'>;
+  /** What leaving asks for; whoever leaves asks for nothing else. */
+  leave(): ReturnType<Leaving['ask']>;
+}
+
+/** Asks the hub, signed by the key of the connection that it goes over. */
+export interface Sending {
+  /** How far our clock is certainly ahead of the hub's, by the newest answer; negative where it is behind. */
+  clockAheadMs(): number;
+  /** @returns the id of the ask */
+  send(over: HubLink, content: AskContent): string;
+  /** Whether that is the ask that was sent last. */
+  isLast(askId: string): boolean;
+  /** The hub answered that ask at this time of its own: if it was our newest, we know how far its clock is ahead. */
+  answered(askId: string, atHubMs: number): void;
+}
+
+export interface Asking {
+  /** Looks at when the next ask is due, over the connection there is now. */
+  whenDue(): void;
+  now(): void;
+  stop(): void;
+}
+
+/** Longer waits than Node's timers take are cut; what is due is looked at again then. */
+const longestTimerMs = 86_400_000;
+
+export function createSending(session: Session): Sending {
+  let lastAskId: string | undefined;
+  let hubAheadMs = 0;
+  let clockAheadMs = 0;
+  let lastAskAtMs = 0;
+  return {
+    clockAheadMs: () => clockAheadMs,
+    send(over, content) {
+      const message = encodeAsk(content, {
+        hubId: session.keeper.state.hubId,
+        ownKey: over.key,
+        tokenKey: content.verb === 'join' ? session.token?.key : undefined,
+        nextKey: content.verb === 'rotate' ? session.keys.next() : undefined,
+        hubAheadMs,
+      });
+      lastAskId = message.id;
+      lastAskAtMs = Date.now();
+      over.publish(message.subject, message.data);
+      session.logger.debug({ verb: content.verb, correlation: message.id }, 'asked');
+      return message.id;
+    },
+    isLast: (askId) => askId === lastAskId,
+    answered(askId, atHubMs) {
+      // What answers our newest ask was made just now; anything else may be old.
+      if (askId !== lastAskId) return;
+      const nowMs = Date.now();
+      hubAheadMs = atHubMs - nowMs;
+      clockAheadMs = clockAhead({ askedAtMs: lastAskAtMs, atHubMs, nowMs });
+    },
+  };
+}
+
+/** Asks to join, to renew or to leave, whichever is due, until it is answered. */
+export function createAsking(session: Session, { send }: Sending, options: AskingOptions): Asking {
+  const { clusterId, keeper, signal, logger } = session;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function content(over: HubLink): Promise<AskContent> {
+    const verb = verbFor(session.joining, over.role);
+    const proof = options
+      .memberProof(over.key.publicKey)
+      .then((member) => (member === undefined ? {} : { member }));
+    if (verb === 'renew') return { verb, body: { clusterId, ...(await proof) } };
+    // The hub must not learn of a key that a crash could lose.
+    const [facts, member] = await Promise.all([options.readFacts(), proof, keeper.kept()]);
+    options.factsReport.sent(facts);
+    // A hub that knows us has no use for them.
+    const former = session.joining.standing === 'forgotten' ? keeper.state.member?.jwt : undefined;
+    const formerJwt = former === undefined ? {} : { formerJwt: former };
+    const tokenKey = session.token === undefined ? {} : { tokenKey: session.token.key.publicKey };
+    session.tell('register', `asking to join as "${options.request.clusterName}"`);
+    return { verb, body: { ...options.request, ...tokenKey, ...member, ...formerJwt, facts } };
+  }
+
+  async function ask(over: HubLink): Promise<void> {
+    const leave = options.leave();
+    if (leave === 'nothing') return;
+    const asked: AskContent =
+      leave === undefined ? await content(over) : { verb: 'leave', body: { clusterId, done: leave.done } };
+    if (over !== session.link || signal.aborted) return;
+    send(over, asked);
+    session.step({ kind: 'asked' });
+    whenDue();
+  }
+
+  function whenDue(): void {
+    clearTimeout(timer);
+    const over = session.link;
+    if (over === undefined || over.isClosed() || signal.aborted) return;
+    const dueInMs = Math.max(0, session.joining.askAtMs - Date.now());
+    const waitMs = Math.min(dueInMs, longestTimerMs);
+    timer = setTimeout(() => {
+      if (waitMs < dueInMs) return whenDue();
+      ask(over).catch(
+        (error: unknown) => signal.aborted || logger.error({ err: toRollcallError(error) }, 'could not ask'),
+      );
+    }, waitMs);
+  }
+
+  return {
+    whenDue,
+    now() {
+      session.joining = { ...session.joining, unanswered: 0, askAtMs: Date.now() };
+      whenDue();
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

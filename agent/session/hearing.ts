@@ -1,0 +1,85 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { type Answer, type AnswerResult, decodeAnswer } from '@rollcall/shared/protocol/answer';
+import { hubIdOf, type Nkey } from '@rollcall/shared/trust/keys';
+import type { Sending } from './asking.ts';
+import type { FactsReport } from '../facts/facts-report.ts';
+import type { HubAccess } from '../access/hub-access.ts';
+import { errorAsRefusal } from '../protocol/refusal.ts';
+import type { Session } from './session.ts';
+import type { HeardBy } from './standing.ts';
+import type { ToldPlaces } from './told-places.ts';
+
+export interface HearingOptions {
+  readonly sending: Pick<Sending, 'answered' | 'isLast'>;
+  readonly factsReport: Pick<FactsReport, 'confirmed'>;
+  readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
+  readonly toldPlaces: ToldPlaces;
+  /** The hub says how often to beat, and how slowly to come back; undefined: as before. */
+  pace(said: Pick<Extract<AnswerResult, { kind: 'done' }>, 'beatIntervalMs' | 'returnWithinMs'>): void;
+  /** An answer about a rotation of keys. */
+  rotation(answer: Answer): void;
+  /** A person wants this key of the agent replaced. */
+  rotationWished(key: string): void;
+  /** The hub does not know what it should: where we stand is asked anew. */
+  askStanding(): void;
+  /** An answer about where a key stands. */
+  standing(answer: Answer, by: HeardBy): void;
+}
+
+/** Hears what is answered on the subjects of a key, and believes what the hub has signed for that key. */
+export type Hear = (heard: { data: Uint8Array; subject: string; key: Nkey }) => void;
+
+export function createHearing(session: Session, options: HearingOptions): Hear {
+  const { keeper, logger, signal } = session;
+
+  /** Who answers with another key is another hub, or pretends to be ours: it is not followed, and people should know. */
+  function hearStranger(data: Uint8Array, key: Nkey): void {
+    const stranger = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted: () => true });
+    if (stranger === undefined) return;
+    const message = `the answer is signed by the key of hub "${hubIdOf(stranger.answerKey)}", and the token is of hub "${keeper.state.hubId}"`;
+    session.tellRefusal(
+      'refused',
+      errorAsRefusal(new RollcallError('HUB_WRONG', message)),
+      session.refusedRetryMs,
+    );
+  }
+
+  return ({ data, subject, key }) => {
+    const { answerKey: pinned, hubId, hubCaPem: caPem } = keeper.state;
+    const answerKeyIsTrusted = (answerKey: string) =>
+      pinned === undefined ? hubIdOf(answerKey) === hubId : answerKey === pinned;
+    const heard = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted, caPem });
+    if (signal.aborted) return;
+    if (heard === undefined || heard.answer.hub !== hubId) return hearStranger(data, key);
+    const { answer, answerKey } = heard;
+    if (pinned !== answerKey) keeper.update((old) => ({ ...old, answerKey }));
+    const { result, inReplyTo, atMs } = answer;
+    options.toldPlaces.learn(answer);
+    const verb = subject.split('.').at(-1);
+    if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationWished(result.rotateKey);
+    const isToLast = options.sending.isLast(inReplyTo);
+    // Making a token takes the hub a while: it says less about the clocks.
+    if (verb !== 'access') options.sending.answered(inReplyTo, atMs);
+    switch (verb) {
+      case 'facts':
+        // What a member may do is not decided over its facts; those that were not taken are sent again.
+        if (result.kind === 'done') {
+          options.factsReport.confirmed();
+          options.pace(result);
+        } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askStanding();
+        else logger.warn({ reason: result.kind }, 'facts not taken');
+        break;
+      case 'pace':
+        if (result.kind === 'done') options.pace(result);
+        break;
+      case 'access':
+        options.hubAccess?.hear(answer);
+        break;
+      case 'rotate':
+        options.rotation(answer);
+        break;
+      default:
+        options.standing(answer, { key, isToLast });
+    }
+  };
+}

@@ -1,0 +1,162 @@
+import type { AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { AgentRole } from '@rollcall/shared/rights';
+import { fullJitterMs, spreadMs } from '../hub/back-off.ts';
+import { renewalAtMs } from './renewal-time.ts';
+
+/** What the hub last said, and when the agent asks next. Times are on the agent's clock unless they say hub. */
+export interface Joining {
+  readonly standing: 'new' | 'waiting' | 'refused' | 'admitted' | 'forgotten';
+  /** Hub time of the newest answer that counted; older ones are ignored. */
+  readonly answeredAtHubMs: number;
+  /** Asks since the last answer. */
+  readonly unanswered: number;
+  readonly askAtMs: number;
+}
+
+export type JoiningInput =
+  /** `awayMs`: how long there was no connection before. */
+  | { readonly kind: 'connected'; readonly role: AgentRole; readonly awayMs?: number }
+  | { readonly kind: 'asked' }
+  | ({ readonly kind: 'answered' } & Heard);
+
+export interface Heard {
+  readonly atHubMs: number;
+  readonly result: AnswerResult;
+  /** It answers the last ask, and no other one. */
+  readonly isToLast?: boolean;
+}
+
+export interface JoiningContext {
+  readonly nowMs: number;
+  /** 0 to 1. */
+  readonly random: number;
+  /** How long a refusal rests at most, whatever the hub says. */
+  readonly refusedRetryMs: number;
+  /** Over how long the hub wants its fleet to return. */
+  readonly returnWithinMs?: number | undefined;
+}
+
+/** An answer takes milliseconds; who gets none asks again soon, and ever more slowly. */
+const unansweredBackOff = { firstMs: 2000, longestMs: 60_000 };
+const unansweredLeastMs = 1000;
+/** No server takes so long to come back, but a hub that was restored has: it may know less of us than before. */
+const longBreakMs = 60_000;
+/** A whole fleet comes back at one time, and renewing costs the hub a signature. */
+const renewedWithinMs = 600_000;
+/** Whatever a hub says, the agent asks again within an hour. */
+const longestWaitMs = 3_600_000;
+
+export function startJoining(options: { nowMs: number; renewAtMs?: number | undefined }): Joining {
+  const { nowMs, renewAtMs } = options;
+  return {
+    standing: renewAtMs === undefined ? 'new' : 'admitted',
+    answeredAtHubMs: 0,
+    unanswered: 0,
+    askAtMs: renewAtMs ?? nowMs,
+  };
+}
+
+/**
+ * What to ask over a connection of that role. A key that was let in renews; one whose renewal was refused asks to join again,
+ * because a revoked cluster may. A restored hub may have forgotten it: then it asks to join, whatever it has.
+ */
+export function verbFor(joining: Joining, role: AgentRole): 'join' | 'renew' {
+  if (joining.standing === 'forgotten') return 'join';
+  if (role === 'member') return 'renew';
+  return role === 'returning' && joining.standing === 'admitted' ? 'renew' : 'join';
+}
+
+/** Whatever else a hub may say one day is none either: the agent may be older. */
+const standings: ReadonlySet<string> = new Set<AnswerResult['kind']>([
+  'waiting',
+  'refused',
+  'admitted',
+  'leave',
+]);
+
+/**
+ * Whether the answer is older than one that already counted, or no statement about the cluster's standing. What answers an ask
+ * that was sent after the newest answer is newer than that, whatever it says of the time: a clock of the hub has been set back, and
+ * who had heard it wrong would be deaf until it has caught up (found by chaos, seed 10016).
+ */
+export function isStale(joining: Joining, { result, atHubMs, isToLast = false }: Heard): boolean {
+  const isAskedSince = isToLast && joining.unanswered > 0;
+  return !standings.has(result.kind) || (atHubMs < joining.answeredAtHubMs && !isAskedSince);
+}
+
+/** Takes the state one step on. There is no last state: the agent asks for as long as it runs. */
+export function nextJoining(joining: Joining, input: JoiningInput, context: JoiningContext): Joining {
+  switch (input.kind) {
+    case 'connected':
+      return connected(joining, input, context);
+    case 'asked': {
+      const unanswered = joining.unanswered + 1;
+      const delayMs = Math.max(
+        unansweredLeastMs,
+        fullJitterMs(unansweredBackOff, unanswered, context.random),
+      );
+      return { ...joining, unanswered, askAtMs: context.nowMs + delayMs };
+    }
+    case 'answered':
+      return isStale(joining, input) ? joining : answered(joining, input, context);
+  }
+}
+
+function connected(
+  joining: Joining,
+  { role, awayMs = 0 }: JoiningInput & { kind: 'connected' },
+  { nowMs, random, returnWithinMs = 0 }: JoiningContext,
+): Joining {
+  if (role === 'member' && joining.standing === 'admitted' && awayMs > longBreakMs) {
+    // Whose time came meanwhile has less of it left.
+    const isOverdue = joining.askAtMs <= nowMs;
+    const soonMs = nowMs + random * (isOverdue ? returnWithinMs : Math.max(renewedWithinMs, returnWithinMs));
+    return { ...joining, askAtMs: isOverdue ? soonMs : Math.min(joining.askAtMs, soonMs) };
+  }
+  // A member has what it needs until it is time to renew; a refusal rests as long as it was told to.
+  if (role === 'member' || joining.standing === 'refused') return joining;
+  return { ...joining, unanswered: 0, askAtMs: nowMs };
+}
+
+function answered(
+  joining: Joining,
+  { atHubMs, result }: JoiningInput & { kind: 'answered' },
+  { nowMs, random, refusedRetryMs }: JoiningContext,
+): Joining {
+  const heard = { answeredAtHubMs: atHubMs, unanswered: 0 };
+  const inTime = (delayMs: number, leastMs: number) =>
+    nowMs + Math.min(longestWaitMs, Math.max(leastMs, Number.isFinite(delayMs) ? delayMs : 0));
+  switch (result.kind) {
+    case 'waiting':
+      return {
+        ...heard,
+        standing: 'waiting',
+        askAtMs: inTime(spreadMs(result.askAgainMs, 0.1, random), unansweredLeastMs),
+      };
+    case 'refused': {
+      // Asked as if for the first time, and so at once; but only once for each time that the hub says so.
+      if (result.code === 'CLUSTER_FORGOTTEN' && joining.standing !== 'forgotten')
+        return { ...heard, standing: 'forgotten', askAtMs: nowMs };
+      // The hub names minutes for what only people can change, and seconds for its own trouble.
+      const restMs = result.askAgainMs > 0 ? Math.min(result.askAgainMs, refusedRetryMs) : refusedRetryMs;
+      return {
+        ...heard,
+        standing: 'refused',
+        askAtMs: inTime(spreadMs(restMs, 0.2, random), unansweredLeastMs),
+      };
+    }
+    case 'admitted': {
+      const { renewAfterMs, expiresAtMs } = result;
+      return {
+        ...heard,
+        standing: 'admitted',
+        askAtMs: renewalAtMs({ nowMs, answeredAtMs: atHubMs, renewAfterMs, expiresAtMs, random }),
+      };
+    }
+    case 'leave':
+    case 'access':
+    case 'rotated':
+    case 'done':
+      return joining;
+  }
+}

@@ -1,0 +1,355 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import type { Facts } from '@rollcall/shared/bus';
+import type { MemberClaim } from '@rollcall/shared/protocol';
+import type { Logger } from '@rollcall/shared/service';
+import type { RegistrationToken } from '@rollcall/shared/trust/keys';
+import { type AskingOptions, createAsking, createSending } from './asking.ts';
+import { type BackOff, refusedRestMs } from '../hub/back-off.ts';
+import { boundedInterval, createBeating } from './beating.ts';
+import { createDialing } from './dialing.ts';
+import { clockFact } from './clock-ahead.ts';
+import { createFactsReport } from '../facts/facts-report.ts';
+import { createHearing, type HearingOptions } from './hearing.ts';
+import { createHubAccess, type HubAccessOptions } from '../access/hub-access.ts';
+import type { HubAddress } from '../hub/hub-address.ts';
+import type { HubLink } from './hub-connection.ts';
+import type { HubNetwork } from '../hub/hub-network.ts';
+import { createLeaving } from './leaving.ts';
+import type { MemberFacts } from '../facts/member-facts.ts';
+import type { KeyRing } from '../keys/own-keys.ts';
+import type { OnPhase } from '../protocol/phase.ts';
+import { errorAsRefusal, refusedConnection } from '../protocol/refusal.ts';
+import type { Uninstall } from '../install/removal.ts';
+import { createRest } from './rest-time.ts';
+import { boundedReturn } from './return-time.ts';
+import { createRotation } from './rotation.ts';
+import type { RotationWish } from '../keys/rotation-wish.ts';
+import { createSession } from './session.ts';
+import { createStanding } from './standing.ts';
+import type { StateKeeper } from '../keys/state-keeper.ts';
+import { createToldPlaces } from './told-places.ts';
+
+export interface Admission {
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly namespace: string;
+}
+
+/** How patient the agent is; each has a default in main.ts. */
+export interface Patience {
+  readonly reconnect: BackOff;
+  readonly refusedRetryMs: number;
+  readonly factsIntervalMs: number;
+  /** How long kinds that the member does not have, or does not show us, are left alone. */
+  readonly lookAgainMs: number;
+  /** How often the agent looks whether a person beside it wants a new key. */
+  readonly rotationWishMs: number;
+}
+
+export interface MembershipOptions {
+  readonly addresses: readonly HubAddress[];
+  readonly network?: HubNetwork;
+  /** Digest of how it was told to know its hub. */
+  readonly trustDigest: string;
+  /** The hub's CA: found by its pin, or given. Asked again after a connection showed another one. */
+  hubCa(options: { again: boolean }): Promise<string>;
+  readonly keys: KeyRing;
+  readonly token: RegistrationToken | undefined;
+  readonly keeper: StateKeeper;
+  readonly request: AskingOptions['request'];
+  /** Read when the agent starts, so that they are there when it may ask. */
+  readonly firstFacts: Promise<Facts>;
+  readonly facts: MemberFacts;
+  memberAnswers(): Promise<boolean>;
+  /** Told of each beat that went out. */
+  onBeat?: (() => void) | undefined;
+  /** Shows that the member vouches for a key of ours; undefined where it cannot. Never rejects. */
+  memberProof(agentKey: string): Promise<MemberClaim | undefined>;
+  /** Whether it shall leave; else it does when the hub says so. */
+  readonly isLeaveWanted: boolean;
+  /** Undefined where nothing of the agent is to be removed. */
+  readonly uninstall: Uninstall | undefined;
+  /** Where a kubeconfig for the hub is put, and what the hub seals it to; undefined: none is asked for. */
+  readonly access?: Pick<HubAccessOptions, 'store' | 'sealingKey' | 'longestMs'> | undefined;
+  /** Where a person beside the agent asks for a new key. */
+  readonly rotationWish?: Pick<RotationWish, 'read'> | undefined;
+  readonly patience: Patience;
+  readonly onPhase: OnPhase;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+export interface Membership {
+  readonly admitted: Promise<Admission>;
+  /**
+   * Connects, asks, beats and renews until the signal, or until the cluster has left; never rejects.
+   * @returns whether it has left
+   */
+  run(): Promise<boolean>;
+  /** Gives the agent a new key, now or once it is a member again. */
+  rotate(): void;
+  /** To be called after the signal: says goodbye over the connection there is, and closes it. */
+  leave(): Promise<void>;
+}
+
+/** A connection that ended sooner counts as a failure, so that one which is cut at once is not made again at once. */
+const steadyAfterMs = 10_000;
+const goodbyeRetryMs = 100;
+
+export function createMembership(options: MembershipOptions): Membership {
+  const { keeper, keys, request, patience, onPhase, signal, logger } = options;
+  const { clusterId } = request;
+  const { refusedRetryMs } = patience;
+  const admitted = Promise.withResolvers<Admission>();
+  const gone = new AbortController();
+  const session = createSession({
+    clusterId,
+    keys,
+    keeper,
+    token: options.token,
+    trustDigest: options.trustDigest,
+    refusedRetryMs,
+    onPhase,
+    logger,
+    signal,
+  });
+  const rest = createRest(session, patience.reconnect);
+  const sending = createSending(session);
+  const dialing = createDialing(session, options);
+
+  const leaving = createLeaving({
+    clusterId,
+    isWanted: options.isLeaveWanted,
+    uninstall: options.uninstall,
+    onPhase,
+    logger,
+    signal,
+    wake: () => asking.now(),
+  });
+  void leaving.isOver.then(() => {
+    gone.abort();
+    return session.link?.close();
+  });
+
+  const beating = createBeating({
+    clusterId,
+    link: () => (session.link?.role === 'member' && !session.link.isClosed() ? session.link : undefined),
+    memberAnswers: options.memberAnswers,
+    // An agent that is not in its member says nothing of it while it does not reach it.
+    beatsFor: request.mode === 'Push' ? 'member' : 'agent',
+    onBeat: options.onBeat,
+    onMemberChange(isThere) {
+      const message = isThere
+        ? "the member's API server answers again"
+        : "the member's API server does not answer";
+      session.tell('member', message);
+      void options.facts.read().then(() => factsReport.changed());
+    },
+  });
+  /** It was a member before this run: perhaps all of its fleet start together, and none of them has news that is in a hurry. */
+  const isReturning = keeper.state.member !== undefined;
+  let firstFacts: Promise<Facts> | undefined = options.firstFacts;
+  const withClock = (facts: Facts): Facts => ({ ...facts, ...clockFact(sending.clockAheadMs()) });
+  const readFacts = async () => {
+    const first = firstFacts;
+    firstFacts = undefined;
+    return withClock(await (first ?? options.facts.read()));
+  };
+  const factsReport = createFactsReport({
+    intervalMs: patience.factsIntervalMs,
+    read: readFacts,
+    latest: () => withClock(options.facts.latest()),
+    send(facts) {
+      const member = session.memberLink();
+      if (member) sending.send(member, { verb: 'facts', body: { clusterId, facts } });
+      return member !== undefined;
+    },
+  });
+  options.facts.onChange(() => factsReport.changed());
+  const hubAccess =
+    options.access &&
+    createHubAccess({
+      clusterId,
+      ...options.access,
+      isKnown: isReturning,
+      onPhase,
+      logger,
+      signal,
+      send(content) {
+        const member = session.memberLink();
+        return member && !leaving.isTold() ? sending.send(member, content) : undefined;
+      },
+    });
+  const asking = createAsking(session, sending, {
+    request,
+    readFacts,
+    memberProof: options.memberProof,
+    factsReport,
+    leave: () => leaving.ask(),
+  });
+  const standing = createStanding(session, { asking, dialing, factsReport, hubAccess, leaving, take });
+  const rotation = createRotation(session, {
+    sending,
+    wish: options.rotationWish,
+    wishEveryMs: patience.rotationWishMs,
+    isLeaving: () => leaving.ask() !== undefined,
+    rotated(result, atMs) {
+      const next = keys.next();
+      if (next) standing.admit(result, atMs, next);
+    },
+  });
+  /** The hub may change it at any time, and counts on it from then on: the next beat comes at once. */
+  const pace: HearingOptions['pace'] = (said) => {
+    const { member } = keeper.state;
+    if (!member || !session.memberLink()) return;
+    const { beatIntervalMs, returnWithinMs } = {
+      beatIntervalMs:
+        said.beatIntervalMs === undefined ? member.beatIntervalMs : boundedInterval(said.beatIntervalMs),
+      returnWithinMs: boundedReturn(said.returnWithinMs) ?? member.returnWithinMs,
+    };
+    const isAsBefore = beatIntervalMs === member.beatIntervalMs;
+    if (isAsBefore && returnWithinMs === member.returnWithinMs) return;
+    keeper.update((old) =>
+      old.member ? { ...old, member: { ...old.member, beatIntervalMs, returnWithinMs } } : old,
+    );
+    if (isAsBefore) return;
+    logger.info({ clusterId, durationMs: beatIntervalMs }, 'the hub has changed how often to beat');
+    beating.beat(beatIntervalMs);
+  };
+  const hear = createHearing(session, {
+    sending,
+    factsReport,
+    hubAccess,
+    toldPlaces: createToldPlaces(session, options),
+    pace,
+    rotation: rotation.hear,
+    rotationWished: rotation.wished,
+    askStanding: () => asking.now(),
+    standing: standing.follow,
+  });
+
+  async function take(next: HubLink, awayMs = 0): Promise<void> {
+    const before = session.link;
+    const { key } = next;
+    next.subscribe(`rollcall.answer.${key.publicKey}.>`, (data, subject) => hear({ data, subject, key }));
+    session.link = next;
+    session.step({ kind: 'connected', role: next.role, awayMs });
+    // A member has nothing to ask until it is time to renew.
+    if (leaving.ask() === undefined) asking.whenDue();
+    else asking.now();
+    if (next.role === 'member') await beMember(next, before);
+    await before?.close();
+  }
+
+  async function beMember(link: HubLink, before: HubLink | undefined): Promise<void> {
+    const { member } = keeper.state;
+    if (!member) return;
+    const { clusterName, namespace, beatIntervalMs, returnWithinMs = 0 } = member;
+    beating.beat(beatIntervalMs);
+    await link.flush().catch(() => undefined);
+    // Stopped meanwhile: what is started from here on nobody would stop.
+    if (signal.aborted) return;
+    if (!link.isClosed() && before?.role !== 'member') {
+      const message = `"${clusterName}" is a member; beating every ${Number((beatIntervalMs / 1000).toFixed(1))} s`;
+      session.tell('ready', message, { clusterId, clusterName });
+    }
+    admitted.resolve({ clusterId, clusterName, namespace });
+    factsReport.start(
+      isReturning ? Math.random() * Math.max(patience.reconnect.longestMs, returnWithinMs) : 0,
+    );
+    hubAccess?.connected(returnWithinMs);
+    rotation.connected();
+  }
+
+  async function untilGone(): Promise<void> {
+    for (let current = session.link; current !== undefined;) {
+      await current.closed;
+      await standing.settled();
+      if (current === session.link) return;
+      current = session.link;
+    }
+  }
+
+  function failed(error: RollcallError, failures: number): number {
+    // What no waiting helps is not asked for every few seconds; a proxy might lock the account that it is asked with.
+    const waitMs = !error.retry
+      ? refusedRestMs(refusedRetryMs, failures, Math.random())
+      : rest.afterFailureMs(failures);
+    session.tellRefusal('connect', errorAsRefusal(error), waitMs);
+    return waitMs;
+  }
+
+  /**
+   * Whoever stops does not wait for a hub that does not answer.
+   * @returns undefined after the signal
+   */
+  async function dialBest(): Promise<Awaited<ReturnType<typeof dialing.best>> | undefined> {
+    const attempt = dialing.best();
+    const stopped = Promise.withResolvers<undefined>();
+    const stop = () => stopped.resolve(undefined);
+    signal.addEventListener('abort', stop);
+    try {
+      const first = await Promise.race([attempt, stopped.promise]);
+      if (first === undefined || signal.aborted)
+        void attempt.then(({ link }) => link?.close()).catch(() => undefined);
+      return signal.aborted ? undefined : first;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async function run(): Promise<boolean> {
+    let failures = 0;
+    let refusals = 0;
+    let goneAtMs: number | undefined;
+    while (!signal.aborted && !gone.signal.aborted) {
+      let waitMs: number;
+      try {
+        const outcome = await dialBest();
+        if (outcome === undefined) break;
+        const { link: dialed, shown } = outcome;
+        if (dialed === undefined) {
+          waitMs = rest.afterRefusalMs(++refusals);
+          session.tellRefusal('refused', refusedConnection(shown), waitMs);
+        } else {
+          refusals = 0;
+          const connectedAtMs = Date.now();
+          session.tell('connect', `connected to the hub with its ${dialed.role} credentials`);
+          await take(dialed, goneAtMs === undefined ? 0 : connectedAtMs - goneAtMs);
+          await untilGone();
+          goneAtMs = Date.now();
+          failures = Date.now() - connectedAtMs < steadyAfterMs ? failures + 1 : 1;
+          const { joining, link } = session;
+          const restMs =
+            joining.standing === 'refused' && link?.role !== 'member' ? joining.askAtMs - Date.now() : 0;
+          waitMs = Math.max(restMs, rest.afterLossMs(failures, link?.wasDismissed() ?? false));
+        }
+      } catch (thrown) {
+        failures++;
+        waitMs = failed(toRollcallError(thrown), failures);
+      }
+      if (gone.signal.aborted) break;
+      // The hub has just cut its key, and waits for its goodbye.
+      if (leaving.isHeard() || leaving.isTold()) waitMs = Math.min(waitMs, goodbyeRetryMs * failures);
+      await delay(waitMs, undefined, { signal }).catch(() => undefined);
+    }
+    return gone.signal.aborted;
+  }
+
+  return {
+    admitted: admitted.promise,
+    run,
+    rotate: () => rotation.begin(),
+    async leave() {
+      asking.stop();
+      rotation.stop();
+      beating.goodbye();
+      beating.stop();
+      factsReport.stop();
+      await hubAccess?.stop();
+      await standing.settled();
+      await session.link?.close();
+    },
+  };
+}

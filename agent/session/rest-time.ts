@@ -1,0 +1,36 @@
+import { type BackOff, refusedRestMs } from '../hub/back-off.ts';
+import { isAlive } from '../protocol/credential-choice.ts';
+import { lapsedRestMs, reconnectWaitMs } from './return-time.ts';
+import type { Session } from './session.ts';
+
+/** How long the agent leaves its hub alone, by what it last heard of it. Failures and refusals are counted in a row, from 1 on. */
+export interface Rest {
+  afterFailureMs(failures: number): number;
+  /** @param isAlone - the server has said that it ends this connection */
+  afterLossMs(failures: number, isAlone: boolean): number;
+  afterRefusalMs(refusals: number): number;
+}
+
+export function createRest({ keeper, refusedRetryMs }: Session, reconnect: BackOff): Rest {
+  function standing() {
+    const { member } = keeper.state;
+    return {
+      beatIntervalMs: member?.beatIntervalMs ?? 0,
+      returnWithinMs: member?.returnWithinMs,
+      isLapsed: member !== undefined && !isAlive(member.jwt, Date.now()),
+    };
+  }
+
+  const afterLossMs = (failures: number, isAlone: boolean) =>
+    reconnectWaitMs(reconnect, { ...standing(), failures, isAlone, random: Math.random() });
+
+  return {
+    afterFailureMs: (failures) => afterLossMs(failures, false),
+    afterLossMs,
+    afterRefusalMs(refusals) {
+      const { isLapsed, returnWithinMs } = standing();
+      const longestMs = isLapsed ? lapsedRestMs(refusedRetryMs, returnWithinMs) : refusedRetryMs;
+      return refusedRestMs(longestMs, refusals, Math.random());
+    },
+  };
+}

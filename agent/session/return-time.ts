@@ -1,0 +1,56 @@
+import { type BackOff, fullJitterMs } from '../hub/back-off.ts';
+
+/** An agent that is told nonsense is back in a moment, or within the hour. */
+const bounds = { leastMs: 1000, mostMs: 3_600_000 };
+/** Whoever is cut off alone and cannot know it is back before it has missed more beats than that. */
+const missedBeats = 2;
+/** One without credentials costs the hub twice: a word of the registrar, and a second connection with what it was given. */
+const lapsedFactor = 2;
+/** Cheap for a server without a registrar: of 10,000 agents it refuses 170 a second. */
+const longestLapsedRestMs = 60_000;
+
+/** What the hub says of the return of its fleet, within what makes sense; undefined: each as it likes. */
+export function boundedReturn(withinMs: number | undefined): number | undefined {
+  if (withinMs === undefined || !Number.isFinite(withinMs)) return undefined;
+  return Math.min(bounds.mostMs, Math.max(bounds.leastMs, withinMs));
+}
+
+/** What an agent knows when it has no connection. */
+export interface Cut {
+  /** In a row; 1 when a connection that stood was lost. */
+  readonly failures: number;
+  /** 0 to 1. */
+  readonly random: number;
+  /** The server said that it ends this connection, so it is no outage: its fleet has lost nothing. */
+  readonly isAlone: boolean;
+  readonly beatIntervalMs: number;
+  /** As the hub has said; undefined in a small fleet. */
+  readonly returnWithinMs: number | undefined;
+  /** Its credentials have ended: those whose have not come first. */
+  readonly isLapsed: boolean;
+}
+
+/**
+ * How long to wait before the next try to connect. Handshakes that come together all come too late: in a large fleet the first try is
+ * made at any moment of the time over which the hub wants it to return, and each further one half of that time later or up to
+ * the whole, so that in each second about as many come as in any other.
+ */
+export function reconnectWaitMs(patience: BackOff, cut: Cut): number {
+  const { failures, random, isAlone, beatIntervalMs, returnWithinMs, isLapsed } = cut;
+  const factor = isLapsed ? lapsedFactor : 1;
+  if (returnWithinMs === undefined || (isAlone && failures === 1))
+    return fullJitterMs({ ...patience, longestMs: patience.longestMs * factor }, failures, random);
+  const latestMs = Math.max(patience.firstMs, missedBeats * beatIntervalMs);
+  if (failures === 1) return Math.round(Math.min(returnWithinMs * factor, latestMs) * random);
+  const wholeMs = Math.max(patience.longestMs, returnWithinMs) * factor;
+  return Math.round(wholeMs * (0.5 + 0.5 * random));
+}
+
+/**
+ * How long a member whose credentials have ended leaves a hub alone that did not let it in. Most likely nobody is there to judge its key:
+ * a server whose registrar is away refuses at once (measured), which looks as if a person had to do something.
+ * @param refusedRetryMs - what is left to others, who have never been members
+ */
+export function lapsedRestMs(refusedRetryMs: number, returnWithinMs = 0): number {
+  return Math.max(Math.min(refusedRetryMs, longestLapsedRestMs), returnWithinMs * lapsedFactor);
+}

@@ -1,0 +1,132 @@
+import type { Answer, Rotated } from '@rollcall/shared/protocol/answer';
+import { keyFingerprint } from '@rollcall/shared/trust/keys';
+import type { Sending } from './asking.ts';
+import { fullJitterMs } from '../hub/back-off.ts';
+import { newSeeds } from '../keys/own-keys.ts';
+import { answeredRefusal } from '../protocol/refusal.ts';
+import type { RotationWish } from '../keys/rotation-wish.ts';
+import type { Session } from './session.ts';
+
+export interface RotationOptions {
+  readonly sending: Pick<Sending, 'send'>;
+  /** Where people ask for one; undefined: only `begin` does. */
+  readonly wish: Pick<RotationWish, 'read'> | undefined;
+  readonly wishEveryMs: number;
+  /** Nothing is begun any more once the cluster leaves. */
+  isLeaving(): boolean;
+  /** The hub has let the next key in. */
+  rotated(result: Rotated, atMs: number): void;
+}
+
+/** A new key in the place of the agent's own, vouched for by the old one (ADR 25). */
+export interface Rotation {
+  /** Makes the next key, or goes on with the one that is under way; at once, or when the agent is a member again. */
+  begin(wish?: string): void;
+  /** The hub says that a person wants this key replaced. */
+  wished(key: string): void;
+  /** A member connection is there. */
+  connected(): void;
+  hear(answer: Answer): void;
+  stop(): void;
+}
+
+/** An answer takes milliseconds; who gets none asks again, ever more slowly. */
+const unanswered = { firstMs: 2000, longestMs: 60_000 };
+const leastMs = 1000;
+/** The decision is told at once; this is only in case it was missed. */
+const undecidedMs = 5000;
+
+export function createRotation(session: Session, options: RotationOptions): Rotation {
+  const { clusterId, keeper, keys, logger, signal } = session;
+  let wanted: { readonly wish?: string } | undefined;
+  let askId: string | undefined;
+  let asks = 0;
+  let askTimer: NodeJS.Timeout | undefined;
+  let wishTimer: NodeJS.Timeout | undefined;
+
+  function askIn(delayMs: number): void {
+    clearTimeout(askTimer);
+    if (signal.aborted) return;
+    askTimer = setTimeout(() => void ask(), delayMs);
+    askTimer.unref();
+  }
+
+  async function ask(): Promise<void> {
+    // The hub must not learn of a key that a crash could lose.
+    await keeper.kept().catch(() => undefined);
+    const next = keys.next();
+    const over = session.memberLink();
+    // Also of an agent that leaves: the hub may have let the next key in, and then the former one cannot leave.
+    if (!next || !over || signal.aborted) return;
+    asks++;
+    askId = options.sending.send(over, { verb: 'rotate', body: { clusterId, newKey: next.publicKey } });
+    askIn(Math.max(leastMs, fullJitterMs(unanswered, asks, Math.random())));
+  }
+
+  function goOn(): void {
+    const mayBegin = keeper.state.next === undefined && !options.isLeaving();
+    if (wanted !== undefined && mayBegin && session.memberLink()) {
+      const next = { ...newSeeds(), ...wanted };
+      keeper.update((old) => ({ ...old, next }));
+      wanted = undefined;
+    }
+    const next = keys.next();
+    if (!next || !session.memberLink()) return;
+    const keyFingerprintOfNext = keyFingerprint(next.publicKey);
+    session.tell('rotate', `asking the hub to let the next key in (${keyFingerprintOfNext})`, {
+      keyFingerprint: keyFingerprintOfNext,
+    });
+    asks = 0;
+    askIn(0);
+  }
+
+  async function lookForWish(): Promise<void> {
+    const wish = await options.wish?.read().catch(() => undefined);
+    const { rotatedBy, next } = keeper.state;
+    const isNew = wish !== undefined && wish !== rotatedBy && wish !== next?.wish && wish !== wanted?.wish;
+    if (isNew && !options.isLeaving() && !signal.aborted) begin(wish);
+  }
+
+  function begin(wish?: string): void {
+    wanted = wish === undefined ? {} : { wish };
+    goOn();
+  }
+
+  return {
+    begin,
+    wished(key) {
+      // Said again in each answer until another key is in.
+      const isUnderWay = wanted !== undefined || keeper.state.next !== undefined;
+      if (key === keys.current().publicKey && !isUnderWay && !options.isLeaving()) begin();
+    },
+    connected() {
+      goOn();
+      if (options.wish === undefined || wishTimer !== undefined) return;
+      void lookForWish();
+      wishTimer = setInterval(() => void lookForWish(), options.wishEveryMs);
+      wishTimer.unref();
+    },
+    hear({ result, inReplyTo, atMs }) {
+      const next = keys.next();
+      if (!next) return;
+      if (result.kind === 'rotated' && result.key === next.publicKey) {
+        // Until it has been let in.
+        askIn(undecidedMs);
+        options.rotated(result, atMs);
+        return;
+      }
+      // Of what answers an earlier ask nothing follows: a later one may have been taken.
+      if (inReplyTo !== askId) return;
+      if (result.kind === 'done') askIn(undecidedMs);
+      if (result.kind !== 'refused') return;
+      const retryInMs = Math.min(Math.max(leastMs, result.askAgainMs), session.refusedRetryMs);
+      session.tellRefusal('rotate', answeredRefusal(result), retryInMs);
+      logger.warn({ code: result.code }, 'the hub did not let the next key in');
+      askIn(retryInMs);
+    },
+    stop() {
+      clearTimeout(askTimer);
+      clearInterval(wishTimer);
+    },
+  };
+}

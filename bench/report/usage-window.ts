@@ -1,0 +1,28 @@
+import { nowMs } from './clock.ts';
+import { cpuMs } from '../../cli/simulate/report/process-usage.ts';
+
+/** CPU time that named processes used in a stretch of time. */
+export interface UsageWindow {
+  readonly lastedMs: number;
+  readonly cpuMs: Readonly<Record<string, number>>;
+}
+
+/** @returns what ends the window */
+export function openUsageWindow(pids: Readonly<Record<string, number>>): () => UsageWindow {
+  const startMs = nowMs();
+  const before = read(pids);
+  return () => {
+    const after = read(pids);
+    const used = Object.keys(pids).map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]);
+    return { lastedMs: nowMs() - startMs, cpuMs: Object.fromEntries(used) };
+  };
+}
+
+/** How many cores each of them had on average. */
+export function usedCores({ cpuMs: used, lastedMs }: UsageWindow): Record<string, number> {
+  return Object.fromEntries(Object.entries(used).map(([name, usedMs]) => [name, usedMs / lastedMs]));
+}
+
+function read(pids: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuMs(pid) ?? 0]));
+}

@@ -1,0 +1,169 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
+import { streamSize } from '@rollcall/shared/bus';
+import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { type ApprovalPolicy, labels, type ManagedCluster, namespaces } from '@rollcall/shared/resources';
+import { inParallel } from '../../cli/simulate/in-parallel.ts';
+import { makeToken } from '../../cli/token/make-token.ts';
+import { askServices } from '../../cli/status/ask-services.ts';
+import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
+import { waitForObject } from '../../cli/wait-for-object.ts';
+import { until } from '../../tests/harness/embedded.ts';
+import { everythingIn } from '../../tests/harness/everything.ts';
+import { type Spread, spreadOf } from '../../cli/simulate/report/quantile.ts';
+import { nowMs } from '../report/clock.ts';
+import { clusterNames } from '../hub/cluster-names.ts';
+import { type ClusterWatch, watchClusters } from '../hub/cluster-watch.ts';
+import { inTime } from '../hub/in-time.ts';
+import { openBenchClient, startBenchHub } from '../hub/start-hub.ts';
+
+/** Clusters that leave all at once, and what is there of them afterwards. */
+export interface LeavingResult {
+  readonly count: number;
+  /** From the first deletion until the last object is gone. */
+  readonly goneMs: number;
+  /** Until Kubernetes has done away with the last of their namespaces. */
+  readonly namespacesGoneMs: number;
+  /** Others that join one after the other, from the start of the agent to Ready, before anybody leaves. */
+  readonly idleJoinMs: Spread;
+  /** The same while all of them leave. */
+  readonly joinMs: Spread;
+  /** How much was there of them before: objects by kind, facts, entries of the heartbeat service. */
+  readonly there: Readonly<Record<string, number>>;
+  /** And afterwards, where it is not none. */
+  readonly leftBehind: Readonly<Record<string, number>>;
+}
+
+const atOnce = 64;
+/** Each look lists everything, on the same cores. */
+const patience = { withinMs: 1_800_000, everyMs: 500 };
+/** Joins beside, begun at this pace whatever became of those before: with 100 of them a p99 is one of the values. */
+const joinsBeside = 100;
+const joinEveryMs = 250;
+/** Facts end by themselves a second after they are forgotten, and sets are counted every ten. */
+const settlingMs = 20_000;
+
+/** Everything that a hub keeps but history, by kind; a name is kept in history alone, and says there that it is free. */
+async function countAll(admin: KubeClient, ops: NatsConnection): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const object of await everythingIn(admin)) {
+    const [kind = ''] = object.split(' ');
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  counts['facts on the bus'] = (await streamSize(ops, 'FACTS'))?.messages ?? Number.NaN;
+  counts['dead letters'] = (await streamSize(ops, 'DEAD'))?.messages ?? Number.NaN;
+  const heartbeat = (await askServices(ops)).filter(({ name }) => name === 'heartbeat');
+  const entries = heartbeat.flatMap(({ figures }) =>
+    Object.entries(figures).flatMap(([name, figure]) => (name.startsWith('clusters') ? [figure] : [])),
+  );
+  counts['entries of the heartbeat service'] = entries.reduce((sum, one) => sum + one, 0);
+  return counts;
+}
+
+function moreThan(before: Readonly<Record<string, number>>, now: Readonly<Record<string, number>>) {
+  const more = Object.entries(now).map(([what, count]) => [what, count - (before[what] ?? 0)] as const);
+  return Object.fromEntries(more.filter(([, count]) => count !== 0));
+}
+
+/** So that there is more to take away: ServiceAccount and RoleBinding. */
+async function giveAccess(admin: KubeClient): Promise<void> {
+  const resource = resources.approvalPolicies;
+  for (const { metadata, spec } of await admin.list<ApprovalPolicy>(resource)) {
+    const { name } = metadata;
+    const rules = spec.rules.map((rule) => ({ ...rule, access: 'Namespace' }));
+    const { metadata: changed } = await admin.mergePatch<KubeObject>(resource, name, { spec: { rules } });
+    await waitForObject<ApprovalPolicy>(
+      admin,
+      { resource, name, timeoutMs: 10_000 },
+      ({ status }) => status?.observedGeneration === changed.generation,
+    );
+  }
+}
+
+async function areAllReady(admin: KubeClient, count: number): Promise<boolean> {
+  const clusters = await admin.list<ManagedCluster>(resources.managedClusters);
+  const ready = clusters.filter(({ status }) =>
+    status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True'),
+  );
+  return ready.length === count;
+}
+
+/** Starts agents at a steady pace. @returns from the start of each to Ready */
+async function joinsAtPace(watch: ClusterWatch, names: readonly string[], start: (name: string) => void) {
+  const joins = names.map(async (name, at) => {
+    await delay(at * joinEveryMs);
+    const fromMs = nowMs();
+    start(name);
+    return (await watch.whenReady(name)) - fromMs;
+  });
+  return spreadOf(await inTime(`${names.length} others are Ready`, Promise.all(joins), patience.withinMs));
+}
+
+export async function measureLeaving(count: number, say: (message: string) => void): Promise<LeavingResult> {
+  await using hub = await startBenchHub({
+    audit: 'none',
+    withMember: false,
+    // So many in a minute would be held until a person confirms them.
+    settings: { approver: { wishesPerMinute: '100000', wishesShare: '1' } },
+  });
+  const { report } = hub;
+  const admin = openBenchClient(report.admin);
+  const ops = await connectAsInspector(report.stateDir, { servers: report.addresses, caPem: report.caPem });
+  const watch = await watchClusters(admin);
+  const agents: SimulatedAgent[] = [];
+  const clusters = clusterNames('leaver', count);
+  try {
+    await giveAccess(admin);
+    const before = await countAll(admin, ops);
+    const uses = count + 2 * joinsBeside;
+    const token = await makeToken(admin, { hubId: report.hubId, name: 'leavers', uses });
+    function start(cluster: string): SimulatedAgent {
+      const { caPem } = report;
+      const agent = startSimulatedAgent({ cluster, hub: report.addresses, caPem, token, onTrouble: say });
+      agents.push(agent);
+      return agent;
+    }
+    say(`${count} clusters join`);
+    await inParallel(clusters, atOnce, (cluster) => start(cluster).admitted);
+    await until('all are Ready', () => areAllReady(admin, count), patience);
+    const there = moreThan(before, await countAll(admin, ops));
+    say(`${joinsBeside} others join, and nobody leaves`);
+    const others = (name: string) => clusterNames(name, joinsBeside);
+    const idleJoinMs = await joinsAtPace(watch, others('idle'), start);
+
+    say(`${count} clusters leave at once`);
+    const fromMs = nowMs();
+    const joining = joinsAtPace(watch, others('beside'), start);
+    await inParallel(clusters, atOnce, (cluster) => admin.delete(resources.managedClusters, cluster));
+    const leaving = new Set(clusters);
+    const areGone = async () =>
+      (await admin.list(resources.managedClusters)).every(({ metadata }) => !leaving.has(metadata.name));
+    const goneAtMs = await until('all are gone', async () => (await areGone()) && nowMs(), patience);
+    const joinMs = await joining;
+    const ours = { labelSelector: labels.clusterId };
+    const areLeft = (left: number) => async () =>
+      (await admin.list(resources.namespaces, ours)).length === left && nowMs();
+    const emptyAtMs = await until('their namespaces are gone', areLeft(2 * joinsBeside), patience);
+    await inParallel([...others('idle'), ...others('beside')], atOnce, (cluster) =>
+      admin.delete(resources.managedClusters, cluster),
+    );
+    await until('the namespaces of the others are gone', areLeft(0), patience);
+    await admin.delete(resources.clusterRegistrationTokens, 'leavers', { namespace: namespaces.join });
+    await delay(settlingMs);
+    return {
+      count,
+      idleJoinMs,
+      joinMs,
+      goneMs: goneAtMs - fromMs,
+      namespacesGoneMs: emptyAtMs - fromMs,
+      there,
+      leftBehind: moreThan(before, await countAll(admin, ops)),
+    };
+  } finally {
+    await Promise.all(agents.map((agent) => agent.stop()));
+    await ops.close();
+    await watch.stop();
+    admin.close();
+  }
+}

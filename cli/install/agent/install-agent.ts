@@ -1,0 +1,82 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { type TrustFlags, trustOf } from '../../agent/joining-flags.ts';
+import { type DocumentFormat, documentText } from '../../document-text.ts';
+import { timeoutFlagMs } from '../../duration-flag.ts';
+import { memberAccess, type MemberFlags } from '../../member-access.ts';
+import { printResult, say } from '../../output.ts';
+import { checkMember } from '../../register/check-member.ts';
+import { reportChecks } from '../../register/check.ts';
+import { type AgentFlags, agentValuesOf } from './agent-flags.ts';
+import type { AgentValues } from './agent-values.ts';
+import { objectsIn, renderFolder, shown } from '../deploy-templates.ts';
+import { installClient } from '../install-client.ts';
+import { findInstalled, refuseHelm } from '../installed.ts';
+import { untilAvailable } from '../until-available.ts';
+
+export interface InstallAgentFlags extends AgentFlags, MemberFlags, TrustFlags {
+  readonly output: 'text' | DocumentFormat;
+  readonly wait: boolean;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+}
+
+const namespace = 'rollcall-agent';
+const name = 'rollcall-agent';
+
+/** An agent without keys asks with a token; whether one is in a Secret of somebody's own is for the agent to see. */
+async function checkCredentials(client: KubeClient, values: AgentValues): Promise<void> {
+  const keys = await client.get<KubeObject & { data?: object }>(resources.secrets, { name, namespace });
+  if (keys?.data !== undefined) {
+    say('[preflight] keys: an earlier registration left its own here; the agent goes on with them');
+  } else if (values.token === '' && !values.existingSecret) {
+    throw new RollcallError('TOKEN_INVALID', 'there is no token, and no key of an earlier registration');
+  }
+}
+
+/**
+ * Installs the agent in a member, by the very objects that the chart has.
+ * @throws RollcallError USAGE, CONFIG_INVALID, TOKEN_INVALID; INSTALLED_BY_HELM, NAMESPACE_TERMINATING; what the API server refuses;
+ * DEADLINE_EXCEEDED with what its pod says
+ */
+export async function installAgent(flags: InstallAgentFlags): Promise<void> {
+  const values = agentValuesOf(flags, trustOf(flags));
+  const timeoutMs = timeoutFlagMs(flags.timeout);
+  const yaml = renderFolder('agent', values);
+  const objects = objectsIn(yaml);
+  if (flags.output !== 'text') {
+    const list = { apiVersion: 'v1', kind: 'List', items: objects };
+    printResult(flags.output === 'yaml' ? yaml : documentText(list, 'json'));
+    return;
+  }
+  const access = await memberAccess(flags);
+  say(`hub: ${values.existingSecret ? 'as Secret rollcall-bootstrap says' : values.hub}`);
+  say(`member: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
+  const client = installClient(access);
+  try {
+    const member = await checkMember(client, values.clientID === '' ? undefined : values.clientID);
+    reportChecks(member.outcomes);
+    const installed = await findInstalled(client, { name, namespace });
+    refuseHelm(installed, namespace);
+    if (installed.version !== undefined) {
+      say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
+    }
+    await checkCredentials(client, values);
+    if (flags.dryRun) {
+      for (const object of objects) say(`[install] would be applied: ${shown(object)}`);
+      printResult('the agent can be installed (dry run)');
+      return;
+    }
+    for (const { kind, name: of, outcome } of await applyManifests(client, objects)) {
+      say(`[install] ${kind} ${of}: ${outcome}`);
+    }
+    if (flags.wait)
+      await untilAvailable(client, { resource: resources.deployments, name, namespace }, timeoutMs);
+    printResult(flags.wait ? 'the agent runs' : 'the agent is installed');
+    say(`what it says: kubectl --namespace ${namespace} logs deployment/${name} --follow`);
+    say('on the hub: rollcall get clusters');
+  } finally {
+    client.close();
+  }
+}

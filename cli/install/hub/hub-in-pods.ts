@@ -1,0 +1,64 @@
+import { formatHubAddress } from '@rollcall/agent';
+import { RollcallError } from '@rollcall/shared/errors';
+import { readHubInfo } from '@rollcall/shared/hub';
+import { applyManifests, type KubeClient } from '@rollcall/shared/kubernetes';
+import { addressesOf } from '../../agent/joining-flags.ts';
+import { type HubFiles, openHubFiles } from '../../trust/hub-files.ts';
+import { identitySecrets, peoplesSecrets } from './hub-keys.ts';
+import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
+
+export interface KeysFlags extends HubPlacesFlags {
+  /** Of a hub in a cluster, the directory with its keys; absent: that of `rollcall up`. */
+  readonly keys?: string;
+}
+
+/** A hub whose keys are on this machine. */
+export interface OpenedHub {
+  readonly files: HubFiles;
+  /** The API server of a hub that runs in a cluster, as the person of the kubeconfig; undefined: the hub is here. */
+  readonly client: KubeClient | undefined;
+  close(): void;
+}
+
+/** The kubelet brings a changed Secret to pods within a minute and a half, and services look every 2 s. */
+const secretsReadWithinMs = 120_000;
+
+/** No server has ever been started in a directory that `rollcall install hub` made. */
+export const runsInPods = ({ address }: Pick<HubFiles, 'address'>): boolean => address.servers.length === 0;
+
+/**
+ * The hub of a directory with keys, wherever it runs: one in a cluster is reached as agents reach it, and its services read
+ * what is changed in Secrets.
+ * @param flags - which cluster that is
+ * @throws RollcallError HUB_MISSING, HUB_WRONG, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
+ */
+export async function openHubAnywhere(stateDir: string, flags: HubPlacesFlags): Promise<OpenedHub> {
+  const files = openHubFiles(stateDir);
+  if (!runsInPods(files)) return { files, client: undefined, close: () => undefined };
+  const places = openHubPlaces(flags);
+  try {
+    const { hubId, addresses } = await readHubInfo(places.hub);
+    const { hubId: ours, caPem } = files.read('hub');
+    if (hubId !== ours) {
+      const message = `hub ${hubId} is installed there, and the keys in "${stateDir}" are of hub ${ours}`;
+      throw new RollcallError('HUB_WRONG', message);
+    }
+    const servers = addressesOf(addresses).filter(({ isWebSocket }) => !isWebSocket);
+    return {
+      files: {
+        ...files,
+        address: { servers: servers.map(formatHubAddress), caPem },
+        async publish() {
+          await applyManifests(places.workloads, identitySecrets(stateDir, caPem));
+          await applyManifests(places.hub, peoplesSecrets(stateDir));
+        },
+        readWithinMs: secretsReadWithinMs,
+      },
+      client: places.hub,
+      close: () => places.close(),
+    };
+  } catch (error) {
+    places.close();
+    throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { RollcallError } from '@rollcall/shared/errors';
+import { findHubInfo } from '@rollcall/shared/hub';
+import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { say } from '../../output.ts';
+import type { HubState } from '../../up/state/hub-state.ts';
+import { readState } from '../../up/state/private-files.ts';
+import type { HubPlaces } from './hub-places.ts';
+
+type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+/** Of which hub the keys are that an uninstallation left, together with the data that only they open. */
+async function hubOfKeptKeys(workloads: KubeClient): Promise<string | undefined> {
+  const where = { name: 'rollcall-identity-registrar', namespace: 'rollcall-system' };
+  const encoded = Object.values((await workloads.get<Secret>(resources.secrets, where))?.data ?? {});
+  for (const text of encoded) {
+    const { hubId } = readJson(Buffer.from(text, 'base64').toString('utf8'));
+    if (typeof hubId === 'string') return hubId;
+  }
+  return undefined;
+}
+
+function readJson(text: string): { readonly hubId?: unknown } {
+  try {
+    return (JSON.parse(text) ?? {}) as { hubId?: unknown };
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Whoever has the keys of a hub is the only one who can install it again: under other keys it would be another one to every agent.
+ * @returns the addresses that it is known by; none where there is no hub yet
+ * @throws RollcallError HUB_KEYS_OTHER
+ */
+export async function refuseOtherKeys(
+  { hub: client, workloads }: Pick<HubPlaces, 'hub' | 'workloads'>,
+  directory: string,
+): Promise<readonly string[]> {
+  const there = await findHubInfo(client);
+  const ofKeys = there?.hubId ?? (await hubOfKeptKeys(workloads));
+  const ours = readState<HubState>(join(directory, 'hub.json'));
+  if (ofKeys !== undefined && ofKeys !== ours?.hubId) {
+    const keys = ours ? `the keys in "${directory}" are of hub ${ours.hubId}` : `"${directory}" has no keys`;
+    throw new RollcallError(
+      'HUB_KEYS_OTHER',
+      `${there ? `hub ${ofKeys} is installed here` : `the data of hub ${ofKeys} is kept here`}, and ${keys}`,
+    );
+  }
+  say(`[preflight] keys: ${ours ? 'those of' : 'new ones, in'} "${directory}"`);
+  return there?.addresses ?? [];
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import type { ValuesRule } from '../agent/agent-values.ts';
+
+const anything = z.looseObject({});
+
+/** What differs between services; the order is that of their keys. `mostReplicas`: where two would be in each other's way. */
+const service = (memory: string, mostReplicas = 100) =>
+  z
+    .strictObject({
+      replicas: z.int().min(1).max(mostReplicas).default(1),
+      resources: anything.default({ requests: { cpu: '50m', memory }, limits: { memory: '1Gi' } }),
+      healthPort: z.int().min(1).max(65_535).default(8080),
+      env: z.array(z.looseObject({ name: z.string().min(1) })).default([]),
+    })
+    .prefault({});
+
+/**
+ * What can be said about a hub that is installed in a cluster. No key is among it: keys are in Secrets, which
+ * `rollcall install hub` makes (docs/install.md), and a release of Helm never has them.
+ */
+export const hubValuesSchema = z.strictObject({
+  hub: z
+    .strictObject({
+      id: z.string().default(''),
+      addresses: z.string().default(''),
+      caBundle: z.string().default(''),
+      caCertHash: z.string().default(''),
+      epoch: z.string().default('1'),
+      keys: z.string().default(''),
+      servers: z.literal([1, 3]).default(1),
+      websocket: z.boolean().default(false),
+    })
+    .prefault({})
+    .describe('What is public of the hub, as `rollcall install hub --only-keys` prints it.'),
+  parts: z
+    .strictObject({ kubernetes: z.boolean().default(true), workloads: z.boolean().default(true) })
+    .prefault({})
+    .describe(
+      'Which parts of the hub this cluster has: kubernetes, what people see (kinds, rights, fence); workloads, what runs (NATS, services). Where they are apart, services reach the other cluster by the kubeconfigs in Secrets rollcall-kubeconfig-NAME.',
+    ),
+  stamp: z.boolean().default(false).describe('Kubernetes 1.36 or newer: the API server stamps who decided.'),
+  image: z.string().min(1).default(`rollcall:${rollcallVersion}`).describe('Image of the services.'),
+  imagePullPolicy: z
+    .enum(['Always', 'IfNotPresent', 'Never'])
+    .default('IfNotPresent')
+    .describe('When images are pulled.'),
+  imagePullSecrets: z
+    .array(z.strictObject({ name: z.string() }))
+    .default([])
+    .describe('Secrets in namespace rollcall-system to pull them with.'),
+  nats: z
+    .strictObject({
+      image: z.string().min(1).default('nats:2.15.2'),
+      address: z.string().min(1).default('rollcall-nats.rollcall-system.svc:4222'),
+      host: z.string().default('0.0.0.0'),
+      port: z.int().min(1).max(65_535).default(4222),
+      routePort: z.int().min(1).max(65_535).default(6222),
+      websocketPort: z.int().min(1).max(65_535).default(8443),
+      storage: z.string().default('10Gi'),
+      storageClassName: z.string().default(''),
+      resources: anything.default({
+        requests: { cpu: '250m', memory: '256Mi' },
+        limits: { memory: '2Gi' },
+      }),
+      serviceType: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('LoadBalancer'),
+      serviceAnnotations: z.record(z.string(), z.string()).default({}),
+    })
+    .prefault({})
+    .describe(
+      'The NATS servers: how services reach them, what they keep, how agents get to them. host: where they listen, `$POD_IP` for nothing but the address of the pod.',
+    ),
+  services: z
+    .strictObject({
+      'agent-host': service('128Mi', 1),
+      approver: service('128Mi'),
+      heartbeat: service('128Mi'),
+      projector: service('128Mi'),
+      'rbac-provisioner': service('128Mi'),
+      registrar: service('128Mi'),
+      'trust-keeper': service('128Mi'),
+    })
+    .prefault({})
+    .describe('The services, each a Deployment. env takes their settings: `rollcall serve NAME --help`.'),
+  healthAddress: z.string().default('0.0.0.0').describe('Where services answer probes and show metrics.'),
+  hostAliases: z
+    .array(z.strictObject({ ip: z.string(), hostnames: z.array(z.string()) }))
+    .default([])
+    .describe('Of all Pods.'),
+  nodeSelector: z.record(z.string(), z.string()).default({}).describe('Of all Pods.'),
+  tolerations: z.array(anything).default([]).describe('Of all Pods.'),
+  affinity: anything.default({}).describe('Of all Pods.'),
+  networkPolicy: z
+    .strictObject({ enabled: z.boolean().default(true) })
+    .prefault({})
+    .describe('Only NATS is reached from outside of the namespace; services are by nobody but their probes.'),
+});
+export type HubValues = z.output<typeof hubValuesSchema>;
+
+export const hubRules: readonly ValuesRule[] = [
+  {
+    oneOf: ['hub.id'],
+    message:
+      'hub.id: a hub begins with its keys; `rollcall install hub --only-keys` makes them, and prints the values of hub',
+  },
+];

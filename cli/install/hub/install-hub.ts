@@ -1,0 +1,244 @@
+import { formatHubAddress } from '@rollcall/agent';
+import { RollcallError } from '@rollcall/shared/errors';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { rollcallVersion } from '@rollcall/shared/service/version';
+import { stringify } from 'yaml';
+import { addressesOf } from '../../agent/joining-flags.ts';
+import { type DocumentFormat, documentText } from '../../document-text.ts';
+import { timeoutFlagMs } from '../../duration-flag.ts';
+import { printResult, say } from '../../output.ts';
+import { openHubFiles } from '../../trust/hub-files.ts';
+import { noteAddresses } from '../../trust/tell-addresses.ts';
+import { whoRotates } from '../../trust/who-rotates.ts';
+import { createSets, stampIsServed } from '../../up/hub-manifests.ts';
+import { moveMemberSecrets } from '../../up/state/move-member-secrets.ts';
+import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
+import { shown } from '../deploy-templates.ts';
+import { isPartOfHub } from '../files-secret.ts';
+import { hubKeys } from './hub-keys.ts';
+import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
+import { hubObjects, hubNamespaces } from './hub-objects.ts';
+import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
+import { refuseOtherKeys } from './hub-there.ts';
+import { hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
+import { findInstalled, refuseHelm } from '../installed.ts';
+import { otherOwners } from '../short-names.ts';
+import { untilAvailable } from '../until-available.ts';
+import { checkValues, readValuesFile } from '../values.ts';
+import { statefulSets } from '../workloads.ts';
+
+export interface InstallHubFlags extends HubPlacesFlags {
+  readonly values?: readonly string[];
+  readonly advertise?: readonly string[];
+  readonly servers?: string;
+  readonly keys: string;
+  readonly onlyKeys?: boolean;
+  readonly image?: string;
+  readonly output: 'text' | DocumentFormat;
+  readonly wait: boolean;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+}
+
+const namespace = 'rollcall-system';
+
+/** @throws RollcallError CONFIG_INVALID */
+function valuesOf(flags: InstallHubFlags, rules: typeof hubRules): HubValues {
+  const said = flags.image === undefined ? {} : { image: flags.image };
+  return checkValues([...(flags.values ?? []).map(readValuesFile), said], hubValuesSchema, rules);
+}
+
+function printObjects(values: HubValues, format: DocumentFormat): void {
+  const objects = [...hubNamespaces(values.parts), ...hubObjects(values)];
+  const list = { apiVersion: 'v1', kind: 'List', items: objects };
+  const documents = () => objects.map((object) => documentText(object, 'yaml')).join('\n---\n');
+  printResult(format === 'yaml' ? documents() : documentText(list, 'json'));
+}
+
+/** Where agents reach the hub. */
+interface Addresses {
+  /** As it is installed now; none where there is no hub yet. */
+  readonly known: readonly string[];
+  /** As they are given, else as they are known. */
+  readonly advertised: readonly string[];
+}
+
+/**
+ * Looks before anything is done, and says what it sees.
+ * @throws RollcallError INSTALLED_BY_HELM, NAMESPACE_TERMINATING, HUB_KEYS_OTHER, USAGE
+ */
+async function preflight(places: HubPlaces, flags: InstallHubFlags): Promise<Addresses> {
+  const { hub: client, workloads } = places;
+  await refuseForgottenPlace(places);
+  const installed = await findInstalled(workloads, { name: 'rollcall-registrar', namespace });
+  if (!flags.onlyKeys) refuseHelm(installed, namespace);
+  if (installed.version !== undefined) {
+    say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
+  }
+  for (const line of await otherOwners(client)) say(`[preflight] short names: ${line}`);
+  const known = await refuseOtherKeys(places, flags.keys);
+  const advertised =
+    flags.advertise === undefined ? known : addressesOf(flags.advertise).map(formatHubAddress);
+  if (advertised.length > 0) return { known, advertised };
+  throw new RollcallError('USAGE', 'give --advertise HOST:PORT: the address that agents use');
+}
+
+/**
+ * Some values of the chart are flags here; others than what will be installed are not passed over.
+ * @throws RollcallError CONFIG_INVALID
+ */
+function refuseOtherValues(
+  { hub, parts }: HubValues,
+  { places, flags, advertised }: { places: HubPlaces; flags: InstallHubFlags; advertised: readonly string[] },
+): void {
+  const servers = flags.servers === undefined ? serverCountOf(flags.keys) : serverCountFlag(flags.servers);
+  const wrong = [
+    ...(hub.servers > servers ? [`hub.servers is ${hub.servers}: give --servers ${hub.servers}`] : []),
+    ...(hub.addresses !== '' && hub.addresses !== advertised.join(',')
+      ? [`hub.addresses is "${hub.addresses}": give --advertise for each of them`]
+      : []),
+    ...(places.areApart || (parts.kubernetes && parts.workloads)
+      ? []
+      : ['parts leaves something out: give --workloads-context or --workloads-kubeconfig']),
+  ];
+  if (wrong.length > 0)
+    throw new RollcallError(
+      'CONFIG_INVALID',
+      `the values say what flags have to say here\n${wrong.join('\n')}`,
+    );
+}
+
+/**
+ * Makes the keys, or takes those that are there, and applies their Secrets.
+ * @returns what is public of them, for the values
+ */
+async function applyKeys(
+  places: HubPlaces,
+  flags: InstallHubFlags,
+  { known, advertised, nats }: Addresses & { nats: HubValues['nats'] },
+): Promise<HubValues['hub']> {
+  const addresses = addressesOf(advertised);
+  const hosts = addresses.map(({ host }) => host);
+  const websocket = addresses.some(({ isWebSocket }) => isWebSocket);
+  if (known.length > 0 && known.toSorted().join() !== advertised.toSorted().join()) {
+    noteAddresses(openHubFiles(flags.keys), advertised, await whoRotates(flags.keys, places.hub));
+    say(`[keys] agents are told where the hub is: ${advertised.join(', ')}`);
+  }
+  setServerCount(flags.keys, flags.servers === undefined ? undefined : serverCountFlag(flags.servers));
+  const { hub, secrets, peoplesSecrets, digest } = hubKeys(flags.keys, {
+    hosts,
+    nats,
+    withWebSocket: websocket,
+  });
+  const { hubId: id, caPem: caBundle, caCertHash } = hub;
+  // The namespace of tokens belongs to the release, where Helm installs.
+  await applyManifests(places.hub, [...hubNamespaces({ kubernetes: !flags.onlyKeys }), ...peoplesSecrets]);
+  await applyManifests(places.workloads, [...hubNamespaces({ kubernetes: false }), ...secrets]);
+  say(
+    `[keys] ${secrets.length + 1} Secrets in namespace ${namespace}; the keys that sign stay in "${flags.keys}": keep it, and keep it away from here`,
+  );
+  return {
+    id,
+    addresses: advertised.join(','),
+    caBundle,
+    caCertHash,
+    epoch: String(hub.epoch),
+    keys: digest,
+    servers: serverCountOf(flags.keys),
+    websocket,
+  };
+}
+
+/** For services that do not run where the hub's API server is. */
+async function applyKubeconfigs(places: HubPlaces, timeoutMs: number): Promise<void> {
+  const all = await hubKubeconfigs(places.hub, timeoutMs);
+  const secrets: KubeObject[] = [];
+  for (const secret of all) {
+    const { name = '' } = secret.metadata;
+    const there = await places.workloads.get(resources.secrets, { name, namespace });
+    if (!there || isPartOfHub(there)) secrets.push(secret);
+    else say(`[keys] Secret ${name} is somebody's own, and stays as it is`);
+  }
+  await applyManifests(places.workloads, secrets);
+  say(`[keys] ${secrets.length} kubeconfigs of the hub in namespace ${namespace} of its pods`);
+}
+
+/** The tokens are those of accounts that belong to a release. */
+async function applyKubeconfigsOfRelease(places: HubPlaces, timeoutMs: number): Promise<void> {
+  if (await hasServiceTokens(places.hub)) return applyKubeconfigs(places, timeoutMs);
+  say(
+    '[keys] no kubeconfigs yet: install the chart on the hub (--set parts.workloads=false), then run this again',
+  );
+}
+
+async function apply(
+  places: HubPlaces,
+  values: HubValues,
+  { wait, timeoutMs }: { wait: boolean; timeoutMs: number },
+): Promise<void> {
+  for (const { client, parts } of places.each) {
+    const objects = hubObjects({ ...values, parts });
+    if (!parts.kubernetes) await applyKubeconfigs(places, timeoutMs);
+    for (const { kind, name, outcome } of await applyManifests(client, objects)) {
+      if (outcome !== 'unchanged') say(`[install] ${kind} ${name}: ${outcome}`);
+    }
+    if (parts.kubernetes)
+      for (const secret of await moveMemberSecrets(client)) say(`[install] moved to Secret ${secret}`);
+    if (wait) await untilAllRun(client, objects, timeoutMs);
+  }
+  await createSets(places.hub);
+  printResult(wait ? 'the hub runs' : 'the hub is installed');
+  say('next: rollcall token create --print-register-command');
+}
+
+/**
+ * Installs a hub in a cluster: makes its keys, puts those that run into Secrets, and applies the very objects that the chart has.
+ * @throws RollcallError USAGE, CONFIG_INVALID; INSTALLED_BY_HELM, HUB_KEYS_OTHER, NAMESPACE_TERMINATING; what the API server refuses;
+ * DEADLINE_EXCEEDED with what a pod says
+ */
+export async function installHub(flags: InstallHubFlags): Promise<void> {
+  if (flags.output !== 'text' && !flags.onlyKeys) {
+    printObjects(valuesOf(flags, hubRules), flags.output);
+    return;
+  }
+  const given = valuesOf(flags, []);
+  const timeoutMs = timeoutFlagMs(flags.timeout);
+  const places = openHubPlaces(flags);
+  try {
+    const addresses = await preflight(places, flags);
+    if (!flags.onlyKeys) refuseOtherValues(given, { places, flags, advertised: addresses.advertised });
+    if (flags.dryRun) {
+      for (const { parts } of places.each)
+        for (const object of [...hubNamespaces(parts), ...hubObjects({ ...given, parts })])
+          say(`[install] would be applied: ${shown(object)}`);
+      printResult('the hub can be installed (dry run)');
+      return;
+    }
+    const hub = await applyKeys(places, flags, { ...addresses, nats: given.nats });
+    const stamp = await stampIsServed(places.hub);
+    if (!flags.onlyKeys) {
+      await apply(places, { ...given, hub, stamp }, { wait: flags.wait, timeoutMs });
+      return;
+    }
+    if (places.areApart) await applyKubeconfigsOfRelease(places, timeoutMs);
+    printResult(stringify({ hub, stamp }, { lineWidth: 0 }).trimEnd());
+  } finally {
+    places.close();
+  }
+}
+
+async function untilAllRun(
+  client: KubeClient,
+  objects: readonly KubeObject[],
+  timeoutMs: number,
+): Promise<void> {
+  const endMs = performance.now() + timeoutMs;
+  for (const resource of [statefulSets, resources.deployments]) {
+    const all = objects.filter(({ kind }) => kind === resource.kind);
+    await Promise.all(
+      all.map(({ metadata: { name = '' } }) =>
+        untilAvailable(client, { resource, name, namespace }, Math.max(1, endMs - performance.now())),
+      ),
+    );
+  }
+}

@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { RollcallError } from '@rollcall/shared/errors';
+import {
+  createResourceFinder,
+  type KubeClient,
+  type KubeObject,
+  resources,
+} from '@rollcall/shared/kubernetes';
+import { printResult, say } from '../../output.ts';
+import { shown } from '../deploy-templates.ts';
+import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
+import { hubNamespaces, hubObjects } from './hub-objects.ts';
+import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
+import { hubValuesSchema } from './hub-values.ts';
+import { findInstalled, refuseHelm } from '../installed.ts';
+import { pods } from '../workloads.ts';
+
+export interface UninstallHubFlags extends HubPlacesFlags {
+  readonly withData?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const namespace = 'rollcall-system';
+/** A pod has 30 s to end, NATS 60. */
+const stoppedWithinMs = 120_000;
+const lookAgainMs = 500;
+const isKind = ({ kind }: KubeObject) => kind === 'CustomResourceDefinition';
+const { plural, group } = resources.managedClusters;
+const isKindOfClusters = (object: KubeObject) =>
+  isKind(object) && object.metadata.name === `${plural}.${group}`;
+/** What people wrote, and what is theirs: kinds with all of their objects, and the namespace of their tokens. */
+const isPeoples = (object: KubeObject) => isKind(object) || object.kind === 'Namespace';
+const runs = ({ kind }: KubeObject) => kind === 'Deployment' || kind === 'StatefulSet';
+
+/** What runs goes first, then what it was allowed; the fence after those whom it kept in. */
+function inOrder(objects: readonly KubeObject[]): KubeObject[] {
+  return [...objects.filter(runs), ...objects.filter((object) => !runs(object)).toReversed()];
+}
+
+async function sayWhatStays(client: KubeClient, withData: boolean): Promise<void> {
+  const clusters = await client.list(resources.managedClusters).catch(() => []);
+  if (clusters.length > 0) {
+    const named = clusters
+      .slice(0, 5)
+      .map(({ metadata }) => metadata.name)
+      .join(', ');
+    say(
+      `[uninstall] still registered here: ${clusters.length} (${named}${clusters.length > 5 ? ', …' : ''}); their agents go on asking for this hub until they are removed`,
+    );
+  }
+  if (withData) return;
+  say(
+    'stays: the kinds and their objects, namespaces rollcall-join, rollcall-kubeconfigs and rollcall-agents, those of clusters',
+  );
+  say(
+    `stays: namespace ${namespace} with the keys and what the hub has written; installed again, it goes on from there, by Helm with --take-ownership (--with-data removes all of that)`,
+  );
+}
+
+/** @throws RollcallError DEADLINE_EXCEEDED naming what still runs */
+async function untilStopped(client: KubeClient): Promise<void> {
+  for (const deadlineMs = performance.now() + stoppedWithinMs; ; await delay(lookAgainMs)) {
+    const left = await client.list(pods, { namespace, labelSelector: 'app.kubernetes.io/part-of=rollcall' });
+    if (left.length === 0) return;
+    if (performance.now() < deadlineMs) continue;
+    const names = left.map(({ metadata }) => metadata.name).join(', ');
+    throw new RollcallError('DEADLINE_EXCEEDED', `still running in namespace ${namespace}: ${names}`);
+  }
+}
+
+/** Clusters wait for the hub before they go; there is none any more. */
+async function letGo(client: KubeClient): Promise<void> {
+  const clusters = await client.list(resources.managedClusters).catch(() => []);
+  for (const { metadata } of clusters) {
+    if (!metadata.finalizers?.length) continue;
+    await client.mergePatch(resources.managedClusters, metadata.name, { metadata: { finalizers: null } });
+  }
+}
+
+/** @returns how many objects went */
+async function remove(
+  client: KubeClient,
+  all: readonly KubeObject[],
+  { withData, dryRun }: { withData: boolean; dryRun: boolean },
+): Promise<number> {
+  const goes = inOrder(all.filter((object) => !isPeoples(object)));
+  const data = withData ? all.filter(isPeoples) : [];
+  const resourceOf = createResourceFinder(client, undefined);
+  let removed = 0;
+  let isStopped = dryRun;
+  for (const object of [...goes, ...data]) {
+    // A service that still runs would make again what goes.
+    if (!runs(object) && !isStopped) await untilStopped(client);
+    isStopped ||= !runs(object);
+    if (isKindOfClusters(object) && !dryRun) await letGo(client);
+    const resource = await resourceOf(object);
+    const where = resource.namespaced ? { namespace: object.metadata.namespace } : {};
+    const wasThere = await client.delete(resource, object.metadata.name ?? '', { ...where, dryRun });
+    if (!wasThere) continue;
+    removed++;
+    say(`[uninstall] ${shown(object)} ${dryRun ? 'would be deleted' : 'deleted'}`);
+  }
+  return removed;
+}
+
+/**
+ * Removes what runs of a hub, and its rights. What it knows stays unless told otherwise.
+ * @throws RollcallError INSTALLED_BY_HELM, NAMESPACE_TERMINATING; what the API server refuses
+ */
+export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
+  const { dryRun = false, withData = false } = flags;
+  const places = openHubPlaces(flags);
+  try {
+    refuseHelm(await findInstalled(places.workloads, { name: 'rollcall-registrar', namespace }), namespace);
+    await refuseForgottenPlace(places);
+    await sayWhatStays(places.hub, withData);
+    let removed = 0;
+    // What runs goes before what it was allowed elsewhere.
+    for (const { client, parts } of places.each.toReversed()) {
+      const objects = hubObjects({ ...hubValuesSchema.parse({}), stamp: true, parts });
+      removed += await remove(client, [...objects, ...hubNamespaces(parts)], { withData, dryRun });
+    }
+    const done = dryRun ? 'the hub can be removed (dry run)' : 'the hub is removed';
+    printResult(removed === 0 ? 'there is no hub to remove' : done);
+  } finally {
+    places.close();
+  }
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { resources } from '@rollcall/shared/kubernetes';
+import { namespaces } from '@rollcall/shared/resources';
+import { createNkey } from '@rollcall/shared/trust';
+import type { Action, FleetPlan } from './fleet-plan.ts';
+import type { HubAtHand } from '../hub-at-hand.ts';
+import { createMadeUpBeats, type MadeUpBeats } from './made-up-beats.ts';
+import { makeUp, takeAway } from './made-up-clusters.ts';
+import type { MadeUpCluster } from './made-up-history.ts';
+import { createRandom } from '../random.ts';
+import { createRealAgents, type RealAgents } from './real-agents.ts';
+import { makeToken } from '../../token/make-token.ts';
+import { isReal, type SimulationSettings } from '../simulation-settings.ts';
+import { closeSimulatorBus, openSimulatorBus } from './simulator-bus.ts';
+
+/** The clusters of a run, whatever they are made of. */
+export interface Fleet {
+  /** Of the ids and names of all its clusters. */
+  readonly prefix: string;
+  readonly idOf: (cluster: number) => string;
+  readonly beats: MadeUpBeats;
+  readonly agents: RealAgents | undefined;
+  readonly askedAtMs: Map<string, number>;
+  /** @returns how long the made-up ones took, in ms */
+  register(clusters: readonly number[]): Promise<number>;
+  do(action: Action): Promise<void>;
+  /** All stop; the hub goes on to know them. */
+  stop(): Promise<void>;
+  /** All leave the hub, and the token of the run is gone. */
+  leave(): Promise<void>;
+}
+
+/** A token for the real agents of a run, that lasts for as long as they may come. */
+function tokenFor(
+  { admin, hub }: Pick<HubAtHand, 'hub' | 'admin'>,
+  { real, joinsPerSecond, scenario }: SimulationSettings,
+  { tokenName, prefix }: { tokenName: string; prefix: string },
+): Promise<string> {
+  const lastsS = Math.ceil(real / joinsPerSecond + scenario.end / 1000) + 3600;
+  return makeToken(admin, {
+    hubId: hub.hubId,
+    name: tokenName,
+    uses: real,
+    terms: {
+      ttl: `${lastsS}s`,
+      clusterName: `${prefix}*`,
+      allowLabels: ['simulated'],
+      description: 'rollcall simulate',
+    },
+  });
+}
+
+/**
+ * @param signal - nobody else registers after it
+ * @throws RollcallError KEYS_OFFLINE, BUS_UNREACHABLE, DEADLINE_EXCEEDED; nothing of the run stays on the hub then
+ */
+export async function openFleet(
+  at: Pick<HubAtHand, 'stateDir' | 'hub' | 'port' | 'address' | 'admin'>,
+  plan: FleetPlan,
+  settings: SimulationSettings,
+  signal: AbortSignal,
+): Promise<Fleet> {
+  const run = randomBytes(3).toString('hex');
+  const tokenName = `sim-${run}`;
+  const prefix = `sim-${run}-`;
+  const idOf = (cluster: number) => `${prefix}${String(cluster + 1).padStart(6, '0')}`;
+  const { interval, grace } = settings.scenario.heartbeat;
+  const all = Array.from({ length: plan.total }, (_, cluster) => cluster);
+  const madeUp = all.filter((cluster) => !isReal(cluster, settings));
+  const clusterIds = madeUp.map(idOf);
+  const connections = await openSimulatorBus({ ...at, clusterIds });
+  const closeAll = () => closeSimulatorBus(connections);
+  const forgetToken = () =>
+    at.admin.delete(resources.clusterRegistrationTokens, tokenName, { namespace: namespaces.join });
+  let token: string | undefined;
+  try {
+    token = settings.real === 0 ? undefined : await tokenFor(at, settings, { tokenName, prefix });
+  } catch (error) {
+    await Promise.allSettled([closeAll(), forgetToken()]);
+    throw error;
+  }
+  const connectionOf = new Map(
+    connections.flatMap((connection) => connection.clusterIds.map((id) => [id, connection] as const)),
+  );
+  const beats = createMadeUpBeats({ intervalMs: interval, random: createRandom(settings.seed + 1) });
+  const agents =
+    token === undefined
+      ? undefined
+      : createRealAgents({ hub: { host: '127.0.0.1', port: at.port }, caPem: at.hub.caPem, token });
+  const askedAtMs = new Map<string, number>();
+  const heartbeat = { intervalSeconds: interval / 1000, graceSeconds: grace / 1000 };
+
+  async function join(cluster: number): Promise<void> {
+    askedAtMs.set(idOf(cluster), Date.now());
+    await agents?.join(idOf(cluster));
+  }
+  const fleet: Fleet = {
+    prefix,
+    idOf,
+    beats,
+    agents,
+    askedAtMs,
+    async register(clusters) {
+      const startedMs = performance.now();
+      const made = new Map(
+        clusters
+          .filter((cluster) => !isReal(cluster, settings))
+          .map((cluster): [string, MadeUpCluster] => {
+            const id = idOf(cluster);
+            return [id, { id, key: createNkey('user').publicKey, isShown: cluster < settings.shown }];
+          }),
+      );
+      const concerned = new Set([...made.keys()].flatMap((id) => connectionOf.get(id) ?? []));
+      await makeUp([...concerned], made, { run, heartbeat });
+      const madeUpMs = performance.now() - startedMs;
+      for (const id of made.keys()) {
+        const connection = connectionOf.get(id);
+        if (connection) beats.start(id, connection);
+      }
+      for (const cluster of clusters) {
+        if (!isReal(cluster, settings)) continue;
+        if (signal.aborted) break;
+        await join(cluster);
+        await delay(1000 / settings.joinsPerSecond);
+      }
+      return madeUpMs;
+    },
+    async do({ verb, cluster }) {
+      const id = idOf(cluster);
+      if (verb === 'register') {
+        await fleet.register([cluster]);
+        return;
+      }
+      if (isReal(cluster, settings)) return agents?.do(verb, id);
+      beats.do(verb, id);
+      const connection = connectionOf.get(id);
+      if (verb === 'leave' && connection) await takeAway([{ ...connection, clusterIds: [id] }], run);
+    },
+    async stop() {
+      beats.stop();
+      try {
+        await agents?.stop();
+        if (agents) await forgetToken();
+      } finally {
+        await closeAll();
+      }
+    },
+    async leave() {
+      beats.stop();
+      try {
+        await Promise.all([agents?.leave(), takeAway(connections, run)]);
+        if (agents) await forgetToken();
+      } finally {
+        await closeAll();
+      }
+    },
+  };
+  return fleet;
+}

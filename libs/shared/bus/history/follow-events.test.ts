@@ -1,0 +1,66 @@
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { StoredEvent } from '@rollcall/shared/events';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { EventLog } from '../event-log.ts';
+import { followEvents } from './follow-events.ts';
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => vi.useRealTimers());
+
+/** A stream of which the test says what is stored, and what of that is heard. */
+function aStream() {
+  const stored: StoredEvent[] = [];
+  let hear: (error: null, message: Msg) => void = () => undefined;
+  const nc = {
+    subscribe: (_subject: string, { callback }: { callback: typeof hear }) => {
+      hear = callback;
+      return { unsubscribe: () => undefined };
+    },
+    isClosed: () => false,
+    // A connection that nothing happens to.
+    status: async function* status() {},
+  } as unknown as NatsConnection;
+  const log = {
+    async *scan({ fromSequence = 1 }) {
+      for (const event of stored) if (event.sequence >= fromSequence) yield event;
+    },
+    heard: (message: Msg) => {
+      const event = message as unknown as StoredEvent;
+      return { ...event, decode: () => event };
+    },
+  } as unknown as EventLog;
+  const store = (sequence: number) => void stored.push({ sequence } as StoredEvent);
+  return { nc, log, store, tell: (sequence: number) => hear(null, { sequence } as unknown as Msg) };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test('what is heard is given at once and once, and what was stored and never told comes late', async () => {
+  const { nc, log, store, tell } = aStream();
+  store(1);
+  const stop = new AbortController();
+  const given: number[] = [];
+  const following = (async () => {
+    for await (const { sequence } of followEvents(nc, log, { fromSequence: 1, signal: stop.signal }))
+      given.push(sequence);
+  })();
+  await settled();
+  store(2);
+  // A server that dies tells no more of what it stored.
+  store(3);
+  tell(3);
+  tell(3);
+  await settled();
+  expect(given).toEqual([1, 3]);
+  vi.advanceTimersByTime(10_000);
+  await settled();
+  expect(given).toEqual([1, 3, 2]);
+  store(4);
+  tell(4);
+  await settled();
+  vi.advanceTimersByTime(10_000);
+  await settled();
+  expect(given).toEqual([1, 3, 2, 4]);
+  stop.abort();
+  await following;
+});

@@ -1,0 +1,149 @@
+import { jetstream } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
+import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
+import { z } from 'zod';
+import { asBusError } from '../bus-error.ts';
+import { directGet, historySubject, isWatcher } from './direct-get.ts';
+import { streamManager } from '../hub-streams.ts';
+import { notBehind } from './not-behind.ts';
+import { storedAtMs } from './raw-message.ts';
+
+export type StreamName = 'EVENTS' | 'FACTS' | 'DEAD';
+
+/** A message as it is stored, with the headers of whoever wrote it. */
+export interface StreamMessage {
+  readonly sequence: number;
+  readonly subject: string;
+  readonly timeMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: Uint8Array;
+}
+
+const readBatch = 250;
+/** Appends on their way at once; the server makes each of them last before it says so. */
+const window = 256;
+
+const historyState = z.object({
+  messages: z.int(),
+  bytes: z.int(),
+  firstSequence: z.int(),
+  lastSequence: z.int(),
+  /** Those who only watch are not told by a service of an earlier version. */
+  subjects: z.int().default(0),
+});
+export type StreamState = z.output<typeof historyState>;
+
+async function askHistoryState(nc: NatsConnection): Promise<StreamState> {
+  try {
+    return historyState.parse((await nc.request(historySubject, '{"state":true}')).json());
+  } catch (cause) {
+    throw asBusError(cause);
+  }
+}
+
+/** @throws RollcallError BUS_UNREACHABLE */
+export async function streamState(
+  nc: NatsConnection,
+  name: StreamName,
+  options: { timeout?: number } = {},
+): Promise<StreamState> {
+  if (isWatcher(nc)) return askHistoryState(nc);
+  const jsm = await streamManager(nc, options);
+  const { state } = await jsm.streams.info(name).catch((cause: unknown) => {
+    throw asBusError(cause);
+  });
+  const { messages, bytes, first_seq: firstSequence, last_seq: lastSequence, num_subjects: subjects } = state;
+  return { messages, bytes, firstSequence, lastSequence, subjects: subjects ?? 0 };
+}
+
+/**
+ * Every message up to a sequence, oldest first, whether or not it can be understood. From EVENTS nothing is ever deleted, so an end
+ * before that sequence is one of a server that is behind, and is not believed.
+ * @param throughSequence - as the stream's leader has it
+ * @throws RollcallError BUS_UNREACHABLE
+ */
+export async function* readStream(
+  nc: NatsConnection,
+  name: StreamName,
+  throughSequence: number,
+): AsyncIterable<StreamMessage> {
+  for (let next = 1; next <= throughSequence;) {
+    const from = next;
+    const read = () => directGet(nc, name, { seq: from, batch: readBatch });
+    const messages =
+      name === 'EVENTS' ? await notBehind(throughSequence, read, ({ length }) => length > 0) : await read();
+    if (messages.length === 0) return;
+    for (const message of messages) {
+      const { sequence, subject, data } = message;
+      if (sequence > throughSequence) return;
+      next = sequence + 1;
+      const all = Object.fromEntries(message.headerNames().map((key) => [key, message.header(key)]));
+      yield { sequence, subject, timeMs: storedAtMs(message), headers: all, data };
+    }
+  }
+}
+
+/** Up to which event each service has handled everything. */
+export async function handledEvents(nc: NatsConnection): Promise<Record<ConsumingService, number>> {
+  const jsm = await streamManager(nc);
+  const services = Object.keys(consumedEvents) as ConsumingService[];
+  const floors = services.map(async (service) => {
+    const info = await jsm.consumers.info('EVENTS', service).catch((cause: unknown) => {
+      throw asBusError(cause);
+    });
+    return [service, info.ack_floor.stream_seq] as const;
+  });
+  return Object.fromEntries(await Promise.all(floors)) as Record<ConsumingService, number>;
+}
+
+/**
+ * Up to which event every service is done with all that is given to it; Infinity: nothing waits.
+ * @throws RollcallError BUS_UNREACHABLE
+ */
+export async function handledByAll(nc: NatsConnection): Promise<number> {
+  const jsm = await streamManager(nc);
+  const services = Object.keys(consumedEvents) as ConsumingService[];
+  const floors = services.map(async (service) => {
+    const info = await jsm.consumers.info('EVENTS', service).catch((cause: unknown) => {
+      throw asBusError(cause);
+    });
+    // The floor stands at the last event that was for it, however long ago that was.
+    return info.num_pending === 0 && info.num_ack_pending === 0 ? Infinity : info.ack_floor.stream_seq;
+  });
+  return Math.min(...(await Promise.all(floors)));
+}
+
+/**
+ * Writes messages into a stream, in their order.
+ * @param options.sameSequences - each gets the sequence that it had, or nothing is written from there on
+ * @throws RollcallError APPEND_CONFLICT where the stream is not as empty as it should be, BUS_UNREACHABLE
+ */
+export async function refillStream(
+  nc: NatsConnection,
+  messages: AsyncIterable<Pick<StreamMessage, 'sequence' | 'subject' | 'headers' | 'data'>>,
+  options: { sameSequences: boolean },
+): Promise<number> {
+  const js = jetstream(nc);
+  const underWay: Promise<unknown>[] = [];
+  let count = 0;
+  const settleOldest = async () => {
+    await underWay.shift();
+  };
+  try {
+    for await (const { sequence, subject, headers: meta, data } of messages) {
+      const all = headers();
+      for (const [key, value] of Object.entries(meta)) all.set(key, value);
+      if (options.sameSequences) all.set('Nats-Expected-Last-Sequence', String(sequence - 1));
+      const written = js.publish(subject, data, { headers: all });
+      // Awaited in its turn; until then a failure must not count as unhandled.
+      written.catch(() => undefined);
+      underWay.push(written);
+      count++;
+      if (underWay.length >= window) await settleOldest();
+    }
+    while (underWay.length > 0) await settleOldest();
+  } catch (cause) {
+    throw asBusError(cause);
+  }
+  return count;
+}

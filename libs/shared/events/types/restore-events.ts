@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { defineEvent } from '../define-event.ts';
+
+/** A hub began a new life from a backup. */
+const restoredSchema = z.looseObject({
+  /** The life that begins. */
+  epoch: z.int().min(2),
+  /** The last event that the backup had; whatever came after it in the life before is lost. */
+  throughSequence: z.int().min(0),
+  backupTakenAtMs: z.int(),
+});
+export type Restored = z.infer<typeof restoredSchema>;
+
+export const restored = defineEvent({
+  kind: 'hub',
+  writer: 'restore',
+  section: restoredSchema,
+  type: 'restored',
+  description:
+    'The hub was restored from a backup: the first event of its new epoch, of aggregate `epoch`. Followed by restore-reviewed; until then nothing is decided and nothing is shown.',
+});
+
+/** What the approver found in Kubernetes that the backup did not know. */
+const restoreReviewedSchema = z.looseObject({
+  epoch: z.int().min(2),
+  /** Clusters whose access Kubernetes showed as taken back: it was taken back again. */
+  takenBack: z.int().min(0),
+  /** Clusters with a decision or a wish of a person from before, which gives something: it waits until somebody says it again. */
+  held: z.int().min(0),
+  /**
+   * Decisions (digest) and wishes (uid of the object, and id) that stood there from before and count no more. In one place, because
+   * the clusters that some of them are about are not known.
+   */
+  spent: z.array(z.string()).optional(),
+});
+export type RestoreReviewed = z.infer<typeof restoreReviewedSchema>;
+
+export const restoreReviewed = defineEvent({
+  kind: 'hub',
+  writer: 'approver',
+  section: restoreReviewedSchema,
+  type: 'restore-reviewed',
+  description:
+    'The approver has looked at everything that Kubernetes showed when the hub was restored. From here on it decides. Follows restored; once for each.',
+});

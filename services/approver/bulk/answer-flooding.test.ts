@@ -1,0 +1,86 @@
+import { approved, type Decision, held, type Liveness } from '@rollcall/shared/events';
+import { describe, expect, test } from 'vitest';
+import { decideFlooding } from './answer-flooding.ts';
+import { aDecision, anIdentity, aRecord, nowMs } from '../tests/builders.ts';
+
+const base = { heartbeat: { intervalSeconds: 15, graceSeconds: 45 }, nowMs };
+
+function aFlooding(decision: Decision, liveness: Partial<Liveness>) {
+  const record = aRecord(anIdentity({ state: 'admitted', admittedKey: 'K1' }), {
+    definition: approved,
+    section: decision,
+  });
+  const flood = { atMs: nowMs - 500, beats: 9000, seconds: 1 };
+  const section = { state: 'ready', key: 'K1', flood, ...liveness } as Liveness;
+  return { ...record, liveness: section };
+}
+
+test.each([
+  { name: 'the key that is in floods', want: 'revoked' },
+  { name: 'it does not flood', liveness: { flood: undefined }, want: undefined },
+  { name: 'another key flooded', liveness: { key: 'K0' }, want: undefined },
+  { name: 'a person let it in again since', decision: { decidedAtMs: nowMs }, want: undefined },
+  { name: 'nobody is in', decision: { approvedKey: undefined }, want: undefined },
+])('$name → $want', ({ decision = {}, liveness = {}, want }) => {
+  const [draft] = decideFlooding(
+    aFlooding(aDecision(decision as Partial<Decision>), liveness as Partial<Liveness>),
+    base,
+  );
+  expect(draft?.definition.type).toBe(want);
+});
+
+test('the section says that the key is out', () => {
+  const [draft] = decideFlooding(aFlooding(aDecision(), {}), base);
+  expect(draft?.section).toMatchObject({ verdict: 'revoked', revokedKeys: [{ key: 'K1', atMs: nowMs }] });
+});
+
+const asked = { atMs: nowMs - 500, asks: 9000, seconds: 1 };
+
+test('the key that is in floods with asks: it is out like one that beats too often', () => {
+  const identity = anIdentity({ state: 'admitted', admittedKey: 'K1', flood: { ...asked, key: 'K1' } });
+  const record = aRecord(identity, { definition: approved, section: aDecision() });
+  const [draft] = decideFlooding(record, base);
+  expect(draft).toMatchObject({
+    definition: { type: 'revoked' },
+    message: 'its agent floods the hub: 9000 asks in 1.0 s',
+    section: { revokedKeys: [{ key: 'K1', atMs: nowMs }] },
+  });
+});
+
+describe('a key that waits floods', () => {
+  const waiting = (decision?: Partial<Decision>, key = 'K1') =>
+    aRecord(
+      anIdentity({ flood: { ...asked, key } }),
+      decision && { definition: held, section: aDecision({ approvedKey: undefined, ...decision }) },
+    );
+
+  test.each([
+    { name: 'nobody has judged it yet', record: waiting(), want: 'denied' },
+    { name: 'it is held', record: waiting({ verdict: 'held' }), want: 'denied' },
+    {
+      name: 'it was denied before, and keeps asking',
+      record: waiting({ verdict: 'denied' }),
+      want: 'denied',
+    },
+    { name: 'it was another key', record: waiting({}, 'K0'), want: undefined },
+    { name: 'the cluster is banned', record: waiting({ verdict: 'banned' }), want: undefined },
+    { name: 'the cluster leaves', record: waiting({ verdict: 'leaving' }), want: undefined },
+    { name: 'it was decided since', record: waiting({ decidedAtMs: nowMs }), want: undefined },
+    {
+      name: 'it is out already',
+      record: waiting({ revokedKeys: [{ key: 'K1', atMs: nowMs - 900 }] }),
+      want: undefined,
+    },
+  ])('$name → $want', ({ record, want }) => {
+    expect(decideFlooding(record, base)[0]?.definition.type).toBe(want);
+  });
+
+  test('it is denied and taken back in one, so that its credentials let it in no more', () => {
+    expect(decideFlooding(waiting(), base)[0]?.section).toMatchObject({
+      verdict: 'denied',
+      reason: 'Flooding',
+      decidedAtMs: nowMs,
+      revokedKeys: [{ key: 'K1', atMs: nowMs }],
+    });
+  });
+});

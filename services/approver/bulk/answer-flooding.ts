@@ -1,0 +1,116 @@
+import type { EventLog, Trace } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  type Decision,
+  denied,
+  draft,
+  type EventDraft,
+  type Identity,
+  revoked,
+} from '@rollcall/shared/events';
+import {
+  denialAfter,
+  type Heartbeat,
+  type Outcome,
+  type SectionBase,
+  withAllRevoked,
+  withRevoked,
+} from '../decision/cluster-section.ts';
+import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
+import { passOrHold } from './mass-of-wishes.ts';
+import { putOutLog } from './put-out.ts';
+import { decideRevocation } from '../decision/settle-clusters.ts';
+
+type Words = Omit<Outcome, 'verdict'>;
+
+/** Who floods, by the word of whoever heard it. */
+interface Flood {
+  readonly key: string;
+  readonly atMs: number;
+  readonly what: string;
+}
+
+const inSeconds = ({ seconds }: { seconds: number }) => `in ${seconds.toFixed(1)} s`;
+
+function floodsOf({ liveness, identity }: ClusterRecord): Flood[] {
+  const beats = liveness?.flood;
+  const asks = identity?.flood;
+  return [
+    ...(liveness && beats
+      ? [{ key: liveness.key, atMs: beats.atMs, what: `${beats.beats} beats ${inSeconds(beats)}` }]
+      : []),
+    ...(asks ? [{ key: asks.key, atMs: asks.atMs, what: `${asks.asks} asks ${inSeconds(asks)}` }] : []),
+  ];
+}
+
+/** The key that is in is out. */
+function takeOut(record: ClusterRecord & { decision: Decision }, what: Words, nowMs: number): EventDraft[] {
+  const { approvedKey, retiringKey, ...rest } = record.decision;
+  const words = rest.key === approvedKey ? { ...what, verdict: 'revoked' as const } : {};
+  const revokedKeys = withAllRevoked(rest.revokedKeys, [approvedKey, retiringKey], nowMs);
+  return [
+    draft(revoked, record, { ...what, section: { ...rest, ...words, revokedKeys, decidedAtMs: nowMs } }),
+  ];
+}
+
+/** A key that waits has credentials too. It hears no, and is taken back: `revoked` follows, as for every denial that takes one. */
+function turnDown(
+  record: ClusterRecord & { identity: Identity },
+  what: Words,
+  base: Pick<SectionBase, 'heartbeat' | 'nowMs'>,
+): EventDraft[] {
+  const { identity, decision } = record;
+  const section = denialAfter({ ...base, identity, previous: decision }, what);
+  const revokedKeys = withRevoked(section.revokedKeys, [identity.request.key], base.nowMs);
+  return [draft(denied, record, { ...what, section: { ...section, revokedKeys } })];
+}
+
+/**
+ * The key that floods the hub is out, unless somebody has decided about it since; a person can approve it again. Whether it was in
+ * or waited, its credentials let it connect again and again.
+ */
+export function decideFlooding(
+  record: ClusterRecord,
+  base: Pick<SectionBase, 'heartbeat' | 'nowMs'>,
+): EventDraft[] {
+  const { decision, identity } = record;
+  if (decideRevocation(record).length > 0) return [];
+  const isOpen = ({ key, atMs }: Flood) =>
+    atMs > (decision?.decidedAtMs ?? 0) &&
+    !(decision?.revokedKeys.some((taken) => taken.key === key) ?? false);
+  for (const { key, what } of floodsOf(record).filter(isOpen)) {
+    const words = {
+      by: { service: 'approver' },
+      reason: 'Flooding',
+      message: `its agent floods the hub: ${what}`,
+    };
+    if (decision?.approvedKey === key) return takeOut({ ...record, decision }, words, base.nowMs);
+    // A ban and a wish to leave say more than a denial would.
+    const isFinal = decision?.verdict === 'banned' || decision?.verdict === 'leaving';
+    if (identity?.state === 'requested' && identity.request.key === key && !isFinal)
+      return turnDown({ ...record, identity }, words, base);
+  }
+  return [];
+}
+
+/** Under the same limit as the wishes of people: a fault of ours that looks like a flood must not put the fleet out. */
+export async function answerFlooding(
+  mass: MassParts & { readonly log: EventLog; readonly heartbeat: Heartbeat },
+  clusterId: string,
+  trace: Trace,
+): Promise<void> {
+  const look = async () => {
+    const record = clusterRecord(await mass.log.read({ kind: 'cluster', id: clusterId }));
+    return { record, drafts: decideFlooding(record, { heartbeat: mass.heartbeat, nowMs: mass.nowMs() }) };
+  };
+  await decideAndAppend(
+    putOutLog(mass.log),
+    {
+      gather: () => gatherWish(mass, look),
+      decide: (wished) => (wished.mass ? passOrHold(wished.mass) : wished.drafts),
+    },
+    trace,
+  );
+}

@@ -1,0 +1,95 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { createEventId, wishesAggregate } from '@rollcall/shared/events';
+import {
+  createResourceCache,
+  type KubeClient,
+  type KubeObject,
+  objectKey,
+  resources,
+  type StoredObject,
+} from '@rollcall/shared/kubernetes';
+import { confirmations } from '@rollcall/shared/resources';
+import type { Logger } from '@rollcall/shared/service';
+import { boundedWord, objectName } from '../admission/object-words.ts';
+import type { Standing } from '../admission/while-standing.ts';
+import { type Confirmation, decideConfirmation } from './mass-of-wishes.ts';
+
+/** The ConfigMap in which a mass of operations is confirmed. */
+export type ConfirmationObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+/** @returns undefined where nobody confirms, or nobody says who: the fence does not let that through */
+function readConfirmation({
+  data,
+}: Pick<StoredObject<ConfirmationObject>, 'data'>): Confirmation | undefined {
+  const { confirm: id, by } = data ?? {};
+  return id && by ? { id, by } : undefined;
+}
+
+/** What of it the admission policies check. */
+export function confirmationWords(object: StoredObject<ConfirmationObject>): string[] {
+  const confirmation = readConfirmation(object);
+  return confirmation ? [boundedWord(`confirm:${confirmation.id}`)] : [];
+}
+
+/**
+ * Turns what a person writes into the ConfigMap of confirmations into `wishes-confirmed` (ADR 18); what was
+ * written while the admission policies did not hold does not count. An id counts once: it names a list that is no longer held afterwards.
+ */
+export function hearConfirmations(parts: {
+  readonly log: EventLog;
+  readonly client: KubeClient;
+  readonly logger: Logger;
+  readonly standing: Standing;
+  nowMs(): number;
+  /** Something may pass now that was held. */
+  onConfirmed(): void;
+}): { lookAgain(): void; drain(): Promise<void> } {
+  const { log, client, logger, standing } = parts;
+  const listedAs = objectName(resources.configMaps.plural, objectKey(confirmations));
+
+  const looks = createReconciler({
+    logger,
+    async handle(name) {
+      const object = cache.get(name);
+      const confirmation = object && readConfirmation(object);
+      const unproven = standing.unproven.of(listedAs);
+      if (!confirmation || confirmationWords(object).some((word) => unproven.has(word))) return;
+      const gather = async () => {
+        const wishes = await log.read(wishesAggregate);
+        return { wishes, confirmation, nowMs: parts.nowMs() };
+      };
+      if (decideConfirmation(await gather()).length === 0) return;
+      const why = await standing.whyHeld();
+      if (why !== undefined) {
+        logger.warn({ code: 'FENCE_MISSING', reason: why }, 'a confirmation waits for the fence');
+        return;
+      }
+      const trace = { correlation: createEventId(parts.nowMs()) };
+      const { drafts } = await decideAndAppend(log, { gather, decide: decideConfirmation }, trace);
+      for (const { message } of drafts) logger.info({ person: confirmation.by }, message);
+      parts.onConfirmed();
+    },
+  });
+  const cache = createResourceCache<ConfirmationObject>(client, resources.configMaps, {
+    signal: standing.signal,
+    namespace: confirmations.namespace,
+    fieldSelector: `metadata.name=${confirmations.name}`,
+    onError: (error) =>
+      logger.warn({ err: toRollcallError(error), object: confirmations.name }, 'watch was interrupted'),
+  });
+  const wake = () => looks.wake(`${confirmations.namespace}/${confirmations.name}`);
+  cache.onChange(({ kind, object }) => {
+    standing.unproven.seen(listedAs, kind === 'deleted' ? [] : confirmationWords(object));
+    wake();
+  });
+
+  return {
+    lookAgain: wake,
+    async drain() {
+      await cache.whenEnded;
+      await looks.drain();
+    },
+  };
+}

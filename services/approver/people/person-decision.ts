@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import {
+  approved,
+  changed,
+  type ClusterRecord,
+  type Decision,
+  denied,
+  draft,
+  type EventDraft,
+  type Identity,
+  isNewer,
+  type StoredEvent,
+} from '@rollcall/shared/events';
+import type { StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
+import { keyFingerprint } from '@rollcall/shared/trust';
+import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest } from '../decision/cluster-section.ts';
+import { decideRevocation } from '../decision/settle-clusters.ts';
+
+/** `spec.decision` of a ClusterRegistrationRequest, with what makes it countable. */
+export interface PersonDecision {
+  readonly verdict: 'Approve' | 'Deny';
+  readonly keyFingerprint: string;
+  readonly by: string;
+  readonly reason: string | undefined;
+  /** Of the decision and the object it stands in: the same words in a later object are another decision. */
+  readonly digest: string;
+  /** The event that the object showed when the decision stood in it. */
+  readonly shown: { readonly epoch: number; readonly sequence: number } | undefined;
+}
+
+/**
+ * Reads what a person decided.
+ * @returns undefined where nobody decided, or where the key or the name is missing: the fence lets neither through
+ */
+export function readPersonDecision({
+  metadata,
+  spec,
+  status,
+}: StoredObject<ClusterRegistrationRequest>): PersonDecision | undefined {
+  const { decision } = spec;
+  if (!decision?.keyFingerprint || !decision.by) return undefined;
+  const { verdict, by, reason } = decision;
+  const words = JSON.stringify([metadata.uid, verdict, decision.keyFingerprint, by, reason ?? '']);
+  const digest = `sha256:${createHash('sha256').update(words).digest('hex')}`;
+  return { verdict, keyFingerprint: decision.keyFingerprint, by, reason, digest, shown: status?.observed };
+}
+
+export interface PersonDecisionContext {
+  readonly record: ClusterRecord;
+  readonly wish: PersonDecision;
+  /** Digests of decisions that stood there before the hub was restored, and count no more. */
+  readonly spent?: ReadonlySet<string> | undefined;
+  readonly heartbeat: Heartbeat;
+  readonly nowMs: number;
+}
+
+interface Question {
+  readonly identity: Identity;
+  readonly previous: Decision | undefined;
+  readonly wish: PersonDecision;
+  readonly spent: ReadonlySet<string> | undefined;
+  /** The approver's newest event. */
+  readonly last: StoredEvent | undefined;
+}
+/** Why a decision changes nothing, each by its own rule. */
+type Objection = (question: Question) => boolean;
+
+/** The record says which key asks now; the picture may be older, or restored from a backup. */
+const isAboutAnotherKey: Objection = ({ identity, wish }) =>
+  wish.keyFingerprint !== keyFingerprint(identity.request.key);
+const wasActedOn: Objection = ({ previous, wish }) => previous?.actedOn === wish.digest;
+const isOfFormerLife: Objection = ({ spent, wish }) => spent?.has(wish.digest) ?? false;
+/**
+ * Only the newest decision is known to have been acted on. A picture from before it (a late watch) may still show one that a
+ * person has taken back since; once the picture shows our last word, whatever stands in it came later.
+ */
+const isFromBefore: Objection = ({ previous, wish, last }) =>
+  previous?.actedOn !== undefined && last !== undefined && (!wish.shown || isNewer(last, wish.shown));
+const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || identity.state === 'refused';
+/** Whoever leaves asks again before anybody can let it in again. */
+const isLeaving: Objection = ({ identity, previous }) =>
+  previous?.verdict === 'leaving' && isAboutRequest(previous, identity);
+const isBanned: Objection = ({ previous }) => previous?.verdict === 'banned';
+
+/** The decision that says the same already. */
+function saysSoAlready(
+  { identity, previous }: Pick<Question, 'identity' | 'previous'>,
+  wish: PersonDecision,
+): Decision | undefined {
+  const verdict = wish.verdict === 'Approve' ? 'approved' : 'denied';
+  return isAboutRequest(previous, identity) && previous.verdict === verdict ? previous : undefined;
+}
+
+export const objections: readonly Objection[] = [
+  isAboutAnotherKey,
+  wasActedOn,
+  isOfFormerLife,
+  isFromBefore,
+  hasNoRequest,
+  isLeaving,
+  isBanned,
+];
+
+/** What follows from a person's decision; nothing where any objection holds. A `revoked` that is still due comes first, and alone. */
+export function decidePersonDecision(context: PersonDecisionContext): EventDraft[] {
+  const { record, wish, spent, heartbeat, nowMs } = context;
+  const { identity, decision: previous } = record;
+  const due = decideRevocation(record);
+  if (due.length > 0) return due;
+  if (
+    !identity ||
+    objections.some((objects) => objects({ identity, previous, wish, spent, last: record.lastOf.approver }))
+  )
+    return [];
+  const by = { person: wish.by };
+  const same = saysSoAlready({ identity, previous }, wish);
+  if (same) {
+    // Noted, because it stands in the object for good: unnoted it would undo, one day, what came after it.
+    const message = `${wish.by} decides what is so already`;
+    const section = { ...same, actedOn: wish.digest };
+    return [draft(changed, record, { by, reason: 'DecisionNoted', message, section })];
+  }
+  const base = { identity, previous, heartbeat, nowMs };
+  const says = wish.reason ? `: ${wish.reason}` : '';
+  if (wish.verdict === 'Approve') {
+    const outcome = { by, reason: 'PersonApproved', message: `${wish.by} approves${says}` };
+    return [
+      draft(approved, record, {
+        ...outcome,
+        section: { ...approvalAfter(base, outcome), actedOn: wish.digest },
+      }),
+    ];
+  }
+  const outcome = { by, reason: 'PersonDenied', message: `${wish.by} denies${says}` };
+  return [
+    draft(denied, record, { ...outcome, section: { ...denialAfter(base, outcome), actedOn: wish.digest } }),
+  ];
+}

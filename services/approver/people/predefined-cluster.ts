@@ -1,0 +1,141 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type ClusterRecord,
+  currentIdentity,
+  type Decision,
+  draft,
+  type EventDraft,
+  isPredefinedUnclaimed,
+  leaving,
+  nameReleased,
+  type NameRecord,
+  nameReserved,
+  predefined,
+  predefinedObstacle,
+} from '@rollcall/shared/events';
+import { annotations, labels, leaveFinalizer } from '@rollcall/shared/resources';
+import { type Heartbeat, heartbeatWanted } from '../decision/cluster-section.ts';
+import { type ClusterObject, ownLabels, setOfObject } from './cluster-wish.ts';
+import { declaredBy } from '../declarations/declared-by.ts';
+
+export interface PredefinedContext {
+  readonly record: ClusterRecord;
+  /** Of the object's name. */
+  readonly name: NameRecord;
+  readonly object: ClusterObject;
+  /** The hub's, where the object says nothing. */
+  readonly heartbeat: Heartbeat;
+  readonly nowMs: number;
+}
+
+/**
+ * Whether a person made the object: the projector marks its own, and nobody else can set that mark (deploy/fence). It does not
+ * mark a predefined cluster that it has to make again.
+ */
+export function isMadeByPerson({ metadata }: ClusterObject): boolean {
+  return metadata.labels?.[labels.createdBy] === undefined;
+}
+
+/** Whether the cluster's agent has not asked yet, or only in vain: then the object alone says what the cluster is. */
+export function isBeforeRequest(record: ClusterRecord): boolean {
+  return currentIdentity(record) === undefined;
+}
+
+function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Decision {
+  const { metadata, spec } = object;
+  const { actedOn, wishes, leavingUid, revokedKeys = [] } = record.decision ?? {};
+  const clusterSet = setOfObject(object);
+  const kubeconfigOf = (secret: string) => {
+    const before = isPredefinedUnclaimed(record.decision) ? record.decision.predefined.kubeconfig : undefined;
+    return before?.secret === secret ? before : { secret, sinceMs: nowMs };
+  };
+  return {
+    verdict: 'predefined',
+    clusterName: metadata.name,
+    namespace: metadata.name,
+    labels: ownLabels(object),
+    ...(clusterSet === undefined ? {} : { clusterSet }),
+    access: spec.access ?? 'None',
+    namespacePolicy: spec.namespacePolicy,
+    unschedulable: spec.unschedulable ?? false,
+    taints: spec.taints ?? [],
+    heartbeat: heartbeatWanted(spec.heartbeat, heartbeat),
+    by: declaredBy(object),
+    reason: 'Predefined',
+    message: `a person made ManagedCluster "${metadata.name}"; a token that names it may claim it`,
+    decidedAtMs: nowMs,
+    ...(actedOn === undefined ? {} : { actedOn }),
+    ...(wishes === undefined ? {} : { wishes }),
+    ...(leavingUid === undefined ? {} : { leavingUid }),
+    predefined: {
+      ...(spec.clientId === undefined ? {} : { clientId: spec.clientId }),
+      clusterType: spec.clusterType,
+      mode: spec.mode,
+      ...(spec.kubeconfigSecret === undefined ? {} : { kubeconfig: kubeconfigOf(spec.kubeconfigSecret) }),
+    },
+    revokedKeys,
+  };
+}
+
+/** When it was decided, and who changed something that does not count, is not what it says. */
+const words = ({ decidedAtMs: _at, by: _by, ...rest }: Decision) => rest;
+
+function saysTheSame(a: Decision, b: Decision): boolean {
+  return isDeepStrictEqual(words(a), words(b));
+}
+
+/** Nobody ever came: there is no key, no access and no agent to take leave of, so this one event is the whole of it. */
+function endOf({ record, name, object, nowMs }: PredefinedContext, decision: Decision): EventDraft[] {
+  const { metadata } = object;
+  const by = { person: metadata.annotations?.[annotations.leaveRequestedBy] ?? 'unknown' };
+  const what = {
+    by,
+    reason: 'Leaving',
+    message: `predefined ManagedCluster "${metadata.name}" was deleted before anybody claimed it`,
+  };
+  const section = {
+    ...decision,
+    ...what,
+    verdict: 'leaving' as const,
+    decidedAtMs: nowMs,
+    leavingUid: metadata.uid,
+  };
+  const clusterId = record.aggregate.id;
+  const drafts = [draft(leaving, record, { ...what, section })];
+  if (name.holder !== clusterId) return drafts;
+  const free = { name: metadata.name, clusterId, free: true };
+  return [...drafts, draft(nameReleased, name, { ...what, section: free })];
+}
+
+/**
+ * What follows from a ManagedCluster that a person made, before an agent has asked as this cluster: it is declared with its
+ * name, all or nothing; declared again when it changes; and ended when it is deleted. Afterwards its wishes count like those
+ * of every other cluster (`cluster-wish.ts`).
+ */
+export function decidePredefined(context: PredefinedContext): EventDraft[] {
+  const { record, name, object } = context;
+  const { decision } = record;
+  const { metadata, spec } = object;
+  if (!isBeforeRequest(record)) return [];
+  const isDeclared =
+    decision?.verdict === 'predefined' &&
+    isPredefinedUnclaimed(decision) &&
+    decision.clusterName === metadata.name;
+  if (metadata.deletionTimestamp !== undefined) {
+    return isDeclared && metadata.finalizers?.includes(leaveFinalizer) ? endOf(context, decision) : [];
+  }
+  // A late watch can still show an object whose deletion was acted on.
+  if (decision?.leavingUid === metadata.uid) return [];
+  // The projector has marked it as the picture of a record: of one that has ended since, or of another id. No new wish.
+  if (!isDeclared && metadata.labels?.[labels.clusterId] !== undefined) return [];
+  if (predefinedObstacle({ name: metadata.name, spec, cluster: record, holder: name })) return [];
+  const section = sectionOf(context);
+  if (isDeclared && saysTheSame(decision, section)) return [];
+  const { by, reason, message } = section;
+  const drafts = [draft(predefined, record, { by, reason, message, section })];
+  const clusterId = record.aggregate.id;
+  if (name.holder === clusterId) return drafts;
+  const taken = { name: metadata.name, clusterId, free: false };
+  const forWhom = `reserved for the predefined cluster "${clusterId}"`;
+  return [...drafts, draft(nameReserved, name, { by, reason: 'Reserved', message: forWhom, section: taken })];
+}

@@ -1,0 +1,24 @@
+/** What policies mean, for whoever judges by them without deciding: the CLI. The very code of the approver. */
+export { type FleetCounts, FleetTally } from '../fleet/fleet-tally.ts';
+export { decidingFilters, mergedScan } from '../fleet/merged-scan.ts';
+export { createPolicyEnvironment, type PolicyInput, policyRoots } from '../policy/policy-environment.ts';
+export {
+  type BulkPolicyEvaluator,
+  createPolicyEvaluator,
+  type Evaluation,
+  type PolicyEvaluator,
+} from '../policy/policy-evaluator.ts';
+export { readExpression } from '../policy/policy-expression.ts';
+export { policyInput } from '../policy/policy-input.ts';
+export { type PolicyProblem, policyProblems, type PolicyRule } from '../policy/policy-problem.ts';
+export {
+  byName,
+  evaluatePolicies,
+  evaluateTogether,
+  policiesRead,
+  type PolicyInForce,
+  readPolicies,
+} from './policy-verdict.gather.ts';
+export { decisionOf, judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
+export { type PolicyWarning, policyWarnings, setWarnings } from '../policy/policy-warning.ts';
+export { setProblem } from '../declarations/set-problem.ts';

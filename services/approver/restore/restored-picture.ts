@@ -1,0 +1,213 @@
+import {
+  banned,
+  changed,
+  type ClusterRecord,
+  type Decision,
+  denied,
+  draft,
+  type EventDraft,
+  held,
+  type Identity,
+  isNewer,
+  revoked,
+} from '@rollcall/shared/events';
+import type { StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
+import { keyFingerprint } from '@rollcall/shared/trust';
+import {
+  allKeysTaken,
+  denialAfter,
+  type Heartbeat,
+  isAboutRequest,
+  type SectionBase,
+  sectionAfter,
+  withAllRevoked,
+} from '../decision/cluster-section.ts';
+import type { ClusterObject } from '../people/cluster-wish.ts';
+import { readPersonDecision } from '../people/person-decision.ts';
+import { mostRemembered, readWish } from '../people/spoken-wish.ts';
+
+/** What Kubernetes shows of one cluster while the hub begins a new life. */
+export interface RestoredPicture {
+  readonly record: ClusterRecord;
+  readonly request: StoredObject<ClusterRegistrationRequest> | undefined;
+  readonly cluster: ClusterObject | undefined;
+  readonly heartbeat: Heartbeat;
+  readonly nowMs: number;
+}
+
+/** What follows from it. */
+export interface Review {
+  readonly kind: 'taken back' | 'held' | 'noted';
+  readonly draft: EventDraft;
+}
+
+const by = { service: 'approver' };
+const restoredReason = 'RestoredFromPicture';
+
+/** The picture was made from an event that the backup does not have. */
+function isAhead({ record: { head }, request, cluster }: RestoredPicture): boolean {
+  return [request?.status?.observed, cluster?.status?.observed].some(
+    (shown) => shown !== undefined && (head === undefined || isNewer(shown, head)),
+  );
+}
+
+function acceptedOf(cluster: ClusterObject | undefined) {
+  return cluster?.status?.conditions?.find(({ type }) => type === 'Accepted');
+}
+
+/** Its `spec.wish` may be a later one; the condition says whose word is in force. */
+function isShownBanned(cluster: ClusterObject | undefined): boolean {
+  const accepted = acceptedOf(cluster);
+  const wish = cluster && readWish(cluster);
+  return accepted?.status === 'False' && (accepted.reason === 'PersonBanned' || wish?.verb === 'Ban');
+}
+
+/** A ban about a cluster that came after the backup: at most what a person laid down beforehand is known of it. */
+function banUnknown({ record, cluster, heartbeat, nowMs }: RestoredPicture): Review | undefined {
+  if (!isShownBanned(cluster) || !cluster || record.decision?.verdict === 'banned') return undefined;
+  const message = 'Kubernetes showed this cluster as banned when the hub was restored';
+  const { predefined: _claimed, ...beforehand } = record.decision ?? {
+    clusterName: cluster.metadata.name,
+    namespace: cluster.metadata.name,
+    labels: {},
+    access: 'None' as const,
+    namespacePolicy: 'Delete' as const,
+    unschedulable: false,
+    taints: [],
+    heartbeat,
+    revokedKeys: [],
+  };
+  const outcome = { by, reason: restoredReason, message, verdict: 'banned' as const };
+  const section: Decision = { ...beforehand, ...outcome, decidedAtMs: nowMs };
+  return {
+    kind: 'taken back',
+    draft: draft(banned, record, { by, reason: restoredReason, message, section }),
+  };
+}
+
+interface Known extends RestoredPicture {
+  readonly identity: Identity;
+  readonly base: SectionBase;
+}
+
+const took = (does: EventDraft): Review => ({ kind: 'taken back', draft: does });
+
+/** What was taken from the cluster after the backup is taken from it again. Only that: nothing is given by a picture. */
+function takeBack(known: Known): Review | undefined {
+  const { record, cluster, identity, base, nowMs } = known;
+  const { decision: previous } = record;
+  const approvedKey = previous?.approvedKey;
+  if (isShownBanned(cluster) && previous?.verdict !== 'banned') {
+    const message = 'Kubernetes showed this cluster as banned when the hub was restored';
+    const outcome = { by, reason: restoredReason, message };
+    const section = allKeysTaken(base, { ...outcome, verdict: 'banned' });
+    return took(draft(banned, record, { ...outcome, section }));
+  }
+  const shownKey = cluster?.status?.keyFingerprint;
+  const isShownOut = acceptedOf(cluster)?.status === 'False';
+  const isShownReplaced =
+    approvedKey !== undefined && shownKey !== undefined && shownKey !== keyFingerprint(approvedKey);
+  if (previous && approvedKey !== undefined && (isShownOut || isShownReplaced)) {
+    const { approvedKey: _out, ...rest } = previous;
+    const message = isShownOut
+      ? 'Kubernetes showed the access of this cluster as taken back when the hub was restored'
+      : 'Kubernetes showed another key of this cluster when the hub was restored';
+    const outcome = { by, reason: restoredReason, message, verdict: 'revoked' as const };
+    const revokedKeys = withAllRevoked(previous.revokedKeys, [approvedKey, identity.admittedKey], nowMs);
+    const section = { ...rest, ...outcome, revokedKeys, decidedAtMs: nowMs };
+    return took(draft(revoked, record, { by, reason: restoredReason, message, section }));
+  }
+  const message = shownAgainst(known);
+  const isOpen = previous === undefined || previous.verdict === 'held' || previous.verdict === 'predefined';
+  if (message === undefined || !isOpen || approvedKey !== undefined) return undefined;
+  const outcome = { by, reason: restoredReason, message };
+  return took(draft(denied, record, { ...outcome, section: denialAfter(base, outcome) }));
+}
+
+/** What Kubernetes shows that speaks against a request which the backup has as open: no policy may let it in then. */
+function shownAgainst({ request, cluster, identity }: Known): string | undefined {
+  const asks = keyFingerprint(identity.request.key);
+  const when = 'when the hub was restored';
+  if (request?.status?.result === 'Denied' && request.spec.keyFingerprint === asks)
+    return `Kubernetes showed this request as denied ${when}`;
+  const shownKey = cluster?.status?.keyFingerprint;
+  if (shownKey === undefined) return undefined;
+  if (shownKey !== asks) return `Kubernetes showed another key of this cluster ${when}`;
+  return acceptedOf(cluster)?.status === 'False'
+    ? `Kubernetes showed the access of this cluster as taken back ${when}`
+    : undefined;
+}
+
+/**
+ * A decision or a wish that stands there and would let somebody in: whether it was acted on, and taken back since, stands in
+ * events that are lost. It is noted as acted on, so that it never counts; a person says it again, in other words.
+ */
+function holdWishes(known: Known): Review | undefined {
+  const { record, request, cluster, identity, base } = known;
+  const { decision: previous } = record;
+  const reason = 'RestoredDecision';
+  const wish = request && readPersonDecision(request);
+  const isIn =
+    previous?.approvedKey !== undefined && keyFingerprint(previous.approvedKey) === wish?.keyFingerprint;
+  if (wish?.verdict === 'Approve' && !isIn && previous?.actedOn !== wish.digest) {
+    const message = `${wish.by} approved before the hub was restored; approve again, with a reason`;
+    const isOpen =
+      previous === undefined || (previous.verdict === 'held' && isAboutRequest(previous, identity));
+    const outcome = { by, reason, message };
+    const section = isOpen ? sectionAfter(base, { ...outcome, verdict: 'held' }) : previous;
+    const does = draft(isOpen ? held : changed, record, {
+      ...outcome,
+      section: { ...section, actedOn: wish.digest },
+    });
+    return { kind: 'held', draft: does };
+  }
+  const spoken = cluster && readWish(cluster);
+  const gives = spoken?.verb === 'Unban' || spoken?.verb === 'ReplaceKey';
+  if (!spoken || !gives || !previous || previous.wishes?.includes(spoken.id)) return undefined;
+  const message = `${spoken.by} wished ${spoken.verb} before the hub was restored; it takes a new wish`;
+  const section = { ...previous, wishes: [...(previous.wishes ?? []), spoken.id].slice(-mostRemembered) };
+  return { kind: 'held', draft: draft(changed, record, { by, reason, message, section }) };
+}
+
+/** A word in the new life, so that the picture can be made from what is known now: the API server takes no older one. */
+function noteAhead(picture: RestoredPicture): Review | undefined {
+  const { record } = picture;
+  if (!record.decision || !isAhead(picture)) return undefined;
+  const message = 'Kubernetes showed later events than the backup has; what is known is shown again';
+  const what = { by, reason: 'RestoredAsKnown', message, section: record.decision };
+  return { kind: 'noted', draft: draft(changed, record, what) };
+}
+
+/**
+ * What follows from what Kubernetes shows of a cluster when its hub was restored (ADR 22): what it shows as taken is taken,
+ * what it would give is held, and everything else is as the backup says.
+ */
+export function reviewPicture(picture: RestoredPicture): Review | undefined {
+  const { record, heartbeat, nowMs } = picture;
+  const { identity, decision: previous } = record;
+  if (!identity || identity.state === 'left' || previous?.verdict === 'leaving')
+    return isAhead(picture) && !identity ? banUnknown(picture) : noteAhead(picture);
+  const known = { ...picture, identity, base: { identity, previous, heartbeat, nowMs } };
+  return (isAhead(picture) ? takeBack(known) : undefined) ?? holdWishes(known) ?? noteAhead(picture);
+}
+
+/**
+ * What people had said before the restore and must not count when it is read again: each approval, whoever is in meanwhile, and
+ * each wish but one that takes what is still in. That one counts once more: whether it was acted on, and access given again
+ * since, nobody knows. One that took what is out by now is spent too, or it would take what a person gives in the new life.
+ * @param review - what followed from the same picture
+ */
+export function spentWords(picture: RestoredPicture, review: Review | undefined): string[] {
+  const { record, request, cluster } = picture;
+  const { decision: previous } = record;
+  const decided = request && readPersonDecision(request);
+  const isApproval = decided?.verdict === 'Approve' && previous?.actedOn !== decided.digest;
+  const wish = cluster && readWish(cluster);
+  const inNow = review?.kind === 'taken back' ? undefined : previous?.approvedKey;
+  const takes =
+    (wish?.verb === 'Revoke' && inNow !== undefined && wish.keyFingerprint === keyFingerprint(inNow)) ||
+    (wish?.verb === 'Ban' && previous?.verdict !== 'banned');
+  const isSpent = wish && !takes && previous?.wishes?.includes(wish.id) !== true;
+  return [...(isApproval ? [decided.digest] : []), ...(isSpent ? [wish.word] : [])];
+}

@@ -1,0 +1,140 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  clusterRecord,
+  createEventId,
+  draft,
+  epochAggregate,
+  type EpochRecord,
+  epochRecord,
+  restoreReviewed,
+} from '@rollcall/shared/events';
+import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import type { Logger } from '@rollcall/shared/service';
+import type { Heartbeat } from '../decision/cluster-section.ts';
+import { clusterIdOfObject, type ClusterObject } from '../people/cluster-wish.ts';
+import { type Review, reviewPicture, spentWords } from './restored-picture.ts';
+
+export interface ReviewParts {
+  readonly log: EventLog;
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly logger: Logger;
+  readonly heartbeat: Heartbeat;
+  nowMs(): number;
+}
+
+/** Side by side: with ten thousand clusters one after the other would take half a minute. */
+const atOnce = 16;
+
+interface Pictures {
+  readonly requests: ReadonlyMap<string, StoredObject<ClusterRegistrationRequest>>;
+  readonly clusters: ReadonlyMap<string, ClusterObject>;
+}
+
+async function readPictures({ client }: ReviewParts): Promise<Pictures> {
+  const [requests, clusters] = await Promise.all([
+    client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
+    client.list<ManagedCluster>(resources.managedClusters),
+  ]);
+  const withId = clusters.flatMap((object) => {
+    const id = clusterIdOfObject(object);
+    return id === undefined ? [] : [[id, object] as const];
+  });
+  return {
+    requests: new Map(requests.map((object) => [object.metadata.name, object])),
+    clusters: new Map(withId),
+  };
+}
+
+interface Reviewed {
+  readonly review: Review | undefined;
+  readonly spent: readonly string[];
+}
+
+async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Promise<Reviewed> {
+  const { log, logger, heartbeat } = parts;
+  let review: Review | undefined;
+  let spent: readonly string[] = [];
+  await decideAndAppend(
+    log,
+    {
+      async gather() {
+        const record = clusterRecord(await log.read({ kind: 'cluster', id }));
+        return {
+          record,
+          request: pictures.requests.get(id),
+          cluster: pictures.clusters.get(id),
+          heartbeat,
+          nowMs: parts.nowMs(),
+        };
+      },
+      decide(picture) {
+        review = reviewPicture(picture);
+        spent = spentWords(picture, review);
+        return review ? [review.draft] : [];
+      },
+    },
+    { correlation: createEventId(parts.nowMs()) },
+  );
+  if (review && review.kind !== 'noted')
+    logger.warn({ clusterId: id, reason: review.draft.reason, state: review.kind }, review.draft.message);
+  return { review, spent };
+}
+
+interface Findings {
+  takenBack: number;
+  held: number;
+  readonly spent: string[];
+}
+
+async function sayReviewed(log: EventLog, findings: Findings): Promise<void> {
+  await decideAndAppend(
+    log,
+    {
+      gather: async () => epochRecord(await log.read(epochAggregate)),
+      decide(record) {
+        const { restored, isReviewed } = record;
+        if (!restored || isReviewed) return [];
+        const message = `what Kubernetes showed was looked at: ${findings.takenBack} clusters taken back again, ${findings.held} decisions held`;
+        const section = { epoch: restored.epoch, ...findings, spent: findings.spent.toSorted() };
+        return [
+          draft(restoreReviewed, record, {
+            by: { service: 'approver' },
+            reason: 'Reviewed',
+            message,
+            section,
+          }),
+        ];
+      },
+    },
+    { correlation: 'restore' },
+  );
+}
+
+/**
+ * Before a restored hub decides anything, it looks once at everything that Kubernetes shows: it may know of what was taken back
+ * after the backup (ADR 22). Nothing is done in a hub that was never restored, or has done so.
+ * @throws RollcallError KUBE_UNREACHABLE and others: without having looked, nothing may be decided; to be tried again
+ */
+export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
+  const { log, logger } = parts;
+  const record = epochRecord(await log.read(epochAggregate));
+  if (record.isReviewed) return record;
+  const pictures = await readPictures(parts);
+  const ids = [...new Set([...pictures.requests.keys(), ...pictures.clusters.keys()])];
+  const findings: Findings = { takenBack: 0, held: 0, spent: [] };
+  const queue = ids.values();
+  const work = async () => {
+    for (const id of queue) {
+      const { review, spent } = await reviewOne(parts, id, pictures);
+      if (review?.kind === 'taken back') findings.takenBack++;
+      if (review?.kind === 'held') findings.held++;
+      findings.spent.push(...spent);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  await sayReviewed(log, findings);
+  logger.info({ count: ids.length }, 'what Kubernetes showed before the restore was looked at');
+  return epochRecord(await log.read(epochAggregate));
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { isSafeId } from '@rollcall/shared/events';
+import type { MemberConnection } from '../engine/liveness-signals.ts';
+
+/** What we need of a NATS account connect or disconnect advisory. `client.name` is the client's own choice: never used. */
+const noticeSchema = z.looseObject({
+  server: z.looseObject({ id: z.string().max(128) }),
+  client: z.looseObject({
+    id: z.int().min(1),
+    /** The user's NKey, for a user with a JWT of its own. */
+    user: z.string().max(128).optional(),
+    jwt: z.string().max(8192).optional(),
+  }),
+});
+
+const jwtBodySchema = z.looseObject({ name: z.string(), sub: z.string() });
+
+/** The server has verified the JWT; only its name is needed here. */
+function jwtBody(jwt: string): z.output<typeof jwtBodySchema> | undefined {
+  try {
+    const body: unknown = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    return jwtBodySchema.safeParse(body).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The member whose connection a notice is about: its JWT is named after the cluster and speaks of the connecting key.
+ * @returns undefined for others (agents that came through the callout have no JWT of their own) and for garbage
+ */
+export function memberOfNotice(text: string): MemberConnection | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { data } = noticeSchema.safeParse(json);
+  if (!data?.client.jwt || !data.client.user) return undefined;
+  const body = jwtBody(data.client.jwt);
+  if (!body || body.sub !== data.client.user || !isSafeId(body.name)) return undefined;
+  return { clusterId: body.name, key: body.sub, serverId: data.server.id, clientId: data.client.id };
+}

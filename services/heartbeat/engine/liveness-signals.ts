@@ -1,0 +1,51 @@
+import type { LivenessState } from '@rollcall/shared/events';
+import type { LivenessVerdict } from './liveness-transition.ts';
+import type { StormChange } from '../outage/storm-watch.ts';
+
+/** What is written when a cluster changes. */
+export type Becomes = Extract<LivenessVerdict, { kind: 'becomes' }>;
+
+/** A transition that should be written; whether it is, the cluster's record decides. */
+export interface TransitionWish {
+  readonly clusterId: string;
+  /** Of this wish; the answer counts for no other one about the cluster. */
+  readonly number: number;
+  readonly from: LivenessState;
+  readonly state: Becomes['state'];
+  readonly cause: Becomes['cause'];
+  readonly decidedAtMs: number;
+  readonly lastBeatMs: number;
+}
+
+/** What the hub has said of a member. */
+export interface KnownCluster {
+  readonly clusterId: string;
+  readonly key: string;
+  readonly intervalMs: number;
+  readonly graceMs: number;
+  readonly state: LivenessState;
+  /** When it got into that state, by the clock of whoever wrote it; of `neverSeen`, when it was admitted. */
+  readonly sinceMs: number;
+  readonly lastBeatMs: number;
+  readonly clusterSet?: string | undefined;
+  /** Two agents use its key. */
+  readonly keyShared?: boolean;
+}
+
+/** A connection of a member began or ended, as the NATS server says. */
+export interface MemberConnection {
+  readonly clusterId: string;
+  readonly key: string;
+  readonly serverId: string;
+  readonly clientId: number;
+}
+
+export interface EngineOutput {
+  /** Answered by `settle`, `confirm` or `retry`; until then no other wish comes for the cluster. */
+  wish(wish: TransitionWish): void;
+  /** For whoever watches; not kept. */
+  live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;
+  storm(change: StormChange): void;
+  /** Two agents use the key of a cluster, or one alone again; said again until the record says so. */
+  keyUse(clusterId: string, change: 'shared' | 'single'): void;
+}

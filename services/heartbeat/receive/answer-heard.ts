@@ -1,0 +1,45 @@
+import { type NatsConnection, nuid } from '@nats-io/transport-node';
+import { decodeHeardQuestion, type Heard, type HeardAnswer, heardSubject } from '@rollcall/shared/protocol';
+import type { BeatPartition } from '../members/beat-partition.ts';
+import { type HubClock, toHubTime } from '../engine/hub-clock.ts';
+import type { LivenessEngine } from '../engine/liveness-engine.ts';
+
+/**
+ * Answers people who ask which clusters are heard (`rollcall get clusters --live`). It costs a look into the table for each
+ * cluster that is asked about, and nothing is written.
+ */
+export function answerHeard(
+  nc: NatsConnection,
+  options: {
+    engine: Pick<LivenessEngine, 'stateOf' | 'lastBeatMs'>;
+    clock: HubClock;
+    partition: BeatPartition | undefined;
+  },
+): { readonly asked: () => number; stop(): void } {
+  const { engine, clock, partition } = options;
+  const replica = nuid.next();
+  let asked = 0;
+
+  function heard(id: string): Heard[] {
+    const state = engine.stateOf(id);
+    if (state === undefined) return [];
+    const lastBeatMs = engine.lastBeatMs(id) ?? -Infinity;
+    return [
+      { id, state, ...(lastBeatMs === -Infinity ? {} : { lastBeatAtMs: toHubTime(clock, lastBeatMs) }) },
+    ];
+  }
+  const subscription = nc.subscribe(heardSubject, {
+    callback: (error, message) => {
+      const question = error ? undefined : decodeHeardQuestion(message.string());
+      if (!question) return;
+      asked++;
+      const answer: HeardAnswer = {
+        replica,
+        ...(partition ? { part: { ...partition } } : {}),
+        clusters: question.ids.flatMap(heard),
+      };
+      message.respond(JSON.stringify(answer));
+    },
+  });
+  return { asked: () => asked, stop: () => subscription.unsubscribe() };
+}

@@ -1,0 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import { beatFlagsOf, type EventLog } from '@rollcall/shared/bus';
+import { clusterRecord, isSafeId } from '@rollcall/shared/events';
+import type { Logger } from '@rollcall/shared/service';
+import { type BeatPartition, beatSubjects, isInPartition } from '../members/beat-partition.ts';
+import { idStart, sizeOf, subjectBytes } from './beat-subject.ts';
+import { createCanary } from '../write/canary-beat.ts';
+import type { HubClock } from '../engine/hub-clock.ts';
+import { knownCluster } from '../members/known-clusters.ts';
+import type { LivenessEngine } from '../engine/liveness-engine.ts';
+import { type Membership, membershipOf } from '../members/membership.ts';
+import { UnknownClusters } from './unknown-clusters.ts';
+
+/** Look-ups of unknown ids under way; a flood beyond it is only counted, the next beat of a real one comes. */
+const lookUpsAtOnce = 64;
+
+/** A first beat that is lost makes its cluster wait for a whole interval, so a read that fails is tried again. */
+const readAgainAfterMs = [100, 1000];
+
+/** Whatever number of ids that are no members beat: one line a minute says so. */
+const reportUnknownAfterMs = 60_000;
+
+/** Far above what a beat needs; what is larger counts as several. */
+const beatSizeBytes = 1024;
+
+export interface BeatReceiver {
+  /** How many beats came; of ids that are no members; with a body that is no beat. */
+  readonly counts: { taken: number; unknown: number; malformed: number };
+  /**
+   * Takes the beat that was ignored because its cluster was no member yet: a read can be a moment behind the admission, and
+   * the next beat is a whole interval away.
+   */
+  hearAgain(clusterId: string): void;
+  /** Whether a beat of our own comes back, on each of our subscriptions. */
+  earsWork(): Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Hears the beats of all clusters. A known id costs one look into the table; an unknown one costs one read of its record,
+ * and is then ignored for a while if it is no member.
+ */
+export function receiveBeats(
+  nc: NatsConnection,
+  options: {
+    engine: LivenessEngine;
+    log: Pick<EventLog, 'read'>;
+    clock: HubClock;
+    logger: Logger;
+    partition: BeatPartition | undefined;
+  },
+): BeatReceiver {
+  const { engine, log, clock, logger, partition } = options;
+  const subjects = beatSubjects(partition);
+  const canary = createCanary(nc, subjects);
+  const counts = { taken: 0, unknown: 0, malformed: 0 };
+  const unknown = new UnknownClusters();
+  const lookUps = new Set<Promise<void>>();
+  let reported = { atMs: -Infinity, count: 0 };
+
+  function reportUnknown(clusterId: string, nowMs: number): void {
+    if (nowMs - reported.atMs < reportUnknownAfterMs) return;
+    logger.warn({ clusterId, count: counts.unknown - reported.count }, 'beats of no member are ignored');
+    reported = { atMs: nowMs, count: counts.unknown };
+  }
+
+  async function readMember(id: string, waitsMs = readAgainAfterMs): Promise<Membership | undefined> {
+    const [afterMs, ...later] = waitsMs;
+    try {
+      return membershipOf(clusterRecord(await log.read({ kind: 'cluster', id })));
+    } catch (error) {
+      if (afterMs === undefined) throw error;
+      await delay(afterMs);
+      return readMember(id, later);
+    }
+  }
+
+  async function lookUp(id: string, flags: number, nowMs: number): Promise<void> {
+    try {
+      const member = await readMember(id);
+      if (!member) {
+        reportUnknown(id, nowMs);
+        return;
+      }
+      // A record that is read late makes it unknown once more: this beat must not be taken again then, as a new one.
+      unknown.forget(id);
+      engine.put(knownCluster(id, member, clock), nowMs);
+      engine.hear(Buffer.from(id, 'latin1'), 0, id.length, flags, nowMs);
+    } catch (error) {
+      logger.warn({ err: error as Error, clusterId: id }, 'record could not be read');
+    }
+  }
+
+  function heardUnknown(subject: Uint8Array, start: number, flags: number): void {
+    counts.unknown++;
+    const nowMs = clock.monotonicMs();
+    if (unknown.has(subject, start, nowMs)) return;
+    const id = Buffer.from(subject.buffer, subject.byteOffset + start, subject.length - start).toString(
+      'latin1',
+    );
+    // Of another part of the fleet: somebody has set the number of parts, and not everywhere.
+    if (!isSafeId(id) || !isInPartition(partition, id)) return;
+    unknown.add(id, nowMs);
+    // Its admission may be on the way: then it is heard again.
+    if (lookUps.size >= lookUpsAtOnce) return;
+    const work = lookUp(id, flags, nowMs).finally(() => lookUps.delete(work));
+    lookUps.add(work);
+  }
+
+  const callback = (error: Error | null, message: Msg) => {
+    if (error) {
+      logger.error({ err: error }, 'beats are not heard');
+      return;
+    }
+    const flags = beatFlagsOf(message.data);
+    const isMalformed = flags < 0 && !canary.heard(message.subject, message.data);
+    if (flags < 0 && !isMalformed) return;
+    const subject = subjectBytes(message);
+    const start = idStart(subject);
+    const size = sizeOf(message);
+    if (isMalformed || size > beatSizeBytes) {
+      const times = Math.floor(size / beatSizeBytes) + (isMalformed ? 1 : 0);
+      engine.count(subject, { start, end: subject.length }, times);
+    }
+    if (isMalformed) {
+      counts.malformed++;
+      return;
+    }
+    if (engine.hear(subject, start, subject.length, flags, clock.monotonicMs())) counts.taken++;
+    else heardUnknown(subject, start, flags);
+  };
+  const subscriptions = subjects.map((subject) => nc.subscribe(subject, { callback }));
+  return {
+    counts,
+    earsWork: () => canary.earsWork(),
+    hearAgain(clusterId) {
+      const bytes = Buffer.from(clusterId, 'latin1');
+      const nowMs = clock.monotonicMs();
+      if (!unknown.has(bytes, 0, nowMs)) return;
+      unknown.forget(clusterId);
+      engine.hear(bytes, 0, bytes.length, 0, nowMs);
+    },
+    async stop() {
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      await Promise.allSettled(lookUps);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import type { Liveness } from '@rollcall/shared/events';
+import { decideFlood, sayAgainAfterMs } from './flood-event.ts';
+import { membershipOf } from '../members/membership.ts';
+import { aMember, liveness } from '../tests/builders.ts';
+
+const finding = { clusterId: 'c1', beats: 50_000, seconds: 10, nowMs: 1_000_000 };
+
+const earlierBy = (ms: number) => ({ flood: { atMs: finding.nowMs - ms, beats: 1, seconds: 1 } });
+
+test.each([
+  { name: 'a member that never joined', was: undefined, want: 1 },
+  { name: 'a first flood', was: {}, want: 1 },
+  { name: 'a flood that goes on', was: earlierBy(sayAgainAfterMs - 1), want: 0 },
+  { name: 'a flood after ten minutes', was: earlierBy(sayAgainAfterMs), want: 1 },
+])('$name: $want event(s)', ({ was, want }) => {
+  expect(decideFlood(aMember(was), finding)).toHaveLength(want);
+});
+
+test('one that was let in again since the last flood, and floods again, is told at once', () => {
+  const record = aMember(earlierBy(1000));
+  const decided = { ...record, decision: { ...record.decision!, decidedAtMs: finding.nowMs - 500 } };
+  expect(decideFlood(decided, finding)).toHaveLength(1);
+});
+
+test('the event has the numbers, and leaves the liveness as it was', () => {
+  const [flood] = decideFlood(aMember({ state: 'suspect' }), finding);
+  expect(flood).toMatchObject({
+    definition: { type: 'flooding' },
+    reason: 'Flooding',
+    message: '50000 beats in 10.0 s, 5000 a second',
+    section: { ...liveness, state: 'suspect', flood: { beats: 50_000, seconds: 10 } },
+  });
+});
+
+test('who never sent a beat and floods is told as everybody is, once, and has not joined by it', () => {
+  const silent = aMember(undefined);
+  const [flood] = decideFlood(silent, finding);
+  const section = flood?.section as Liveness;
+  const told = { ...silent, liveness: section };
+  expect(membershipOf(told)).toEqual(membershipOf(silent));
+  expect(decideFlood(told, { ...finding, nowMs: finding.nowMs + sayAgainAfterMs - 1 })).toEqual([]);
+  expect(decideFlood(told, { ...finding, nowMs: finding.nowMs + sayAgainAfterMs })).toHaveLength(1);
+});
+
+test('who is no member is not told', () => {
+  expect(decideFlood(aMember({}, 'denied'), finding)).toEqual([]);
+});

@@ -1,0 +1,71 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  clusterRecord,
+  type ClusterRecord,
+  createEventId,
+  draft,
+  type EventDraft,
+  flooding,
+  type Liveness,
+} from '@rollcall/shared/events';
+import { membershipOf } from '../members/membership.ts';
+
+/** A flood that goes on is written again only after this long: the history must not grow with it. */
+export const sayAgainAfterMs = 600_000;
+
+export interface FloodFinding {
+  readonly clusterId: string;
+  readonly beats: number;
+  readonly seconds: number;
+  /** Hub time. */
+  readonly nowMs: number;
+}
+
+/**
+ * What carries the flood of a member that never sent a beat. It joined before any admission, so it counts for none: the first beat is
+ * `joined`, as ever.
+ */
+function neverHeard(key: string, nowMs: number): Liveness {
+  return {
+    state: 'unreachable',
+    key,
+    cause: 'Unreachable',
+    joinedAtMs: -1,
+    sinceMs: nowMs,
+    lastBeatAtMs: -1,
+  };
+}
+
+/** One event a flood, whichever replica notices first. It changes nothing of whether the cluster is alive. */
+export function decideFlood(record: ClusterRecord, finding: FloodFinding): EventDraft[] {
+  const member = membershipOf(record);
+  if (!member) return [];
+  const { beats, seconds, nowMs } = finding;
+  const told = record.liveness?.key === member.key ? record.liveness : undefined;
+  const saidAtMs = (member.liveness ?? told)?.flood?.atMs;
+  // Somebody who let it in again since has not seen this flood.
+  const isDecided = (record.decision?.decidedAtMs ?? 0) > (saidAtMs ?? 0);
+  if (saidAtMs !== undefined && !isDecided && nowMs < saidAtMs + sayAgainAfterMs) return [];
+  const before = member.liveness ?? neverHeard(member.key, nowMs);
+  const rate = Math.round(beats / seconds);
+  return [
+    draft(flooding, record, {
+      by: { service: 'heartbeat' },
+      reason: 'Flooding',
+      message: `${beats} beats in ${seconds.toFixed(1)} s, ${rate} a second`,
+      section: { ...before, flood: { atMs: nowMs, beats, seconds } },
+    }),
+  ];
+}
+
+export async function writeFlood(log: EventLog, finding: FloodFinding): Promise<void> {
+  await decideAndAppend(
+    log,
+    {
+      gather: async () => clusterRecord(await log.read({ kind: 'cluster', id: finding.clusterId })),
+      decide: (record) => decideFlood(record, finding),
+    },
+    { correlation: createEventId(finding.nowMs) },
+  );
+}

@@ -1,0 +1,56 @@
+import type { Logger, Metrics } from '@rollcall/shared/service';
+import type { FloodFinding } from './flood-event.ts';
+import type { HubClock } from '../engine/hub-clock.ts';
+import type { LivenessEngine } from '../engine/liveness-engine.ts';
+
+/** Written in one look; if more flood, they are found again by the next. */
+const mostAtOnce = 20;
+
+/** What it costs is a look at the record of the cluster; whether it is written again is said there. */
+const lookAgainAfterMs = 30_000;
+
+export interface FloodSettings {
+  readonly windowMs: number;
+  /** Beats a second of one cluster, over a whole window. */
+  readonly perSecond: number;
+}
+
+/**
+ * Looks from time to time who beats far too often. Counting costs a beat nothing but one more number, so that a flood delays
+ * nobody; what follows from it is not decided here.
+ * @param options.found - called once for each flood, and again while it goes on: when it could not be written, and from time to time,
+ *   because what was said may have been decided about since
+ * @returns stops it
+ */
+export function watchFloods(options: {
+  engine: Pick<LivenessEngine, 'takeFloods'>;
+  clock: HubClock;
+  logger: Logger;
+  metrics: Metrics;
+  settings: FloodSettings;
+  found(finding: FloodFinding): Promise<void>;
+}): () => void {
+  const { engine, clock, logger, metrics, settings, found } = options;
+  const saidAtMs = new Map<string, number>();
+  let sinceMs = clock.monotonicMs();
+
+  function look(): void {
+    const nowMs = clock.monotonicMs();
+    const seconds = (nowMs - sinceMs) / 1000;
+    sinceMs = nowMs;
+    for (const [clusterId, atMs] of saidAtMs)
+      if (nowMs >= atMs + lookAgainAfterMs) saidAtMs.delete(clusterId);
+    const floods = engine.takeFloods(settings.perSecond * seconds);
+    metrics.gauge('rollcall_flooding_clusters', floods.length);
+    for (const { clusterId, beats } of floods
+      .filter((flood) => !saidAtMs.has(flood.clusterId))
+      .slice(0, mostAtOnce)) {
+      saidAtMs.set(clusterId, nowMs);
+      logger.warn({ clusterId, count: beats }, 'an agent floods the hub with beats');
+      found({ clusterId, beats, seconds, nowMs: clock.hubMs() }).catch(() => saidAtMs.delete(clusterId));
+    }
+  }
+
+  const timer = setInterval(look, settings.windowMs);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,88 @@
+import { type ClusterRecord, clusterRecord, isNewer } from '@rollcall/shared/events';
+import type { ClusterTools } from './cluster-tools.ts';
+import type { Pass } from '../queue/dirty-objects.ts';
+import { judgeSight, mayRequestGo, type ShownPicture } from '../desired/out-of-sight.ts';
+import { createSettling } from './settling.ts';
+import { createClusterPicture, shownName } from './show-cluster.ts';
+import { createShowRequest } from './show-request.ts';
+import { createShowStatus } from './show-status.ts';
+
+/** How long a replica of the stream may lag behind the one that was read before; after that the tail is taken for lost. */
+const lagMs = 500;
+const lostTailCheckMs = 60_000;
+
+/** Makes a cluster's two objects show what its record and facts say. */
+export function createClusterProjection(tools: ClusterTools): (clusterId: string) => Promise<Pass> {
+  const { view, writer, nowMs, exceptionsOnly } = tools;
+  const showStatus = createShowStatus(tools);
+  const settling = createSettling(tools);
+  const clusters = createClusterPicture(tools, { showStatus, settling });
+  const showRequest = createShowRequest(tools, showStatus);
+  const behind = new Set<string>();
+
+  function shownPicture({ aggregate, decision }: ClusterRecord): ShownPicture {
+    const cluster = decision && view.clusters.get(decision.clusterName);
+    return {
+      cluster: cluster?.spec.clusterId === aggregate.id ? cluster : undefined,
+      request: view.requests.get(aggregate.id),
+    };
+  }
+
+  async function takeOutOfSight(record: ClusterRecord, { cluster, request }: ShownPicture): Promise<Pass> {
+    if (cluster) await clusters.letGo(cluster.metadata.name, record.aggregate.id);
+    if (!request) return { isShown: true };
+    if (!mayRequestGo(request)) return showRequest(record);
+    await writer.remove(view.requests, request);
+    return { isShown: true };
+  }
+
+  /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (decision 1). */
+  function isBehindWitness(record: ClusterRecord): boolean {
+    const { head } = record;
+    const { cluster, request } = shownPicture(record);
+    return [request?.status?.observed, cluster?.status?.observed].some(
+      (observed) => observed !== undefined && (!head || isNewer({ digest: '', ...observed }, head)),
+    );
+  }
+
+  function waitForWitness(clusterId: string, record: ClusterRecord): Pass {
+    const wasBehind = behind.has(clusterId);
+    behind.add(clusterId);
+    if (wasBehind) {
+      tools.logger.warn(
+        { clusterId, seq: record.head?.sequence ?? 0 },
+        'the API server shows a later event than the stream has',
+      );
+    }
+    return { isShown: wasBehind, againInMs: wasBehind ? lostTailCheckMs : lagMs };
+  }
+
+  return async (clusterId) => {
+    const record = clusterRecord(await tools.log.read({ kind: 'cluster', id: clusterId }));
+    tools.waiting.note(record);
+    await Promise.all([view.clusters.lookUp(shownName(record)), view.requests.lookUp(clusterId)]);
+    const isBehind = isBehindWitness(record);
+    if (!isBehind) behind.delete(clusterId);
+    const waiting = isBehind ? waitForWitness(clusterId, record) : undefined;
+    tools.metrics.gauge('rollcall_projector_behind_witness', behind.size);
+    if (waiting) return waiting;
+    const settleMs = settling.waitMs(record);
+    const isLater = settleMs > 0;
+    const picture = shownPicture(record);
+    // Most of those that join are well before anybody could have looked.
+    if (exceptionsOnly && isLater && !picture.cluster) return { isShown: false, againInMs: settleMs };
+    const isToBeMade = record.decision?.verdict === 'approved' && !picture.cluster;
+    // Else only a status shows them.
+    const facts = isLater && !isToBeMade ? undefined : await tools.facts.get(clusterId);
+    const sight =
+      exceptionsOnly && judgeSight(record, facts, picture.cluster, { nowMs: nowMs(), ...exceptionsOnly });
+    if (sight === 'unneeded') return takeOutOfSight(record, picture);
+    const shown = await clusters.show(record, facts, isLater);
+    if (!shown.isShown) return shown;
+    if (isLater) return { isShown: false, againInMs: settleMs };
+    const request = await showRequest(record);
+    if (!request.isShown || !sight) return request.isShown ? shown : request;
+    const goesInMs = Math.max(0, sight.untilMs - nowMs());
+    return { ...shown, againInMs: Math.min(shown.againInMs ?? goesInMs, goesInMs) };
+  };
+}

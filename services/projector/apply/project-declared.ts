@@ -1,0 +1,199 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import {
+  admissionAggregate,
+  authorUnknown,
+  policyDeclaration,
+  publicationIdOf,
+  type TokenRecord,
+  tokenRecord,
+} from '@rollcall/shared/events';
+import { type KubeObject, objectKey, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
+import { tokenIdOf } from '@rollcall/shared/trust';
+import { desiredPolicy, isPolicyJudged } from '../desired/desired-policy.ts';
+import { desiredSet } from '../desired/desired-set.ts';
+import {
+  desiredToken,
+  statusOfCopy,
+  statusOfUnknownAuthor,
+  tokenEndsInMs,
+  tokenGoesInMs,
+  tokenUseFields,
+} from '../desired/desired-token.ts';
+import { statusPatch } from '../desired/difference.ts';
+import type { Pass } from '../queue/dirty-objects.ts';
+import type { Importance } from '../queue/importance.ts';
+import type { KindView, KubeView } from './kube-view.ts';
+import { ownSets } from '../desired/own-sets.ts';
+import { createThrottle } from '../queue/throttle.ts';
+import type { ObjectWriter } from './write-object.ts';
+
+/** What people declare in Kubernetes; we write only the status. Tokens and policies go by id on the bus, sets by name. */
+export interface DeclaredProjection {
+  token(id: string): Promise<Pass>;
+  policy(id: string): Promise<Pass>;
+  set(name: string): Promise<Pass>;
+}
+
+export interface DeclaredTools {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly view: KubeView;
+  readonly writer: ObjectWriter;
+  readonly nowMs: () => number;
+  /** Whether clusters that nobody has to see are out of sight. */
+  readonly isExceptionsOnly: boolean;
+  /** How long the object of an expired token is kept. */
+  readonly expiredTokenKeptMs: number;
+}
+
+const shown: Pass = { isShown: true };
+
+const isUseOnly = (fields: readonly string[]) => fields.every((field) => tokenUseFields.includes(field));
+
+/** A use, a count: nobody waits for them, and a burst of joins changes them often (surfaces: "at most one write in 10 s"). */
+const slow = { firstAfterMs: 1000, intervalMs: 10_000 };
+/** How long the approver may take to declare a policy before its status says so. */
+const judgingMs = 2000;
+/** While it has not; rarely anything waits that long. */
+const unjudgedAgainMs = 5000;
+
+export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjection {
+  const { log, view, writer, nowMs, expiredTokenKeptMs: keptForMs } = tools;
+  const uses = createThrottle(slow);
+  const counts = createThrottle(slow);
+  const judging = createThrottle({ firstAfterMs: judgingMs, intervalMs: 0 });
+
+  /** Of a token that the hub made, what is known of its key, as soon as that is declared. */
+  async function readToken(id: string): Promise<TokenRecord> {
+    const record = tokenRecord(await log.read({ kind: 'token', id }));
+    const { publicKey } = record.publication ?? {};
+    if (publicKey === undefined) return record;
+    const ofKey = tokenRecord(await log.read({ kind: 'token', id: tokenIdOf(publicKey) }));
+    return ofKey.declaration ? ofKey : record;
+  }
+
+  /** Other objects with the key of this one. */
+  function copiesOf({ metadata, spec: { publicKey } }: StoredObject<ClusterRegistrationToken>) {
+    if (publicKey === undefined) return [];
+    return view.tokens
+      .list()
+      .filter(({ metadata: { uid }, spec }) => spec.publicKey === publicKey && uid !== metadata.uid);
+  }
+
+  async function writeStatus<T extends KubeObject>(
+    kind: KindView<T>,
+    object: StoredObject<T>,
+    write: {
+      status: object;
+      importance(fields: readonly string[]): Importance;
+      waitMs(fields: readonly string[]): number;
+      wrote(): void;
+    },
+  ): Promise<Pass> {
+    const difference = statusPatch(object.status as object | undefined, write.status);
+    if (!difference) return shown;
+    const waitMs = write.waitMs(difference.fields);
+    if (waitMs > 0) return { isShown: true, againInMs: waitMs };
+    const how = { patch: difference.patch, importance: write.importance(difference.fields) };
+    if (!(await writer.patchStatus(kind, object, how))) return { isShown: true, againInMs: 1000 };
+    write.wrote();
+    return shown;
+  }
+
+  /** Why nobody declares an object, where that is known. */
+  async function whyUnknown<T extends KubeObject>({ resource }: KindView<T>, { metadata }: StoredObject<T>) {
+    const { uid, generation = 1 } = metadata;
+    const object = { plural: resource.plural, key: objectKey(metadata), uid, generation };
+    return authorUnknown(await log.read(admissionAggregate), object);
+  }
+
+  /** A token that the approver has not come to yet, or does not take because nobody knows who wrote it. */
+  async function undeclared(id: string, now: number): Promise<Pass> {
+    const object = view.tokens
+      .list()
+      .find(({ spec, metadata }) =>
+        spec.publicKey === undefined
+          ? publicationIdOf(metadata.uid) === id
+          : tokenIdOf(spec.publicKey) === id,
+      );
+    if (!object) return shown;
+    const waitMs = judging.waitMs(id, now);
+    if (waitMs > 0) return { isShown: true, againInMs: waitMs };
+    const unknown = await whyUnknown(view.tokens, object);
+    if (!unknown) return { isShown: true, againInMs: unjudgedAgainMs };
+    return writeStatus(view.tokens, object, {
+      status: statusOfUnknownAuthor(unknown, object, now),
+      importance: () => 'fact',
+      waitMs: () => 0,
+      wrote: () => judging.forget(id),
+    });
+  }
+
+  return {
+    async token(id) {
+      const record = await readToken(id);
+      const { declaration } = record;
+      const object = declaration && view.tokens.get(`${declaration.namespace}/${declaration.name}`);
+      const now = nowMs();
+      if (!declaration) return undeclared(id, now);
+      judging.forget(id);
+      if (!object) return shown;
+      const status = desiredToken(record, object, now);
+      if (!status) return shown;
+      for (const copy of copiesOf(object)) {
+        const ofCopy = { status: statusOfCopy(declaration, copy), importance: () => 'fact' as const };
+        await writeStatus(view.tokens, copy, { ...ofCopy, waitMs: () => 0, wrote: () => undefined });
+      }
+      const pass = await writeStatus(view.tokens, object, {
+        status,
+        // The first status, and every end of a token, are shown at once.
+        importance: (fields) => (isUseOnly(fields) ? 'count' : 'fact'),
+        waitMs: (fields) => (isUseOnly(fields) ? uses.waitMs(id, now) : 0),
+        wrote: () => uses.wrote(id, now),
+      });
+      if (pass.againInMs !== undefined) return pass;
+      const goesInMs = tokenGoesInMs(record, object, { nowMs: now, keptForMs });
+      // Only now: the fence lets us delete what shows that it has expired, and nothing else of people's.
+      if (goesInMs !== undefined && goesInMs <= 0) await writer.remove(view.tokens, object);
+      else return { ...pass, againInMs: tokenEndsInMs(record, now) ?? goesInMs };
+      return shown;
+    },
+
+    async policy(id) {
+      const record = await log.read({ kind: 'policy', id });
+      const object = view.policies.get(policyDeclaration(record)?.name ?? id);
+      if (!object) return shown;
+      const now = nowMs();
+      const isJudged = isPolicyJudged(record, object);
+      const waitMs = isJudged ? 0 : judging.waitMs(id, now);
+      const unknown = isJudged || waitMs > 0 ? undefined : await whyUnknown(view.policies, object);
+      const pass = await writeStatus(view.policies, object, {
+        status: desiredPolicy(record, object, now, unknown),
+        importance: () => 'fact',
+        waitMs: () => waitMs,
+        wrote: () => judging.forget(id),
+      });
+      return { againInMs: isJudged || unknown ? undefined : unjudgedAgainMs, ...pass };
+    },
+
+    async set(name) {
+      const own = ownSets.get(name);
+      const object = view.sets.get(name) ?? (own && (await writer.create(view.sets, own)));
+      if (!object) return shown;
+      const now = nowMs();
+      // Asked before counting: every change of any cluster leads here.
+      const waitMs = counts.waitMs(name, now);
+      if (waitMs > 0) return { isShown: true, againInMs: waitMs };
+      counts.wrote(name, now);
+      const shownLabels = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
+      const { isExceptionsOnly } = tools;
+      const status = desiredSet(object, { shown: shownLabels, isExceptionsOnly }, now);
+      return writeStatus(view.sets, object, {
+        status,
+        importance: () => 'count',
+        waitMs: () => 0,
+        wrote: () => undefined,
+      });
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import type { FactStore } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import type { ServiceContext } from '@rollcall/shared/service';
+import type { ProjectorConfig } from '../config.ts';
+import { createDirtyObjects, type DirtyObjects } from '../queue/dirty-objects.ts';
+import { type KubeView, watchOurKinds } from './kube-view.ts';
+import { createClusterProjection } from './project-cluster.ts';
+import { createDeclaredProjection } from './project-declared.ts';
+import { createPredefinedProjection } from './project-predefined.ts';
+import { createWishesProjection } from './project-wishes.ts';
+import { createThrottle } from '../queue/throttle.ts';
+import { createWaitingRequests, type WaitingRequests } from '../queue/waiting-requests.ts';
+import { clusterKey } from './what-is-dirty.ts';
+import { createWriteBudget, type WriteBudget } from './write-budget.ts';
+import { createObjectWriter } from './write-object.ts';
+
+/** Passes at the same time: enough to keep the API server busy, and no more than it serves well (facts: 8 to 32). */
+const concurrency = 16;
+/** A member that reports a changed figure every few seconds costs one write in this time. */
+const factIntervalMs = 10_000;
+/** Where only exceptions are shown, a join that takes this long is one. */
+const unseenJoinMs = 5000;
+const retry = { firstMs: 100, retryableMs: 5000, permanentMs: 60_000 } as const;
+
+/** @param failures - 1 after the first in a row */
+export function retryInMs(error: unknown, failures: number): number {
+  const { retry: mayHelp, retryAfterMs = 0 } = toRollcallError(error);
+  const most = mayHelp ? retry.retryableMs : retry.permanentMs;
+  return Math.max(retryAfterMs, Math.min(retry.firstMs * 2 ** Math.min(failures - 1, 16), most));
+}
+
+/** Everything between the events and the API server, in one process. */
+export interface Projection {
+  readonly view: KubeView;
+  readonly dirty: DirtyObjects;
+  readonly budget: WriteBudget;
+  readonly waiting: WaitingRequests;
+  /** How old the oldest event is that is not shown yet, in seconds; 0: everything is. */
+  lagSeconds(): number;
+}
+
+export interface ProjectionParts {
+  readonly client: KubeClient;
+  readonly facts: FactStore;
+  readonly config: Pick<
+    ProjectorConfig,
+    'settleMs' | 'joinSettleMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'
+  >;
+  /** Ends the watches. */
+  readonly signal: AbortSignal;
+}
+
+/** Wires the view, the writer and what projects each kind. Nothing is projected before something is marked. */
+export function createProjection(
+  context: Pick<ServiceContext, 'log' | 'logger' | 'metrics'>,
+  parts: ProjectionParts,
+): Projection {
+  const { log, logger, metrics: figures } = context;
+  const { client, facts, config, signal } = parts;
+  const isExceptionsOnly = config.projection === 'exceptions';
+  const joiningMs = isExceptionsOnly ? Math.max(config.joinSettleMs, unseenJoinMs) : config.joinSettleMs;
+  const budget = createWriteBudget(config.writesPerSecond);
+  const waiting = createWaitingRequests();
+  figures.gauge('rollcall_projector_budget_writes_per_second', config.writesPerSecond);
+  figures.beforeScrape(() => {
+    figures.gauge('rollcall_projector_budget_waiting', budget.waiting());
+    figures.gauge('rollcall_projector_lag_seconds', lagSeconds());
+    waiting.report(figures, Date.now());
+  });
+  const writer = createObjectWriter(client, { budget, metrics: figures });
+  const view: KubeView = watchOurKinds(client, {
+    signal,
+    onSynced: () => dirty.retryFailed(),
+    onError: (resource, error) =>
+      logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch interrupted'),
+  });
+  const cluster = createClusterProjection({
+    log,
+    facts,
+    view,
+    writer,
+    logger,
+    metrics: figures,
+    waiting,
+    factThrottle: createThrottle({ firstAfterMs: 1000, intervalMs: factIntervalMs }),
+    nowMs: Date.now,
+    settleMs: { undecided: config.settleMs, joining: joiningMs },
+    exceptionsOnly: isExceptionsOnly ? { calmForMs: config.calmFor } : undefined,
+    mark: (clusterId) => dirty.mark(clusterKey(clusterId)),
+  });
+  const declared = createDeclaredProjection({
+    log,
+    view,
+    writer,
+    nowMs: Date.now,
+    isExceptionsOnly,
+    expiredTokenKeptMs: config.expiredTokenKept,
+  });
+  const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now });
+  const wishes = createWishesProjection({ log, client, writer, nowMs: Date.now });
+  const passes = {
+    cluster,
+    predefined,
+    token: declared.token,
+    policy: declared.policy,
+    set: declared.set,
+    wishes,
+  };
+  const dirty: DirtyObjects = createDirtyObjects({
+    concurrency,
+    retryInMs,
+    pass: async (key) => {
+      const [kind = '', id = ''] = key.split('/');
+      return passes[kind as keyof typeof passes](id);
+    },
+    onSize: (size) => figures.gauge('rollcall_projector_dirty', size),
+    onError: (key, error, delayMs) =>
+      logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
+  });
+  function lagSeconds(): number {
+    const nowMs = Date.now();
+    return Math.max(0, nowMs - (dirty.oldestMs() ?? nowMs)) / 1000;
+  }
+  return { view, dirty, budget, waiting, lagSeconds };
+}

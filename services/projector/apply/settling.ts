@@ -1,0 +1,31 @@
+import type { ClusterRecord } from '@rollcall/shared/events';
+import { phaseOf } from '../desired/cluster-standing.ts';
+import type { ClusterTools } from './cluster-tools.ts';
+
+/** Who is on the way in: a picture that waits for the next event of a burst is one write, not several. */
+export interface Settling {
+  /** How long the picture may still wait for the next event; a phase that comes to an end starts the next one's time. */
+  waitMs(record: ClusterRecord): number;
+  forget(clusterId: string): void;
+}
+
+export function createSettling({ settleMs, nowMs }: Pick<ClusterTools, 'settleMs' | 'nowMs'>): Settling {
+  const settling = new Map<string, { phase: string; sinceMs: number }>();
+  return {
+    waitMs(record) {
+      const clusterId = record.aggregate.id;
+      const phase = phaseOf(record);
+      if (phase === 'settled') {
+        settling.delete(clusterId);
+        return 0;
+      }
+      let start = settling.get(clusterId);
+      if (start?.phase !== phase) {
+        start = { phase, sinceMs: nowMs() };
+        settling.set(clusterId, start);
+      }
+      return Math.max(0, start.sinceMs + settleMs[phase] - nowMs());
+    },
+    forget: (clusterId) => void settling.delete(clusterId),
+  };
+}

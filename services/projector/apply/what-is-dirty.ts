@@ -1,0 +1,90 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { predefinedId, publicationIdOf, type StoredEvent, wishesAggregate } from '@rollcall/shared/events';
+import { labels } from '@rollcall/shared/resources';
+import { tokenIdOf } from '@rollcall/shared/trust';
+import type { DirtyObjects } from '../queue/dirty-objects.ts';
+import type { KubeView } from './kube-view.ts';
+import { isUnclaimedObject } from './project-predefined.ts';
+
+/** Keys of what is projected together: a cluster's two objects, a token, a policy, a set. */
+export const clusterKey = (clusterId: string) => `cluster/${clusterId}`;
+const tokenKey = (id: string) => `token/${id}`;
+const policyKey = (id: string) => `policy/${id}`;
+/** A ManagedCluster by its name, that a person made beforehand. */
+export const predefinedKey = (name: string) => `predefined/${name}`;
+export const setKey = (name: string) => `set/${name}`;
+/** The mass of wishes that waits: one for the hub. */
+export const wishesKey = `wishes/${wishesAggregate.id}`;
+
+/** What an event touches; undefined for kinds that nothing is shown of. */
+export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | undefined {
+  switch (event.kind) {
+    case 'cluster':
+      return clusterKey(event.id);
+    case 'token':
+      return tokenKey(event.id);
+    case 'policy':
+      return policyKey(event.id);
+    case 'hub':
+      return event.id === wishesAggregate.id ? wishesKey : undefined;
+    default:
+      // A set shows a count of what is there; its events say nothing that is shown.
+      return undefined;
+  }
+}
+
+/** In a registration something more to show follows this within milliseconds, and each look costs a read of the bus. */
+const nextWordWithinMs = 50;
+/** Between approval and first beat. Each of them alone changes nothing that has to be seen before that. */
+const onTheWay = new Set(['cluster.admitted', 'cluster.provisioned']);
+
+/** Whoever has one has most likely a hundred. */
+const nextWishWithinMs = 200;
+
+/**
+ * How long the picture may wait for the event that follows this one.
+ * @param joinSettleMs - how long the status of an approved cluster waits for its first beat
+ */
+export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>, joinSettleMs: number): number {
+  if (kind === 'hub') return nextWishWithinMs;
+  const name = `${kind}.${type}`;
+  if (onTheWay.has(name)) return joinSettleMs;
+  return name === 'cluster.requested' ? nextWordWithinMs : 0;
+}
+
+/** Marks everything that something ever happened to and that is shown. @returns how many objects that are */
+export async function markWholeHistory(
+  log: Pick<EventLog, 'aggregates'>,
+  dirty: Pick<DirtyObjects, 'mark'>,
+): Promise<number> {
+  const marked = new Set<string>();
+  for await (const aggregate of log.aggregates(['cluster', 'token', 'policy'])) {
+    const key = keyOfEvent(aggregate);
+    if (key === undefined || marked.has(key)) continue;
+    dirty.mark(key, 'fact');
+    marked.add(key);
+  }
+  return marked.size;
+}
+
+/** What people and other replicas change in the API server is compared with the record again; what vanished is made again. */
+export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
+  const markSets = () => {
+    for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'count');
+  };
+  // Counting listens to the cache: own writes change the count as well.
+  view.clusters.cache.onChange(markSets);
+  view.clusters.onForeignChange(({ object }) => {
+    const clusterId = predefinedId(object.spec) ?? object.metadata.labels?.[labels.clusterId];
+    if (clusterId !== undefined) dirty.mark(clusterKey(clusterId));
+    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name));
+  });
+  view.requests.onForeignChange(({ object }) => dirty.mark(clusterKey(object.spec.clusterId)));
+  view.tokens.onForeignChange(({ object }) => {
+    const { publicKey } = object.spec;
+    const id = publicKey === undefined ? publicationIdOf(object.metadata.uid) : tokenIdOf(publicKey);
+    dirty.mark(tokenKey(id), 'fact');
+  });
+  view.policies.onForeignChange(({ object }) => dirty.mark(policyKey(object.metadata.name), 'fact'));
+  view.sets.onForeignChange(({ object }) => dirty.mark(setKey(object.metadata.name), 'count'));
+}

@@ -1,0 +1,142 @@
+import {
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  type StoredObject,
+} from '@rollcall/shared/kubernetes';
+import type { Metrics } from '@rollcall/shared/service';
+import type { JsonObject } from '../desired/difference.ts';
+import type { Importance } from '../queue/importance.ts';
+import type { KindView } from './kube-view.ts';
+import type { WriteBudget } from './write-budget.ts';
+
+export type What = 'create' | 'shape' | 'status' | 'delete';
+
+export interface Write {
+  readonly patch: JsonObject;
+  readonly importance: Importance;
+}
+
+/** Writes to the API server within the budget, counted, each answer taken into the view. */
+export interface ObjectWriter {
+  /** @returns the new object, or the one that somebody made meanwhile */
+  create<T extends KubeObject>(view: KindView<T>, object: T): Promise<StoredObject<T> | undefined>;
+  /** Metadata and spec. With a resourceVersion in the patch: a conflict throws, retryable, after a new look. */
+  patch<T extends KubeObject>(
+    view: KindView<T>,
+    object: StoredObject<T>,
+    how: Write,
+  ): Promise<StoredObject<T> | undefined>;
+  /** @returns whether it was taken; false: somebody newer wrote, or the object is gone. Look again. */
+  patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, how: Write): Promise<boolean>;
+  remove<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>): Promise<void>;
+  /** Of a kind that no view has; whatever goes wrong throws. */
+  patchUnwatched(
+    resource: Resource,
+    at: { readonly name: string; readonly namespace: string },
+    patch: JsonObject,
+  ): Promise<void>;
+}
+
+/** The transition rule of `observed` speaks: the picture in the API server is newer than ours. */
+function isOlderRefused(error: unknown): boolean {
+  return (
+    isInvalid(error) &&
+    (error.details.causes?.some(({ field }) => field?.startsWith('status.observed')) ?? false)
+  );
+}
+
+const place = ({ metadata }: KubeObject) => ({ namespace: metadata.namespace });
+
+export function createObjectWriter(
+  client: KubeClient,
+  tools: { budget: WriteBudget; metrics: Metrics },
+): ObjectWriter {
+  async function counted<T>(
+    { kind }: Resource,
+    { what, importance = 'transition' }: { what: What; importance?: Importance },
+    write: () => Promise<T>,
+  ): Promise<T> {
+    await tools.budget.take(importance);
+    const startedMs = performance.now();
+    try {
+      const done = await write();
+      tools.metrics.count('rollcall_kubernetes_writes_total', { kind, what });
+      return done;
+    } finally {
+      const seconds = (performance.now() - startedMs) / 1000;
+      tools.metrics.observe('rollcall_kubernetes_write_duration_seconds', seconds);
+    }
+  }
+
+  return {
+    async create(view, object) {
+      try {
+        const made = await counted(view.resource, { what: 'create' }, () =>
+          client.create(view.resource, object, place(object)),
+        );
+        view.took(made);
+        return made;
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+        return view.read(object.metadata.name ?? '');
+      }
+    },
+    async patch<T extends KubeObject>(
+      view: KindView<T>,
+      object: StoredObject<T>,
+      { patch, importance }: Write,
+    ) {
+      try {
+        const { name } = object.metadata;
+        const write = () => client.mergePatch<T>(view.resource, name, patch, place(object));
+        const done = await counted(view.resource, { what: 'shape', importance }, write);
+        view.took(done);
+        return done;
+      } catch (error) {
+        if (isNotFound(error)) {
+          view.missed(object);
+          return undefined;
+        }
+        if (isConflict(error)) await view.read(object.metadata.name);
+        throw error;
+      }
+    },
+    async patchStatus<T extends KubeObject>(
+      view: KindView<T>,
+      object: StoredObject<T>,
+      { patch, importance }: Write,
+    ) {
+      try {
+        const how = { ...place(object), subresource: 'status' };
+        const write = () => client.mergePatch<T>(view.resource, object.metadata.name, { status: patch }, how);
+        view.took(await counted(view.resource, { what: 'status', importance }, write));
+        return true;
+      } catch (error) {
+        if (isNotFound(error)) {
+          view.missed(object);
+          return false;
+        }
+        if (!isOlderRefused(error)) throw error;
+        tools.metrics.count('rollcall_projector_older_refused_total');
+        await view.read(object.metadata.name);
+        return false;
+      }
+    },
+    async remove(view, object) {
+      const { name, uid } = object.metadata;
+      await counted(view.resource, { what: 'delete' }, () =>
+        client.delete(view.resource, name, { ...place(object), preconditions: { uid } }),
+      );
+    },
+    async patchUnwatched(resource, { name, namespace }, patch) {
+      await counted(resource, { what: 'shape' }, () =>
+        client.mergePatch(resource, name, patch, { namespace }),
+      );
+    },
+  };
+}

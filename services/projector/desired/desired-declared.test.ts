@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'vitest';
+import {
+  foldRecord,
+  type PolicyDeclaration,
+  policyDeclared,
+  type TokenDeclaration,
+  tokenDeclared,
+  tokenPublishingFailed,
+  tokenRecord,
+  tokenUsed,
+  type TokenUses,
+} from '@rollcall/shared/events';
+import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
+import { anEvent, startMs } from '../tests/cluster-record.builder.ts';
+import { desiredPolicy } from './desired-policy.ts';
+import { desiredSet } from './desired-set.ts';
+import { desiredToken, tokenEndsInMs, tokenGoesInMs } from './desired-token.ts';
+
+const metadata = { name: 'one', namespace: 'rollcall-join', uid: 'uid-1', generation: 2 };
+
+function aToken(declared: TokenDeclaration | undefined, uses?: TokenUses) {
+  return tokenRecord(
+    foldRecord({ kind: 'token', id: 'one' }, [
+      ...(declared ? [anEvent(tokenDeclared, declared, 1)] : []),
+      ...(uses ? [anEvent(tokenUsed, uses, 2)] : []),
+    ]),
+  );
+}
+
+function used(times: number): TokenUses {
+  return { used: times, lastUsedBy: 'cluster-1', lastUsedAtMs: startMs };
+}
+
+describe('a token', () => {
+  const endsAtMs = startMs + 3_600_000;
+  const object = { metadata, spec: { ttl: '1h', uses: 2 } } as ClusterRegistrationToken;
+  const declaration = (more: Partial<TokenDeclaration> = {}): TokenDeclaration => ({
+    publicKey: 'UKEY',
+    namespace: 'rollcall-join',
+    name: 'one',
+    uid: 'uid-1',
+    declaredAtMs: startMs,
+    expiresAtMs: endsAtMs,
+    uses: 2,
+    labels: {},
+    allowLabels: [],
+    withdrawn: false,
+    ...more,
+  });
+  test.each([
+    { name: 'new', declared: declaration(), uses: undefined, nowMs: startMs, want: 'True Usable' },
+    { name: 'used once of two', declared: declaration(), uses: used(1), nowMs: startMs, want: 'True Usable' },
+    { name: 'used up', declared: declaration(), uses: used(2), nowMs: startMs, want: 'False UsedUp' },
+    {
+      name: 'unlimited',
+      declared: declaration({ uses: 'unlimited' }),
+      uses: used(9),
+      nowMs: startMs,
+      want: 'True Usable',
+    },
+    {
+      name: 'a moment before its end',
+      declared: declaration(),
+      uses: undefined,
+      nowMs: endsAtMs - 1,
+      want: 'True Usable',
+    },
+    {
+      name: 'exactly at its end',
+      declared: declaration(),
+      uses: undefined,
+      nowMs: endsAtMs,
+      want: 'False Expired',
+    },
+    { name: 'never declared', declared: undefined, uses: undefined, nowMs: startMs, want: 'nothing' },
+    {
+      name: 'withdrawn',
+      declared: declaration({ withdrawn: true }),
+      uses: undefined,
+      nowMs: startMs,
+      want: 'False Withdrawn',
+    },
+    {
+      name: 'with a mistake',
+      declared: declaration({ withdrawn: true, problem: { reason: 'InvalidTtl', message: 'ttl "0" …' } }),
+      uses: undefined,
+      nowMs: startMs,
+      want: 'False InvalidTtl',
+    },
+    {
+      name: 'with a mistake, past its end',
+      declared: declaration({ withdrawn: true, problem: { reason: 'InvalidSet', message: 'no such set' } }),
+      uses: undefined,
+      nowMs: endsAtMs,
+      want: 'False Expired',
+    },
+    {
+      name: 'asked for, to be made by the hub',
+      declared: declaration({ publicKey: undefined, publicationId: 'one' }),
+      uses: undefined,
+      nowMs: startMs,
+      want: 'Unknown Publishing',
+    },
+    {
+      name: 'another object of the same name',
+      declared: declaration({ uid: 'uid-0' }),
+      uses: undefined,
+      nowMs: startMs,
+      want: 'nothing',
+    },
+  ])('$name → $want', ({ declared, uses, nowMs, want }) => {
+    const [condition] = desiredToken(aToken(declared, uses), object, nowMs)?.conditions ?? [];
+    expect(condition ? `${condition.status} ${condition.reason}` : 'nothing').toBe(want);
+  });
+
+  test('it says when it ends, and is looked at again then', () => {
+    const { expiresAtMs: _, ...endless } = declaration();
+    expect(desiredToken(aToken(declaration()), object, startMs)?.expires).toBe('2026-01-01T01:00:00Z');
+    expect(tokenEndsInMs(aToken(declaration()), endsAtMs - 5)).toBe(5);
+    expect(desiredToken(aToken(endless), object, startMs)?.expires).toBe('never');
+    expect(tokenEndsInMs(aToken(endless), startMs)).toBeUndefined();
+  });
+
+  test('an end that was shown stays, also for a replica whose clock is behind', () => {
+    const status = desiredToken(aToken(declaration()), object, endsAtMs);
+    const shown = { ...object, status } as ClusterRegistrationToken;
+    const reasonOf = (declared: TokenDeclaration) =>
+      desiredToken(aToken(declared), shown, endsAtMs - 2000)?.conditions?.[0]?.reason;
+    expect(reasonOf(declaration())).toBe('Expired');
+    expect(reasonOf(declaration({ expiresAtMs: endsAtMs + 60_000 }))).toBe('Usable');
+  });
+
+  test('a refused token names what would have helped', () => {
+    const expired = desiredToken(aToken(declaration()), object, endsAtMs);
+    const spent = desiredToken(aToken(declaration(), used(2)), object, startMs);
+    expect(expired?.conditions?.[0]?.message).toContain('--ttl');
+    expect(spent?.conditions?.[0]?.message).toContain('--uses');
+  });
+
+  test('a Secret that could not be made says why and what to do', () => {
+    const failed = {
+      state: 'failed',
+      atMs: startMs,
+      error: { code: 'SECRET_TAKEN', message: 'the Secret "a/b" exists' },
+    } as const;
+    const record = tokenRecord(
+      foldRecord({ kind: 'token', id: 'one' }, [
+        anEvent(tokenDeclared, declaration({ publicKey: undefined, publicationId: 'one' }), 1),
+        anEvent(tokenPublishingFailed, failed, 2),
+      ]),
+    );
+    const [condition] = desiredToken(record, object, startMs)?.conditions ?? [];
+    expect(condition).toMatchObject({ status: 'False', reason: 'SecretTaken' });
+    expect(condition?.message).toMatch(/^the Secret "a\/b" exists\. Remove/);
+  });
+
+  test.each([
+    { name: 'before its end', nowMs: endsAtMs - 1, want: undefined },
+    { name: 'at its end', nowMs: endsAtMs, want: 1000 },
+    { name: 'at the end of its keeping', nowMs: endsAtMs + 1000, want: 0 },
+  ])('an expired object goes, $name: in $want ms', ({ nowMs, want }) => {
+    expect(tokenGoesInMs(aToken(declaration()), object, { nowMs, keptForMs: 1000 })).toBe(want);
+  });
+});
+
+describe('a policy', () => {
+  const object: ApprovalPolicy = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata,
+    spec: { rules: [] },
+  };
+  const rules = [{ name: 'all', when: 'true', effect: 'Approve' as const }];
+  const problem = { generation: 2, rule: 'all', line: 1, column: 7, message: 'no such word' };
+  const declared = (more: Partial<PolicyDeclaration>): PolicyDeclaration => ({
+    name: 'one',
+    uid: 'uid-1',
+    generation: 2,
+    rules,
+    withdrawn: false,
+    ...more,
+  });
+
+  test.each([
+    { name: 'declared as it stands', declaration: declared({}), want: 'True InForce', message: undefined },
+    {
+      name: 'does not compile, an older generation does',
+      declaration: declared({ generation: 1, problem }),
+      want: 'False CompileFailed',
+      message: 'rule "all", line 1, column 7: no such word; the rules of generation 1 stay in force',
+    },
+    {
+      name: 'never compiled',
+      declaration: declared({ rules: [], problem }),
+      want: 'False CompileFailed',
+      message: 'rule "all", line 1, column 7: no such word; no rule is in force',
+    },
+    {
+      name: 'changed a moment ago',
+      declaration: declared({ generation: 1 }),
+      want: 'Unknown NotJudged',
+      message: 'the approver has not read it yet; the rules of generation 1 stay in force',
+    },
+    {
+      name: 'a deleted one of the same name',
+      declaration: declared({ uid: 'uid-0' }),
+      want: 'Unknown NotJudged',
+      message: 'the approver has not read it yet; no rule is in force',
+    },
+  ])('$name → $want', ({ declaration, want, message }) => {
+    const record = foldRecord({ kind: 'policy', id: 'one' }, [anEvent(policyDeclared, declaration, 1)]);
+    const status = desiredPolicy(record, object, startMs);
+    const [condition] = status.conditions ?? [];
+    expect(`${condition?.status} ${condition?.reason}`).toBe(want);
+    expect(status.message).toBe(message);
+    expect(status.observedGeneration).toBe(2);
+  });
+});
+
+test('a mistake that is long to tell is told as far as a status takes it', () => {
+  const problem = { generation: 2, rule: 'r', line: 1, column: 1, message: 'x'.repeat(10_000) };
+  const section = { name: 'one', uid: 'uid-1', generation: 1, rules: [], withdrawn: false, problem };
+  const record = foldRecord({ kind: 'policy', id: 'one' }, [anEvent(policyDeclared, section, 1)]);
+  const object = { metadata, spec: { rules: [] } } as unknown as ApprovalPolicy;
+  expect(desiredPolicy(record, object, startMs).message).toHaveLength(4096);
+});
+
+test('a policy shows what compiles and most likely is not meant', () => {
+  const object: ApprovalPolicy = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata,
+    spec: { rules: [] },
+  };
+  const statusOf = (warnings?: PolicyDeclaration['warnings']) => {
+    const section = { name: 'one', uid: 'uid-1', generation: 2, rules: [], withdrawn: false, warnings };
+    const record = foldRecord({ kind: 'policy', id: 'one' }, [anEvent(policyDeclared, section, 1)]);
+    return desiredPolicy(record, object, startMs).conditions?.[1];
+  };
+  expect(statusOf()).toMatchObject({ type: 'Warning', status: 'False', reason: 'NoWarning' });
+  const claims = { rule: 'a', reason: 'ApprovesOnClaims', message: 'first' };
+  expect(statusOf([claims, { rule: 'b', reason: 'SlowPattern', message: 'second' }])).toMatchObject({
+    type: 'Warning',
+    status: 'True',
+    reason: 'ApprovesOnClaims',
+    message: 'first; second',
+  });
+});
+
+describe('a set', () => {
+  const fleet = [
+    { 'rollcall.dev/cluster-set': 'one', region: 'eu' },
+    { 'rollcall.dev/cluster-set': 'other', region: 'us' },
+    { region: 'eu', tier: 'gold' },
+  ];
+  type Selector = ManagedClusterSet['spec']['selector'];
+  const byLabels = (labelSelector: Selector['labelSelector']): Selector => ({
+    type: 'LabelSelector',
+    labelSelector,
+  });
+  const rule = (operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', key: string, values?: string[]) =>
+    byLabels({ matchExpressions: [{ key, operator, ...(values ? { values } : {}) }] });
+
+  test.each([
+    { name: 'exclusive label', selector: { type: 'ExclusiveLabel' } as Selector, want: 1 },
+    { name: 'an empty selector', selector: byLabels({}), want: 3 },
+    { name: 'matchLabels', selector: byLabels({ matchLabels: { region: 'eu' } }), want: 2 },
+    {
+      name: 'matchLabels, all of them',
+      selector: byLabels({ matchLabels: { region: 'eu', tier: 'gold' } }),
+      want: 1,
+    },
+    { name: 'In', selector: rule('In', 'region', ['us', 'ap']), want: 1 },
+    { name: 'NotIn counts those without the label', selector: rule('NotIn', 'tier', ['gold']), want: 2 },
+    { name: 'Exists', selector: rule('Exists', 'tier'), want: 1 },
+    { name: 'DoesNotExist', selector: rule('DoesNotExist', 'region'), want: 0 },
+    { name: 'Exists, of what every object has', selector: rule('Exists', 'constructor'), want: 0 },
+  ])('$name: $want clusters', ({ selector, want }) => {
+    const set = { metadata, spec: { selector } } as ManagedClusterSet;
+    const status = desiredSet(set, { shown: fleet, isExceptionsOnly: false }, startMs);
+    expect(status.clusters).toBe(want);
+    expect(status.conditions?.[0]?.reason).toBe(want === 0 ? 'NoClusters' : 'HasClusters');
+    const some = desiredSet(set, { shown: fleet, isExceptionsOnly: true }, startMs).conditions?.[0];
+    expect(some).toMatchObject(
+      want === 0 ? { status: 'Unknown', reason: 'ExceptionsOnly' } : { status: 'False' },
+    );
+  });
+
+  test('whoever was put into no other set is in the one called default', () => {
+    const selector = { type: 'ExclusiveLabel' };
+    const set = { metadata: { ...metadata, name: 'default' }, spec: { selector } } as ManagedClusterSet;
+    const shown = [...fleet, { 'rollcall.dev/cluster-set': 'default' }];
+    const status = desiredSet(set, { shown, isExceptionsOnly: false }, startMs);
+    expect(status.clusters).toBe(2);
+    expect(status.conditions?.[0]?.message).toBe(
+      'set "default" has clusters in it; it can be deleted once they are in another one',
+    );
+  });
+});

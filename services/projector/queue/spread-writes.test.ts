@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createThrottle } from './throttle.ts';
+import { createWriteBudget } from '../apply/write-budget.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a detail waits a moment, then one interval from write to write', () => {
+  const throttle = createThrottle({ firstAfterMs: 1000, intervalMs: 10_000 });
+  expect(throttle.waitMs('a', 0)).toBe(1000);
+  expect(throttle.waitMs('a', 999)).toBe(1);
+  expect(throttle.waitMs('a', 1000)).toBe(0);
+  throttle.wrote('a', 1000);
+  expect(throttle.waitMs('a', 1001)).toBe(9999);
+  expect(throttle.waitMs('a', 11_000)).toBe(0);
+  expect(throttle.waitMs('b', 11_000)).toBe(1000);
+  throttle.wrote('a', 11_000);
+  expect(throttle.waitMs('a', 60_000)).toBe(1000);
+  throttle.forget('a');
+  expect(throttle.waitMs('a', 60_000)).toBe(1000);
+});
+
+test('no more than a second of writes at once, and then so many a second', async () => {
+  const budget = createWriteBudget(10);
+  let writes = 0;
+  const all = Array.from({ length: 30 }, () => budget.take('fact').then(() => writes++));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(writes).toBe(10);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(writes).toBe(20);
+  budget.close();
+  await Promise.all(all);
+  expect(writes).toBe(30);
+});
+
+test('of what waits for budget, transitions go before facts, and facts before counts', async () => {
+  const budget = createWriteBudget(2);
+  const gone: string[] = [];
+  for (const importance of ['fact', 'fact', 'count', 'fact', 'transition'] as const)
+    void budget.take(importance).then(() => gone.push(importance));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(gone).toEqual(['fact', 'fact']);
+  expect(budget.waiting()).toBe(3);
+  await vi.advanceTimersByTimeAsync(1500);
+  expect(gone.slice(2)).toEqual(['transition', 'fact', 'count']);
+  budget.close();
+});

@@ -1,0 +1,101 @@
+import type { EventLog } from '@rollcall/shared/bus';
+import { decideAndAppend } from '@rollcall/shared/decisions';
+import { RollcallError } from '@rollcall/shared/errors';
+import { clusterRecord } from '@rollcall/shared/events';
+import { type KubeClient, requestAccountToken } from '@rollcall/shared/kubernetes';
+import { type AccessBox, decodePassedOnAsk, type MintReply, refuseStaleAsk } from '@rollcall/shared/protocol';
+import { createXkey } from '@rollcall/shared/trust';
+import type { HubApi } from './hub-api.ts';
+import { memberName } from '../access/member-objects.ts';
+import { judgeMint } from './mint-verdict.ts';
+
+export interface MintWorld {
+  readonly log: Pick<EventLog, 'read' | 'append'>;
+  readonly kube: Pick<KubeClient, 'createSubresource'>;
+  readonly hubId: string;
+  /** Undefined while nobody has said under which address members reach it. */
+  readonly hubApi: HubApi | undefined;
+  readonly tokenLifeMs: number;
+  /** @returns whether this ask of this agent was heard before */
+  isRepeated(ask: string): boolean;
+  nowMs(): number;
+}
+
+const unavailable = (message: string): MintReply => ({
+  kind: 'refused',
+  code: 'ACCESS_UNAVAILABLE',
+  message,
+});
+
+/**
+ * Makes an access token for the agent that signed this ask, and seals it to the key that the ask names. The registrar only
+ * passes both on: it can open nothing, and it can have nothing made that no agent asked for.
+ *
+ *     whose ask is it? → does the approver's last decision give it access? → keep that there is a token → make it
+ *                                      ▲                                                                   │
+ *                                      └── read again: withdrawn meanwhile? then nobody ever sees it ◀─────┘
+ *
+ * @param data - the signed ask, as it came from the agent
+ * @throws RollcallError ASK_INVALID, ASK_TOO_LARGE, PROOF_INVALID; KUBE_UNREACHABLE, KUBE_API and what the log throws
+ */
+export async function mintAccess(world: MintWorld, data: Uint8Array): Promise<MintReply> {
+  const { agentKey, ask } = decodePassedOnAsk('access', data);
+  if (ask.verb !== 'access') throw new RollcallError('ASK_INVALID', 'the message does not ask for access');
+  if (ask.hub !== world.hubId)
+    return { kind: 'refused', code: 'HUB_WRONG', message: 'the request is for another hub' };
+  const stale = refuseStaleAsk(ask.atMs, world.nowMs());
+  if (stale) return { kind: 'refused', ...stale };
+  if (world.isRepeated(`${agentKey} ${ask.id}`))
+    return { kind: 'refused', code: 'REPLAYED', message: 'this very request was heard before' };
+
+  const aggregate = { kind: 'cluster', id: ask.body.clusterId } as const;
+  const judge = async () => {
+    const record = clusterRecord(await world.log.read(aggregate));
+    return { record, verdict: judgeMint(record, { agentKey, nowMs: world.nowMs() }) };
+  };
+  const { context } = await decideAndAppend(
+    world.log,
+    { gather: judge, decide: ({ verdict }) => (verdict.kind === 'mint' ? verdict.drafts : []) },
+    { correlation: ask.id, traceparent: ask.traceparent },
+  );
+  const { verdict } = context;
+  if (verdict.kind === 'none') return verdict;
+  if (verdict.kind === 'not-yet') return unavailable('the namespace of the cluster is not ready yet');
+  const { hubApi } = world;
+  if (!hubApi) return unavailable('the hub does not say under which address members reach its API server');
+
+  const account = { namespace: verdict.namespace, name: memberName };
+  const { token, expirationTimestamp = '' } = await requestAccountToken(world.kube, account, {
+    expirationSeconds: Math.round(world.tokenLifeMs / 1000),
+    ...(hubApi.audience === undefined ? {} : { audiences: [hubApi.audience] }),
+  });
+  const expiresAtMs = Date.parse(expirationTimestamp);
+  if (token === undefined || !Number.isFinite(expiresAtMs))
+    return unavailable('the API server made no token');
+  const { verdict: since } = await judge();
+  if (since.kind === 'none') return since;
+  if (since.kind === 'not-yet' || since.drafts.length > 0)
+    return unavailable('the access of the cluster has just changed');
+  return seal(ask.body.sealTo, {
+    v: 1,
+    askId: ask.id,
+    clusterId: aggregate.id,
+    namespace: verdict.namespace,
+    server: hubApi.server,
+    caPem: hubApi.caPem,
+    token,
+    expiresAtMs,
+  });
+}
+
+/** With a key of its own, which nobody keeps. */
+function seal(recipient: string, box: AccessBox): MintReply {
+  const key = createXkey();
+  let sealed: Uint8Array;
+  try {
+    sealed = key.seal(new TextEncoder().encode(JSON.stringify(box)), recipient);
+  } catch (cause) {
+    throw new RollcallError('ASK_INVALID', 'the key to seal to is no X25519 key', { cause });
+  }
+  return { kind: 'sealed', by: key.publicKey, box: Buffer.from(sealed).toString('base64') };
+}

@@ -1,0 +1,336 @@
+import {
+  type ClusterRecord,
+  clusterIdOf,
+  currentIdentity,
+  draft,
+  type EventDraft,
+  type FormerMember,
+  type Identity,
+  isPredefinedUnclaimed,
+  isSafeId,
+  isTombstoned,
+  type KeyRecord,
+  type MemberProof,
+  nameTaken,
+  type NameRecord,
+  refused,
+  requested,
+  tokenUsed,
+  type TokenRecord,
+} from '@rollcall/shared/events';
+import type { JoinBody } from '@rollcall/shared/protocol';
+import { keyFingerprint, tokenIdOf } from '@rollcall/shared/trust';
+import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
+import { cutText } from '@rollcall/shared/text';
+import { changedRequest, claimsIn } from './claims.ts';
+import { refuseName, refuseTakenName, refuseUnsafeName } from './cluster-name.ts';
+import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from '../members/key-holder.ts';
+import { refuseVersion } from './member-version.ts';
+import type { Refusal } from '../replies/refusal.ts';
+import { splitLabels } from './request-labels.ts';
+import { banOf, clusterLeft, leavingKeyOf } from '../replies/standing.ts';
+import { refuseToken, tokenNames, usesAfter } from './token-check.ts';
+
+export interface JoinAsk {
+  readonly id: string;
+  readonly agentKey: string;
+  /** Whether the token's key signed the request too. */
+  readonly tokenProven: boolean;
+  /** When the agent signed it, in hub time as far as it knew it. */
+  readonly askedAtMs?: number;
+  readonly body: JoinBody;
+}
+
+/** Everything the judgement needs, read before. */
+export interface JoinContext {
+  readonly cluster: ClusterRecord;
+  readonly token: TokenRecord | undefined;
+  readonly name: NameRecord;
+  /** Of the key that asks. */
+  readonly key: KeyRecord;
+  /** The credentials of the hub's former life that the request shows, where they hold. */
+  readonly formerMember?: FormerMember | undefined;
+  /** The token is of an older epoch. */
+  readonly tokenIsVoid?: boolean;
+  /** What came of the proof of member in the request, by the pin of that cluster; undefined where it shows none. */
+  readonly member?: MemberProof | undefined;
+  readonly reservedNames: readonly string[];
+  readonly maxUsesPerTokenPerDay: number;
+  /** Why the hub has no room for one more request. */
+  readonly refuseNew?: Refusal | undefined;
+  readonly nowMs: number;
+  /** How many refusals may still be stored now: whoever is refused must not fill the history. */
+  readonly refusalsLeft: number;
+}
+
+export interface JoinVerdict {
+  readonly drafts: readonly EventDraft[];
+  readonly refusal?: Refusal;
+}
+
+/** Refusals that people find on the request object; the others concern nobody but the sender. */
+const storedRefusals = new Set([
+  'NAME_TAKEN',
+  'PREDEFINED_CLAIM',
+  'MEMBER_TOO_OLD',
+  'MEMBER_VERSION_UNREADABLE',
+  'TOKEN_EXPIRED',
+  'TOKEN_OLD_EPOCH',
+  'TOKEN_USED_UP',
+  'TOKEN_NAME_MISMATCH',
+  'CLUSTER_NAME_RESERVED',
+]);
+
+/**
+ * Whether the cluster's own words about itself can be used at all. Run before anything is read, because its id and name
+ * become subjects.
+ */
+export function refuseShape(body: JoinBody): Refusal | undefined {
+  const shownId = cutText(body.clusterId, 80);
+  if (!isSafeId(body.clusterId)) {
+    return { code: 'CLUSTER_ID_INVALID', message: `"${shownId}" is no valid cluster id` };
+  }
+  if (body.clientId !== undefined && clusterIdOf(body.clientId) !== body.clusterId) {
+    return {
+      code: 'CLUSTER_ID_INVALID',
+      message: `the cluster id "${shownId}" is not that of its client id`,
+    };
+  }
+  return refuseUnsafeName(body.clusterName);
+}
+
+/** The same key asks about the same request again: the answer is the one it would have had, and no token is used. */
+function isRepetition({ identity, decision }: ClusterRecord, ask: JoinAsk): boolean {
+  if (!identity) return false;
+  // An ask that was late on its way must not begin a new life: no decision could tell it from the old one. A refusal may stand
+  // there since; what was decided before it was decided about the life that ended.
+  if (identity.state === 'left') return identity.request.id === ask.id;
+  if (identity.state === 'refused') return decision?.requestId === ask.id;
+  // Another key may have asked between the approval and the admission.
+  return [identity.request.key, identity.admittedKey, decision?.approvedKey].includes(ask.agentKey);
+}
+
+/** Of no token there is: what is asked without one is read and counted like all else. */
+const noTokenId = 'none';
+
+function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'] {
+  const { body } = ask;
+  const { member, nowMs } = context;
+  const formerMember = formerMemberIn(ask, context);
+  // What a token gives, it gives to those that it lets ask.
+  const token = formerMember ? undefined : context.token;
+  const declaration = token?.declaration;
+  const { granted, dropped } = splitLabels(body.labels, declaration?.allowLabels ?? []);
+  return {
+    id: ask.id,
+    key: ask.agentKey,
+    keyFingerprint: keyFingerprint(ask.agentKey),
+    tokenId: formerMember ? noTokenId : tokenIdOf(body.tokenKey ?? ''),
+    tokenName: declaration ? `${declaration.namespace}/${declaration.name}` : '',
+    labels: { ...granted, ...declaration?.labels },
+    droppedLabels: dropped,
+    ...(declaration?.clusterSet === undefined ? {} : { clusterSet: declaration.clusterSet }),
+    claimed: claimsIn(body),
+    ...(member === undefined ? {} : { member }),
+    ...(formerMember === undefined ? {} : { formerMember }),
+    requestedAtMs: nowMs,
+    ...(ask.askedAtMs === undefined ? {} : { askedAtMs: ask.askedAtMs }),
+  };
+}
+
+/** What a person laid down before the agent came; it counts more than what the agent says. */
+function predefinedOf({ cluster: { decision } }: JoinContext) {
+  return isPredefinedUnclaimed(decision) ? decision : undefined;
+}
+
+/** A cluster keeps the name it has: whoever else asks in its name cannot rename it. */
+function nameOf(ask: JoinAsk, context: JoinContext): string {
+  return (
+    currentIdentity(context.cluster)?.clusterName ??
+    predefinedOf(context)?.clusterName ??
+    ask.body.clusterName
+  );
+}
+
+function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
+  const { body } = ask;
+  const known = currentIdentity(context.cluster);
+  const kind = known ?? predefinedOf(context)?.predefined ?? body;
+  const { admittedKey, admittedAtMs, rotatedFrom, rotatedAtMs, member, pinnedAtMs } = known ?? {};
+  return {
+    state: admittedKey === undefined ? 'requested' : 'admitted',
+    clusterId: body.clusterId,
+    ...(body.clientId === undefined ? {} : { clientId: body.clientId }),
+    clusterName: nameOf(ask, context),
+    clusterType: kind.clusterType,
+    mode: kind.mode,
+    request: describeRequest(ask, context),
+    ...(admittedKey === undefined ? {} : { admittedKey }),
+    ...(admittedAtMs === undefined ? {} : { admittedAtMs }),
+    ...(rotatedFrom === undefined ? {} : { rotatedFrom }),
+    ...(rotatedAtMs === undefined ? {} : { rotatedAtMs }),
+    ...(member === undefined ? {} : { member }),
+    ...(pinnedAtMs === undefined ? {} : { pinnedAtMs }),
+  };
+}
+
+/** Until it has a key, a predefined cluster is anybody's who knows its id; so the token must have been made for it. */
+function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefined {
+  const waiting = predefinedOf(context);
+  const declaration = context.token?.declaration;
+  if (!waiting || !declaration) return undefined;
+  const { clusterName } = waiting;
+  if (tokenNames(declaration, { clusterId: body.clusterId, clusterName })) return undefined;
+  return {
+    code: 'PREDEFINED_CLAIM',
+    message: `the cluster "${clusterName}" was defined beforehand, and the token "${declaration.name}" does not name it`,
+  };
+}
+
+/**
+ * Whether an ask is older than what the record knows, where it would begin something: an old one must not be good for a new
+ * life of the cluster, nor for asking again (ADR 13).
+ */
+function refuseReplay(ask: JoinAsk, { cluster: { identity, lastOf } }: JoinContext): Refusal | undefined {
+  if (!identity || ask.askedAtMs === undefined) return undefined;
+  const isOwn = identity.request.key === ask.agentKey;
+  const newestMs =
+    identity.state === 'left' ? lastOf.registrar?.timeMs : isOwn ? identity.request.askedAtMs : undefined;
+  return newestMs === undefined || ask.askedAtMs >= newestMs
+    ? undefined
+    : { code: 'REPLAYED', message: 'the request is older than what the hub knows of this cluster' };
+}
+
+const noToken: Refusal = {
+  code: 'TOKEN_UNKNOWN',
+  message: 'this key is not known for the cluster, and the request shows no token',
+};
+
+function refuseByToken(ask: JoinAsk, context: JoinContext): Refusal | undefined {
+  if (!ask.tokenProven) return noToken;
+  const { token, nowMs } = context;
+  return refuseToken({
+    declaration: token?.declaration,
+    uses: token?.uses,
+    clusterName: nameOf(ask, context),
+    clusterId: ask.body.clusterId,
+    nowMs,
+    isVoid: context.tokenIsVoid ?? false,
+    maxPerDay: context.maxUsesPerTokenPerDay,
+  });
+}
+
+/** What the request asks by: a token that is good comes first, so that policies can decide about it. */
+function formerMemberIn(ask: JoinAsk, context: JoinContext): FormerMember | undefined {
+  return refuseByToken(ask, context) ? context.formerMember : undefined;
+}
+
+function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
+  const { name, reservedNames } = context;
+  const { body } = ask;
+  // Before the token is looked at: no token makes the key of a cluster that left good again.
+  if (isTombstoned(context.cluster.decision, ask.agentKey)) return clusterLeft;
+  const isFormerMember = formerMemberIn(ask, context) !== undefined;
+  if (!ask.tokenProven && !isFormerMember) return noToken;
+  const byKey = refuseForeignKey(context.key, body.clusterId);
+  if (byKey) return byKey;
+  const byAge = refuseReplay(ask, context);
+  if (byAge) return byAge;
+  const byToken = isFormerMember ? undefined : refuseByToken(ask, context);
+  if (byToken) return byToken;
+  const { decision } = context.cluster;
+  // After the token: who has none is not told.
+  if (decision?.verdict === 'banned') return banOf(decision);
+  // Its record belongs to its leaving: a request in the place of that would keep what waits for it waiting for ever.
+  if (leavingKeyOf(context.cluster) !== undefined)
+    return { code: 'CLUSTER_LEAVING', message: 'the cluster with this id is leaving the hub' };
+  const byDay = refuseManyKeys(context.cluster, context.nowMs);
+  if (byDay) return byDay;
+  const isOwner = context.member?.sameMember === true;
+  const byClaim =
+    refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, { agentKey: ask.agentKey, isOwner });
+  if (byClaim) return byClaim;
+  // A known or predefined cluster keeps its name, whatever its agent calls it.
+  const byName =
+    refuseName(nameOf(ask, context), reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
+  if (byName) return byName;
+  const asksForName = nameOf(ask, context) === body.clusterName;
+  const byHolder = asksForName ? refuseTakenName(name, body.clusterId) : undefined;
+  if (byHolder) return byHolder;
+  // Last: whoever could not come in anyway hears why.
+  return context.refuseNew;
+}
+
+function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): EventDraft[] {
+  const { cluster } = context;
+  const before = cluster.identity;
+  const untouched = before === undefined || before.state === 'refused' || before.state === 'left';
+  const isSame =
+    before?.state === 'refused' &&
+    before.refusal?.code === refusal.code &&
+    before.request.key === ask.agentKey;
+  const hasRoom = context.refusalsLeft > 0 && context.refuseNew?.code !== 'HUB_FULL';
+  if (!untouched || isSame || !hasRoom || !storedRefusals.has(refusal.code)) return [];
+  // Nothing is decided by what it asked for, and that is most of its size.
+  const { member: _proof, ...about } = context;
+  const short = describeIdentity({ ...ask, body: { ...ask.body, labels: {} } }, about);
+  const section = { ...short, state: 'refused' as const, refusal: { ...refusal } };
+  const reason = codeAsReason(refusal.code);
+  return [draft(refused, cluster, { reason, message: refusal.message, section })];
+}
+
+function asksBy({ tokenName, formerMember }: Identity['request']): string {
+  return formerMember ? 'with credentials of before the hub was restored' : `with token "${tokenName}"`;
+}
+
+/**
+ * Judges a request to join, before any policy is asked: is it genuine, and is it new?
+ *
+ * A new one is written together with the use of its token and the taking of its name and key, all or nothing, so that fifty racers
+ * with one token have one winner.
+ * @returns for a repetition no drafts, or what has changed of a request that waits; a refusal, stored where people would look for it
+ */
+export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
+  const { cluster, name } = context;
+  if (isRepetition(cluster, ask)) {
+    // What is left of a full place is for what the hub has promised already (decision 12).
+    const isFull = context.refuseNew?.code === 'HUB_FULL';
+    return { drafts: isFull ? [] : changedRequest(ask, context) };
+  }
+  const refusal = refuse(ask, context);
+  if (refusal) return { drafts: storeRefusal(ask, context, refusal), refusal };
+  const section = describeIdentity(ask, context);
+  const { clusterName, clusterId } = section;
+  const drafts = [
+    draft(requested, cluster, {
+      reason: 'Requested',
+      message: `cluster "${clusterName}" asks to join ${asksBy(section.request)}`,
+      section,
+    }),
+  ];
+  const token = section.request.formerMember ? undefined : context.token;
+  if (token) {
+    drafts.push(
+      draft(tokenUsed, token, {
+        reason: 'Used',
+        message: `used by cluster "${clusterName}"`,
+        section: usesAfter(token.uses, { clusterId, nowMs: context.nowMs }),
+      }),
+    );
+  }
+  // Who comes back takes its name again: a release that is on its way then loses the race.
+  const comesBack =
+    name.holder === clusterId &&
+    cluster.identity !== undefined &&
+    currentIdentity(context.cluster) === undefined;
+  if (name.aggregate.id === clusterName && (name.holder === undefined || comesBack)) {
+    drafts.push(
+      draft(nameTaken, name, {
+        reason: 'Taken',
+        message: `taken by cluster ${clusterId}`,
+        section: { name: clusterName, clusterId, free: false },
+      }),
+    );
+  }
+  return { drafts: [...drafts, ...takeKey(context.key, ask.agentKey, clusterId)] };
+}

@@ -1,0 +1,81 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { type EventDraft, foldRecord } from '@rollcall/shared/events';
+import { expect, test } from 'vitest';
+import type { JoinAsk } from './join-request.ts';
+import { createJoinTurns } from './join-turns.ts';
+import type { MemoryLog } from '../tests/memory-log.ts';
+import { askOf, logWithToken, tokenId, tokenKey } from '../tests/token-holders.ts';
+
+const nowMs = 1_700_000_000_000;
+
+/** Turns over a stream in memory; every append is kept as one lot. */
+function aWorld({ unreadable }: { unreadable?: string } = {}) {
+  const memory = logWithToken('unlimited');
+  const lots: (readonly EventDraft[])[] = [];
+  let conflicts = 0;
+  const log = {
+    async read(aggregate: Parameters<MemoryLog['read']>[0]) {
+      return aggregate.id === unreadable ? foldRecord(aggregate, []) : memory.read(aggregate);
+    },
+    async append(drafts: readonly EventDraft[]) {
+      await Promise.resolve();
+      if (conflicts-- > 0) throw new RollcallError('APPEND_CONFLICT', 'somebody was faster');
+      expect(memory.append(drafts)).toBe(true);
+      lots.push(drafts);
+    },
+  };
+  const turns = createJoinTurns({
+    log,
+    async gather({ ask: { body, agentKey } }) {
+      if (body.clusterId === unreadable)
+        throw new RollcallError('EVENT_VERSION_UNKNOWN', 'of a newer version');
+      return memory.joinContext({ ...body, tokenId, agentKey, nowMs });
+    },
+  });
+  const join = (ask: JoinAsk) => turns.judge(tokenKey, { ask, trace: { correlation: ask.id }, tokenId });
+  return { join, lots, memory, conflict: (count: number) => (conflicts = count) };
+}
+
+const sizes = (lots: readonly (readonly EventDraft[])[]) =>
+  lots.map((lot) => lot.filter(({ definition }) => definition.type === 'requested').length);
+
+test('who comes while one is written is written with all others that came, in one append', async () => {
+  const { join, lots, memory } = aWorld();
+  const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map((id) => join(askOf(id))));
+  expect(outcomes.every(({ verdict }) => verdict.refusal === undefined)).toBe(true);
+  expect(sizes(lots)).toEqual([1, 3]);
+  expect(memory.read({ kind: 'token', id: tokenId }).lastOf.registrar?.section).toMatchObject({ used: 4 });
+});
+
+test('two about one cluster, or for one name, are judged in their order and never together', async () => {
+  const { join, lots } = aWorld();
+  const asks = [
+    askOf('first'),
+    askOf('a'),
+    askOf('a', { agentKey: 'OTHER' }),
+    askOf('b', { clusterName: 'a' }),
+    askOf('c'),
+  ];
+  const outcomes = await Promise.all(asks.map(join));
+  expect(outcomes.map(({ verdict }) => verdict.refusal?.code)).toEqual([
+    undefined,
+    undefined,
+    'REQUEST_OPEN',
+    'NAME_TAKEN',
+    undefined,
+  ]);
+  expect(sizes(lots).slice(0, 2)).toEqual([1, 2]);
+});
+
+test('a lost race is judged again from what is there then', async () => {
+  const { join, lots, conflict } = aWorld();
+  conflict(3);
+  await Promise.all(['a', 'b', 'c'].map((id) => join(askOf(id))));
+  expect(sizes(lots)).toEqual([1, 2]);
+});
+
+test('what cannot be read of one is no reason to refuse the others', async () => {
+  const { join } = aWorld({ unreadable: 'newer' });
+  const outcomes = await Promise.allSettled(['a', 'b', 'newer', 'c'].map((id) => join(askOf(id))));
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+});

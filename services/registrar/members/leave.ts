@@ -1,0 +1,94 @@
+import {
+  agentAwaitedUntilMs,
+  cleaned,
+  type ClusterRecord,
+  currentIdentity,
+  draft,
+  type EventDraft,
+  leaveAsked,
+  left,
+} from '@rollcall/shared/events';
+import { onlySignedBy, type SignedMessage } from '@rollcall/shared/trust';
+import { leavingKeyOf } from '../replies/standing.ts';
+
+/** Whoever else asks in the name of a cluster cannot make its owner leave. */
+function mayAskToLeave(record: ClusterRecord, agentKey: string): boolean {
+  const identity = currentIdentity(record);
+  if (!identity) return false;
+  const owner = record.decision?.approvedKey ?? identity.admittedKey ?? identity.request.key;
+  return owner === agentKey;
+}
+
+/**
+ * What an agent says about leaving: that it wants to, or that it has removed what was installed in the member.
+ * @param said.proof - the ask as it signed it: the approver believes it, and not us
+ * @returns no drafts for a repetition, and for what is not its to say; the answer is where the key stands in any case
+ */
+export function judgeLeave(
+  said: { agentKey: string; done: boolean; proof: SignedMessage },
+  { record, nowMs }: { record: ClusterRecord; nowMs: number },
+): EventDraft[] {
+  const { agentKey, done, proof } = said;
+  const { identity, decision } = record;
+  if (!identity) return [];
+  const before = identity.leave?.key === agentKey ? identity.leave : undefined;
+  if (leavingKeyOf(record) === agentKey) {
+    if (!done || before?.cleanedAtMs !== undefined) return [];
+    const section = { ...identity, leave: { ...before, key: agentKey, cleanedAtMs: nowMs } };
+    const message = 'the agent has removed what was installed in the member';
+    return [draft(cleaned, record, { reason: 'Cleaned', message, section })];
+  }
+  if (decision?.verdict === 'leaving' || !mayAskToLeave(record, agentKey) || before?.askedAtMs !== undefined)
+    return [];
+  const section = {
+    ...identity,
+    leave: { key: agentKey, askedAtMs: nowMs, proof: onlySignedBy(proof, [agentKey]) },
+  };
+  return [draft(leaveAsked, record, { reason: 'LeaveAsked', message: 'the agent asked to leave', section })];
+}
+
+/** Hub time, in ms since the epoch. */
+export interface LeavingContext {
+  readonly record: ClusterRecord;
+  readonly nowMs: number;
+}
+
+/**
+ * Of this life: a cluster that came back may still have the end of its former one in its record. And by its leaving: what was
+ * denied or revoked before keeps its namespace, which goes only with that.
+ */
+function isGone({ access, decision }: ClusterRecord): boolean {
+  const isTakenAway = access?.state === 'deprovisioned' && access.verdict === 'leaving';
+  return isTakenAway && access.requestId === decision?.requestId;
+}
+
+/** A leaving ends when access is gone and the agent has said that it is done, or its time is over. */
+export function leftStep({ record, nowMs }: LeavingContext): EventDraft[] {
+  const { identity, decision } = record;
+  if (!identity || identity.state === 'left') return [];
+  if (decision?.verdict === 'leaving' && isGone(record) && nowMs >= (agentAwaitedUntilMs(record) ?? 0)) {
+    const { admittedKey: _gone, ...rest } = identity;
+    return [
+      draft(left, record, {
+        reason: 'Left',
+        message: 'access and credentials are gone',
+        section: { ...rest, state: 'left' as const },
+      }),
+    ];
+  }
+  return [];
+}
+
+/** For who ends it by an event: a replica whose clock is behind may have heard of that before the time was over. */
+const lookAgainMs = 30_000;
+
+/**
+ * When a leaving cluster is looked at although nothing happens: the time of its agent ends without any event.
+ * @returns hub time in ms; undefined for who is not leaving
+ */
+export function leavingLookAtMs({ record, nowMs }: LeavingContext): number | undefined {
+  if (!record.identity || record.identity.state === 'left' || record.decision?.verdict !== 'leaving')
+    return undefined;
+  const untilMs = agentAwaitedUntilMs(record) ?? 0;
+  return untilMs > nowMs ? untilMs : nowMs + lookAgainMs;
+}

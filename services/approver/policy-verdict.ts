@@ -94,7 +94,7 @@ const requestIsSettled: Rule = ({ identity, previous }) => {
   return isAboutRequest(previous, identity) && previous.verdict !== 'held' ? 'settled' : undefined;
 };
 
-/** Registering again is normal: the same key gets the same answer (decision 11). */
+/** Registering again is normal: the same key gets the same answer (principle 11). */
 const sameKeyAgain: Rule = ({ identity, previous }) => {
   const { key } = identity.request;
   if (previous?.key === key && (previous.verdict === 'approved' || previous.verdict === 'denied')) {

@@ -294,7 +294,7 @@ function asksBy({ tokenName, formerMember }: Identity['request']): string {
 export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
   const { cluster, name } = context;
   if (isRepetition(cluster, ask)) {
-    // What is left of a full place is for what the hub has promised already (decision 12).
+    // What is left of a full place is for what the hub has promised already (principle 12).
     const isFull = context.refuseNew?.code === 'HUB_FULL';
     return { drafts: isFull ? [] : changedRequest(ask, context) };
   }

@@ -126,7 +126,7 @@ export function knownOtherKey(identity: Identity, previous: Decision | undefined
 
 /**
  * Whether a policy may let this key take the place of the one that is in: the member proved itself by the pinned issuer, and
- * a rule says so in as many words (ADR 14). A key that was taken back is replaced by people only.
+ * a rule says so in as many words (ADR 9). A key that was taken back is replaced by people only.
  */
 function mayReplaceKey({ identity, previous, outcome }: Question): boolean {
   const isIn = previous?.approvedKey !== undefined && previous.approvedKey === identity.admittedKey;

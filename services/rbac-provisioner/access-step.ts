@@ -22,7 +22,7 @@ function deniesAStranger({ identity, decision }: Sections): boolean {
 /**
  * What the approver's last decision asks for in Kubernetes, whether or not it is there already. A verdict about a stranger's
  * key (held, or denied) leaves the owner what it has; but what an earlier verdict asked for may not be done yet, so it is asked
- * for again: access while a key is in, and none while none is. An account is made for those only who may use it (ADR 34).
+ * for again: access while a key is in, and none while none is. An account is made for those only who may use it (ADR 19).
  * @returns undefined when it asks for nothing: predefined leaves things as they are
  */
 export function wantedAccess(record: Sections): AccessStep | undefined {

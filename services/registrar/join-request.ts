@@ -190,7 +190,7 @@ function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefin
 
 /**
  * Whether an ask is older than what the record knows, where it would begin something: an old one must not be good for a new
- * life of the cluster, nor for asking again (ADR 13).
+ * life of the cluster, nor for asking again (ADR 6).
  */
 function refuseReplay(ask: JoinAsk, { cluster: { identity, lastOf } }: JoinContext): Refusal | undefined {
   if (!identity || ask.askedAtMs === undefined) return undefined;

@@ -118,12 +118,10 @@ function headingTargets(markdown: string): Set<string> {
   );
 }
 
-test.each(documents())('every link in %s to an ADR leads to a heading of it', (document) => {
-  const links = [
-    ...outsideBlocks(readDocument(document)).matchAll(/\]\(([^)\s]*\d{4}-[a-z-]+\.md)#([^)\s]+)\)/g),
-  ];
-  const broken = links.filter(([, page = '', heading = '']) => {
-    const path = join(dirname(document), page);
+test.each(documents())('every link in %s to a heading leads to one', (document) => {
+  const links = [...outsideBlocks(readDocument(document)).matchAll(/\]\(([\w./-]*\.md)?#([^)\s]+)\)/g)];
+  const broken = links.filter(([, page, heading = '']) => {
+    const path = page === undefined ? document : join(dirname(document), page);
     return existsSync(join(repository, path)) && !headingTargets(readDocument(path)).has(heading);
   });
   expect(broken.map(([link]) => link)).toEqual([]);

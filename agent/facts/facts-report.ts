@@ -1,6 +1,6 @@
 import type { Facts } from '@rollcall/shared/bus';
 
-/** Tells the hub what changed about the member, and where nothing did, once an hour that nothing did (decision 4). */
+/** Tells the hub what changed about the member, and where nothing did, once an hour that nothing did (principle 4). */
 export interface FactsReport {
   /** Facts that went another way, with a join. */
   sent(facts: Facts): void;

@@ -40,7 +40,7 @@ async function listOnce<T extends KubeObject>(
   }
 }
 
-/** All that the agent does with its member: reading, and having a token made that proves it (ADR 14). */
+/** All that the agent does with its member: reading, and having a token made that proves it (ADR 9). */
 export interface MemberApi {
   /** `https://host:port`, and what verifies it: what the hub is told as the cluster's address. */
   readonly server: string;

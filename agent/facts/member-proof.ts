@@ -34,7 +34,7 @@ export function keysOf(jwks: string): MemberClaim['keys'] {
 
 /**
  * Has the member's API server vouch for our key: a token of our ServiceAccount whose audience names hub and key, and the
- * public keys of its issuer (ADR 14). It is no secret: it is good for nothing else.
+ * public keys of its issuer (ADR 9). It is no secret: it is good for nothing else.
  * @returns how to have it for a key: made at the first call, and anew for another key or when half of its life is over. Never
  *   rejects.
  */

@@ -9,7 +9,7 @@ import {
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AgentState, Seeds } from './key-store.ts';
 
-/** Keys made here, which never leave it (decision 7). */
+/** Keys made here, which never leave it (principle 7). */
 export function newSeeds(): Seeds {
   return { seed: createNkey('user').seed, sealingSeed: createXkey().seed };
 }

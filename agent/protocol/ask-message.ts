@@ -28,7 +28,7 @@ export function encodeAsk(
     tokenKey: Nkey | undefined;
     /** The key that is to take over; it signs the ask for that too. */
     nextKey?: Nkey | undefined;
-    /** How much the hub's clock is ahead of ours, as far as we have heard it (ADR 13). */
+    /** How much the hub's clock is ahead of ours, as far as we have heard it (ADR 6). */
     hubAheadMs?: number;
   },
 ): AskMessage {

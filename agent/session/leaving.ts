@@ -29,7 +29,7 @@ export interface Leaving {
   ask(): { readonly done: boolean } | 'nothing' | undefined;
   /**
    * An answer alone puts no member out: who has stolen the registrar can sign one. It is obeyed when the server does not let in by
-   * member credentials any more, which it does by what the approver has decided (ADR 19).
+   * member credentials any more, which it does by what the approver has decided (ADR 14).
    * @param role - of the connection that counts
    * @returns whether the answer was about leaving
    */

@@ -18,7 +18,7 @@ export interface RotationOptions {
   rotated(result: Rotated, atMs: number): void;
 }
 
-/** A new key in the place of the agent's own, vouched for by the old one (ADR 25). */
+/** A new key in the place of the agent's own, vouched for by the old one (ADR 10). */
 export interface Rotation {
   /** Makes the next key, or goes on with the one that is under way; at once, or when the agent is a member again. */
   begin(wish?: string): void;

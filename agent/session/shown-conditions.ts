@@ -5,7 +5,7 @@ import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import type { Logger } from '@rollcall/shared/service';
 import type { OnPhase, PhaseEvent } from '../protocol/phase.ts';
 
-/** What an agent in a pod says of itself on its Deployment, so that people in the member see it with kubectl (ADR 44). */
+/** What an agent in a pod says of itself on its Deployment, so that people in the member see it with kubectl (ADR 21). */
 export interface AgentCondition {
   readonly type: 'Connected' | 'Registered';
   readonly status: 'True' | 'False' | 'Unknown';

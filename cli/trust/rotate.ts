@@ -25,7 +25,7 @@ export interface RotateFlags extends KeysFlags {
 
 const newHub =
   'if it has leaked, set up a new hub, with new keys; every cluster registers again (docs/security/rotate.md, "What cannot be replaced yet")';
-/** Keys that people may look for here, and why there is no step for them (ADR 16). */
+/** Keys that people may look for here, and why there is no step for them (ADR 5). */
 const cannotRotate: Readonly<Record<string, string>> = {
   'account-keys': `every credential of an agent names its account by that key, so that a new one would cut off all of them at once; ${newHub}`,
   'callout-keys': `the server takes one user and one sealing key for its callouts, and reads both from account AUTH alone; ${newHub}`,

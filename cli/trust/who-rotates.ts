@@ -15,7 +15,7 @@ function account(): string {
 
 /**
  * Who takes the step, for the events: as the hub's API server knows this person, and the account and machine it runs on. Whoever
- * can write the keys could write another name; it is history for people, and nothing is decided by it (ADR 15).
+ * can write the keys could write another name; it is history for people, and nothing is decided by it (ADR 11).
  * @param onHub - the client of a person who acts on the hub anyway
  */
 export async function whoRotates(

@@ -38,7 +38,7 @@ export interface EmbeddedHubOptions {
   readonly port?: number;
   /** NATS servers; remembered from the first start on, as it cannot be changed. Default: 1. */
   readonly servers?: ServerCount | undefined;
-  /** Acknowledged is not kept then (decision 12), so services need `allowUnsafeBus`: for measuring what that costs. */
+  /** Acknowledged is not kept then (principle 12), so services need `allowUnsafeBus`: for measuring what that costs. */
   readonly withoutSync?: boolean | undefined;
   /** `host:port` that agents are told to use, several for one hub. Default: the loopback address. */
   readonly advertise?: readonly string[];

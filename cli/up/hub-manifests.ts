@@ -63,7 +63,7 @@ export async function applyHubManifests(
     [
       ...manifestsIn('rbac').slice(2),
       ...manifestsIn('fence'),
-      // Where nobody stamps, the fence compares (decision 9).
+      // Where nobody stamps, the fence compares (principle 9).
       ...(withStamp ? manifestsIn('fence', 'stamp') : []),
     ].map((manifest) => applyManifests(client, [manifest])),
   );

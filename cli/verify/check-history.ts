@@ -14,7 +14,7 @@ import { checkArchive, eventsIn } from '../history/archive-file.ts';
 import { inOrder } from './in-order.ts';
 import { type Finding, finding } from './finding.ts';
 
-/** What an object says that it was made from (decision 1). */
+/** What an object says that it was made from (principle 1). */
 export interface Witness {
   readonly object: string;
   readonly epoch: number;

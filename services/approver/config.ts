@@ -21,7 +21,7 @@ const settings = z.strictObject({
     .max(10_000)
     .default(100)
     .describe('how long all policies together may take for one request, in ms'),
-  // Design decision 6: a mass of wishes is held until a person confirms it.
+  // Principle 6: a mass of wishes is held until a person confirms it.
   wishesPerMinute: z.coerce
     .number()
     .int()

@@ -11,7 +11,7 @@ import { watchHistory } from '../../libs/shared/service/watch-history.ts';
 import { startHubOfTest } from '../harness/hub-of-test.ts';
 import type { TestHub } from '../harness/test-hub.ts';
 
-/** Who may take events out of the stream, and say that they are missing on purpose (ADR 56). */
+/** Who may take events out of the stream, and say that they are missing on purpose (ADR 16). */
 let hub: TestHub;
 let operator: NatsConnection;
 let archiver: NatsConnection;

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { documents, readDocument, repository } from './markdown.ts';
@@ -57,4 +58,71 @@ test('every top folder says what lives there', () => {
   const folders = ['agent', 'bench', 'cli', 'deploy', 'docs', 'libs/shared', 'services', 'tests', 'tools'];
   const withReadme = new Set(documents());
   expect(folders.filter((folder) => !withReadme.has(`${folder}/README.md`))).toEqual([]);
+});
+
+/** Tracked text files; large recordings and what other people wrote cite nothing of ours. */
+function citingFiles(): string[] {
+  const listed = execFileSync('git', ['ls-files', '-z'], { cwd: repository, encoding: 'utf8' });
+  return listed
+    .split('\0')
+    .filter((path) => /(?:\.(?:ts|mjs|md|ya?ml|json|sh|tpl|go)|Dockerfile)$/.test(path))
+    .filter((path) => !/package-lock\.json$|^tests\/fixtures\/|\/recorded\//.test(path))
+    .filter((path) => existsSync(join(repository, path)));
+}
+
+/** Everything in these files that is cited by a number. */
+function cited(pattern: RegExp): { path: string; text: string; number: number }[] {
+  return citingFiles().flatMap((path) =>
+    [...readFileSync(join(repository, path), 'utf8').matchAll(pattern)].map(([text, number]) => ({
+      path,
+      text,
+      number: Number(number),
+    })),
+  );
+}
+
+test('principles and ADRs are cited by these names, never as a decision with a number', () => {
+  expect(cited(/\bdecisions?\s+(?:(?:\*|\/\/|#)\s+)?\[?(\d+)\b/gi)).toEqual([]);
+});
+
+test('every principle that is cited stands in the design', () => {
+  const principles = [...readDocument('docs/design.md').matchAll(/^\*\*(\d+)\. /gm)].map(([, n]) =>
+    Number(n),
+  );
+  expect(principles).toHaveLength(13);
+  expect(cited(/\bprinciples? (\d+)/gi).filter(({ number }) => !principles.includes(number))).toEqual([]);
+});
+
+test('every ADR that is cited has a page, and every page a line in the index', () => {
+  const pages = readdirSync(join(repository, 'docs/decisions')).filter((name) => /^\d{4}-/.test(name));
+  const numbers = pages.map((name) => Number(name.slice(0, 4)));
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  const index = readDocument('docs/decisions/README.md');
+  const unlisted = pages.filter((name, at) => !index.includes(`| [${at + 1}](${name}) |`));
+  expect(unlisted).toEqual([]);
+  // NATS has ADRs too; they are written with a hyphen.
+  expect(cited(/\bADRs? \[?(\d+)\b/g).filter(({ number }) => !numbers.includes(number))).toEqual([]);
+  expect(cited(/\[ADR (\d+)\]\((?![^)]*\b0*\1-)/g)).toEqual([]);
+});
+
+/** The names that headings get as targets of links, as GitHub makes them. */
+function headingTargets(markdown: string): Set<string> {
+  const headings = [...outsideBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => text);
+  return new Set(
+    headings.map((text) =>
+      text
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+test.each(documents())('every link in %s to a heading leads to one', (document) => {
+  const links = [...outsideBlocks(readDocument(document)).matchAll(/\]\(([\w./-]*\.md)?#([^)\s]+)\)/g)];
+  const broken = links.filter(([, page, heading = '']) => {
+    const path = page === undefined ? document : join(dirname(document), page);
+    return existsSync(join(repository, path)) && !headingTargets(readDocument(path)).has(heading);
+  });
+  expect(broken.map(([link]) => link)).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { verifyHub } from '../../cli/verify/verify.ts';
 import { openHubToRead } from '../../cli/verify/hub-to-read.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
-/** A hub that shows only who needs somebody, and each of them no longer than necessary (ADR 36). */
+/** A hub that shows only who needs somebody, and each of them no longer than necessary (ADR 18). */
 let hub: TestEmbeddedHub;
 beforeAll(async () => {
   hub = await startTestEmbeddedHub({

@@ -227,7 +227,7 @@ const neverAnywhere = [
   ['delete everything at once', 'rollcall.dev', 'managedclusters', ['deletecollection']],
 ] as const;
 
-/** Who is there to read the Secrets of a namespace of the hub, and which (ADR 53). */
+/** Who is there to read the Secrets of a namespace of the hub, and which (ADR 19). */
 const readersOfSecrets: Readonly<Record<string, readonly string[]>> = {
   'rollcall-kubeconfigs': ['agent-host get', 'agent-host list', 'agent-host watch'],
   'rollcall-agents': ['agent-host get', 'agent-host list', 'agent-host watch'],

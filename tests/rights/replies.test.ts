@@ -30,7 +30,7 @@ import { isAllowed, liesWithin } from './subject-match.ts';
 
 /**
  * Role × what it may publish × every subject of the system as the reply, against three real servers, which check a subject and
- * never a reply (ADR 50). Nothing may come of it but an answer in the asker's own account. Everything is made from the table: a
+ * never a reply (ADR 1). Nothing may come of it but an answer in the asker's own account. Everything is made from the table: a
  * new right is tried with every reply, and a new subject is tried as the reply of every right, without a change here.
  */
 let hub: TestHub;

@@ -60,7 +60,7 @@ export class Agent {
     this.#askSoon();
   }
 
-  /** Takes another key in the place of its own (ADR 25): it asks until that one is in. */
+  /** Takes another key in the place of its own (ADR 10): it asks until that one is in. */
   rotate(next: Nkey): void {
     if (this.next !== undefined || this.#leaving !== 'no') return;
     this.#world.note(this.name, () => `takes the key ${next.publicKey} from now on`);

@@ -108,7 +108,7 @@ export const clusterRules: readonly ClusterRule[] = [
       const now = after.decision?.approvedKey;
       const retiring = after.decision?.retiringKey;
       if (now !== undefined && taken.has(now)) return 'a key is in and taken back';
-      // While its successor takes over both are good (ADR 25); then it is taken back like any other.
+      // While its successor takes over both are good (ADR 10); then it is taken back like any other.
       const open = [was, before.decision?.retiringKey].filter((key) => key !== undefined);
       return open.some((key) => key !== now && key !== retiring && !taken.has(key))
         ? 'a key that was in is forgotten'

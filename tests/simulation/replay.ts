@@ -58,7 +58,7 @@ class History {
   }
 }
 
-/** What a policy said stands in the event, so that nothing is evaluated again (design, decision 3). */
+/** What a policy said stands in the event, so that nothing is evaluated again (principle 3). */
 function outcomeOf(event: StoredEvent, decision: Decision, history: History): PolicyOutcome {
   const { policy, generation, rule } = decision.by;
   if (decision.reason === 'PolicyTimeout') {

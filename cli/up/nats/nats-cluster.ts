@@ -18,7 +18,7 @@ export interface NatsNode {
   start(): Promise<void>;
 }
 
-/** The servers of a hub that can lose one of them and go on: streams are kept by all (decision 13). */
+/** The servers of a hub that can lose one of them and go on: streams are kept by all (principle 13). */
 export interface NatsCluster {
   readonly address: BusAddress;
   readonly nodes: readonly NatsNode[];

@@ -27,7 +27,7 @@ export interface NatsServerSettings {
 /**
  * The configuration of the hub's NATS server. It holds no secret: JWTs of accounts, and files by path.
  *
- * - `sync_interval: always`: acknowledged means kept (decision 12).
+ * - `sync_interval: always`: acknowledged means kept (principle 12).
  * - `timeout` of TLS and of authorization: whoever connects and says nothing is let go after 5 s; a busy machine gets that long.
  * - `ping_interval`: a frozen agent's connection is closed after about a minute; its beats have told long before.
  * - `cluster`: the servers know each other by certificates of the hub's own CA, which signs nothing else.

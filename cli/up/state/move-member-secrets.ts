@@ -36,7 +36,7 @@ async function move(client: KubeClient, secret: StoredObject<Secret>, to: string
 
 /**
  * Moves kubeconfigs of members, and the keys of the agents that the hub runs for them, out of the namespace of tokens, where
- * they lay before each had a namespace of its own (ADR 53). What is in its new place already stays as it is there. Cut off in between, the next call goes on.
+ * they lay before each had a namespace of its own (ADR 19). What is in its new place already stays as it is there. Cut off in between, the next call goes on.
  * @returns what was moved, as `namespace/name`
  * @throws KubeApiError
  */

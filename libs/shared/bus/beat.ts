@@ -3,7 +3,7 @@ export const beatFlags = { goodbye: 1, memberApiDown: 2 } as const;
 
 export interface Beat {
   readonly flags: number;
-  /** The agent's own clock, reported only: hub receive time decides (decision 5). */
+  /** The agent's own clock, reported only: hub receive time decides (principle 5). */
   readonly agentTimeMs: number;
 }
 

@@ -64,7 +64,7 @@ export type Facts = z.infer<typeof factsSchema>;
 
 const stream = 'FACTS';
 
-/** The newest facts of each cluster: state, not history (decision 4). */
+/** The newest facts of each cluster: state, not history (principle 4). */
 export interface FactStore {
   /** @throws RollcallError BUS_UNREACHABLE */
   put(clusterId: string, facts: Facts, epoch: number): Promise<void>;

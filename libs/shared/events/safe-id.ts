@@ -20,7 +20,7 @@ export function clusterIdOf(clientId: string): string {
     : `h-${createHash('sha256').update(clientId).digest('hex').slice(0, 40)}`;
 }
 
-/** The aggregate of a token that the hub makes, by its object: its key is not known before it is made (ADR 11). */
+/** The aggregate of a token that the hub makes, by its object: its key is not known before it is made (ADR 7). */
 export function publicationIdOf(uid: string): string {
   return `publish-${uid}`;
 }

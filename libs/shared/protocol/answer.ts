@@ -19,7 +19,7 @@ export interface Admitted {
   readonly rotateKey?: RotateKey;
 }
 
-/** The key of the agent that a person wants replaced (ADR 25). Said in answers until another one is in. */
+/** The key of the agent that a person wants replaced (ADR 10). Said in answers until another one is in. */
 type RotateKey = string;
 
 /** A key that was let in has named its successor, and that is let in now: the answer to verb `rotate`, and news. */
@@ -87,16 +87,16 @@ export interface Answer {
   /** The id of the ask; for news without an ask (an approval), the id of the request it is about. */
   readonly inReplyTo: string;
   readonly atMs: number;
-  /** The CA certificates that the hub is to be known by from now on; only once one has been replaced (ADR 16). */
+  /** The CA certificates that the hub is to be known by from now on; only once one has been replaced (ADR 5). */
   readonly hubCas?: HubCas;
-  /** Where the hub is to be reached from now on; only once an operator has said so (ADR 43). */
+  /** Where the hub is to be reached from now on; only once an operator has said so (ADR 5). */
   readonly hubAddresses?: readonly string[];
   readonly result: AnswerResult;
 }
 
 /**
  * What a hub's answer key says of its successor. The hub's id stays the hash of its first answer key, so whoever knows that
- * one, by a token or by an earlier answer, follows the links to the key that signs now (ADR 16).
+ * one, by a token or by an earlier answer, follows the links to the key that signs now (ADR 5).
  */
 interface AnswerKeyLink {
   readonly v: 1;

@@ -5,7 +5,7 @@ export const longestSkewMs = 300_000;
 
 /**
  * Whether an ask was signed at another time than now: it is old, or the agent's clock is wrong. The answer carries the hub's
- * time, so an honest agent asks rightly the next time (ADR 13).
+ * time, so an honest agent asks rightly the next time (ADR 6).
  * @param askedAtMs - as signed
  * @param nowMs - hub time; exactly 5 minutes off is still taken
  */

@@ -38,7 +38,7 @@ const memberKey = z.strictObject({
 
 /**
  * A token of the member for its own ServiceAccount, made for this hub and this key only, and the public keys of its issuer
- * (ADR 14). Good for nothing else, so it is no secret.
+ * (ADR 9). Good for nothing else, so it is no secret.
  */
 const memberClaim = z.strictObject({
   token: z.string().max(4096),
@@ -57,7 +57,7 @@ const joinBody = z.strictObject({
   tokenKey: z.string().max(64).optional(),
   labels: labels.default({}),
   member: memberClaim.optional(),
-  /** Its member credentials, where a restored hub says that it does not know the cluster (ADR 31). Of no use without the key. */
+  /** Its member credentials, where a restored hub says that it does not know the cluster (ADR 15). Of no use without the key. */
   formerJwt: z.string().max(4096).optional(),
   facts: factsSchema,
 });
@@ -76,7 +76,7 @@ const bodies = {
   access: z.strictObject({ clusterId: name, sealTo: z.string().regex(/^X[A-Z2-7]{55}$/) }),
   /** `done`: what was installed in the member is removed; else the agent asks to leave. */
   leave: z.strictObject({ clusterId: name, done: z.boolean() }),
-  /** `newKey` takes the place of the key that asks; it signs the ask too (ADR 25). */
+  /** `newKey` takes the place of the key that asks; it signs the ask too (ADR 10). */
   rotate: z.strictObject({ clusterId: name, newKey: z.string().regex(/^U[A-Z2-7]{55}$/) }),
 } as const;
 
@@ -89,7 +89,7 @@ const common = {
   hub: z.string().max(32),
   /** Chosen by the agent; every event and log line that follows carries it. */
   id: z.string().regex(/^[a-z0-9-]{8,64}$/),
-  /** When it was signed, in hub time as far as the agent knows it (ADR 13). */
+  /** When it was signed, in hub time as far as the agent knows it (ADR 6). */
   atMs: z.int(),
   /** W3C Trace Context; it becomes a header of events, so nothing else may be in it. */
   traceparent: z

@@ -1,7 +1,7 @@
 import { sign, verify, X509Certificate } from 'node:crypto';
 
 /**
- * The CA certificates that a hub is to be known by, said by the CA that it is known by now (ADR 16). The registrar passes it on and
+ * The CA certificates that a hub is to be known by, said by the CA that it is known by now (ADR 5). The registrar passes it on and
  * has no key to make one: whoever steals its identity cannot lead agents to a CA of his own.
  */
 export interface HubCas {

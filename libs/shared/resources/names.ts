@@ -32,7 +32,7 @@ export const annotations = {
    * it.
    */
   epoch: 'rollcall.dev/epoch',
-  /** RFC 3339, by a person: until then a cluster that is well stays in sight, where the hub shows only exceptions (ADR 36). */
+  /** RFC 3339, by a person: until then a cluster that is well stays in sight, where the hub shows only exceptions (ADR 18). */
   showUntil: 'rollcall.dev/show-until',
 } as const;
 
@@ -45,7 +45,7 @@ export const reservedPrefixes = ['rollcall.dev/', 'kubernetes.io/', 'k8s.io/'] a
  */
 export const confirmations = { name: 'rollcall-confirmations', namespace: 'rollcall-system' } as const;
 
-/** Namespaces of the hub with a meaning to the fence. No two of the last three have the same readers, so no two are one (ADR 53). */
+/** Namespaces of the hub with a meaning to the fence. No two of the last three have the same readers, so no two are one (ADR 19). */
 export const namespaces = {
   system: 'rollcall-system',
   /** Registration tokens, and the Secrets with which they are published. */

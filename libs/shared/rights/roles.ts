@@ -3,7 +3,7 @@ import { eventCatalogue, type EventWriter } from '@rollcall/shared/events';
 /**
  * Accounts of one role each. The server checks the subject of a message and never its reply, and publishes answers itself; so
  * whoever may ask anything in an account can have the answer put on any subject of that account. What a role reaches by that
- * is its own account, and what it imports there is what it may ask anyway (ADR 50).
+ * is its own account, and what it imports there is what it may ask anyway (ADR 1).
  */
 export const roleAccounts = [
   'REGISTRAR',

@@ -8,7 +8,7 @@ export const mostSimulatedClusters = 25;
 
 /**
  * The rights of `rollcall simulate` over clusters that it makes up: to write their history, and that of no other cluster. It stands in
- * no table, because there is no such user but while the command runs (ADR 28).
+ * no table, because there is no such user but while the command runs (ADR 1).
  * @param clusterIds - at most `mostSimulatedClusters`; safe ids, checked by who made them
  */
 export function simulatorRole(clusterIds: readonly string[]): Role {

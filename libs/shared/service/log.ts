@@ -35,7 +35,7 @@ export interface Logger {
   child(fields: LogFields): Logger;
 }
 
-// A key or token that gets into a field by mistake is not printed (decision 7).
+// A key or token that gets into a field by mistake is not printed (principle 7).
 const redact = [
   'jwt',
   'seed',

@@ -20,7 +20,7 @@ const lookAgainMs = 250;
 /** How long who asks waits for a look that is under way. */
 const patienceMs = 5000;
 
-/** Whether stream EVENTS is still the history that this hub had (ADR 51). */
+/** Whether stream EVENTS is still the history that this hub had (ADR 16). */
 export interface HistoryWatch {
   /** @throws RollcallError HISTORY_LOST, or BUS_UNREACHABLE while nobody has looked since the bus was away */
   whole(): Promise<void>;

@@ -11,7 +11,7 @@ import { decodeKeyText, decodeSeedText, encodeKeyText, encodeSeedText } from './
 
 /**
  * NATS keys on `node:crypto`. The library @nats-io/nkeys does the same with tweetnacl, at 30–170 ms a callout instead of
- * under one (ADR 0002); its encoding is the specification: base32(prefix, 32 bytes, crc16-le), seeds with two prefix bytes.
+ * under one (ADR 2); its encoding is the specification: base32(prefix, 32 bytes, crc16-le), seeds with two prefix bytes.
  */
 const publicPrefix = { operator: 14 << 3, account: 0, user: 20 << 3, server: 13 << 3 } as const;
 

@@ -34,7 +34,7 @@ export function confirmationWords(object: StoredObject<ConfirmationObject>): str
 }
 
 /**
- * Turns what a person writes into the ConfigMap of confirmations into `wishes-confirmed` (ADR 18); what was
+ * Turns what a person writes into the ConfigMap of confirmations into `wishes-confirmed` (ADR 11); what was
  * written while the admission policies did not hold does not count. An id counts once: it names a list that is no longer held afterwards.
  */
 export function hearConfirmations(parts: {

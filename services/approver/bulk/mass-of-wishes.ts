@@ -81,7 +81,7 @@ export interface MassContext {
 }
 
 /**
- * Lets a wish that puts a member out pass and counts it, or holds it because there are too many (decision 6). What is held
+ * Lets a wish that puts a member out pass and counts it, or holds it because there are too many (principle 6). What is held
  * stays held until a person confirms it, also when the minute is over.
  */
 export function passOrHold({ wish, wishes, limit, nowMs }: MassContext): EventDraft[] {

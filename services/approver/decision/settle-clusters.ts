@@ -18,7 +18,7 @@ import { decideRotationEnd } from './key-rotated.ts';
 const endInRevoked = new Set(['approved', 'denied', 'banned', 'leaving']);
 
 /**
- * Every decision that takes a key back ends in `revoked` (decision 7). The decision itself lists the key already, so that
+ * Every decision that takes a key back ends in `revoked` (principle 7). The decision itself lists the key already, so that
  * nobody is let in between the two; this event makes the key's connections end. It repeats the section: one event of an
  * aggregate cannot carry two verdicts.
  */

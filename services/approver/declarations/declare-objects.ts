@@ -74,7 +74,7 @@ const everything = '*';
  *
  * An object that is missing from a complete list counts as withdrawn, also if nobody saw it being deleted. That is safe for
  * tokens, policies and sets: withdrawing only takes permission away, and the object that comes back is declared again. It is
- * never done for clusters, where absence would end a member (decision 6).
+ * never done for clusters, where absence would end a member (principle 6).
  */
 export function declareObjects<T extends KubeObject>(
   parts: DeclarationParts,

@@ -182,7 +182,7 @@ function isKeyOf({ aggregate }: TokenRecord, { declaration }: TokenRecord): bool
  * @param context.wanted - undefined: there is no such object
  * @param context.by - who wrote it
  * @param context.ofKey - of a token that the hub made: the aggregate of its key, which is declared along, all or nothing. That
- *   one alone lets anybody in, so the approver stays the only one who makes a token good (ADR 11)
+ *   one alone lets anybody in, so the approver stays the only one who makes a token good (ADR 7)
  */
 export function decideToken(context: {
   record: TokenRecord;

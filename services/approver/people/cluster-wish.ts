@@ -80,7 +80,7 @@ interface Question extends SectionBase {
 }
 type WishRule = (question: Question) => EventDraft | undefined;
 
-/** Deleting is a wish only behind our finalizer: an object that is merely gone is made again (decision 6). */
+/** Deleting is a wish only behind our finalizer: an object that is merely gone is made again (principle 6). */
 const wantsToLeave: WishRule = ({ record, object, leaveWaitMs, ...base }) => {
   const { metadata, spec } = object;
   const isDeleted = metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(leaveFinalizer);

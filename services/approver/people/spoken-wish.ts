@@ -129,7 +129,7 @@ const replaceKey: Verb = (question) => {
   return draft(approved, record, { ...outcome, section: approvalAfter(question, outcome) });
 };
 
-/** The agent shall take another key by itself: the one that is in stays until the agent has done so (ADR 25). */
+/** The agent shall take another key by itself: the one that is in stays until the agent has done so (ADR 10). */
 const rotateKey: Verb = (question) => {
   const { record, previous, nowMs } = question;
   const key = previous.approvedKey;

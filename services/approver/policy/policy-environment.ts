@@ -5,7 +5,7 @@ type FieldType = 'string' | 'int' | 'bool' | 'map<string, string>' | 'map<string
 
 /**
  * What expressions can see, by root. A name that is not here does not compile. `claimed` is what the agent says and nobody
- * verified (decision 10). Also the list of the fields that are whole numbers, which CEL keeps apart from doubles.
+ * verified (principle 10). Also the list of the fields that are whole numbers, which CEL keeps apart from doubles.
  */
 export const policyRoots = {
   request: {

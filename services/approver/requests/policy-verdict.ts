@@ -94,7 +94,7 @@ const requestIsSettled: Rule = ({ identity, previous }) => {
   return isAboutRequest(previous, identity) && previous.verdict !== 'held' ? 'settled' : undefined;
 };
 
-/** Registering again is normal: the same key gets the same answer (decision 11). */
+/** Registering again is normal: the same key gets the same answer (principle 11). */
 const sameKeyAgain: Rule = ({ identity, previous }) => {
   const { key } = identity.request;
   if (previous?.key === key && (previous.verdict === 'approved' || previous.verdict === 'denied')) {
@@ -126,7 +126,7 @@ export function knownOtherKey(identity: Identity, previous: Decision | undefined
 
 /**
  * Whether a policy may let this key take the place of the one that is in: the member proved itself by the pinned issuer, and
- * a rule says so in as many words (ADR 14). A key that was taken back is replaced by people only.
+ * a rule says so in as many words (ADR 9). A key that was taken back is replaced by people only.
  */
 function mayReplaceKey({ identity, previous, outcome }: Question): boolean {
   const isIn = previous?.approvedKey !== undefined && previous.approvedKey === identity.admittedKey;

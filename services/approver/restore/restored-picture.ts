@@ -180,7 +180,7 @@ function noteAhead(picture: RestoredPicture): Review | undefined {
 }
 
 /**
- * What follows from what Kubernetes shows of a cluster when its hub was restored (ADR 22): what it shows as taken is taken,
+ * What follows from what Kubernetes shows of a cluster when its hub was restored (ADR 15): what it shows as taken is taken,
  * what it would give is held, and everything else is as the backup says.
  */
 export function reviewPicture(picture: RestoredPicture): Review | undefined {

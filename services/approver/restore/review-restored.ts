@@ -114,7 +114,7 @@ async function sayReviewed(log: EventLog, findings: Findings): Promise<void> {
 
 /**
  * Before a restored hub decides anything, it looks once at everything that Kubernetes shows: it may know of what was taken back
- * after the backup (ADR 22). Nothing is done in a hub that was never restored, or has done so.
+ * after the backup (ADR 15). Nothing is done in a hub that was never restored, or has done so.
  * @throws RollcallError KUBE_UNREACHABLE and others: without having looked, nothing may be decided; to be tried again
  */
 export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {

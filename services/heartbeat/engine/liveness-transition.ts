@@ -120,7 +120,7 @@ function heardAs({ memberDown, state }: LivenessView): LivenessVerdict & { kind:
 }
 
 /**
- * What follows for a cluster from what was heard of it, and until when that holds (design, decision 5).
+ * What follows for a cluster from what was heard of it, and until when that holds (principle 5).
  * A signal only changes the view; the same view always gives the same verdict, so that signals may come twice or late.
  */
 export function judgeLiveness(view: LivenessView, nowMs: number): LivenessVerdict {

@@ -27,7 +27,7 @@ const out = new Set<Decision['verdict']>(['revoked', 'banned', 'leaving']);
 
 /**
  * Whether the cluster has a key whose beats count. A request with another key, and what is decided about that request,
- * leaves the admitted key alone (decision 11).
+ * leaves the admitted key alone (principle 11).
  */
 export function membershipOf({ identity, decision, liveness }: MemberSections): Membership | undefined {
   const key = identity?.admittedKey;

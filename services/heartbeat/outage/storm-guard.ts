@@ -9,7 +9,7 @@ export interface StormSettings {
 const buckets = 32;
 
 /**
- * Notices when a large part of the fleet goes silent together: most likely the hub's own network (decision 5). It counts
+ * Notices when a large part of the fleet goes silent together: most likely the hub's own network (principle 5). It counts
  * who fell silent within a sliding window, and who is silent at all.
  */
 export class StormGuard {

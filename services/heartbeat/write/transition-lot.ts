@@ -64,7 +64,7 @@ async function traceOf(
 
 /**
  * Writes what follows from wishes about different clusters in one append, all or none: each by itself costs the server a write to
- * its disk that nothing else goes on beside (decision 26).
+ * its disk that nothing else goes on beside (ADR 8).
  * @throws RollcallError APPEND_CONFLICT after too many lost races, BUS_UNREACHABLE, or why one of the records cannot be read
  */
 export async function writeLot(lot: readonly TransitionWish[], parts: LotParts): Promise<LotOutcome[]> {

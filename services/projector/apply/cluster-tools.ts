@@ -22,7 +22,7 @@ export interface ClusterTools {
   readonly waiting: Pick<WaitingRequests, 'note'>;
   readonly nowMs: () => number;
   readonly settleMs: Readonly<Record<'undecided' | 'joining', number>>;
-  /** Where clusters that nobody has to see are out of sight (ADR 36): how long one stays after the last that happened to it. */
+  /** Where clusters that nobody has to see are out of sight (ADR 18): how long one stays after the last that happened to it. */
   readonly exceptionsOnly: { readonly calmForMs: number } | undefined;
   /** Has another cluster looked at. */
   mark(clusterId: string): void;

@@ -36,7 +36,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     return { isShown: true };
   }
 
-  /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (decision 1). */
+  /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (principle 1). */
   function isBehindWitness(record: ClusterRecord): boolean {
     const { head } = record;
     const { cluster, request } = shownPicture(record);

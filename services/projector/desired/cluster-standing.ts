@@ -51,7 +51,7 @@ export function isKeyRevoked({ identity, decision }: ClusterRecord): boolean {
   return decision?.revokedKeys.some(({ key }) => key === identity?.admittedKey) ?? false;
 }
 
-/** A word about another key than the one that is in changes nothing for the member (decision 11). */
+/** A word about another key than the one that is in changes nothing for the member (principle 11). */
 export function standingOf(record: ClusterRecord): Standing {
   const { identity, decision } = record;
   if (hasLeft(record)) return 'left';

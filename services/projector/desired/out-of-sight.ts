@@ -16,7 +16,7 @@ import {
   desiredCluster,
 } from './desired-cluster.ts';
 
-/** Where only exceptions are shown (ADR 36): nobody needs the picture, or nobody will from that time on. */
+/** Where only exceptions are shown (ADR 18): nobody needs the picture, or nobody will from that time on. */
 export type Sight = 'unneeded' | { readonly untilMs: number };
 
 /** The picture of a cluster as it stands in Kubernetes. */

@@ -10,7 +10,7 @@ export type NamespaceOwners = (typeof namespaceOwners)[number];
 type Sections = Pick<ClusterRecord, 'identity' | 'decision' | 'access'>;
 
 /**
- * A denial of another key than the one that was let in says nothing about the owner's access (decision 11), unless that
+ * A denial of another key than the one that was let in says nothing about the owner's access (principle 11), unless that
  * key was taken back as well.
  */
 function deniesAStranger({ identity, decision }: Sections): boolean {
@@ -22,7 +22,7 @@ function deniesAStranger({ identity, decision }: Sections): boolean {
 /**
  * What the approver's last decision asks for in Kubernetes, whether or not it is there already. A verdict about a stranger's
  * key (held, or denied) leaves the owner what it has; but what an earlier verdict asked for may not be done yet, so it is asked
- * for again: access while a key is in, and none while none is. An account is made for those only who may use it (decision 34).
+ * for again: access while a key is in, and none while none is. An account is made for those only who may use it (ADR 19).
  * @returns undefined when it asks for nothing: predefined leaves things as they are
  */
 export function wantedAccess(record: Sections): AccessStep | undefined {

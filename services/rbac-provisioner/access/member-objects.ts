@@ -6,7 +6,7 @@ import { annotations, labels } from '@rollcall/shared/resources';
 /** Name of ServiceAccount, RoleBinding and the shared ClusterRole (surfaces); the fence lets no other through. */
 export const memberName = 'rollcall-member';
 
-/** The binding, and the ClusterRole that it names, by which the provisioner looks into a namespace (ADR 35). */
+/** The binding, and the ClusterRole that it names, by which the provisioner looks into a namespace (ADR 19). */
 export const lookName = 'rollcall-namespace-look';
 
 /** Whose objects they are. */

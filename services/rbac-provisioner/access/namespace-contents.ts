@@ -86,7 +86,7 @@ async function look(kube: Kube, namespace: string): Promise<string | undefined> 
 
 /**
  * Looks for what people have put into the namespace of a cluster that leaves, by a right that the provisioner gives itself in
- * that namespace and takes away again (ADR 35). Only kinds and numbers are told: names may be of Secrets.
+ * that namespace and takes away again (ADR 19). Only kinds and numbers are told: names may be of Secrets.
  * @returns why the namespace must not be deleted; undefined where nothing of anybody is in it. In doubt it stays
  * @throws RollcallError KUBE_UNREACHABLE, and KUBE_API for the server's own trouble: try again
  */

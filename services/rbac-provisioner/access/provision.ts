@@ -151,7 +151,7 @@ function isBecauseTerminating(error: KubeApiError): boolean {
 
 /**
  * Makes the namespace of a cluster, and with it ServiceAccount and RoleBinding of a member that was given access; what was made
- * before is left alone. What others made is never adopted (decision 8): a namespace of theirs stays as it is, the other two are
+ * before is left alone. What others made is never adopted (principle 8): a namespace of theirs stays as it is, the other two are
  * replaced.
  * @throws RollcallError NAMESPACE_TERMINATING, KUBE_UNREACHABLE, and KUBE_API for the server's own trouble: try again
  */

@@ -10,7 +10,7 @@ export type MintVerdict =
   | { readonly kind: 'not-yet' };
 
 /**
- * Judges by the approver's own last decision and by nothing that the registrar says (decision 1). That the first token is made
+ * Judges by the approver's own last decision and by nothing that the registrar says (principle 1). That the first token is made
  * is kept before it exists, so that whatever withdraws it finds that there is something to withdraw.
  */
 export function judgeMint(record: ClusterRecord, by: { agentKey: string; nowMs: number }): MintVerdict {

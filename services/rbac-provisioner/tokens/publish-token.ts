@@ -83,7 +83,7 @@ async function carryOut(
 }
 
 /**
- * Makes the Secret of a token fit its record, and tells what was done (ADR 11).
+ * Makes the Secret of a token fit its record, and tells what was done (ADR 7).
  *
  *     read the record → make, reword or remove the Secret → append, if the record is still that one
  *                  ▲                                     │ conflict

@@ -57,7 +57,7 @@ function unknownIn(claimed: Claims): Claims {
 
 /**
  * A cluster that waits asks again and again with the same key: what it says of itself may have changed, or it can prove now what
- * it could not before, and policies are to judge by that (ADR 48). The request stays the same one: no use of a token is spent, and
+ * it could not before, and policies are to judge by that (ADR 9). The request stays the same one: no use of a token is spent, and
  * what an approval gives is what it asked for at first. Its labels are that, too: who decides must not be shown others.
  *
  * The longer it has waited without a change, the sooner a change is heard; one that changes all the time is heard at twice the

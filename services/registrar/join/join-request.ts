@@ -189,7 +189,7 @@ function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefin
 
 /**
  * Whether an ask is older than what the record knows, where it would begin something: an old one must not be good for a new
- * life of the cluster, nor for asking again (ADR 13).
+ * life of the cluster, nor for asking again (ADR 6).
  */
 function refuseReplay(ask: JoinAsk, { cluster: { identity, lastOf } }: JoinContext): Refusal | undefined {
   if (!identity || ask.askedAtMs === undefined) return undefined;
@@ -293,7 +293,7 @@ function asksBy({ tokenName, formerMember }: Identity['request']): string {
 export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
   const { cluster, name } = context;
   if (isRepetition(cluster, ask)) {
-    // What is left of a full place is for what the hub has promised already (decision 12).
+    // What is left of a full place is for what the hub has promised already (principle 12).
     const isFull = context.refuseNew?.code === 'HUB_FULL';
     return { drafts: isFull ? [] : changedRequest(ask, context) };
   }

@@ -7,7 +7,7 @@ function isAllowed(key: string, patterns: readonly string[]): boolean {
 }
 
 /**
- * Which of the labels an agent asks for become the cluster's: those its token allows, never reserved ones (decision 10).
+ * Which of the labels an agent asks for become the cluster's: those its token allows, never reserved ones (principle 10).
  * @returns the rest by name, so that nobody wonders where a label went
  */
 export function splitLabels(

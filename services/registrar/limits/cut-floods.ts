@@ -41,7 +41,7 @@ export interface FloodCutter {
 
 /**
  * What becomes of an agent that floods: the trust-keeper ends its connections, no registrar lets it in for a while, and where it is
- * the agent of a cluster one event says so, upon which the approver decides (ADR 29).
+ * the agent of a cluster one event says so, upon which the approver decides (ADR 13).
  */
 export function cutFloods(
   nc: NatsConnection,

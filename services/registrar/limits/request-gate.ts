@@ -1,6 +1,6 @@
 import type { Refusal } from '../replies/refusal.ts';
 
-/** From this share on new requests are refused, and what is left is for what the hub has already promised (decision 12). */
+/** From this share on new requests are refused, and what is left is for what the hub has already promised (principle 12). */
 const fullFrom = 0.85;
 
 export interface GateSettings {

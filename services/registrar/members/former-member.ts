@@ -23,7 +23,7 @@ export function isForgotten({ identity, decision }: Pick<ClusterRecord, 'identit
 
 /**
  * Whether a JWT shows that this hub had let this very key in as this very cluster, after the backup that it was restored from
- * (ADR 31). Nobody is let in by that: it takes the place of a token, and a person decides.
+ * (ADR 15). Nobody is let in by that: it takes the place of a token, and a person decides.
  * @param jwt - of a member, as the hub issued it; it may have ended up to seven days ago
  * @returns undefined where it shows no such thing
  */

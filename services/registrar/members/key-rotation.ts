@@ -88,7 +88,7 @@ function requestBefore({ request }: Identity, agentKey: string) {
 }
 
 /**
- * A member asks for another key in the place of its own (ADR 25). What comes of it is the approver's to decide; the event carries
+ * A member asks for another key in the place of its own (ADR 10). What comes of it is the approver's to decide; the event carries
  * what both keys signed, so that it need not believe the registrar.
  * @returns no drafts for a repetition
  */

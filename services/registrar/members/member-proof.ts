@@ -116,7 +116,7 @@ export function shownIssuer(claim: MemberClaim, context: ProofContext): MemberIs
 
 /**
  * Whether a request comes from the member that the hub knows: its token must be valid by the keys pinned before, whatever
- * keys the request itself shows (ADR 14).
+ * keys the request itself shows (ADR 9).
  * @returns undefined where the request shows no proof
  */
 export function judgeMemberProof(

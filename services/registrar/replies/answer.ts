@@ -33,7 +33,7 @@ const askAgainWhileWaitingMs = 30_000;
 /** People change their minds, policies change: a refusal is worth another try, but not soon. */
 const askAgainAfterRefusalMs = 300_000;
 const askAgainAfterTroubleMs = 5_000;
-/** The answer tells the agent the time: it can ask rightly at once (ADR 13). */
+/** The answer tells the agent the time: it can ask rightly at once (ADR 6). */
 const askAgainInTimeMs = 1_000;
 
 /** It is the hub, not the request: the same ask may be taken soon. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../../../tests/harness/embedded.ts';
 import { type KeeperWorld, startWorld } from './keeper-world.ts';
 
-/** What the trust-keeper believes of who says what Kubernetes shows of the history (ADR 51). */
+/** What the trust-keeper believes of who says what Kubernetes shows of the history (ADR 16). */
 let world: KeeperWorld;
 let projector: NatsConnection;
 beforeEach(async () => {

@@ -6,7 +6,7 @@ import { streamState } from './whole-stream.ts';
 
 /**
  * With so many subjects in the stream each page of a long list takes seconds of the server, in which it stores nothing; reading the
- * messages in their order takes longer and keeps nobody waiting (measured, ADR 58).
+ * messages in their order takes longer and keeps nobody waiting (measured, ADR 17).
  */
 const manySubjects = 1_000_000;
 

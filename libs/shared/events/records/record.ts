@@ -13,7 +13,7 @@ import type { Identity, KeyHolder, NameHolder, TokenUses } from '../types/regist
 import type { AggregateId } from '../subjects.ts';
 import type { Cut } from '../types/trust-events.ts';
 
-/** The newest event of each owner: the whole of what the hub knows of an aggregate (decision 1). */
+/** The newest event of each owner: the whole of what the hub knows of an aggregate (principle 1). */
 export interface AggregateRecord {
   readonly aggregate: AggregateId;
   /** Undefined: nothing has happened yet. */

@@ -86,7 +86,7 @@ export type Decision = z.infer<typeof decisionSchema>;
 const tokenDeclarationSchema = z.looseObject({
   /** Absent while the hub has not made the token yet (`publicationId`). */
   publicKey: z.string().optional(),
-  /** Of a token that the hub makes: the aggregate on which it is asked for and published (ADR 11). */
+  /** Of a token that the hub makes: the aggregate on which it is asked for and published (ADR 7). */
   publicationId: z.string().optional(),
   namespace: z.string(),
   name: z.string(),

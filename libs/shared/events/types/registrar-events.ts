@@ -27,7 +27,7 @@ export const memberKeySchema = z.looseObject({
 export type MemberKey = z.infer<typeof memberKeySchema>;
 export const maxMemberKeys = 8;
 
-/** Who makes tokens in the member, and for whom the agent had one made (ADR 14). */
+/** Who makes tokens in the member, and for whom the agent had one made (ADR 9). */
 const memberIssuerSchema = z.looseObject({
   issuer: z.string().max(256),
   /** `system:serviceaccount:<namespace>:<name>` */
@@ -49,7 +49,7 @@ const memberProofSchema = z.looseObject({
 });
 export type MemberProof = z.infer<typeof memberProofSchema>;
 
-/** Member credentials of the hub's life before it was restored, which the request showed in the place of a token (ADR 31). */
+/** Member credentials of the hub's life before it was restored, which the request showed in the place of a token (ADR 15). */
 const formerMemberSchema = z.looseObject({ issuedAtMs: z.int(), endsAtMs: z.int() });
 export type FormerMember = z.infer<typeof formerMemberSchema>;
 
@@ -73,9 +73,9 @@ const joinRequestSchema = z.looseObject({
   /** The hub had let this key in after the backup that it was restored from; there is no token then, and a person decides. */
   formerMember: formerMemberSchema.optional(),
   requestedAtMs: z.int(),
-  /** When the agent signed it, in hub time as far as the agent knew it (ADR 13). */
+  /** When the agent signed it, in hub time as far as the agent knew it (ADR 6). */
   askedAtMs: z.int().optional(),
-  /** The key that is in asked for this one in its place; `proof` is what both of them signed (ADR 25). */
+  /** The key that is in asked for this one in its place; `proof` is what both of them signed (ADR 10). */
   rotation: z
     .looseObject({
       from: z.string(),
@@ -85,7 +85,7 @@ const joinRequestSchema = z.looseObject({
 });
 export type JoinRequest = z.infer<typeof joinRequestSchema>;
 
-/** That a cluster is made up by a run of `rollcall simulate`, which alone writes it (ADR 28). */
+/** That a cluster is made up by a run of `rollcall simulate`, which alone writes it (ADR 1). */
 export const simulatedSchema = z.looseObject({
   run: z.string(),
   /** Whether Kubernetes shows it. */
@@ -108,7 +108,7 @@ export const identitySchema = z.looseObject({
   /** The key that `admittedKey` took over from by a rotation; hub time when the agent was heard with the new one. */
   rotatedFrom: z.string().optional(),
   rotatedAtMs: z.int().optional(),
-  /** The issuer of the member's tokens, pinned when the key was admitted; a later key may prove itself by it (ADR 14). */
+  /** The issuer of the member's tokens, pinned when the key was admitted; a later key may prove itself by it (ADR 9). */
   member: memberIssuerSchema.optional(),
   /** When it changed within the day before the last change, that one included; hub times in ms. Absent before the first. */
   pinnedAtMs: z.array(z.int()).optional(),
@@ -121,7 +121,7 @@ export const identitySchema = z.looseObject({
       key: z.string(),
       /** It asked to leave. */
       askedAtMs: z.int().optional(),
-      /** What it signed, that it wants to or has (ADR 19). */
+      /** What it signed, that it wants to or has (ADR 14). */
       proof: signedSchema.optional(),
       /** It has removed what was installed in the member. */
       cleanedAtMs: z.int().optional(),

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 
-/** Older servers have known ways to lose or to leak what we rely on (decision 12; facts: nats-server 2.15.2). */
+/** Older servers have known ways to lose or to leak what we rely on (principle 12; facts: nats-server 2.15.2). */
 export const minimumServerVersion = [2, 15, 2] as const;
 
 /** Whether a server's version is new enough; pre-releases count as the release before them. */
@@ -20,7 +20,7 @@ interface JszAnswer {
 }
 
 /**
- * Checks that "acknowledged" means "kept" here (decision 12).
+ * Checks that "acknowledged" means "kept" here (principle 12).
  * @throws RollcallError BUS_UNSAFE saying which of the two conditions fails, BUS_UNREACHABLE when nobody answers
  */
 export async function checkBusSafety(nc: NatsConnection): Promise<void> {

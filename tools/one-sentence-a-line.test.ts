@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { documents, readDocument } from '../tests/docs/markdown.ts';
 import { oneSentenceALine } from './one-sentence-a-line.ts';
@@ -64,12 +65,33 @@ test.each([
   { name: 'HTML', markdown: text('<div>', 'A. B.', '</div>') },
   { name: 'a quote', markdown: text('> A. B.', '> C') },
   { name: 'a link definition', markdown: '[a]: b.md "A. B."' },
+  { name: 'an item without text', markdown: text('- A', '-', '- B') },
+  { name: 'an item of code', markdown: '-     A. B.' },
   { name: 'a rule', markdown: text('* * *', '', '- - -') },
 ])('untouched: $name', ({ markdown }) => {
   expect(oneSentenceALine(markdown)).toBe(markdown);
 });
 
-const withoutLines = (markdown: string) => markdown.replaceAll(/\s+/g, ' ');
+const withoutLines = (markdown: string) => markdown.replaceAll(/\s+/g, ' ').trim();
+
+/** What lines of Markdown are made of, with a bar between. */
+const pieces =
+  'A|b.|C!|(d.|E)|`f. G`|`|**|[h.|]|<i>|1.|2)|- |# |> |---|```|<!--|-->| |  |    |\\|\n|\n|\n\n|\n  |\n- |\n1. '.split(
+    '|',
+  );
+const piece = fc.constantFrom('|', ...pieces);
+
+test('whatever it is given, the words stay, and a second time changes nothing', () => {
+  const markdown = fc.array(piece, { maxLength: 30 }).map((all) => all.join(''));
+  fc.assert(
+    fc.property(markdown, (before) => {
+      const after = oneSentenceALine(before);
+      expect(withoutLines(after)).toBe(withoutLines(before));
+      expect(oneSentenceALine(after)).toBe(after);
+    }),
+    { numRuns: 3000 },
+  );
+});
 
 test.each(documents())('%s reads the same with one sentence a line, and stays so', (path) => {
   const before = readDocument(path);

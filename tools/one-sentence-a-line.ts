@@ -10,6 +10,8 @@ const frontMatter = /^---\n[\s\S]*?\n---\n/;
 const blankLine = /^\s*$/;
 /** Also of an item whose text is a list again. */
 const listMarker = /^(?:\s*(?:[-*+]|\d{1,9}[.)])\s{1,4})+(?=\S)/;
+/** An item without text, or one that begins with code. */
+const bareItem = /^\s*(?:[-*+]|\d{1,9}[.)])(?:\s*$|\s{5})/;
 /** Under prose it makes a heading of it, or a table that has no pipes at its edges. */
 const underline = /^\s*(?:=+|-+|:?-+:?(?:\s*\|\s*:?-+:?)+)\s*$/;
 /** Where people read it, the line ends here. */
@@ -20,6 +22,7 @@ const fence = /^\s*(?<fence>`{3,}|~{3,})/;
 /** What else is no prose: how its first line begins, what its last line has, and whether it may begin in the middle of a paragraph. */
 const untouched = [
   { begins: /^\s*#{1,6}(?:\s|$)/, ends: /^/, interrupts: true },
+  { begins: bareItem, ends: /^/, interrupts: true },
   { begins: /^\s*\[[^\]]+\]:/, ends: /^/, interrupts: false },
   { begins: /^\s*<!--/, ends: /-->/, interrupts: true },
   { begins: /^\s*[|>]/, ends: blankLine, interrupts: true },
@@ -52,7 +55,7 @@ function blocksOf(lines: readonly string[]): Block[] {
     prose = isProse ? block : undefined;
   };
   for (const line of lines) {
-    const isItem = listMarker.test(line) && !rule.test(line);
+    const isItem = listMarker.test(line) && !rule.test(line) && !bareItem.test(line);
     const column = isItem ? startOf(line).length : line.length - line.trimStart().length;
     if (lastLine) {
       begin(false, line);

@@ -3,7 +3,7 @@ const abbreviations = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp)\.$/i;
 /** A full stop with what closes after it, before what a sentence may begin with. */
 const ending = /(?<![.…])[.!?][)\]"'”’»*_]*(?<space> +)(?=["'“‘(*_]*[\p{Lu}\p{N}`[])/gu;
 /** At the start of a line these would begin another block: a list, a heading, a quote, a table, HTML, a link definition. */
-const beginsBlock = /^(?:[-+*]\s|\d+[.)]\s|#|>|\||<|```|~~~|\[[^\]]+\]:)/;
+const beginsBlock = /^(?:[-+*](?:\s|$)|\d+[.)](?:\s|$)|#|>|\||<|```|~~~|\[[^\]]+\]:)/;
 /** A label such as `**Why.**` belongs to the sentence after it. */
 const label = /^(?<mark>\*{1,3}|_{1,3})[^*_]+\k<mark>$/;
 const codeSpan = /(?<!`)(?<ticks>`+)(?!`).+?(?<!`)\k<ticks>(?!`)/gs;

@@ -12,6 +12,7 @@ import { parityDoc } from './generate/generate-parity.ts';
 import { permissionsDoc } from './generate/generate-permissions.ts';
 import { resourceDocs } from './generate/generate-resource-docs.ts';
 import type { Generated } from './generate/generated-file.ts';
+import { oneSentenceALine } from './one-sentence-a-line.ts';
 
 /**
  * Writes every file of the repository that is derived from a zod schema, from the rights table, from a manifest or from the titles of tests. `--check`
@@ -37,7 +38,8 @@ const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
 async function staleFiles(): Promise<Map<string, string | undefined>> {
   const stale = new Map<string, string | undefined>();
   for (const { folder, extension, files } of generators.flatMap((generate) => generate())) {
-    for (const [name, wanted] of files) {
+    for (const [name, text] of files) {
+      const wanted = name.endsWith('.md') ? oneSentenceALine(text) : text;
       const path = join(repository, folder, name);
       if ((await textOf(path)) !== wanted) stale.set(path, wanted);
     }

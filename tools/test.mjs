@@ -1,7 +1,7 @@
 /*
  * `npm test`: types, lint, format, then all unit and integration tests. Everything runs even after a failure, output
  * is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is named as unsteady when it
- * passes then. Rows of docs/parity.md whose tests did not all pass are failures too. The last line is `N passed, N failed`.
+ * passes then. Rows of tests/parity whose tests did not all pass are failures too. The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -178,6 +178,21 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     'rollcall approve shop-2 --reason "opens on Monday"': {
       prints: [/cluster "shop-2" is approved/, /condition met/, /Verdict: +approved/, /By: +rollcall-admin/],
     },
+    "rollcall token create --cluster-name 'shop-*' --print-register-command > shops.sh": {
+      prints: [/waiting \(PolicyHeld\)/, /rollcall approve shop-9/],
+      staysRunning: true,
+    },
+    [`${kubectl} get clusterregistrationrequests.rollcall.dev`]: {
+      prints: [
+        /shop-9 +shop-9 +Held +PolicyHeld/,
+        /managedclusters\/accept/,
+        /shop-9 patched/,
+        /shop-9 condition met/,
+      ],
+    },
+    'rollcall deny shop-9 --reason "the shop is closed"': {
+      prints: [/"shop-9" is denied.*the shop is closed/, /"shop-9" is approved.*open again/],
+    },
     'rollcall events --cluster shop-2': {
       prints: [/cluster\.held/, /by rollcall-admin, PersonApproved: .*opens on Monday/, /cluster\.joined/],
     },
@@ -185,6 +200,9 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
       prints: [],
       staysRunning: true,
       printsLater: [/cluster\.refused +shop-33/, /cluster\.joined +shop-3 /],
+    },
+    [`${kubectl} describe managedclusters.rollcall.dev shop-1`]: {
+      prints: [/MemberHealthy/, /SAMPLE-NODE/, /"type":"dev\.rollcall\.cluster\.denied\.v1"/],
     },
     "cat > shops-changed.yaml <<'EOF'": {
       prints: [/shop-2 +\S+ +held +approved +default\/valid-token/, /decided differently: 1\n/],

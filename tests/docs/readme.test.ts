@@ -12,45 +12,34 @@ import type { RunningShell } from './shell.ts';
  */
 const expected: Readonly<Record<string, Expectation>> = {
   'npm start': { prints: [/local +True +True/, /Ctrl-C stops it/], staysRunning: true },
-  'export PATH="$PWD/node_modules/.bin:$PATH"': { prints: [/local +True +True/, /local +Approved/] },
-  'rollcall token create --print-register-command --description "first site" > join.sh': {
-    prints: [/rollcall-join +token-\S+ +1 +0 /],
+  'export PATH="$PWD/node_modules/.bin:$PATH"': {
+    prints: [/local +True +True[^]*local +True +True/],
   },
-  'KUBECONFIG=edge.kubeconfig sh join.sh': {
+  'rollcall token create --print-register-command --description "first site" > join.sh': {
     prints: [/\[approve\] admitted as "edge"/, /cluster "edge" is Ready/],
     staysRunning: true,
   },
-  'rollcall events --cluster edge': { prints: [/cluster\.requested/, /by policy default\/valid-token/] },
   'rollcall events --follow': {
     prints: [],
     staysRunning: true,
-    printsLater: [/cluster\.held +site-7/, /by rollcall-admin, PersonDenied/, /live /],
+    printsLater: [/by policy default\/valid-token/, /by rollcall-admin, PersonDenied/, /live /],
   },
-  "kubectl --kubeconfig .rollcall/kubeconfig apply -f - <<'EOF'": { prints: [/sites created/] },
-  "rollcall token create --print-register-command --cluster-name 'site-*' > site.sh": {
-    prints: [/waiting \(PolicyHeld\): .*NewSite/, /rollcall approve site-7/],
-    staysRunning: true,
-  },
-  'kubectl --kubeconfig .rollcall/kubeconfig get clusterregistrationrequests.rollcall.dev': {
-    prints: [/site-7 +site-7 +Held +PolicyHeld/, /managedclusters\/accept/],
-  },
-  [`kubectl --kubeconfig .rollcall/kubeconfig patch clusterregistrationrequests.rollcall.dev site-7 --type=merge -p '{"spec":{"decision":{"verdict":"Approve"}}}'`]:
-    { prints: [/site-7 patched/, /condition met/] },
-  'rollcall deny site-7 --reason "the site is closed"': {
-    prints: [/"site-7" is denied.*the site is closed/, /"site-7" is approved.*open again/],
-  },
-  'kubectl --kubeconfig .rollcall/kubeconfig describe managedclusters.rollcall.dev edge': {
-    prints: [/MemberHealthy/, /SAMPLE-NODE/, /"type":"dev\.rollcall\.cluster\.denied\.v1"/],
+  'rollcall deny edge --reason "the site is closed"': {
+    prints: [
+      /"edge" is denied.*the site is closed/,
+      /"edge" is approved.*open again/,
+      /cluster\.requested +edge/,
+      /by policy default\/valid-token/,
+      /by rollcall-admin, PersonDenied/,
+      /by rollcall-admin, PersonApproved/,
+    ],
   },
   'rollcall down --wipe': { prints: [/stopping the hub of process \d+/, /is gone/] },
-  'rollcall serve registrar --help': { prints: [/--bus-servers/, /ROLLCALL_BUS_SERVERS/] },
 };
 
-/** What no test can run, or what would run this test. */
+/** What would run this test. */
 const notRun: Readonly<Record<string, string>> = {
   'npm test': 'this test is part of it',
-  'docker compose up': 'needs Docker',
-  'npm run bench': 'takes minutes',
 };
 
 const blocks = shellBlocks(readDocument('README.md'));

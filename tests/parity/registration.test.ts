@@ -14,7 +14,7 @@ import {
   until,
 } from '../harness/embedded.ts';
 
-/** What a person sees and types when a cluster registers, on a whole hub, by the rows of docs/parity.md. */
+/** What a person sees and types when a cluster registers, on a whole hub, by the rows of the README beside. */
 let hub: TestEmbeddedHub;
 let directory: string;
 const person = 'anna';

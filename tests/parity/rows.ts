@@ -13,7 +13,7 @@ const row = (id: string, text: string, untested?: string): ParityRow => ({
   ...(untested === undefined ? {} : { untested }),
 });
 
-/** Every row by the system whose users know it; the page docs/parity.md is made of it. */
+/** Every row by the system whose users know it; the README beside is made of it. */
 export const parityRows: Readonly<Record<string, readonly ParityRow[]>> = {
   'Clusternet: registration requests and ManagedCluster': [
     row(
@@ -98,7 +98,7 @@ export const parityRows: Readonly<Record<string, readonly ParityRow[]>> = {
       'X-5',
       'No secret on the bus or in a status; tokens counted and bound; who is revoked is cut and stays out',
     ),
-    row('X-6', 'A million clusters on one hub', 'by figures, not by a test: [scale.md](scale.md)'),
+    row('X-6', 'A million clusters on one hub', 'by figures, not by a test: [scale.md](../../docs/scale.md)'),
     row('X-7', 'Registering again, restoring the hub and moving it without touching Secrets by hand'),
     row('X-8', 'A deletion that both sides acknowledge, with a deadline and a force'),
     row('X-9', 'Standard `ClusterProfile` objects for other tools', 'later: as objects beside ours'),

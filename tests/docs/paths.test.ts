@@ -86,7 +86,7 @@ test('principles and ADRs are cited by these names, never as a decision with a n
 });
 
 test('every principle that is cited stands in the design', () => {
-  const principles = [...readDocument('docs/design.md').matchAll(/^\*\*(\d+)\. /gm)].map(([, n]) =>
+  const principles = [...readDocument('docs/design.md').matchAll(/^### (\d+)\. /gm)].map(([, n]) =>
     Number(n),
   );
   expect(principles).toHaveLength(13);

@@ -14,6 +14,8 @@ import { findRequest, type RequestObject, type RequestStatus, type StoredRequest
 import { userName } from './user-name.ts';
 
 export interface DecideFlags extends HubFlags {
+  /** The target is an id, whatever has it as a name. */
+  readonly id?: boolean;
   readonly reason?: string;
   /** Of the key that is to take the place of the known one. */
   readonly replaceKey?: string;
@@ -44,7 +46,9 @@ export async function decideRequest(
   const client = openHub(flags);
   try {
     sayHub(client);
-    const request = await withProgress('looking for the request', findRequest(client, target));
+    const command = `rollcall ${verb}`;
+    const finding = findRequest(client, target, { command, isId: flags.id ?? false });
+    const request = await withProgress('looking for the request', finding);
     const { clusterName, keyFingerprint, knownKeyFingerprint } = request.spec;
     say(`request: cluster "${clusterName}" (${request.metadata.name}), key ${keyFingerprint}`);
     if (knownKeyFingerprint !== undefined) say(`known key of this cluster: ${knownKeyFingerprint}`);
@@ -59,7 +63,7 @@ export async function decideRequest(
         'REQUEST_FAILED',
         `cluster "${clusterName}" was refused before anybody could decide, so there is nothing to approve: ${wordsOf(request.status)}`,
       );
-    refuseUnnamedReplacement(request, verb, flags.replaceKey);
+    refuseUnnamedReplacement(request, verb, { replaceKey: flags.replaceKey, target: typed(target, flags) });
     await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));
     if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
     // The hub acts on it only once there is something to decide.
@@ -79,18 +83,20 @@ export async function decideRequest(
   }
 }
 
+const typed = (target: string, { id = false }: DecideFlags) => (id ? `--id ${target}` : target);
+
 /** Who replaces a key says which one, after comparing both with what the agents print. */
 function refuseUnnamedReplacement(
   { spec }: StoredRequest,
   verb: keyof typeof verdicts,
-  replaceKey: string | undefined,
+  { replaceKey, target }: { replaceKey: string | undefined; target: string },
 ): void {
   const { clusterName, keyFingerprint, knownKeyFingerprint } = spec;
   const isReplacement = verb === 'approve' && knownKeyFingerprint !== undefined;
   if (replaceKey === undefined && isReplacement) {
     throw new RollcallError(
       'USAGE',
-      `cluster "${clusterName}" is known under the key ${knownKeyFingerprint}; if ${keyFingerprint} is what its agent prints: rollcall approve ${clusterName} --replace-key ${keyFingerprint}`,
+      `cluster "${clusterName}" is known under the key ${knownKeyFingerprint}; if ${keyFingerprint} is what its agent prints: rollcall approve ${target} --replace-key ${keyFingerprint}`,
     );
   }
   if (replaceKey === undefined) return;

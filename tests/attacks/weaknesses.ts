@@ -8,6 +8,7 @@ export interface Weakness {
   /** Folder of the tests. */
   readonly folder:
     | 'agent/tests'
+    | 'cli/tests'
     | 'services/approver/tests'
     | 'services/trust-keeper/tests'
     | 'tests/attacks'
@@ -409,5 +410,13 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     from: "if (found.failurePolicy === 'Ignore')",
     to: "if (found.failurePolicy === 'Never')",
     test: 'rollcall-projection: whatever weakens it is named',
+  },
+  {
+    folder: 'cli/tests',
+    group: 'people',
+    file: 'cli/request-of-name.ts',
+    from: 'throw severalMeant([holder, byId], word, command);',
+    to: 'return byId;',
+    test: 'the name of who waits is not the id of a stranger',
   },
 ];

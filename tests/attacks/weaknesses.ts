@@ -12,6 +12,7 @@ export interface Weakness {
     | 'services/approver/tests'
     | 'services/trust-keeper/tests'
     | 'tests/attacks'
+    | 'tests/e2e'
     | 'tests/fence'
     | 'tests/rights';
   /** How the full name of the test begins, as in `vitest -t`: `describe > test`. */
@@ -418,5 +419,13 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     from: 'throw severalMeant([holder, byId], word, command);',
     to: 'return byId;',
     test: 'the name of who waits is not the id of a stranger',
+  },
+  {
+    folder: 'cli/tests',
+    group: 'usage',
+    file: 'libs/shared/config/credential-life.ts',
+    from: '(lifeMs) => lifeMs <= longestCredentialLifeMs,',
+    to: '(lifeMs) => lifeMs >= 0,',
+    test: 'no credential outlives its revocation: registrar does not start with --member-life',
   },
 ];

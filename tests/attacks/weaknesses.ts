@@ -428,4 +428,12 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     to: '(lifeMs) => lifeMs >= 0,',
     test: 'no credential outlives its revocation: registrar does not start with --member-life',
   },
+  {
+    folder: 'tests/e2e',
+    group: 'trust',
+    file: 'cli/trust/rotate.ts',
+    from: "if (!isLifeKnown && !isNow) throw new RollcallError('ROTATION_NOT_DUE', lifeUnknown);",
+    to: '',
+    test: 'a life that was lowered before keys roll over keeps the last step waiting',
+  },
 ];

@@ -1,4 +1,5 @@
 import { formatHubAddress } from '@rollcall/agent';
+import { parseDurationMs, usualMemberLifeMs } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
@@ -7,6 +8,7 @@ import { addressesOf } from '../../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../../document-text.ts';
 import { timeoutFlagMs } from '../../duration-flag.ts';
 import { printResult, say } from '../../output.ts';
+import { noteLives } from '../../trust/credential-lives.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
@@ -171,10 +173,17 @@ async function applyKubeconfigsOfRelease(places: HubPlaces, timeoutMs: number): 
   );
 }
 
+/** With the keys, for when they roll over: by then another value may be in force. */
+function noteMemberLife(keys: string, { services }: HubValues): void {
+  const set = services.registrar.env.find(({ name }) => name === 'ROLLCALL_MEMBER_LIFE');
+  const inForceMs = set ? parseDurationMs(String(set['value'])) : usualMemberLifeMs;
+  if (inForceMs !== undefined) noteLives(openHubFiles(keys), { inForceMs, nowMs: Date.now() });
+}
+
 async function apply(
   places: HubPlaces,
   values: HubValues,
-  { wait, timeoutMs }: { wait: boolean; timeoutMs: number },
+  { keys, wait, timeoutMs }: { keys: string; wait: boolean; timeoutMs: number },
 ): Promise<void> {
   for (const { client, parts } of places.each) {
     const objects = hubObjects({ ...values, parts });
@@ -186,6 +195,7 @@ async function apply(
       for (const secret of await moveMemberSecrets(client)) say(`[install] moved to Secret ${secret}`);
     if (wait) await untilAllRun(client, objects, timeoutMs);
   }
+  noteMemberLife(keys, values);
   await createSets(places.hub);
   printResult(wait ? 'the hub runs' : 'the hub is installed');
   say('next: rollcall token create --print-register-command');
@@ -217,7 +227,7 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
     const hub = await applyKeys(places, flags, { ...addresses, nats: given.nats });
     const stamp = await stampIsServed(places.hub);
     if (!flags.onlyKeys) {
-      await apply(places, { ...given, hub, stamp }, { wait: flags.wait, timeoutMs });
+      await apply(places, { ...given, hub, stamp }, { keys: flags.keys, wait: flags.wait, timeoutMs });
       return;
     }
     if (places.areApart) await applyKubeconfigsOfRelease(places, timeoutMs);

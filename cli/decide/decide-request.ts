@@ -11,6 +11,7 @@ import { waitForObject } from '../wait-for-object.ts';
 import { actedOrHeld } from '../wishes/acted-or-held.ts';
 import { failsAsBefore, isAnswer } from './decision-outcome.ts';
 import { findRequest, type RequestObject, type RequestStatus, type StoredRequest } from './find-request.ts';
+import { refuseChanged } from './refuse-changed.ts';
 import { userName } from './user-name.ts';
 
 export interface DecideFlags extends HubFlags {
@@ -34,7 +35,7 @@ const verdicts = {
 
 /**
  * Decides about a request as the person of the kubeconfig, and waits until the hub has acted.
- * @throws RollcallError NOT_FOUND, USAGE, ACCEPT_FORBIDDEN, REQUEST_FAILED, DEADLINE_EXCEEDED; KubeApiError
+ * @throws RollcallError NOT_FOUND, USAGE, ACCEPT_FORBIDDEN, DECISION_CHANGED, REQUEST_FAILED, DEADLINE_EXCEEDED; KubeApiError
  */
 export async function decideRequest(
   verb: keyof typeof verdicts,
@@ -134,10 +135,7 @@ async function writeDecision(
     if (!isForbidden(cause)) throw cause;
     throw new RollcallError('ACCEPT_FORBIDDEN', cause.message, { cause });
   }
-  const { verdict: storedVerdict, keyFingerprint: storedKey } = stored.spec?.decision ?? {};
-  if (storedVerdict === verdict && storedKey === keyFingerprint) return;
-  const words = `you sent ${verdict} for key ${keyFingerprint}, and the API server stored ${storedVerdict ?? 'nothing'} for key ${storedKey ?? 'none'}`;
-  throw new RollcallError('DECISION_CHANGED', words);
+  refuseChanged({ verdict, keyFingerprint }, stored.spec?.decision);
 }
 
 function wordsOf(status: RequestStatus | undefined): string {

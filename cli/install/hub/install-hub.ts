@@ -1,5 +1,4 @@
 import { formatHubAddress } from '@rollcall/agent';
-import { parseDurationMs, usualMemberLifeMs } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
@@ -8,7 +7,6 @@ import { addressesOf } from '../../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../../document-text.ts';
 import { timeoutFlagMs } from '../../duration-flag.ts';
 import { printResult, say } from '../../output.ts';
-import { noteLives } from '../../trust/credential-lives.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
@@ -23,6 +21,7 @@ import { hubObjects, hubNamespaces } from './hub-objects.ts';
 import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { refuseOtherKeys } from './hub-there.ts';
 import { hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
+import { noteMemberLife } from './member-life.ts';
 import { findInstalled, refuseHelm } from '../installed.ts';
 import { otherOwners } from '../short-names.ts';
 import { untilAvailable } from '../until-available.ts';
@@ -173,13 +172,6 @@ async function applyKubeconfigsOfRelease(places: HubPlaces, timeoutMs: number): 
   );
 }
 
-/** With the keys, for when they roll over: by then another value may be in force. */
-function noteMemberLife(keys: string, { services }: HubValues): void {
-  const set = services.registrar.env.find(({ name }) => name === 'ROLLCALL_MEMBER_LIFE');
-  const inForceMs = set ? parseDurationMs(String(set['value'])) : usualMemberLifeMs;
-  if (inForceMs !== undefined) noteLives(openHubFiles(keys), { inForceMs, nowMs: Date.now() });
-}
-
 async function apply(
   places: HubPlaces,
   values: HubValues,
@@ -195,7 +187,7 @@ async function apply(
       for (const secret of await moveMemberSecrets(client)) say(`[install] moved to Secret ${secret}`);
     if (wait) await untilAllRun(client, objects, timeoutMs);
   }
-  noteMemberLife(keys, values);
+  noteMemberLife(openHubFiles(keys), values, Date.now());
   await createSets(places.hub);
   printResult(wait ? 'the hub runs' : 'the hub is installed');
   say('next: rollcall token create --print-register-command');

@@ -8,9 +8,11 @@ export interface Weakness {
   /** Folder of the tests. */
   readonly folder:
     | 'agent/tests'
+    | 'cli/tests'
     | 'services/approver/tests'
     | 'services/trust-keeper/tests'
     | 'tests/attacks'
+    | 'tests/e2e'
     | 'tests/fence'
     | 'tests/rights';
   /** How the full name of the test begins, as in `vitest -t`: `describe > test`. */
@@ -409,5 +411,61 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     from: "if (found.failurePolicy === 'Ignore')",
     to: "if (found.failurePolicy === 'Never')",
     test: 'rollcall-projection: whatever weakens it is named',
+  },
+  {
+    folder: 'cli/tests',
+    group: 'people',
+    file: 'cli/request-of-name.ts',
+    from: 'throw severalMeant([holder, byId], word, command);',
+    to: 'return byId;',
+    test: 'the name of who waits is not the id of a stranger',
+  },
+  {
+    folder: 'cli/tests',
+    group: 'usage',
+    file: 'libs/shared/config/credential-life.ts',
+    from: '(lifeMs) => lifeMs <= longestCredentialLifeMs,',
+    to: '(lifeMs) => lifeMs >= 0,',
+    test: 'no credential outlives its revocation: registrar does not start with --member-life',
+  },
+  {
+    folder: 'tests/e2e',
+    group: 'trust',
+    file: 'cli/trust/rotate.ts',
+    from: "if (!isLifeKnown && !isNow) throw new RollcallError('ROTATION_NOT_DUE', lifeUnknown);",
+    to: '',
+    test: 'a life that was lowered before keys roll over keeps the last step waiting',
+  },
+  {
+    folder: 'cli/tests',
+    group: 'wishes',
+    file: 'cli/decide/refuse-changed.ts',
+    from: '({ value, found }) => value !== found',
+    to: '({ name }) => name === undefined',
+    test: 'a decision that admission of others turns is told',
+  },
+  {
+    folder: 'cli/tests',
+    group: 'wishes',
+    file: 'cli/decide/wish-for-cluster.ts',
+    from: 'refuseChanged({ id, verb, keyFingerprint }, stored.spec.wish);',
+    to: '',
+    test: 'a wish that admission of others turns is told',
+  },
+  {
+    folder: 'cli/tests',
+    group: 'installed-keys',
+    file: 'cli/install/hub/hub-keys.ts',
+    from: 'renewHubState(openHubState(stateDir, nowMs), stateDir, nowMs, { withWebSocket });',
+    to: '',
+    test: 'a hub in a cluster of before gets an account for each role',
+  },
+  {
+    folder: 'cli/tests',
+    group: 'installed-keys',
+    file: 'deploy/hub/services.yaml',
+    from: 'strategy: { type: RollingUpdate, rollingUpdate: { maxSurge: 0, maxUnavailable: 100% } }',
+    to: '',
+    test: 'no two versions of a service that would write over each other run side by side',
   },
 ];

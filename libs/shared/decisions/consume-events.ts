@@ -23,7 +23,7 @@ const workingIntervalMs = 15_000;
 const pull = { max_messages: 256, expires: 10_000, idle_heartbeat: 1000, bind: true } as const;
 const consumeAgainAfterMs = 1000;
 /** Departures that a process handles at a time: ten thousand clusters may leave at once, and others join meanwhile. */
-const departuresAtOnce = 8;
+const departuresAtOnce = 4;
 
 export interface ConsumeOptions {
   readonly service: ConsumingService;

@@ -75,9 +75,12 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     count: new Set(),
   };
   const running = new Set<Promise<void>>();
-  // A transition never waits for a slot because everybody else waits for write budget.
-  const mostOthers = Math.max(1, Math.floor((options.concurrency * 3) / 4));
-  let others = 0;
+  const share = (quarters: number) => Math.max(1, Math.floor((options.concurrency * quarters) / 4));
+  // A transition never waits for a slot because everybody else waits for write budget; and of ten thousand clusters that leave no
+  // more are shown at a time than leaves the API server to the others.
+  const mostDepartures = share(1);
+  const mostOthers = share(3);
+  const passes: Record<Importance, number> = { transition: 0, departure: 0, fact: 0, count: 0 };
   let isStopped = false;
 
   function enqueue(key: string, entry: Entry, importance: Importance): void {
@@ -113,8 +116,10 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   }
 
   function takeNext(): { key: string; importance: Importance } | undefined {
+    const others = passes.departure + passes.fact + passes.count;
     for (const importance of importances) {
       if (importance !== 'transition' && others >= mostOthers) return undefined;
+      if (importance === 'departure' && passes.departure >= mostDepartures) continue;
       const [key] = queues[importance];
       if (key === undefined) continue;
       queues[importance].delete(key);
@@ -128,12 +133,12 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       const next = takeNext();
       const entry = next && entries.get(next.key);
       if (!next || !entry) return;
-      const isOther = next.importance !== 'transition';
-      if (isOther) others++;
-      entry.importance = next.importance;
+      const { importance } = next;
+      passes[importance]++;
+      entry.importance = importance;
       const work = run(next.key, entry).finally(() => {
         running.delete(work);
-        if (isOther) others--;
+        passes[importance]--;
         startNext();
       });
       running.add(work);

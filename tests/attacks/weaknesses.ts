@@ -8,6 +8,7 @@ export interface Weakness {
   /** Folder of the tests. */
   readonly folder:
     | 'agent/tests'
+    | 'services/approver/declarations'
     | 'services/approver/tests'
     | 'services/trust-keeper/tests'
     | 'tests/attacks'
@@ -409,5 +410,21 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     from: "if (found.failurePolicy === 'Ignore')",
     to: "if (found.failurePolicy === 'Never')",
     test: 'rollcall-projection: whatever weakens it is named',
+  },
+  {
+    folder: 'services/approver/declarations',
+    group: 'declare-objects',
+    file: 'services/approver/declarations/declare-objects.ts',
+    from: '{ gather, decide: (checked) => checked.drafts }',
+    to: '{ gather, decide: ({ why, record }) => (why ? [] : declared.decide(record, objectsOf(id))) }',
+    test: 'a policy that is changed while the policies are down, just before the look',
+  },
+  {
+    folder: 'services/approver/declarations',
+    group: 'declare-objects',
+    file: 'services/approver/declarations/declare-objects.ts',
+    from: 'drafts.length === 0 || isFree ? undefined : await standing.whyHeld()',
+    to: 'await Promise.resolve(undefined)',
+    test: 'a policy that is deleted and made again while the policies are down, just before the append',
   },
 ];

@@ -9,6 +9,7 @@ export interface Weakness {
   readonly folder:
     | 'agent/tests'
     | 'services/approver/declarations'
+    | 'services/approver/people'
     | 'services/approver/tests'
     | 'services/trust-keeper/tests'
     | 'tests/attacks'
@@ -426,5 +427,21 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     from: 'drafts.length === 0 || isFree ? undefined : await standing.whyHeld()',
     to: 'await Promise.resolve(undefined)',
     test: 'a policy that is deleted and made again while the policies are down, just before the append',
+  },
+  {
+    folder: 'services/approver/people',
+    group: 'hear-people',
+    file: 'services/approver/people/hear-people.ts',
+    from: 'const checked = isWish ? decide : () => [];',
+    to: 'const checked = decide;',
+    test: 'who is let in again while the policies are down stays out',
+  },
+  {
+    folder: 'services/approver/people',
+    group: 'hear-people',
+    file: 'services/approver/people/hear-people.ts',
+    from: 'const unprovenWords = new Set(unproven.of(clusterName(name)));',
+    to: 'const unprovenWords = unproven.of(clusterName(name));',
+    test: 'a word that does not count is not acted on while a version without it comes in',
   },
 ];

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admissionAggregate, admissionOf, policyDeclaration } from '@rollcall/shared/events';
-import { shippedFence } from '@rollcall/shared/fence';
+import { shippedFence, shippedStamps } from '@rollcall/shared/fence';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import type { RunningService } from '@rollcall/shared/service';
@@ -171,6 +171,45 @@ test('a policy away for a moment counts as well, and so does an approver that wa
   approver = await world.startApprover();
   await isListed(`clusterregistrationrequests/${id}`);
   expect((await world.cluster('brief')).decision?.verdict).toBe('held');
+});
+
+test('a policy away for a moment while the approver runs, with a decision in that moment', async () => {
+  const { key, id } = await aHeldRequest('moment');
+  const [binding] = shippedOf(bindings.kind, 'rollcall-accept');
+  const patch = decisionPatch('Approve', key, person);
+  await world.plane.admin.delete(bindings, 'rollcall-accept');
+  const deletedAtMs = performance.now();
+  await onceAllowed(() => mallory.mergePatch(requests, 'moment', patch));
+  // As briefly as it was tried; the API server may take longer to forget a policy.
+  await delay(Math.max(0, 215 - (performance.now() - deletedAtMs)));
+  await world.plane.admin.create(bindings, binding as KubeObject);
+  await isListed(`clusterregistrationrequests/${id}`);
+  await until('people are heard again', async () => approver.degraded() === undefined);
+  await delay(500);
+  expect((await world.cluster('moment')).decision?.verdict).toBe('held');
+});
+
+test('that a policy is missing is noticed and said within ten seconds, without anybody writing', async () => {
+  await until('people are heard', async () => approver.degraded() === undefined);
+  await world.plane.admin.delete(bindings, 'rollcall-policies');
+  const deletedAtMs = performance.now();
+  await until('it is said', async () => (await admission())?.standing === false);
+  expect(performance.now() - deletedAtMs).toBeLessThan(10_000);
+  await putBack('rollcall-policies');
+  await until('it holds again', async () => (await admission())?.standing === true);
+});
+
+test('a stamp that is away for a moment is a reason to believe no name of before', async () => {
+  await until('people are heard', async () => approver.degraded() === undefined);
+  const before = await admission();
+  const stamps = resources.mutatingAdmissionPolicyBindings;
+  const stamp = shippedStamps().find(
+    ({ kind, metadata }) => kind === stamps.kind && metadata.name === 'rollcall-stamp-author',
+  );
+  await world.plane.admin.delete(stamps, 'rollcall-stamp-author');
+  await world.plane.admin.create(stamps, stamp as KubeObject);
+  await until('it is said', async () => (await admission())?.version !== before?.version);
+  expect(await admission()).toMatchObject({ standing: true });
 });
 
 const rules = (effect: string) => ({ rules: [{ name: 'all', when: 'true', effect }] });

@@ -8,6 +8,7 @@ export interface Weakness {
   /** Folder of the tests. */
   readonly folder:
     | 'agent/tests'
+    | 'services/approver/admission'
     | 'services/approver/declarations'
     | 'services/approver/people'
     | 'services/approver/tests'
@@ -475,5 +476,21 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     from: '.filter(({ spec }) => spec?.matchConstraints?.resourceRules?.some(isAboutUs))',
     to: '.filter(() => false)',
     test: 'a mutating policy of others on our kinds is listed',
+  },
+  {
+    folder: 'services/approver/admission',
+    group: 'unproven',
+    file: 'services/approver/admission/unproven.ts',
+    from: 'said.version === version && said.unlisted === undefined',
+    to: 'said.version === version',
+    test: 'a list that is cut proves that all else was written later: false',
+  },
+  {
+    folder: 'services/approver/tests',
+    group: 'admission',
+    file: 'services/approver/admission/while-standing.ts',
+    from: 'return provenList(after, version) ?? unproven;',
+    to: 'return said.unproven;',
+    test: 'however much is written meanwhile, who has the right is heard afterwards, and nothing of it counts',
   },
 ];

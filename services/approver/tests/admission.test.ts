@@ -360,3 +360,49 @@ test('access, a set and an acceptance that were written meanwhile change nothing
   expect(decision?.verdict).toBe('approved');
   expect(aggregate.id).toBe(decision && (await world.cluster('victim')).aggregate.id);
 });
+
+test('however much is written meanwhile, who has the right is heard afterwards, and nothing of it counts', async () => {
+  // A hub whose policies are missing before it has ever seen them is being installed.
+  await until('people are heard', async () => approver.degraded() === undefined);
+  const { key, id } = await aHeldRequest('crowd');
+  const { admin } = world.plane;
+  await admin.delete(bindings, 'rollcall-accept');
+  await onceAllowed(() => mallory.mergePatch(requests, 'crowd', decisionPatch('Approve', key, person)));
+  const tokenIds: string[] = [];
+  for (let made = 0; made <= mostUnproven; made += 20) {
+    const some = Array.from({ length: 20 }, (_, index) => world.makeToken(`crowd-${made + index}`));
+    tokenIds.push(...(await Promise.all(some)).map(({ tokenId }) => tokenId));
+  }
+  await putBack('rollcall-accept');
+  await isListed(`clusterregistrationrequests/${id}`);
+  const first = await admission();
+  expect(first?.unproven).toHaveLength(mostUnproven);
+  expect(first?.unlisted).toBeGreaterThan(0);
+  const declared = async () =>
+    (await Promise.all(tokenIds.map((token) => world.registrar.read({ kind: 'token', id: token })))).filter(
+      ({ head }) => head !== undefined,
+    );
+  // An approver that was away then as well: its list is its own.
+  await approver.stop();
+  approver = await world.startApprover();
+  await until('people are heard', async () => approver.degraded() === undefined);
+  await until('the policy acts again', () =>
+    mallory.mergePatch(requests, 'crowd', decisionPatch('Deny', key, person), { dryRun: true }).then(
+      () => false,
+      () => true,
+    ),
+  );
+  expect((await world.cluster('crowd')).decision?.verdict).toBe('held');
+  expect(await declared()).toEqual([]);
+  await anna.mergePatch(requests, 'crowd', decisionPatch('Deny', key, person));
+  const { decision } = await world.clusterIs('crowd', (record) => record.decision?.verdict === 'denied');
+  expect(decision?.by).toEqual({ person });
+  // Also of what has no place in the event: what is written again counts.
+  await admin.mergePatch(
+    resources.clusterRegistrationTokens,
+    `crowd-${tokenIds.length - 1}`,
+    { spec: { labels: { again: 'yes' } } },
+    { namespace: 'rollcall-join' },
+  );
+  await until('it is declared', async () => (await declared()).length === 1);
+});

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import type { BusSide, KubernetesSide } from './read-sides.ts';
-import { troublesOf } from './hub-status.ts';
+import { judgeHub, troublesOf } from './hub-status.ts';
+import { statusText } from './status-text.ts';
 
-function troublesAt(figures: Readonly<Record<string, number>>): string[] {
-  const keeper = { name: 'trust-keeper', id: 'one', version: '0.1.0', started: '', figures };
+function troublesAt(figures: Readonly<Record<string, number>>, name = 'trust-keeper'): string[] {
+  const keeper = { name, id: 'one', version: '0.1.0', started: '', figures };
   const bus: BusSide = { answers: [keeper], streams: {}, server: undefined, version: undefined };
   const kubernetes: KubernetesSide = { server: '', version: undefined, fence: undefined };
   return troublesOf(bus, kubernetes).map(({ check }) => check);
@@ -23,4 +24,20 @@ test.each([
   },
 ])('a revocation list $name: $want', ({ figures, want }) => {
   expect(troublesAt(figures)).toEqual(want);
+});
+
+test.each([
+  { unproven: 0, want: [] },
+  { unproven: 3, want: ['author unknown'] },
+])('$unproven words of nobody knows whom: $want', ({ unproven, want }) => {
+  expect(troublesAt({ unproven }, 'approver')).toEqual(want);
+});
+
+test('what does not count is a line of `rollcall status`, with what to do', () => {
+  const figures = { ready: 1, fenceOk: 1, unproven: 3 };
+  const approver = { name: 'approver', id: 'one', version: '0.1.0', started: '', figures };
+  const bus: BusSide = { answers: [approver], streams: {}, server: undefined, version: undefined };
+  const text = statusText(judgeHub(bus, { server: '', version: undefined, fence: [] }));
+  expect(text).toContain('- 3 decisions, operations, tokens, policies or sets were written while');
+  expect(text).toContain('→ `rollcall events --type admission-changed` names them');
 });

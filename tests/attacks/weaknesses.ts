@@ -9,6 +9,9 @@ export interface Weakness {
   readonly folder:
     | 'agent/tests'
     | 'cli/tests'
+    | 'services/approver/admission'
+    | 'services/approver/declarations'
+    | 'services/approver/people'
     | 'services/approver/tests'
     | 'services/trust-keeper/tests'
     | 'tests/attacks'
@@ -360,8 +363,8 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     folder: 'services/approver/tests',
     group: 'admission',
     file: 'libs/shared/fence/fence-differences.ts',
-    from: '`${nameOf(shipped)} ${metadata.uid} ${metadata.generation}`',
-    to: 'nameOf(shipped)',
+    from: '`${name} ${metadata?.uid} ${metadata?.generation}`',
+    to: 'name',
     test: 'a decision that is written while it audits and does not deny is never acted on',
   },
   {
@@ -467,5 +470,85 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     from: 'strategy: { type: RollingUpdate, rollingUpdate: { maxSurge: 0, maxUnavailable: 100% } }',
     to: '',
     test: 'no two versions of a service that would write over each other run side by side',
+  },
+  {
+    folder: 'services/approver/declarations',
+    group: 'declare-objects',
+    file: 'services/approver/declarations/declare-objects.ts',
+    from: '{ gather, decide: (checked) => checked.drafts }',
+    to: '{ gather, decide: ({ why, record }) => (why ? [] : declared.decide(record, objectsOf(id))) }',
+    test: 'a policy that is changed while the policies are down, just before the look',
+  },
+  {
+    folder: 'services/approver/declarations',
+    group: 'declare-objects',
+    file: 'services/approver/declarations/declare-objects.ts',
+    from: 'drafts.length === 0 || isFree ? undefined : await standing.whyHeld()',
+    to: 'await Promise.resolve(undefined)',
+    test: 'a policy that is deleted and made again while the policies are down, just before the append',
+  },
+  {
+    folder: 'services/approver/people',
+    group: 'hear-people',
+    file: 'services/approver/people/hear-people.ts',
+    from: 'const checked = isWish ? decide : () => [];',
+    to: 'const checked = decide;',
+    test: 'who is let in again while the policies are down stays out',
+  },
+  {
+    folder: 'services/approver/people',
+    group: 'hear-people',
+    file: 'services/approver/people/hear-people.ts',
+    from: 'const unprovenWords = new Set(unproven.of(clusterName(name)));',
+    to: 'const unprovenWords = unproven.of(clusterName(name));',
+    test: 'a word that does not count is not acted on while a version without it comes in',
+  },
+  {
+    ...inFence,
+    group: 'weakened',
+    file: 'libs/shared/fence/fence-differences.ts',
+    from: 'const shippedAndFound = [...fence, ...stamps]',
+    to: 'const shippedAndFound = [...fence]',
+    test: 'rollcall-stamp-decision: whoever changes it, for a moment too, makes another version',
+  },
+  {
+    ...inFence,
+    group: 'weakened',
+    file: 'services/approver/admission/probe.ts',
+    from: '  resources.mutatingAdmissionPolicyBindings,\n];',
+    to: '];',
+    test: 'by watch alone it is noticed that > MutatingAdmissionPolicyBinding rollcall-stamp-wish',
+  },
+  {
+    ...inFence,
+    group: 'weakened',
+    file: 'services/approver/admission/probe.ts',
+    from: '  resources.validatingAdmissionPolicyBindings,\n',
+    to: '',
+    test: 'by watch alone it is noticed that > ValidatingAdmissionPolicyBinding rollcall-wish',
+  },
+  {
+    ...inFence,
+    group: 'weakened',
+    file: 'libs/shared/fence/foreign-mutators.ts',
+    from: '.filter(({ spec }) => spec?.matchConstraints?.resourceRules?.some(isAboutUs))',
+    to: '.filter(() => false)',
+    test: 'a mutating policy of others on our kinds is listed',
+  },
+  {
+    folder: 'services/approver/admission',
+    group: 'unproven',
+    file: 'services/approver/admission/unproven.ts',
+    from: 'said.version === version && said.unlisted === undefined',
+    to: 'said.version === version',
+    test: 'a list that is cut proves that all else was written later: false',
+  },
+  {
+    folder: 'services/approver/tests',
+    group: 'admission',
+    file: 'services/approver/admission/while-standing.ts',
+    from: 'return provenList(after, version) ?? unproven;',
+    to: 'return said.unproven;',
+    test: 'however much is written meanwhile, who has the right is heard afterwards, and nothing of it counts',
   },
 ];

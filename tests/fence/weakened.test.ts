@@ -1,17 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   fencePolicyNames,
   fenceDifferences,
   foreignMutators,
   readFence,
   shippedFence,
+  shippedStamps,
 } from '@rollcall/shared/fence';
 import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { whyFenceIsMissing } from '../../services/approver/admission/probe.ts';
+import type { Logger } from '@rollcall/shared/service';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { examineKubernetes } from '../../cli/doctor/examine-kubernetes.ts';
+import { judgeHub } from '../../cli/status/hub-status.ts';
+import { readKubernetesSide } from '../../cli/status/read-sides.ts';
+import { statusText } from '../../cli/status/status-text.ts';
+import { startAdmissionProbe, whyFenceIsMissing } from '../../services/approver/admission/probe.ts';
 import { type FencedHub, startFencedHub } from './fenced-hub.ts';
 
 const policies = resources.validatingAdmissionPolicies;
 const bindings = resources.validatingAdmissionPolicyBindings;
+const mutatingPolicies = resources.mutatingAdmissionPolicies;
+const mutatingBindings = resources.mutatingAdmissionPolicyBindings;
 let hub: FencedHub;
 beforeAll(async () => {
   hub = await startFencedHub();
@@ -117,4 +126,107 @@ test('mutating admission of others on our kinds is listed, and ours is not', asy
   await hub.admin.create(kind, made('others', { rules: [{ ...rules[0], apiGroups: ['apps'] }] }));
   expect(await foreignMutators(hub.admin)).toEqual(['MutatingWebhookConfiguration turns']);
   for (const name of ['turns', 'others']) await hub.admin.delete(kind, name);
+});
+
+const stampNames = shippedStamps()
+  .filter(({ kind }) => kind === mutatingPolicies.kind)
+  .map(({ metadata }) => metadata.name as string);
+const stampsOf = (name: string) =>
+  shippedStamps().filter(({ metadata }) => metadata.name === name) as KubeObject[];
+
+test.each(stampNames)('%s: whoever changes it, for a moment too, makes another version', async (name) => {
+  const put = async () => {
+    await hub.admin.delete(mutatingPolicies, name).catch(() => undefined);
+    await hub.admin.delete(mutatingBindings, name).catch(() => undefined);
+    await applyManifests(hub.admin, stampsOf(name));
+  };
+  const forAMoment = async (change: () => Promise<unknown>) => {
+    const before = await versionNow();
+    expect(before).toEqual(expect.any(String));
+    await change();
+    await put();
+    expect(await whatIsWrong()).toEqual([]);
+    expect(await versionNow()).not.toBe(before);
+  };
+  const never = { matchConditions: [{ name: 'never', expression: 'false' }] };
+  await forAMoment(() => hub.admin.mergePatch(mutatingPolicies, name, { spec: never }));
+  await forAMoment(() => hub.admin.delete(mutatingBindings, name));
+  // Where there are none, as below Kubernetes 1.36, the fence is whole as well.
+  await hub.admin.delete(mutatingPolicies, name);
+  await hub.admin.delete(mutatingBindings, name);
+  expect(await versionNow()).toEqual(expect.any(String));
+  expect(await whatIsWrong()).toEqual([]);
+  await put();
+});
+
+const silent = (): void => undefined;
+const logger: Logger = { debug: silent, info: silent, warn: silent, error: silent, child: () => logger };
+describe('by watch alone it is noticed that', () => {
+  test.each([
+    { resource: policies, name: 'rollcall-wish' },
+    { resource: bindings, name: 'rollcall-wish' },
+    { resource: mutatingPolicies, name: 'rollcall-stamp-wish' },
+    { resource: mutatingBindings, name: 'rollcall-stamp-wish' },
+  ])('$resource.kind $name is deleted', async ({ resource, name }) => {
+    const versions: (string | undefined)[] = [];
+    const probe = startAdmissionProbe({
+      client: hub.service('fence-probe'),
+      logger,
+      everyMs: 3_600_000,
+      onChange: ({ version }) => versions.push(version),
+    });
+    try {
+      await vi.waitUntil(() => versions.at(-1) !== undefined, { timeout: 20_000 });
+      // Until all watches have told what is there: each of that is a reason to look as well.
+      await delay(1500);
+      const seen = versions.length;
+      await hub.admin.delete(resource, name);
+      await vi.waitFor(() => expect(versions.length).toBeGreaterThan(seen), { timeout: 8000 });
+    } finally {
+      probe.stop();
+      await applyManifests(hub.admin, [...shippedFence(), ...shippedStamps()] as KubeObject[]);
+    }
+  });
+});
+
+test('a mutating policy of others on our kinds is listed, by `rollcall status` and `rollcall doctor` too', async () => {
+  const rule = { apiVersions: ['*'], operations: ['UPDATE'], resources: ['*'] };
+  const foreign = (name: string, apiGroup: string) => ({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: mutatingPolicies.kind,
+    metadata: { name },
+    spec: {
+      failurePolicy: 'Ignore',
+      reinvocationPolicy: 'Never',
+      matchConstraints: { resourceRules: [{ ...rule, apiGroups: [apiGroup] }] },
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{}' } }],
+    },
+  });
+  const told = async () => {
+    const status = judgeHub(
+      { answers: [], streams: {}, server: undefined, version: undefined },
+      await readKubernetesSide(hub.admin),
+    );
+    const findings = await examineKubernetes(hub.admin);
+    return {
+      status: statusText(status)
+        .split('\n')
+        .filter((line) => line.startsWith('Mutating')),
+      doctor: findings.filter(({ check }) => check === 'mutating admission'),
+    };
+  };
+  expect(await told()).toMatchObject({ status: [], doctor: [{ outcome: 'ok' }] });
+  await hub.admin.create(mutatingPolicies, foreign('turns-all', 'rollcall.dev'));
+  await hub.admin.create(mutatingPolicies, foreign('others', 'apps'));
+  expect(await foreignMutators(hub.admin)).toEqual(['MutatingAdmissionPolicy turns-all']);
+  expect(await told()).toMatchObject({
+    status: [expect.stringContaining('MutatingAdmissionPolicy turns-all')],
+    doctor: [
+      {
+        outcome: 'finding',
+        message: expect.stringContaining('MutatingAdmissionPolicy turns-all may change'),
+      },
+    ],
+  });
+  for (const name of ['turns-all', 'others']) await hub.admin.delete(mutatingPolicies, name);
 });

@@ -75,7 +75,7 @@ export const mutants = {
     file: 'services/registrar/members/leave.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
-    from: 3401,
+    from: 1701,
     seeds: 100,
   },
   'held-says-nothing-about-access': {
@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/apply/show-cluster.ts',
     find: 'endedFormerLife(record, shown)',
     put: 'endedFormerLife(record, shown) && false',
-    from: 51,
+    from: 3001,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {
@@ -159,7 +159,7 @@ export const mutants = {
     file: 'services/projector/apply/show-cluster.ts',
     find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
-    from: 1201,
+    from: 3301,
     seeds: 200,
   },
   'given-labels-are-not-shown': {

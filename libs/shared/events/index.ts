@@ -5,6 +5,7 @@ export {
   type AuthorUnknown,
   authorUnknown,
   versionWord,
+  wordsOfUnknownAuthor,
 } from './records/admission-record.ts';
 export * from './types/approver-events.ts';
 export * from './types/archive-events.ts';

@@ -22,8 +22,8 @@ export interface FoundFence {
   /** Nothing: they are the shipped ones. */
   readonly differences: readonly FenceDifference[];
   /**
-   * Names these very objects. It is another one once any of them was written or made again, whatever it says now; undefined while
-   * one is missing.
+   * Names these very objects, those that stamp names among them as far as they are there. It is another one once any of them was
+   * written or made again, whatever it says now; undefined while one is missing that must be there.
    */
   readonly version: string | undefined;
   /** When the youngest of them was made, in ms of the API server's clock; undefined where one was changed since or is missing. */
@@ -106,16 +106,18 @@ export async function readFence(client: Client): Promise<FoundFence> {
       ? []
       : [{ policy: shipped.spec?.policyName ?? shipped.metadata.name ?? '', problem }];
   });
-  const versions = fence.map((shipped) => {
-    const metadata = found.get(nameOf(shipped))?.metadata;
-    return metadata && `${nameOf(shipped)} ${metadata.uid} ${metadata.generation}`;
-  });
-  const isWhole = !versions.includes(undefined);
+  const shippedAndFound = [...fence, ...stamps].map((shipped) => ({
+    name: nameOf(shipped),
+    metadata: found.get(nameOf(shipped))?.metadata,
+  }));
+  const isWhole = shippedAndFound.every(({ metadata }) => metadata !== undefined);
+  const versions = shippedAndFound.map(
+    ({ name, metadata }) => `${name} ${metadata?.uid} ${metadata?.generation}`,
+  );
   const digest = createHash('sha256').update(versions.join('\n')).digest('hex');
-  const madeAtMs = fence.map((shipped) => {
-    const metadata = found.get(nameOf(shipped))?.metadata;
-    return metadata?.generation === 1 ? Date.parse(metadata.creationTimestamp ?? '') : Number.NaN;
-  });
+  const madeAtMs = shippedAndFound.map(({ metadata }) =>
+    metadata?.generation === 1 ? Date.parse(metadata.creationTimestamp ?? '') : Number.NaN,
+  );
   const youngestMs = Math.max(...madeAtMs);
   return {
     differences,

@@ -104,6 +104,7 @@ export const consumedEvents = {
     'hub.*.wishes-held',
     'hub.*.wishes-confirmed',
     'hub.*.wishes-counted',
+    'hub.*.admission-changed',
   ],
   'trust-keeper': ['cluster.*.revoked', 'cluster.*.approved'],
 } as const;

@@ -4,7 +4,9 @@ import { type FenceDifference, fencePolicyNames, readFence } from '@rollcall/sha
 import {
   isForbidden,
   isInvalid,
+  isNotFound,
   type KubeClient,
+  type Resource,
   resources,
   watchResource,
 } from '@rollcall/shared/kubernetes';
@@ -20,8 +22,8 @@ const notProbed = 'the fence has not been probed yet';
 const probeName = 'rollcall-fence-probe';
 const probeUser = `system:serviceaccount:rollcall-system:${probeName}`;
 const fingerprint = '0000-0000-0000-0000';
-/** What the watch does not tell: an API server that does not act on policies any more. */
-const everyMs = 30_000;
+/** What the watch does not tell: an API server that does not act on policies any more. It is noticed within that time. */
+const probeEveryMs = 10_000;
 /** While they do not hold, people wait: at first that is an API server that starts, and a moment later they do. */
 const whileMissingMs = { first: 250, most: 5000 };
 
@@ -136,17 +138,26 @@ export async function whyFenceIsMissing(client: KubeClient): Promise<string | un
   return inWords((await examine(client, fencePolicyNames)).problems);
 }
 
+const watched = [
+  resources.validatingAdmissionPolicies,
+  resources.validatingAdmissionPolicyBindings,
+  resources.mutatingAdmissionPolicies,
+  resources.mutatingAdmissionPolicyBindings,
+];
+
 /**
- * Probes at once, whenever a policy is written, and twice a minute; more often while they do not hold.
+ * Probes at once, whenever a policy is written, and every ten seconds; more often while they do not hold.
  * @param options.client - a client of rollcall-fence-probe; without it the policies count as missing
+ * @param options.everyMs - for tests: another time between two probes
  * @param options.onChange - after the first probe, and whenever the answer is another one
  */
 export function startAdmissionProbe(options: {
   client: KubeClient | undefined;
   logger: Logger;
+  everyMs?: number;
   onChange: (state: AdmissionState, problems: readonly FenceDifference[]) => void;
 }): AdmissionProbe {
-  const { client, logger, onChange } = options;
+  const { client, logger, onChange, everyMs = probeEveryMs } = options;
   const stop = new AbortController();
   const { signal } = stop;
   let state: AdmissionState = {
@@ -186,20 +197,23 @@ export function startAdmissionProbe(options: {
 
   const probeAll = inTurn(() => probe(fencePolicyNames));
   void probeAll();
-  for (const resource of [
-    resources.validatingAdmissionPolicies,
-    resources.validatingAdmissionPolicyBindings,
-  ]) {
-    const look = () => void probeAll();
-    // A watch that breaks off may be an API server that comes back without them.
-    if (client)
-      void watchResource(client, resource, {
-        signal,
-        keep: ({ apiVersion: version, kind, metadata }) => ({ apiVersion: version, kind, metadata }),
-        onEvent: look,
-        onError: look,
-      });
+  const look = () => void probeAll();
+  if (client) for (const resource of watched) watchPolicies(client, resource);
+
+  function watchPolicies(kube: KubeClient, resource: Resource): void {
+    void watchResource(kube, resource, {
+      signal,
+      keep: ({ apiVersion: version, kind, metadata }) => ({ apiVersion: version, kind, metadata }),
+      onEvent: look,
+      onError(error) {
+        // Kubernetes before 1.36 has no mutating policies; it is asked again, for the day when it is a newer one.
+        if (isNotFound(error)) return;
+        // A watch that breaks off may be an API server that comes back without them.
+        look();
+      },
+    });
   }
+
   return {
     state: () => state,
     isProbed: () => state.missing !== notProbed,

@@ -15,7 +15,7 @@ import type { Logger } from '@rollcall/shared/service';
 import type { Words } from './object-words.ts';
 
 const by = { service: 'approver' };
-/** So many words fit into one event; more than these, and a person has to look before anything is acted on. */
+/** So many words fit into one event. */
 export const mostUnproven = 500;
 
 const none: ReadonlySet<string> = new Set();
@@ -27,6 +27,23 @@ function listed(words: readonly UnprovenWord[]): string {
   return `${first.join(', ')}${more}`;
 }
 
+/** As many as fit, and how many do not. */
+function asListed(words: readonly UnprovenWord[]): Pick<Admission, 'unproven' | 'unlisted'> {
+  const unproven = words.slice(0, mostUnproven);
+  const unlisted = words.length - unproven.length;
+  return { unproven, ...(unlisted > 0 ? { unlisted } : {}) };
+}
+
+/**
+ * What was written before these policies held and does not count; whatever is not on the list was written later.
+ * @returns undefined where the record has no such list, or not all of it: then it proves nothing
+ */
+export function provenList(record: AggregateRecord, version: string): readonly UnprovenWord[] | undefined {
+  const said = admissionOf(record);
+  const isWhole = said?.standing && said.version === version && said.unlisted === undefined;
+  return isWhole ? said.unproven : undefined;
+}
+
 /** What is said once the policies hold: under which version, and what was written while they may not have held. */
 export function decideStanding(context: {
   record: AggregateRecord;
@@ -35,14 +52,13 @@ export function decideStanding(context: {
   unproven: readonly UnprovenWord[];
 }): EventDraft[] {
   const { record, version, kindUid, unproven } = context;
-  const before = admissionOf(record);
   // Another replica was first, and has looked at the same objects.
-  if (before?.standing && before.version === version) return [];
+  if (provenList(record, version)) return [];
   const message =
     unproven.length === 0
       ? 'the admission policies hold'
       : `the admission policies hold; what was written while they may not have held does not count until it is written again: ${listed(unproven)}`;
-  const section: Admission = { standing: true, version, kindUid, unproven: [...unproven] };
+  const section: Admission = { standing: true, version, kindUid, ...asListed(unproven) };
   const reason = unproven.length === 0 ? 'AdmissionHolds' : 'AuthorUnknown';
   return [draft(admissionChanged, record, { by, reason, message, section })];
 }
@@ -74,7 +90,7 @@ export function decideRewritten(context: {
   const isListed = (word: string) => left.some((each) => each.object === object && each.word === word);
   const more = [...instead].filter((word) => !isListed(word)).map((word) => ({ object, word }));
   if (left.length === before.unproven.length && more.length === 0) return [];
-  const section: Admission = { ...before, unproven: [...left, ...more] };
+  const section: Admission = { ...before, ...asListed([...left, ...more]) };
   const what =
     more.length === 0
       ? { reason: 'WrittenAgain', message: `${object} was written again, or taken back` }

@@ -12,7 +12,7 @@ import {
 } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import type { AdmissionProbe, AdmissionState } from './probe.ts';
-import { decideMissing, decideStanding, openUnproven, type Unproven } from './unproven.ts';
+import { decideMissing, decideStanding, openUnproven, provenList, type Unproven } from './unproven.ts';
 
 /** Policies take effect, and lose it, up to two seconds after they were written (measured); twice that, on each API server. */
 const lagMs = 4000;
@@ -91,8 +91,10 @@ export function whileStanding<H extends Hearing>(parts: WhileStandingParts<H>): 
 
   /** @returns the list, or undefined: the policies have changed meanwhile */
   async function establish(version: string): Promise<readonly UnprovenWord[] | undefined> {
-    const known = admissionOf(await log.read(admissionAggregate));
-    if (known?.standing && known.version === version) return known.unproven;
+    const before = await log.read(admissionAggregate);
+    const proven = provenList(before, version);
+    if (proven) return proven;
+    const known = admissionOf(before);
     const { kindUid, installedAtMs } = await probe.installation();
     const bornAfterMs = known?.kindUid === kindUid ? undefined : installedAtMs;
     const isFirst = known === undefined && bornAfterMs !== undefined;
@@ -101,14 +103,20 @@ export function whileStanding<H extends Hearing>(parts: WhileStandingParts<H>): 
     const unproven = await parts.collect(bornAfterMs);
     if ((await probe.check()).version !== version) return undefined;
     await say((record) => decideStanding({ record, version, kindUid, unproven }));
-    const said = admissionOf(await log.read(admissionAggregate));
+    const after = await log.read(admissionAggregate);
+    const said = admissionOf(after);
     if (!said?.standing || said.version !== version) return undefined;
     for (const { object, word } of said.unproven)
       logger.warn(
         { code: 'FENCE_MISSING', object, reason: word },
         'does not count until it is written again',
       );
-    return said.unproven;
+    if (said.unlisted !== undefined)
+      logger.warn(
+        { code: 'FENCE_MISSING', count: said.unlisted },
+        'so much more does not count until it is written again',
+      );
+    return provenList(after, version) ?? unproven;
   }
 
   async function end(): Promise<void> {

@@ -98,30 +98,29 @@ export function declareObjects<T extends KubeObject>(
       for (const known of ids) if (!byId.has(known)) reconciler.wake(known);
       return;
     }
+    // In this order, at each attempt: everything that the drafts follow from is read, then the policies are looked at. What comes
+    // after that wakes this key again.
     const gather = async () => {
       // What has no object any more is withdrawn whatever was declared; what has one may be a newer version's business.
       const record = await log.read({ kind, id }, { unknownAsGarbage: !byId.has(id) });
-      followUnproven(id, record);
       const other = declared.alongWith?.(record);
-      return { record, along: other === undefined ? undefined : await log.read({ kind, id: other }) };
+      const along = other === undefined ? undefined : await log.read({ kind, id: other });
+      followUnproven(id, record);
+      const drafts = isHeld(id) ? [] : declared.decide(record, objectsOf(id), along);
+      // Who takes something away need not be asked for.
+      const isFree = !byId.has(id) && declared.loosens?.(record, undefined) !== true;
+      const why = drafts.length === 0 || isFree ? undefined : await standing.whyHeld();
+      return { record, drafts: why === undefined ? drafts : [], why };
     };
-    const decide = ({ record, along }: Awaited<ReturnType<typeof gather>>) =>
-      isHeld(id) ? [] : declared.decide(record, objectsOf(id), along);
-    const found = await gather();
-    if (decide(found).length === 0) return;
-    // Who takes something away need not be asked for.
-    const isGone = !byId.has(id) && declared.loosens?.(found.record, undefined) !== true;
-    const why = isGone ? undefined : await standing.whyHeld();
-    if (why !== undefined) {
-      const about = { object: `${kind}/${id}`, code: 'FENCE_MISSING', reason: why };
-      logger.warn(about, 'what a person wrote waits for the admission policies');
-      return;
-    }
-    const { drafts } = await decideAndAppend(
+    const { context, drafts } = await decideAndAppend(
       log,
-      { gather, decide },
+      { gather, decide: (checked) => checked.drafts },
       { correlation: createEventId(parts.nowMs()) },
     );
+    if (context.why !== undefined) {
+      const about = { object: `${kind}/${id}`, code: 'FENCE_MISSING', reason: context.why };
+      logger.warn(about, 'what a person wrote waits for the admission policies');
+    }
     for (const { definition, reason, message } of drafts) {
       logger.info({ object: `${kind}/${id}`, state: definition.type, reason }, message);
     }

@@ -1,5 +1,4 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, type UnprovenWord } from '@rollcall/shared/events';
 import {
   type KubeClient,
@@ -20,7 +19,6 @@ import { type ConfirmationObject, confirmationWords } from '../bulk/hear-confirm
 import type { Heartbeat } from '../decision/cluster-section.ts';
 import { deletedWord, objectName, versionWords, type Words } from '../admission/object-words.ts';
 import { authorWord, isBornAfter, newClusterWords, requestWords, withoutWords } from './unproven-words.ts';
-import { mostUnproven } from '../admission/unproven.ts';
 
 export interface CollectParts {
   readonly log: Pick<EventLog, 'read' | 'readAll'>;
@@ -46,19 +44,14 @@ async function eachOf<Item>(items: readonly Item[], work: (item: Item) => Promis
  * Everything that stands in Kubernetes and is not in force: had it been written while the admission policies did not hold, nobody
  * would have checked by whom.
  * @param bornAfterMs - but for tokens, policies and sets that were made since then and never changed
- * @throws RollcallError FENCE_MISSING where it is more than an event can list
  */
 export async function collectUnproven(
   parts: CollectParts,
   bornAfterMs = Number.POSITIVE_INFINITY,
 ): Promise<UnprovenWord[]> {
   const found: UnprovenWord[] = [];
-  function add(resource: Resource, key: string, words: Words): void {
-    found.push(...words.map((word) => ({ object: objectName(resource.plural, key), word })));
-    if (found.length <= mostUnproven) return;
-    const why = `more than ${mostUnproven} decisions, operations, tokens, policies and sets were written while the admission policies may not have held`;
-    throw new RollcallError('FENCE_MISSING', `${why}; take back what is not yours`);
-  }
+  const add: Add = (resource, key, words) =>
+    void found.push(...words.map((word) => ({ object: objectName(resource.plural, key), word })));
   await collectDecisions(parts, add);
   await collectClusters(parts, add);
   const mayCount = (object: KubeObject) => isBornAfter(object, bornAfterMs);

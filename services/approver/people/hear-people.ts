@@ -69,6 +69,12 @@ export interface Listening {
 const requestName = (name: string) => objectName(resources.clusterRegistrationRequests.plural, name);
 const clusterName = (name: string) => objectName(resources.managedClusters.plural, name);
 
+/** A ManagedCluster, and what of it does not count, of one moment: the list gets shorter once a later version is seen. */
+interface Read {
+  readonly object: ClusterObject;
+  readonly unprovenWords: ReadonlySet<string>;
+}
+
 /** What follows from a wish. */
 type Decide = (record: ClusterRecord) => EventDraft[];
 
@@ -84,14 +90,20 @@ export function hearPeople(parts: PeopleParts): Listening {
 
   const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
 
-  /** @returns whether it was a wish that something followed from */
+  /**
+   * @param decide - of what was read before the call and of the record alone: nothing that a person wrote since was checked
+   * @returns whether there may be more
+   */
   async function act(clusterId: string, decide: Decide): Promise<boolean> {
     const record = await readCluster(clusterId);
     const { identity, newest } = record;
     if (!identity) return false;
+    const isWish = decide(record).length > 0;
     // Most looks find nothing to do: each status that the projector writes wakes one.
-    if (decide(record).length === 0 && decideRevocation(record).length === 0) return false;
-    if (decide(record).length > 0 && !(await fenceHolds(clusterId))) return false;
+    if (!isWish && decideRevocation(record).length === 0) return false;
+    if (isWish && !(await fenceHolds(clusterId))) return false;
+    // A wish that a newer record lets through was not asked for above; the next look asks.
+    const checked = isWish ? decide : () => [];
     const correlation = identity.request.id;
     const step = {
       name: 'approver person',
@@ -103,7 +115,10 @@ export function hearPeople(parts: PeopleParts): Listening {
         'rollcall.correlation': correlation,
       },
     } as const;
-    return inSpan(step, (traceparent) => actOn(record, decide, { correlation, traceparent }));
+    const isActedOn = await inSpan(step, (traceparent) =>
+      actOn(record, checked, { correlation, traceparent }),
+    );
+    return isActedOn || !isWish;
   }
 
   async function actOn(record: ClusterRecord, decide: Decide, trace: Trace): Promise<boolean> {
@@ -140,14 +155,14 @@ export function hearPeople(parts: PeopleParts): Listening {
    * What a person laid down about a cluster before its agent came.
    * @returns false: the agent has asked already, so that the object is one like any other
    */
-  async function predefine(clusterId: string, object: ClusterObject): Promise<boolean> {
+  async function predefine(clusterId: string, { object, unprovenWords }: Read): Promise<boolean> {
     const gather = async () => {
       // Both are waited for together: what fails alone, while the other one is awaited, would end the process.
       const [record, name] = await Promise.all([
         readCluster(clusterId),
         log.read({ kind: 'name', id: object.metadata.name }),
       ]);
-      const counts = proven(object, record);
+      const counts = withoutWords(object, unprovenWords, record.decision);
       return { record, name: nameRecord(name), object: counts, heartbeat, nowMs: parts.nowMs() };
     };
     const context = await gather();
@@ -178,9 +193,6 @@ export function hearPeople(parts: PeopleParts): Listening {
     return why === undefined;
   }
 
-  const proven = (object: ClusterObject, { decision }: ClusterRecord): ClusterObject =>
-    withoutWords(object, unproven.of(clusterName(object.metadata.name)), decision);
-
   const requestLooks = createReconciler({
     logger,
     async handle(name) {
@@ -198,14 +210,15 @@ export function hearPeople(parts: PeopleParts): Listening {
       const object = clusters.get(name);
       const clusterId = object && clusterIdOfObject(object);
       if (!object || clusterId === undefined) return;
-      if (isMadeByPerson(object) && (await predefine(clusterId, object))) return;
+      const unprovenWords = new Set(unproven.of(clusterName(name)));
       const set = setOfObject(object);
       const setProblem = set === undefined ? undefined : parts.setProblem?.(set);
       const settings = { heartbeat, leaveWaitMs, setProblem };
+      if (isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }))) return;
       const decide = (record: ClusterRecord) =>
         decideClusterWish({
           record,
-          object: proven(object, record),
+          object: withoutWords(object, unprovenWords, record.decision),
           spent,
           ...settings,
           nowMs: parts.nowMs(),

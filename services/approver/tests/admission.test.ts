@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admissionAggregate, admissionOf, policyDeclaration } from '@rollcall/shared/events';
-import { shippedFence } from '@rollcall/shared/fence';
+import { shippedFence, shippedStamps } from '@rollcall/shared/fence';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import type { RunningService } from '@rollcall/shared/service';
@@ -173,6 +173,45 @@ test('a policy away for a moment counts as well, and so does an approver that wa
   expect((await world.cluster('brief')).decision?.verdict).toBe('held');
 });
 
+test('a policy away for a moment while the approver runs, with a decision in that moment', async () => {
+  const { key, id } = await aHeldRequest('moment');
+  const [binding] = shippedOf(bindings.kind, 'rollcall-accept');
+  const patch = decisionPatch('Approve', key, person);
+  await world.plane.admin.delete(bindings, 'rollcall-accept');
+  const deletedAtMs = performance.now();
+  await onceAllowed(() => mallory.mergePatch(requests, 'moment', patch));
+  // As briefly as it was tried; the API server may take longer to forget a policy.
+  await delay(Math.max(0, 215 - (performance.now() - deletedAtMs)));
+  await world.plane.admin.create(bindings, binding as KubeObject);
+  await isListed(`clusterregistrationrequests/${id}`);
+  await until('people are heard again', async () => approver.degraded() === undefined);
+  await delay(500);
+  expect((await world.cluster('moment')).decision?.verdict).toBe('held');
+});
+
+test('that a policy is missing is noticed and said within ten seconds, without anybody writing', async () => {
+  await until('people are heard', async () => approver.degraded() === undefined);
+  await world.plane.admin.delete(bindings, 'rollcall-policies');
+  const deletedAtMs = performance.now();
+  await until('it is said', async () => (await admission())?.standing === false);
+  expect(performance.now() - deletedAtMs).toBeLessThan(10_000);
+  await putBack('rollcall-policies');
+  await until('it holds again', async () => (await admission())?.standing === true);
+});
+
+test('a stamp that is away for a moment is a reason to believe no name of before', async () => {
+  await until('people are heard', async () => approver.degraded() === undefined);
+  const before = await admission();
+  const stamps = resources.mutatingAdmissionPolicyBindings;
+  const stamp = shippedStamps().find(
+    ({ kind, metadata }) => kind === stamps.kind && metadata.name === 'rollcall-stamp-author',
+  );
+  await world.plane.admin.delete(stamps, 'rollcall-stamp-author');
+  await world.plane.admin.create(stamps, stamp as KubeObject);
+  await until('it is said', async () => (await admission())?.version !== before?.version);
+  expect(await admission()).toMatchObject({ standing: true });
+});
+
 const rules = (effect: string) => ({ rules: [{ name: 'all', when: 'true', effect }] });
 const policyObject = (name: string, effect: string) => ({
   apiVersion,
@@ -320,4 +359,50 @@ test('access, a set and an acceptance that were written meanwhile change nothing
   const { decision } = await world.clusterIs('victim', (record) => record.decision?.access === 'Namespace');
   expect(decision?.verdict).toBe('approved');
   expect(aggregate.id).toBe(decision && (await world.cluster('victim')).aggregate.id);
+});
+
+test('however much is written meanwhile, who has the right is heard afterwards, and nothing of it counts', async () => {
+  // A hub whose policies are missing before it has ever seen them is being installed.
+  await until('people are heard', async () => approver.degraded() === undefined);
+  const { key, id } = await aHeldRequest('crowd');
+  const { admin } = world.plane;
+  await admin.delete(bindings, 'rollcall-accept');
+  await onceAllowed(() => mallory.mergePatch(requests, 'crowd', decisionPatch('Approve', key, person)));
+  const tokenIds: string[] = [];
+  for (let made = 0; made <= mostUnproven; made += 20) {
+    const some = Array.from({ length: 20 }, (_, index) => world.makeToken(`crowd-${made + index}`));
+    tokenIds.push(...(await Promise.all(some)).map(({ tokenId }) => tokenId));
+  }
+  await putBack('rollcall-accept');
+  await isListed(`clusterregistrationrequests/${id}`);
+  const first = await admission();
+  expect(first?.unproven).toHaveLength(mostUnproven);
+  expect(first?.unlisted).toBeGreaterThan(0);
+  const declared = async () =>
+    (await Promise.all(tokenIds.map((token) => world.registrar.read({ kind: 'token', id: token })))).filter(
+      ({ head }) => head !== undefined,
+    );
+  // An approver that was away then as well: its list is its own.
+  await approver.stop();
+  approver = await world.startApprover();
+  await until('people are heard', async () => approver.degraded() === undefined);
+  await until('the policy acts again', () =>
+    mallory.mergePatch(requests, 'crowd', decisionPatch('Deny', key, person), { dryRun: true }).then(
+      () => false,
+      () => true,
+    ),
+  );
+  expect((await world.cluster('crowd')).decision?.verdict).toBe('held');
+  expect(await declared()).toEqual([]);
+  await anna.mergePatch(requests, 'crowd', decisionPatch('Deny', key, person));
+  const { decision } = await world.clusterIs('crowd', (record) => record.decision?.verdict === 'denied');
+  expect(decision?.by).toEqual({ person });
+  // Also of what has no place in the event: what is written again counts.
+  await admin.mergePatch(
+    resources.clusterRegistrationTokens,
+    `crowd-${tokenIds.length - 1}`,
+    { spec: { labels: { again: 'yes' } } },
+    { namespace: 'rollcall-join' },
+  );
+  await until('it is declared', async () => (await declared()).length === 1);
 });

@@ -4,6 +4,7 @@ import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/share
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import type { KubeView } from './kube-view.ts';
 import type { Throttle } from '../queue/throttle.ts';
+import type { UnknownAuthors } from './unknown-authors.ts';
 import type { WaitingRequests } from '../queue/waiting-requests.ts';
 import type { ObjectWriter } from './write-object.ts';
 
@@ -20,6 +21,7 @@ export interface ClusterTools {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly waiting: Pick<WaitingRequests, 'note'>;
+  readonly unknownAuthors: Pick<UnknownAuthors, 'of'>;
   readonly nowMs: () => number;
   readonly settleMs: Readonly<Record<'undecided' | 'joining', number>>;
   /** Where clusters that nobody has to see are out of sight (ADR 18): how long one stays after the last that happened to it. */

@@ -1,13 +1,6 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import {
-  admissionAggregate,
-  authorUnknown,
-  policyDeclaration,
-  publicationIdOf,
-  type TokenRecord,
-  tokenRecord,
-} from '@rollcall/shared/events';
-import { type KubeObject, objectKey, type StoredObject } from '@rollcall/shared/kubernetes';
+import { policyDeclaration, publicationIdOf, type TokenRecord, tokenRecord } from '@rollcall/shared/events';
+import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { desiredPolicy, isPolicyJudged } from '../desired/desired-policy.ts';
@@ -25,6 +18,8 @@ import type { Pass } from '../queue/dirty-objects.ts';
 import type { Importance } from '../queue/importance.ts';
 import type { KindView, KubeView } from './kube-view.ts';
 import { ownSets } from '../desired/own-sets.ts';
+import { withUnheard } from '../desired/unheard.ts';
+import type { UnknownAuthors } from './unknown-authors.ts';
 import { createThrottle } from '../queue/throttle.ts';
 import type { ObjectWriter } from './write-object.ts';
 
@@ -40,6 +35,7 @@ export interface DeclaredTools {
   readonly view: KubeView;
   readonly writer: ObjectWriter;
   readonly nowMs: () => number;
+  readonly unknownAuthors: Pick<UnknownAuthors, 'of'>;
   /** Whether clusters that nobody has to see are out of sight. */
   readonly isExceptionsOnly: boolean;
   /** How long the object of an expired token is kept. */
@@ -58,7 +54,7 @@ const judgingMs = 2000;
 const unjudgedAgainMs = 5000;
 
 export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjection {
-  const { log, view, writer, nowMs, expiredTokenKeptMs: keptForMs } = tools;
+  const { log, view, writer, nowMs, unknownAuthors, expiredTokenKeptMs: keptForMs } = tools;
   const uses = createThrottle(slow);
   const counts = createThrottle(slow);
   const judging = createThrottle({ firstAfterMs: judgingMs, intervalMs: 0 });
@@ -100,13 +96,6 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     return shown;
   }
 
-  /** Why nobody declares an object, where that is known. */
-  async function whyUnknown<T extends KubeObject>({ resource }: KindView<T>, { metadata }: StoredObject<T>) {
-    const { uid, generation = 1 } = metadata;
-    const object = { plural: resource.plural, key: objectKey(metadata), uid, generation };
-    return authorUnknown(await log.read(admissionAggregate), object);
-  }
-
   /** A token that the approver has not come to yet, or does not take because nobody knows who wrote it. */
   async function undeclared(id: string, now: number): Promise<Pass> {
     const object = view.tokens
@@ -119,7 +108,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     if (!object) return shown;
     const waitMs = judging.waitMs(id, now);
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
-    const unknown = await whyUnknown(view.tokens, object);
+    const unknown = await unknownAuthors.of(view.tokens, object);
     if (!unknown) return { isShown: true, againInMs: unjudgedAgainMs };
     return writeStatus(view.tokens, object, {
       status: statusOfUnknownAuthor(unknown, object, now),
@@ -166,7 +155,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const now = nowMs();
       const isJudged = isPolicyJudged(record, object);
       const waitMs = isJudged ? 0 : judging.waitMs(id, now);
-      const unknown = isJudged || waitMs > 0 ? undefined : await whyUnknown(view.policies, object);
+      const unknown = isJudged || waitMs > 0 ? undefined : await unknownAuthors.of(view.policies, object);
       const pass = await writeStatus(view.policies, object, {
         status: desiredPolicy(record, object, now, unknown),
         importance: () => 'fact',
@@ -187,7 +176,9 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       counts.wrote(name, now);
       const shownLabels = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
       const { isExceptionsOnly } = tools;
-      const status = desiredSet(object, { shown: shownLabels, isExceptionsOnly }, now);
+      const counted = desiredSet(object, { shown: shownLabels, isExceptionsOnly }, now);
+      const unknown = await unknownAuthors.of(view.sets, object);
+      const status = withUnheard(counted, unknown, { current: object, nowMs: now });
       return writeStatus(view.sets, object, {
         status,
         importance: () => 'count',

@@ -1,5 +1,6 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import {
+  type AuthorUnknown,
   clusterRecord,
   foldRecord,
   nameRecord,
@@ -15,6 +16,7 @@ import type { ClusterStatus } from '../desired/desired-cluster.ts';
 import { statusPatch } from '../desired/difference.ts';
 import type { Pass } from '../queue/dirty-objects.ts';
 import type { KubeView } from './kube-view.ts';
+import type { UnknownAuthors } from './unknown-authors.ts';
 import type { ObjectWriter } from './write-object.ts';
 
 export interface PredefinedTools {
@@ -22,6 +24,7 @@ export interface PredefinedTools {
   readonly view: KubeView;
   readonly writer: ObjectWriter;
   readonly nowMs: () => number;
+  readonly unknownAuthors: Pick<UnknownAuthors, 'of'>;
 }
 
 /** The approver declares it meanwhile, or it is in vain; then the id or the name may become free. */
@@ -34,7 +37,11 @@ export function isUnclaimedObject({ metadata }: StoredObject<ManagedCluster>): b
 }
 
 /** The status of an object that defines no cluster: why, and nothing else is known. */
-function statusInVain(current: ManagedCluster, obstacle: PredefinedObstacle, nowMs: number): ClusterStatus {
+function statusInVain(
+  current: ManagedCluster,
+  obstacle: PredefinedObstacle | AuthorUnknown,
+  nowMs: number,
+): ClusterStatus {
   const nothing = clusterRecord(foldRecord({ kind: 'cluster', id: 'none' }, []));
   const judged = judgeConditions({ record: nothing, facts: undefined, isDeletionAsked: false });
   const accepted = { type: 'Accepted', status: 'False', ...obstacle, atMs: nowMs } as const;
@@ -45,11 +52,11 @@ function statusInVain(current: ManagedCluster, obstacle: PredefinedObstacle, now
 }
 
 /**
- * Shows why a ManagedCluster that a person made has no effect: another cluster has its id or its name. One that has an effect
+ * Shows why a ManagedCluster that a person made has no effect: another cluster has its id or its name, or nobody knows who wrote it. One that has an effect
  * is shown by its record like every other cluster (`project-cluster.ts`).
  */
 export function createPredefinedProjection(tools: PredefinedTools): (name: string) => Promise<Pass> {
-  const { log, view, writer, nowMs } = tools;
+  const { log, view, writer, nowMs, unknownAuthors } = tools;
   return async (name) => {
     const object = view.clusters.get(name);
     const id = object && predefinedId(object.spec);
@@ -58,12 +65,13 @@ export function createPredefinedProjection(tools: PredefinedTools): (name: strin
       log.read({ kind: 'cluster', id }),
       log.read({ kind: 'name', id: name }),
     ]);
-    const obstacle = predefinedObstacle({
+    const taken = predefinedObstacle({
       name,
       spec: object.spec,
       cluster: clusterRecord(cluster),
       holder: nameRecord(holder),
     });
+    const obstacle = taken ?? (await unknownAuthors.of(view.clusters, object));
     if (!obstacle) return { isShown: true, againInMs: lookAgainMs };
     const difference = statusPatch(object.status, statusInVain(object, obstacle, nowMs()));
     if (difference) {

@@ -10,6 +10,7 @@ import { createDeclaredProjection } from './project-declared.ts';
 import { createPredefinedProjection } from './project-predefined.ts';
 import { createWishesProjection } from './project-wishes.ts';
 import { createThrottle } from '../queue/throttle.ts';
+import { createUnknownAuthors } from './unknown-authors.ts';
 import { createWaitingRequests, type WaitingRequests } from '../queue/waiting-requests.ts';
 import { clusterKey } from './what-is-dirty.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
@@ -75,6 +76,7 @@ export function createProjection(
     onError: (resource, error) =>
       logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch interrupted'),
   });
+  const unknownAuthors = createUnknownAuthors({ log, view, nowMs: Date.now, dirty: () => dirty });
   const cluster = createClusterProjection({
     log,
     facts,
@@ -83,6 +85,7 @@ export function createProjection(
     logger,
     metrics: figures,
     waiting,
+    unknownAuthors,
     factThrottle: createThrottle({ firstAfterMs: 1000, intervalMs: factIntervalMs }),
     nowMs: Date.now,
     settleMs: { undecided: config.settleMs, joining: joiningMs },
@@ -94,10 +97,11 @@ export function createProjection(
     view,
     writer,
     nowMs: Date.now,
+    unknownAuthors,
     isExceptionsOnly,
     expiredTokenKeptMs: config.expiredTokenKept,
   });
-  const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now });
+  const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now, unknownAuthors });
   const wishes = createWishesProjection({ log, client, writer, nowMs: Date.now });
   const passes = {
     cluster,
@@ -106,6 +110,7 @@ export function createProjection(
     policy: declared.policy,
     set: declared.set,
     wishes,
+    admission: unknownAuthors.pass,
   };
   const dirty: DirtyObjects = createDirtyObjects({
     concurrency,

@@ -17,6 +17,7 @@ import type { KubeView } from './kube-view.ts';
 import { isMadeOfKnown } from '../desired/out-of-sight.ts';
 import type { Settling } from './settling.ts';
 import type { ShowStatus } from './show-status.ts';
+import { withUnheard } from '../desired/unheard.ts';
 import { factFields } from '../desired/shown-facts.ts';
 
 /** Whether only what the agent reports has changed: it may wait, a transition may not. */
@@ -214,8 +215,15 @@ export function createClusterPicture(
     const now = desiredCluster(record, facts, current);
     // A decision that changes nothing to be seen is witnessed too: the approver takes only what is newer for a person's wish.
     const isUnshown = isDecisionUnshown(record, current);
+    const unknown = await tools.unknownAuthors.of(view.clusters, current);
     const difference =
-      now.presence === 'present' ? statusPatch(current.status, now.status, isUnshown) : undefined;
+      now.presence === 'present'
+        ? statusPatch(
+            current.status,
+            withUnheard(now.status, unknown, { current, nowMs: nowMs() }),
+            isUnshown,
+          )
+        : undefined;
     const nodeLabels = nodeLabelsPatch(current.metadata.labels ?? {}, wanted.shape.nodeLabels);
     const isLabelled = Object.keys(nodeLabels).length === 0;
     if (!difference && isLabelled) return { isShown: true };

@@ -6,6 +6,7 @@ import { isDecisionUnshown } from '../desired/desired-cluster.ts';
 import { desiredRequest, requestLabels, type RequestShape } from '../desired/desired-request.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';
 import type { Pass } from '../queue/dirty-objects.ts';
+import { messageWithUnheard } from '../desired/unheard.ts';
 import type { ShowStatus } from './show-status.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -23,7 +24,7 @@ function requestShapePatch(current: ShownRequest, shape: RequestShape, labels: L
 
 /** Makes a cluster's request show what its record says. */
 export function createShowRequest(
-  { view, writer }: Pick<ClusterTools, 'view' | 'writer'>,
+  { view, writer, unknownAuthors }: Pick<ClusterTools, 'view' | 'writer' | 'unknownAuthors'>,
   showStatus: ShowStatus,
 ): (record: ClusterRecord) => Promise<Pass> {
   function create(name: string, spec: RequestShape, labels: Labels): Promise<ShownRequest | undefined> {
@@ -48,7 +49,10 @@ export function createShowRequest(
       current = await writer.patch(view.requests, current, { patch: shapePatch, importance });
     // The approver takes a decision of a person only from a picture that shows its own last word.
     const isUnshown = current !== undefined && isDecisionUnshown(record, current);
-    const difference = current && statusPatch(current.status, wanted.status, isUnshown);
+    const unknown = current && (await unknownAuthors.of(view.requests, current));
+    const message = messageWithUnheard(wanted.status.message, unknown);
+    const status = { ...wanted.status, ...(message === undefined ? {} : { message }) };
+    const difference = current && statusPatch(current.status, status, isUnshown);
     if (!difference)
       return { isShown: current !== undefined, ...(current ? {} : { againInMs: lookAgainMs }) };
     const target = current as ShownRequest;

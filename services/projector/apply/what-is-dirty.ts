@@ -1,5 +1,11 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { predefinedId, publicationIdOf, type StoredEvent, wishesAggregate } from '@rollcall/shared/events';
+import {
+  admissionAggregate,
+  predefinedId,
+  publicationIdOf,
+  type StoredEvent,
+  wishesAggregate,
+} from '@rollcall/shared/events';
 import { labels } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import type { DirtyObjects } from '../queue/dirty-objects.ts';
@@ -16,6 +22,9 @@ export const setKey = (name: string) => `set/${name}`;
 /** The mass of wishes that waits: one for the hub. */
 export const wishesKey = `wishes/${wishesAggregate.id}`;
 
+/** What people wrote that does not count: one list for the hub. */
+const admissionKey = `admission/${admissionAggregate.id}`;
+
 /** What an event touches; undefined for kinds that nothing is shown of. */
 export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | undefined {
   switch (event.kind) {
@@ -26,6 +35,7 @@ export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | un
     case 'policy':
       return policyKey(event.id);
     case 'hub':
+      if (event.id === admissionAggregate.id) return admissionKey;
       return event.id === wishesAggregate.id ? wishesKey : undefined;
     default:
       // A set shows a count of what is there; its events say nothing that is shown.

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
+  admissionAggregate,
+  admissionChanged,
+  type AuthorUnknown,
+  authorUnknown,
   foldRecord,
   type PolicyDeclaration,
   policyDeclared,
@@ -9,12 +13,19 @@ import {
   tokenRecord,
   tokenUsed,
   type TokenUses,
+  wordsOfUnknownAuthor,
 } from '@rollcall/shared/events';
-import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
+import type {
+  ApprovalPolicy,
+  ClusterRegistrationToken,
+  ManagedCluster,
+  ManagedClusterSet,
+} from '@rollcall/shared/resources';
 import { anEvent, startMs } from '../tests/cluster-record.builder.ts';
 import { desiredPolicy } from './desired-policy.ts';
 import { desiredSet } from './desired-set.ts';
-import { desiredToken, tokenEndsInMs, tokenGoesInMs } from './desired-token.ts';
+import { isShownUnheard, withUnheard } from './unheard.ts';
+import { desiredToken, statusOfUnknownAuthor, tokenEndsInMs, tokenGoesInMs } from './desired-token.ts';
 
 const metadata = { name: 'one', namespace: 'rollcall-join', uid: 'uid-1', generation: 2 };
 
@@ -244,6 +255,71 @@ test('a policy shows what compiles and most likely is not meant', () => {
     status: 'True',
     reason: 'ApprovesOnClaims',
     message: 'first; second',
+  });
+});
+
+describe('written by nobody knows whom', () => {
+  const declaredObject = { plural: 'approvalpolicies', key: 'one', uid: 'uid-1', generation: 2 };
+  const admission = (object: string, ...words: string[]) => {
+    const section = {
+      standing: true,
+      version: 'v',
+      kindUid: 'k',
+      unproven: words.map((word) => ({ object, word })),
+    };
+    return foldRecord(admissionAggregate, [anEvent(admissionChanged, section, 1)]);
+  };
+  const unknownOf = (plural: string, key: string) =>
+    authorUnknown(admission(`${plural}/${key}`, 'version:uid-1@2'), { ...declaredObject, plural, key });
+
+  test('a token says so, and who makes it count', () => {
+    const unknown = unknownOf('clusterregistrationtokens', 'rollcall-join/one') as AuthorUnknown;
+    const object = { metadata, spec: { ttl: '1h', uses: 2 } } as ClusterRegistrationToken;
+    const [condition] = statusOfUnknownAuthor(unknown, object, startMs).conditions ?? [];
+    expect(condition).toMatchObject({ type: 'Ready', status: 'False', reason: 'AuthorUnknown' });
+    expect(condition?.message).toContain('who may and wants it writes it again');
+    expect(condition?.message).toContain(
+      'kubectl get clusterregistrationtokens.rollcall.dev one -n rollcall-join -o yaml | kubectl replace',
+    );
+  });
+
+  test.each([
+    { name: 'that was there before', generation: 1, stays: 'the rules of generation 1 stay in force' },
+    { name: 'that is new', generation: undefined, stays: 'no rule is in force' },
+  ])('a policy $name says so, and what stays in force', ({ generation, stays }) => {
+    const rules = [{ name: 'all', when: 'true', effect: 'Approve' as const }];
+    const section = { name: 'one', uid: 'uid-1', generation, rules, withdrawn: false };
+    const events = generation === undefined ? [] : [anEvent(policyDeclared, section, 1)];
+    const object = { metadata, spec: { rules } } as unknown as ApprovalPolicy;
+    const record = foldRecord({ kind: 'policy', id: 'one' }, events);
+    const status = desiredPolicy(record, object, startMs, unknownOf('approvalpolicies', 'one'));
+    expect(status.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'False', reason: 'AuthorUnknown' });
+    expect(status.message).toContain('who may and wants it writes it again');
+    expect(status.message?.endsWith(stays)).toBe(true);
+  });
+
+  test.each([
+    { name: 'the same version', version: {}, want: true },
+    { name: 'a later version', version: { generation: 3 }, want: false },
+    { name: 'made anew', version: { uid: 'uid-2' }, want: false },
+  ])('$name: $want', ({ version, want }) => {
+    const record = admission('approvalpolicies/one', 'version:uid-1@2');
+    expect(authorUnknown(record, { ...declaredObject, ...version }) !== undefined).toBe(want);
+  });
+
+  test.each([
+    { words: ['access:Namespace', 'changed-by:anna@2/1'], want: ['spec.access was written'] },
+    { words: ['operation:uid/1', 'accepts:true'], want: ['spec.wish, spec.hubAcceptsClient was written'] },
+    { words: ['changed-by:anna@2/1', 'leave-requested-by:anna'], want: [] },
+  ])('a cluster with $words', ({ words, want }) => {
+    const record = admission('managedclusters/blue', ...words);
+    const unknown = wordsOfUnknownAuthor(record, { plural: 'managedclusters', name: 'blue' });
+    const current = { metadata, spec: {} } as unknown as ManagedCluster;
+    const shown = withUnheard({ conditions: [] }, unknown, { current, nowMs: startMs });
+    expect(shown.conditions?.map(({ type, status, message }) => [type, status, message])).toEqual(
+      want.map((text) => ['Heard', 'False', expect.stringContaining(text)]),
+    );
+    expect(isShownUnheard({ ...current, status: shown })).toBe(want.length > 0);
   });
 });
 

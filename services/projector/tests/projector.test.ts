@@ -3,6 +3,9 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EventLog, type FactStore, openFactStore } from '@rollcall/shared/bus';
 import {
+  type Admission,
+  admissionAggregate,
+  admissionChanged,
   admitted,
   approved,
   changed,
@@ -463,7 +466,9 @@ test('a request that was there already, from a write whose answer was lost, is b
   const { clusterRegistrationRequests } = resources;
   await client.mergePatch<ClusterRegistrationRequest>(clusterRegistrationRequests, cluster.id, ofAnotherKey);
   const showStatus = createShowStatus({ nowMs: Date.now, metrics, logger: pino({ level: 'silent' }) });
-  const { isShown } = await createShowRequest({ view, writer }, showStatus)(await cluster.record());
+  const unknownAuthors = { of: async () => undefined };
+  const show = createShowRequest({ view, writer, unknownAuthors }, showStatus);
+  const { isShown } = await show(await cluster.record());
   expect(isShown).toBe(true);
   const shown = await client.get<ClusterRegistrationRequest>(clusterRegistrationRequests, {
     name: cluster.id,
@@ -598,6 +603,69 @@ test('tokens, policies and sets show their status', async () => {
   await cluster.happens(approved, cluster.decision({ clusterSet: 'prod' }));
   await eventually('it is counted', () => sets.get('prod')?.status?.clusters === 1);
   expect(conditionOf(sets.get('prod'))).toBe('Empty False HasClusters');
+});
+
+test('what does not count because nobody knows who wrote it is shown as such, until it is written again', async () => {
+  const cluster = await joinedCluster();
+  const waiting = aCluster();
+  await waiting.happens(requested, waiting.identity);
+  const log = logs.get('approver') as EventLog;
+  const say = async (unproven: Admission['unproven']) => {
+    const { head } = await log.read(admissionAggregate);
+    const section = { standing: true, version: 'v', kindUid: 'k', unproven };
+    const what = { reason: 'AuthorUnknown', message: 'test', section };
+    await log.append([draft(admissionChanged, { aggregate: admissionAggregate, head }, what)], {
+      correlation: 'test-admission',
+    });
+  };
+  const set = await admin.create<KubeObject>(resources.managedClusterSets, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedClusterSet',
+    metadata: { name: 'unheard' },
+    spec: { selector: { type: 'ExclusiveLabel' } },
+  });
+  await admin.create<KubeObject>(resources.managedClusters, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name: 'unheard' },
+    spec: { clientId: 'unheard' },
+  });
+  await eventually('the request is shown', () => requests.get(waiting.id));
+  await say([
+    { object: `clusterregistrationrequests/${waiting.id}`, word: 'decision:sha256:1' },
+    { object: `managedclusters/${cluster.name}`, word: 'access:Namespace' },
+    { object: `managedclusters/${cluster.name}`, word: 'operation:u/1' },
+    { object: 'managedclusters/unheard', word: 'cluster-set:' },
+    { object: 'managedclustersets/unheard', word: `version:${set.metadata.uid}@1` },
+  ]);
+  const messageOf = (status: ManagedCluster['status'], type: string) =>
+    status?.conditions?.find((each) => each.type === type && each.reason === 'AuthorUnknown')?.message;
+  const ofRequest = () => requests.get(waiting.id)?.status?.message ?? '';
+  const ofCluster = () => messageOf(clusters.get(cluster.name)?.status, 'Heard');
+  const ofSet = async () =>
+    messageOf(
+      (await admin.get<ManagedCluster>(resources.managedClusterSets, { name: 'unheard' }))?.status,
+      'Heard',
+    );
+  await eventually('the request says so', () => ofRequest().includes('spec.decision was written while'));
+  expect(ofRequest()).toContain(`rollcall approve ${waiting.id} --reason`);
+  expect(requests.get(waiting.id)?.status?.result).toBe('Pending');
+  const said = await eventually('the cluster says so', ofCluster);
+  expect(said).toContain('spec.wish, spec.access was written while');
+  expect(said).toContain(`kubectl edit managedclusters.rollcall.dev ${cluster.name}`);
+  await eventually('what a person made beforehand says so', () =>
+    messageOf(clusters.get('unheard')?.status, 'Accepted'),
+  );
+  await expect
+    .poll(ofSet)
+    .toContain('kubectl get managedclustersets.rollcall.dev unheard -o yaml | kubectl replace');
+
+  await say([]);
+  await eventually('the request says so no more', () => !ofRequest().includes('was written while'));
+  await eventually('the cluster says so no more', () => ofCluster() === undefined);
+  await expect.poll(ofSet).toBeUndefined();
+  await admin.delete(resources.managedClusters, 'unheard');
+  await admin.delete(resources.managedClusterSets, 'unheard');
 });
 
 test('two replicas: one join still shows, and both end up equal', async () => {

@@ -12,6 +12,9 @@ export function admissionOf({ lastOf }: Pick<AggregateRecord, 'lastOf'>): Admiss
   return lastOf.approver?.section as Admission | undefined;
 }
 
+const ofNobody =
+  'was written while the admission policies may not have held, so nobody knows by whom, and does not count; who may and wants it';
+
 /** Why an object that was written while the admission policies may not have held is not in force, and how it gets there. */
 export interface AuthorUnknown {
   readonly reason: 'AuthorUnknown';
@@ -38,8 +41,43 @@ export function authorUnknown(
     plural === 'approvalpolicies'
       ? ' (one that takes a rule away is written as it is in force first: `rollcall events --type declared -o json` has the rules)'
       : '';
-  const message = `it was written while the admission policies may not have held, so nobody knows by whom, and does not count; who may and wants it writes it again: ${again}${takesAway}`;
+  const message = `it ${ofNobody} writes it again: ${again}${takesAway}`;
   return { reason: 'AuthorUnknown', message };
+}
+
+/** How people call what a word in a ManagedCluster is about. The names that stand there are not words of their own. */
+const clusterFields: Readonly<Record<string, string>> = {
+  operation: 'spec.wish',
+  access: 'spec.access',
+  'cluster-set': 'label rollcall.dev/cluster-set',
+  accepts: 'spec.hubAcceptsClient',
+  kubeconfig: 'spec.kubeconfigSecret',
+};
+
+/**
+ * What stands in a request or a cluster and does not count, because nobody knows who wrote it.
+ * @param object.plural - of its kind
+ */
+export function wordsOfUnknownAuthor(
+  record: Pick<AggregateRecord, 'lastOf'>,
+  { plural, name }: { plural: string; name: string },
+): AuthorUnknown | undefined {
+  const ofObject = (admissionOf(record)?.unproven ?? []).filter(
+    ({ object }) => object === `${plural}/${name}`,
+  );
+  const words = new Set(ofObject.map(({ word }) => word.slice(0, word.indexOf(':'))));
+  const reason = 'AuthorUnknown';
+  if (words.has('decision')) {
+    const again = `rollcall approve ${name} --reason TEXT, or deny`;
+    return { reason, message: `spec.decision ${ofNobody} decides again, for another reason: ${again}` };
+  }
+  const fields = Object.entries(clusterFields).flatMap(([word, field]) => (words.has(word) ? [field] : []));
+  if (fields.length === 0) return undefined;
+  const again = words.has('operation')
+    ? 'says it again (rollcall revoke, ban, unban, approve or rotate-key), and writes settings '
+    : 'writes it ';
+  const how = `first as it is in force and then again: kubectl edit managedclusters.rollcall.dev ${name}`;
+  return { reason, message: `${fields.join(', ')} ${ofNobody} ${again}${how}` };
 }
 
 /** This version of an object, among what does not count. */

@@ -355,6 +355,8 @@ const admissionSchema = z.looseObject({
   kindUid: z.string(),
   /** Written by nobody knows whom: it does not count until somebody with the right writes it again. At most 500. */
   unproven: z.array(unprovenSchema).default([]),
+  /** So many more were found and have no room: who begins to hear people then takes the whole list itself. */
+  unlisted: z.int().min(1).optional(),
 });
 export type Admission = z.infer<typeof admissionSchema>;
 

@@ -265,6 +265,42 @@ test('a person without the right is refused by the API server, and told which ri
   expect(code).toBe(3);
 });
 
+test('a denial that mutating admission of others turns into an approval is told of, and is not waited for', async () => {
+  await aHeldRequest('id-of-edge-7', 'edge-7');
+  const metadata = { name: 'turns' };
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const rule = { apiGroups: ['rollcall.dev'], apiVersions: ['*'], operations: ['UPDATE'] };
+  const policy = {
+    failurePolicy: 'Fail',
+    reinvocationPolicy: 'Never',
+    matchConstraints: { resourceRules: [{ ...rule, resources: ['clusterregistrationrequests'] }] },
+    matchConditions: [{ name: 'denial', expression: "object.spec.?decision.?verdict.orValue('') == 'Deny'" }],
+    mutations: [
+      {
+        patchType: 'JSONPatch',
+        jsonPatch: {
+          expression: '[JSONPatch{op: "replace", path: "/spec/decision/verdict", value: "Approve"}]',
+        },
+      },
+    ],
+  };
+  const kinds = [resources.mutatingAdmissionPolicies, resources.mutatingAdmissionPolicyBindings] as const;
+  const specs = [policy, { policyName: 'turns' }];
+  for (const [at, kind] of kinds.entries())
+    await plane.admin.create(kind, { apiVersion, kind: kind.kind, metadata, spec: specs[at] } as KubeObject);
+  const deny = () => runCli(asAdmin('deny', 'edge-7', '--dry-run'));
+  try {
+    await expect.poll(deny).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/you sent Deny for key aaaa-bbbb.*stored Approve[^]*DECISION_CHANGED/),
+    });
+  } finally {
+    for (const kind of kinds) await plane.admin.delete(kind, metadata.name);
+  }
+  // Policies of before are acted on for a moment.
+  await expect.poll(deny).toMatchObject({ code: 0 });
+});
+
 test('a decision on which the hub does not act ends in time', async () => {
   const { code, stderr } = await runCli(asAdmin('deny', 'id-of-edge-3', '--timeout', '1s'));
   expect(stderr).toContain('your decision is written');

@@ -62,7 +62,8 @@ async function run(copy: string, { folder, group, test }: Weakness): Promise<Rep
   const reportFile = join(copy, 'report.json');
   rmSync(reportFile, { force: true });
   const only = `^${test.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}`;
-  const args = ['run', '--project', 'integration', `${folder}/${group}.test.ts`, '-t', only];
+  const project = folder.split('/').includes('tests') ? 'integration' : 'unit';
+  const args = ['run', '--project', project, `${folder}/${group}.test.ts`, '-t', only];
   // A weakened product may do what the test waits for to be refused, and go on for ever.
   const bound = ['--testTimeout', String(perTestMs)];
   const reporter = ['--reporter', 'json', '--outputFile', reportFile];

@@ -96,6 +96,14 @@ export const ofServices: readonly Weakness[] = [
     test: 'a binding that somebody widens',
   },
   {
+    ...inProvisioner,
+    group: 'publish-token',
+    file: 'services/rbac-provisioner/tokens/watch-expiries.ts',
+    from: '} else await options.lookForSecret(id);',
+    to: '}',
+    test: 'a Secret that somebody deletes is told of once',
+  },
+  {
     folder: 'services/projector/tests',
     group: 'projector',
     file: 'services/projector/apply/project-declared.ts',

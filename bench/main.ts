@@ -54,7 +54,9 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   flood: async (flags) => ({ flood: await measureFlood(flags, say) }),
   restore: async ({ clusters }) => ({ restore: await measureRestore(clusters, say) }),
   unregister: async ({ leavers }) => ({ unregister: await measureUnregister(leavers, say) }),
-  leaving: async ({ leavingAtOnce }) => ({ leaving: await measureLeaving(leavingAtOnce, say) }),
+  leaving: async ({ leavingAtOnce, leavingToTheEnd: toTheEnd }) => ({
+    leaving: await measureLeaving(leavingAtOnce, { toTheEnd, say }),
+  }),
   hosted: async ({ hosted, probes }) => ({
     hosted: await measureHosted({ joins: hosted, members: probes }, say),
   }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestOfName, wasRefusedUnjudged } from './request-of-name.ts';
+import { requestOfWord, wasRefusedUnjudged } from './request-of-name.ts';
 
 const held = { result: 'Held' };
 const failed = { result: 'Failed', reason: 'NamespaceTaken' };
@@ -17,26 +17,64 @@ test.each([
   expect(wasRefusedUnjudged(status)).toBe(want);
 });
 
-const asked = (name: string, result: string, reason = '') => ({
+const asked = (name: string, clusterName: string, result: string, reason = '') => ({
   metadata: { name },
-  spec: { clusterName: 'blue' },
+  spec: { clusterName, keyFingerprint: `key-of-${name}` },
   status: { result, reason },
 });
-const refused = (name: string) => asked(name, 'Failed', 'NameTaken');
-
-test.each([
-  {
-    what: 'one that waits beside refused ones',
-    all: [refused('x'), asked('a', 'Held'), refused('y')],
-    want: 'a',
-  },
-  { what: 'one that is in beside a refused one', all: [asked('a', 'Approved'), refused('x')], want: 'a' },
-  { what: 'one that was refused, if no other asked', all: [refused('x')], want: 'x' },
-  { what: 'nobody', all: [], want: undefined },
-])('a name means $what', ({ all, want }) => {
-  expect(requestOfName(all, 'blue')?.metadata.name).toBe(want);
+const refused = (name: string, clusterName = 'blue') => asked(name, clusterName, 'Failed', 'NameTaken');
+const waits = (name: string, clusterName = 'blue') => asked(name, clusterName, 'Held');
+const member = (name: string, clusterName = 'blue') => asked(name, clusterName, 'Approved');
+const threatened = (name: string) => ({
+  ...waits(name),
+  spec: { ...waits(name).spec, knownKeyFingerprint: 'known' },
 });
 
-test('of several that were refused a name means none', () => {
-  expect(() => requestOfName([refused('x'), refused('y')], 'blue')).toThrow(/give an id: x, y/);
+test.each([
+  { what: 'one that waits beside refused ones', all: [refused('x'), waits('a'), refused('y')], want: 'a' },
+  { what: 'one that is in beside a refused one', all: [member('a'), refused('x')], want: 'a' },
+  { what: 'one that was refused, if no other asked', all: [refused('x')], want: 'x' },
+  { what: 'one whose id is its name', all: [waits('blue'), refused('x')], want: 'blue' },
+  { what: 'nobody', all: [waits('a', 'green')], want: undefined },
+  { what: 'an id that nobody asks by', all: [waits('blue', 'green'), waits('a', 'red')], want: 'blue' },
+  {
+    what: 'one that waits, beside the id of a refused one',
+    all: [refused('blue', 'x'), waits('a')],
+    want: 'a',
+  },
+  { what: 'a member, beside the id of a stranger', all: [waits('blue', 'free'), member('a')], want: 'a' },
+  {
+    what: 'a member whose key is asked for, beside the id of a stranger',
+    all: [waits('blue', 'free'), threatened('a')],
+    want: 'a',
+  },
+  {
+    what: 'the id of a member, if who asked by it was refused',
+    all: [refused('x'), member('blue', 'z')],
+    want: 'blue',
+  },
+])('a word means $what', ({ all, want }) => {
+  expect(requestOfWord(all, 'blue', 'rollcall deny')?.metadata.name).toBe(want);
+});
+
+test.each([
+  { what: 'two that were refused', all: [refused('x'), refused('y')], ids: ['x', 'y'] },
+  {
+    what: 'who waits by that name, and the id of a stranger',
+    all: [waits('blue', 'free'), waits('a')],
+    ids: ['a', 'blue'],
+  },
+  {
+    what: 'who waits by that name, and the id of a member',
+    all: [member('blue', 'z'), waits('a')],
+    ids: ['a', 'blue'],
+  },
+  {
+    what: 'who was refused by that name, and the id of a stranger',
+    all: [waits('blue', 'free'), refused('a')],
+    ids: ['a', 'blue'],
+  },
+])('a word that could mean $what means none, and both commands are told', ({ all, ids }) => {
+  const commands = ids.map((id) => `\`rollcall deny --id ${id}\` \\(cluster "\\w+", key key-of-${id}\\)`);
+  expect(() => requestOfWord(all, 'blue', 'rollcall deny')).toThrow(new RegExp(commands.join(', or ')));
 });

@@ -1,11 +1,17 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { clusterIdOf } from '@rollcall/shared/events';
+import { predefinedId } from '@rollcall/shared/events';
 import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
-import type { ManagedCluster } from '@rollcall/shared/resources';
+import { labels, type ManagedCluster } from '@rollcall/shared/resources';
 
 type Named = {
   readonly metadata: { readonly name?: string | undefined };
-  readonly spec?: { readonly clusterName?: string | undefined } | undefined;
+  readonly spec?:
+    | {
+        readonly clusterName?: string | undefined;
+        readonly keyFingerprint?: string | undefined;
+        readonly knownKeyFingerprint?: string | undefined;
+      }
+    | undefined;
   readonly status?:
     | { readonly result?: string | undefined; readonly reason?: string | undefined }
     | undefined;
@@ -24,21 +30,46 @@ export function wasRefusedUnjudged(status: Named['status']): boolean {
   return status?.result === 'Failed' && !failuresOfProvisioning.has(status.reason);
 }
 
+/** Of a cluster that is a member, or was let in: nobody comes to look so by asking. */
+function isIn({ spec, status }: Named): boolean {
+  if (status?.result === 'Approved' || spec?.knownKeyFingerprint !== undefined) return true;
+  return status?.result === 'Failed' && !wasRefusedUnjudged(status);
+}
+
 /**
- * Which request a name means. One that was refused has no name, whatever it asked for: nobody takes the name of another by asking.
- * @returns undefined where nobody asked under it
- * @throws RollcallError USAGE where several that were refused asked under it, and nobody else
+ * Which request a word means that is the name of no cluster: the one that asks by that name; else the one with that id. One that was
+ * refused has no name, whatever it asked for.
+ * @returns undefined where there is neither
+ * @throws RollcallError USAGE where the word could mean several: strangers choose their names, and their ids as well
  */
-export function requestOfName<Request extends Named>(
+export function requestOfWord<Request extends Named>(
   all: readonly Request[],
-  clusterName: string,
+  word: string,
+  /** Of the command that is to be typed instead. */
+  command: string,
 ): Request | undefined {
-  const named = all.filter(({ spec }) => spec?.clusterName === clusterName);
+  const named = all.filter(({ spec }) => spec?.clusterName === word);
+  const byId = all.find(({ metadata }) => metadata.name === word);
   const holders = named.filter(({ status }) => !wasRefusedUnjudged(status));
-  const [only, second] = holders.length > 0 ? holders : named;
-  if (!second) return only;
-  const ids = named.map(({ metadata }) => metadata.name).join(', ');
-  throw new RollcallError('USAGE', `several clusters asked to join as "${clusterName}"; give an id: ${ids}`);
+  const [holder] = holders;
+  if (holders.length > 1) throw severalMeant(holders, word, command);
+  if (holder) {
+    const isMeant = !byId || byId === holder || wasRefusedUnjudged(byId.status) || isIn(holder);
+    if (isMeant) return holder;
+    throw severalMeant([holder, byId], word, command);
+  }
+  if (byId && isIn(byId)) return byId;
+  const meant = [...new Set([...named, ...(byId ? [byId] : [])])];
+  if (meant.length > 1) throw severalMeant(meant, word, command);
+  return meant[0];
+}
+
+function severalMeant(meant: readonly Named[], word: string, command: string): RollcallError {
+  const commands = meant.map(({ metadata, spec }) => {
+    const { clusterName = '', keyFingerprint = 'unknown' } = spec ?? {};
+    return `\`${command} --id ${metadata.name ?? ''}\` (cluster "${clusterName}", key ${keyFingerprint})`;
+  });
+  return new RollcallError('USAGE', `"${word}" could mean several requests: ${commands.join(', or ')}`);
 }
 
 /**
@@ -57,6 +88,6 @@ export async function clusterOfName(
     if (isForbidden(error)) return undefined;
     throw error;
   });
-  const { clusterId, clientId } = cluster?.spec ?? {};
-  return { cluster, id: clusterId ?? (clientId === undefined ? undefined : clusterIdOf(clientId)) };
+  if (!cluster) return { cluster, id: undefined };
+  return { cluster, id: predefinedId(cluster.spec) ?? cluster.metadata.labels?.[labels.clusterId] };
 }

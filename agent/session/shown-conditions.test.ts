@@ -63,3 +63,8 @@ test('the message says what to do, and what the member does changes nothing', ()
   expect(away.Connected.message).toBe('no route to h:1. Check it.');
   expect(conditionsAfter(away, event('member'))).toBe(away);
 });
+
+test('a message that is too long is cut between characters', () => {
+  const { message } = after(event('connect', `${'m'.repeat(1023)}😀`, { code: 'HUB_UNREACHABLE' })).Connected;
+  expect(message).toBe(`${'m'.repeat(1023)}\uFFFD`);
+});

@@ -3,6 +3,7 @@ import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { apiVersionOf, resources } from '@rollcall/shared/kubernetes/resources';
 import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import type { Logger } from '@rollcall/shared/service';
+import { cutText } from '@rollcall/shared/text';
 import type { OnPhase, PhaseEvent } from '../protocol/phase.ts';
 
 /** What an agent in a pod says of itself on its Deployment, so that people in the member see it with kubectl (ADR 21). */
@@ -36,7 +37,7 @@ export function conditionsAfter(
   const whole = hint === '' ? message : `${message}. ${hint}`;
   const set = (type: Type, status: AgentCondition['status'], why: string, text = whole): AgentConditions => ({
     ...before,
-    [type]: { type, status, reason: why, message: text.slice(0, 1024) },
+    [type]: { type, status, reason: why, message: cutText(text, 1024) },
   });
   switch (phase) {
     case 'connect':

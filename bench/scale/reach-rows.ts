@@ -1,6 +1,6 @@
 import type { JoinsResult } from '../joins/joins-result.ts';
 import type { HostedResult } from './measure-hosted.ts';
-import type { LeavingResult } from '../trust/measure-leaving.ts';
+import type { LeavingEnd, LeavingResult } from '../trust/measure-leaving.ts';
 import type { NodesResult } from './measure-nodes.ts';
 import type { PartResults } from '../result.ts';
 import { atMost, mebibytes, ms, type Row, seconds } from '../report/table-row.ts';
@@ -26,14 +26,23 @@ export function everythingRows({ writes, steady, count }: JoinsResult): Row[] {
   ];
 }
 
-export function leavingRows({ count, goneMs, namespacesGoneMs, leftBehind, ...joins }: LeavingResult): Row[] {
-  const { idleJoinMs: idle, joinMs } = joins;
+export function leavingRows({ count, idleJoinMs: idle, joinMs, stillThere, end }: LeavingResult): Row[] {
   return [
     {
       what: `others that join while ${count} leave at once, agent start → Ready, p99`,
       is: `${ms(joinMs.p99)} (p50 ${ms(joinMs.p50)}; nobody leaves: p99 ${ms(idle.p99)}, p50 ${ms(idle.p50)})`,
       target: atMost(joinMs.p99 / idle.p99, 3, '3 × idle'),
     },
+    {
+      what: '… of those that leave, still there when the last of the others is Ready',
+      is: String(stillThere),
+    },
+    ...(end === undefined ? [] : endRows(count, end)),
+  ];
+}
+
+function endRows(count: number, { goneMs, namespacesGoneMs, leftBehind }: LeavingEnd): Row[] {
+  return [
     { what: `${count} clusters deleted at once → last one gone`, is: seconds(goneMs) },
     { what: '… → last namespace gone, which Kubernetes does', is: seconds(namespacesGoneMs) },
     {
@@ -107,7 +116,7 @@ export function nodesRows({
 /** Lists that are too long for the table. */
 export function reachNotes({ leaving, hosted }: PartResults): string {
   return [
-    ...(leaving ? [`there of the clusters before they left: ${listOf(leaving.there)}`] : []),
+    ...(leaving?.end ? [`there of the clusters before they left: ${listOf(leaving.end.there)}`] : []),
     ...(hosted ? [`writes of one join in mode Push: ${hosted.pushWrites.list.join(', ')}`] : []),
   ]
     .map((line) => `${line}\n`)

@@ -21,14 +21,22 @@ import { openBenchClient, startBenchHub } from '../hub/start-hub.ts';
 /** Clusters that leave all at once, and what is there of them afterwards. */
 export interface LeavingResult {
   readonly count: number;
-  /** From the first deletion until the last object is gone. */
-  readonly goneMs: number;
-  /** Until Kubernetes has done away with the last of their namespaces. */
-  readonly namespacesGoneMs: number;
   /** Others that join one after the other, from the start of the agent to Ready, before anybody leaves. */
   readonly idleJoinMs: Spread;
   /** The same while all of them leave. */
   readonly joinMs: Spread;
+  /** How many were still there when the last of the others was Ready. */
+  readonly stillThere: number;
+  /** Absent where only the joins beside were measured. */
+  readonly end?: LeavingEnd;
+}
+
+/** How it ends. */
+export interface LeavingEnd {
+  /** From the first deletion until the last object is gone. */
+  readonly goneMs: number;
+  /** Until Kubernetes has done away with the last of their namespaces. */
+  readonly namespacesGoneMs: number;
   /** How much was there of them before: objects by kind, facts, entries of the heartbeat service. */
   readonly there: Readonly<Record<string, number>>;
   /** And afterwards, where it is not none. */
@@ -81,6 +89,11 @@ async function giveAccess(admin: KubeClient): Promise<void> {
   }
 }
 
+/** As `kubectl delete managedclusters --all` does it: one after the other, without waiting for the end of any. */
+async function deleteAll(admin: KubeClient, names: readonly string[]): Promise<void> {
+  for (const name of names) await admin.delete(resources.managedClusters, name);
+}
+
 async function areAllReady(admin: KubeClient, count: number): Promise<boolean> {
   const clusters = await admin.list<ManagedCluster>(resources.managedClusters);
   const ready = clusters.filter(({ status }) =>
@@ -100,7 +113,11 @@ async function joinsAtPace(watch: ClusterWatch, names: readonly string[], start:
   return spreadOf(await inTime(`${names.length} others are Ready`, Promise.all(joins), patience.withinMs));
 }
 
-export async function measureLeaving(count: number, say: (message: string) => void): Promise<LeavingResult> {
+/** @param options.toTheEnd - false: only the joins beside are measured, for more clusters than one waits for */
+export async function measureLeaving(
+  count: number,
+  { toTheEnd, say }: { toTheEnd: boolean; say: (message: string) => void },
+): Promise<LeavingResult> {
   await using hub = await startBenchHub({
     audit: 'none',
     withMember: false,
@@ -134,31 +151,32 @@ export async function measureLeaving(count: number, say: (message: string) => vo
 
     say(`${count} clusters leave at once`);
     const fromMs = nowMs();
-    const joining = joinsAtPace(watch, others('beside'), start);
-    await inParallel(clusters, atOnce, (cluster) => admin.delete(resources.managedClusters, cluster));
+    const deleting = deleteAll(admin, clusters);
+    // Awaited at the end; until then a failure must not count as unhandled.
+    deleting.catch(() => undefined);
+    const joinMs = await joinsAtPace(watch, others('beside'), start);
     const leaving = new Set(clusters);
-    const areGone = async () =>
-      (await admin.list(resources.managedClusters)).every(({ metadata }) => !leaving.has(metadata.name));
-    const goneAtMs = await until('all are gone', async () => (await areGone()) && nowMs(), patience);
-    const joinMs = await joining;
+    const howManyAreThere = async () =>
+      (await admin.list(resources.managedClusters)).filter(({ metadata }) => leaving.has(metadata.name))
+        .length;
+    const stillThere = await howManyAreThere();
+    await deleting;
+    const found = { count, idleJoinMs, joinMs, stillThere };
+    if (!toTheEnd) return found;
+    const areGone = async () => (await howManyAreThere()) === 0 && nowMs();
+    const goneAtMs = await until('all are gone', areGone, patience);
     const ours = { labelSelector: labels.clusterId };
     const areLeft = (left: number) => async () =>
       (await admin.list(resources.namespaces, ours)).length === left && nowMs();
     const emptyAtMs = await until('their namespaces are gone', areLeft(2 * joinsBeside), patience);
-    await inParallel([...others('idle'), ...others('beside')], atOnce, (cluster) =>
-      admin.delete(resources.managedClusters, cluster),
-    );
+    await deleteAll(admin, [...others('idle'), ...others('beside')]);
     await until('the namespaces of the others are gone', areLeft(0), patience);
     await admin.delete(resources.clusterRegistrationTokens, 'leavers', { namespace: namespaces.join });
     await delay(settlingMs);
+    const leftBehind = moreThan(before, await countAll(admin, ops));
     return {
-      count,
-      idleJoinMs,
-      joinMs,
-      goneMs: goneAtMs - fromMs,
-      namespacesGoneMs: emptyAtMs - fromMs,
-      there,
-      leftBehind: moreThan(before, await countAll(admin, ops)),
+      ...found,
+      end: { goneMs: goneAtMs - fromMs, namespacesGoneMs: emptyAtMs - fromMs, there, leftBehind },
     };
   } finally {
     await Promise.all(agents.map((agent) => agent.stop()));

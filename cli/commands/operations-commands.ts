@@ -47,6 +47,7 @@ export function addOperationsCommands(program: Command): void {
     .description('say who a cluster is, who let it in and why, whether it is alive, and what to do')
     .argument('<kind>', 'cluster; a request that is no cluster yet is found by it as well')
     .argument('<name|id>', 'as `rollcall get clusters` or `rollcall get requests` shows it')
+    .option('--id', 'it is an id, whoever has it as a name')
     .option('--all', 'the whole timeline')
     .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (kind: string, target: string, flags: DescribeFlags) => {

@@ -52,7 +52,8 @@ export function addPeopleCommands(program: Command): void {
       .description(
         verdict === 'approve' ? 'let a cluster in that asked to join' : 'refuse a cluster, or put it out',
       )
-      .argument('<id|name>', 'as `rollcall get requests` shows it')
+      .argument('<name|id>', 'as `rollcall get requests` shows it; a word that is both means the name')
+      .option('--id', 'it is an id, whoever has it as a name')
       .option('--reason <text>', 'why; it is kept in the history')
       .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
       .option('--dry-run', 'ask the hub whether you may, and change nothing')

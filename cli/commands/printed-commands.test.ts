@@ -65,7 +65,7 @@ function sourceFiles(): string[] {
 }
 
 test.each([
-  { line: 'approve', want: "missing required argument 'id|name'" },
+  { line: 'approve', want: "missing required argument 'name|id'" },
   { line: 'approve NAME --frobnicate', want: "unknown option '--frobnicate'" },
   { line: 'token frobnicate', want: "unknown command 'frobnicate'" },
   { line: 'get clusters -o colours', want: "argument 'colours' is invalid" },

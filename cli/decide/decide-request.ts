@@ -11,9 +11,12 @@ import { waitForObject } from '../wait-for-object.ts';
 import { actedOrHeld } from '../wishes/acted-or-held.ts';
 import { failsAsBefore, isAnswer } from './decision-outcome.ts';
 import { findRequest, type RequestObject, type RequestStatus, type StoredRequest } from './find-request.ts';
+import { refuseChanged } from './refuse-changed.ts';
 import { userName } from './user-name.ts';
 
 export interface DecideFlags extends HubFlags {
+  /** The target is an id, whatever has it as a name. */
+  readonly id?: boolean;
   readonly reason?: string;
   /** Of the key that is to take the place of the known one. */
   readonly replaceKey?: string;
@@ -32,7 +35,7 @@ const verdicts = {
 
 /**
  * Decides about a request as the person of the kubeconfig, and waits until the hub has acted.
- * @throws RollcallError NOT_FOUND, USAGE, ACCEPT_FORBIDDEN, REQUEST_FAILED, DEADLINE_EXCEEDED; KubeApiError
+ * @throws RollcallError NOT_FOUND, USAGE, ACCEPT_FORBIDDEN, DECISION_CHANGED, REQUEST_FAILED, DEADLINE_EXCEEDED; KubeApiError
  */
 export async function decideRequest(
   verb: keyof typeof verdicts,
@@ -44,7 +47,9 @@ export async function decideRequest(
   const client = openHub(flags);
   try {
     sayHub(client);
-    const request = await withProgress('looking for the request', findRequest(client, target));
+    const command = `rollcall ${verb}`;
+    const finding = findRequest(client, target, { command, isId: flags.id ?? false });
+    const request = await withProgress('looking for the request', finding);
     const { clusterName, keyFingerprint, knownKeyFingerprint } = request.spec;
     say(`request: cluster "${clusterName}" (${request.metadata.name}), key ${keyFingerprint}`);
     if (knownKeyFingerprint !== undefined) say(`known key of this cluster: ${knownKeyFingerprint}`);
@@ -59,7 +64,7 @@ export async function decideRequest(
         'REQUEST_FAILED',
         `cluster "${clusterName}" was refused before anybody could decide, so there is nothing to approve: ${wordsOf(request.status)}`,
       );
-    refuseUnnamedReplacement(request, verb, flags.replaceKey);
+    refuseUnnamedReplacement(request, verb, { replaceKey: flags.replaceKey, target: typed(target, flags) });
     await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));
     if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
     // The hub acts on it only once there is something to decide.
@@ -79,18 +84,20 @@ export async function decideRequest(
   }
 }
 
+const typed = (target: string, { id = false }: DecideFlags) => (id ? `--id ${target}` : target);
+
 /** Who replaces a key says which one, after comparing both with what the agents print. */
 function refuseUnnamedReplacement(
   { spec }: StoredRequest,
   verb: keyof typeof verdicts,
-  replaceKey: string | undefined,
+  { replaceKey, target }: { replaceKey: string | undefined; target: string },
 ): void {
   const { clusterName, keyFingerprint, knownKeyFingerprint } = spec;
   const isReplacement = verb === 'approve' && knownKeyFingerprint !== undefined;
   if (replaceKey === undefined && isReplacement) {
     throw new RollcallError(
       'USAGE',
-      `cluster "${clusterName}" is known under the key ${knownKeyFingerprint}; if ${keyFingerprint} is what its agent prints: rollcall approve ${clusterName} --replace-key ${keyFingerprint}`,
+      `cluster "${clusterName}" is known under the key ${knownKeyFingerprint}; if ${keyFingerprint} is what its agent prints: rollcall approve ${target} --replace-key ${keyFingerprint}`,
     );
   }
   if (replaceKey === undefined) return;
@@ -128,10 +135,7 @@ async function writeDecision(
     if (!isForbidden(cause)) throw cause;
     throw new RollcallError('ACCEPT_FORBIDDEN', cause.message, { cause });
   }
-  const { verdict: storedVerdict, keyFingerprint: storedKey } = stored.spec?.decision ?? {};
-  if (storedVerdict === verdict && storedKey === keyFingerprint) return;
-  const words = `you sent ${verdict} for key ${keyFingerprint}, and the API server stored ${storedVerdict ?? 'nothing'} for key ${storedKey ?? 'none'}`;
-  throw new RollcallError('DECISION_CHANGED', words);
+  refuseChanged({ verdict, keyFingerprint }, stored.spec?.decision);
 }
 
 function wordsOf(status: RequestStatus | undefined): string {

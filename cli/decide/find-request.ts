@@ -1,6 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
-import { clusterOfName, requestOfName } from '../request-of-name.ts';
+import { clusterOfName, requestOfWord } from '../request-of-name.ts';
 
 export interface RequestSpec {
   readonly clusterId: string;
@@ -30,22 +30,29 @@ function hasSpec(object: StoredObject<RequestObject>): object is StoredRequest {
 }
 
 /**
- * Finds a request by the name of its cluster, or by its id. A name means the cluster that has it, whoever else asked by it, and also
- * where a stranger chose that name as an id.
- * @throws RollcallError NOT_FOUND; USAGE where a name is not enough
+ * Finds the request that a person means. A name means the cluster that has it, or else the one that waits for it, whatever strangers
+ * asked for and called themselves; only a word that is nobody's name is an id.
+ * @param how.command - what was typed, for who has to type something else
+ * @throws RollcallError NOT_FOUND; USAGE where the word could mean several
  */
 export async function findRequest(
   client: Pick<KubeClient, 'get' | 'list'>,
   target: string,
+  how: { command: string; isId: boolean },
 ): Promise<StoredRequest> {
   const resource = resources.clusterRegistrationRequests;
-  const { id } = await clusterOfName(client, target);
-  for (const name of id === undefined ? [target] : [id, target]) {
+  const ofId = async (name: string) => {
     const found = await client.get<RequestObject>(resource, { name });
-    if (found && hasSpec(found)) return found;
-  }
+    return found && hasSpec(found) ? found : undefined;
+  };
+  const { id } = how.isId ? { id: target } : await clusterOfName(client, target);
+  const ofCluster = id === undefined ? undefined : await ofId(id);
+  if (ofCluster) return ofCluster;
+  if (how.isId) throw new RollcallError('NOT_FOUND', `no request has the id "${target}"`);
   const all = (await client.list<RequestObject>(resource)).filter(hasSpec);
-  const named = requestOfName(all, target);
-  if (!named) throw new RollcallError('NOT_FOUND', `no request has the id or the cluster name "${target}"`);
-  return named;
+  // Who has the same word as an id is another cluster than the one that has the name.
+  const others = id === undefined ? all : all.filter(({ spec }) => spec.clusterName === target);
+  const meant = requestOfWord(others, target, how.command);
+  if (!meant) throw new RollcallError('NOT_FOUND', `no request has the id or the cluster name "${target}"`);
+  return meant;
 }

@@ -16,7 +16,7 @@ type Cluster = ManagedCluster & KubeObject;
 /**
  * `rollcall rotate NAME`: asks the agent of a cluster, from the hub, to take a new key in the place of its own, and waits until
  * the hub has let that in. The agent does it by itself (ADR 10); one that is away hears of it when it is back.
- * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, DEADLINE_EXCEEDED (the wish stands); KubeApiError
+ * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, DECISION_CHANGED, DEADLINE_EXCEEDED (the wish stands); KubeApiError
  */
 export async function rotateKey(name: string, flags: WishFlags): Promise<void> {
   const timeoutMs = timeoutFlagMs(flags.timeout);

@@ -10,6 +10,7 @@ import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { actedOrHeld } from '../wishes/acted-or-held.ts';
+import { refuseChanged } from './refuse-changed.ts';
 import { userName } from './user-name.ts';
 
 export interface WishFlags extends HubFlags {
@@ -50,24 +51,36 @@ async function keyOf(client: KubeClient, { spec, status }: Cluster): Promise<str
   return request?.spec.keyFingerprint;
 }
 
-/** @throws RollcallError WISH_FORBIDDEN; KubeApiError */
+export interface Wish {
+  readonly id: string;
+  readonly verb: string;
+  readonly keyFingerprint: string;
+  readonly reason: string | null;
+  readonly by: string | undefined;
+}
+
+/** @throws RollcallError WISH_FORBIDDEN, DECISION_CHANGED; KubeApiError */
 export async function writeWish(
   client: KubeClient,
   name: string,
-  { wish, dryRun }: { wish: object; dryRun: boolean },
+  { wish, dryRun }: { wish: Wish; dryRun: boolean },
 ): Promise<void> {
+  let stored: Cluster;
   try {
-    await client.mergePatch(resources.managedClusters, name, { spec: { wish } }, { dryRun, strict: true });
+    const how = { dryRun, strict: true };
+    stored = await client.mergePatch<Cluster>(resources.managedClusters, name, { spec: { wish } }, how);
   } catch (cause) {
     if (!isForbidden(cause)) throw cause;
     throw new RollcallError('WISH_FORBIDDEN', cause.message, { cause });
   }
+  const { id, verb, keyFingerprint } = wish;
+  refuseChanged({ id, verb, keyFingerprint }, stored.spec.wish);
 }
 
 /**
  * Revokes the key of a cluster, bans the cluster or takes the ban back, as the person of the kubeconfig, and waits until the
  * hub has acted.
- * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, WISHES_HELD, DEADLINE_EXCEEDED; KubeApiError
+ * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, DECISION_CHANGED, WISHES_HELD, DEADLINE_EXCEEDED; KubeApiError
  */
 export async function wishForCluster(verb: WishVerb, name: string, flags: WishFlags): Promise<void> {
   const timeoutMs = timeoutFlagMs(flags.timeout);

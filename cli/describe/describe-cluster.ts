@@ -5,19 +5,21 @@ import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import { type DocumentFormat, documentText } from '../document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
-import { clusterIdOfTarget } from '../events/cluster-names.ts';
+import { clusterIdOfTarget, holderOfName } from '../events/cluster-names.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
 import { resourceOfName } from '../get/kind-names.ts';
 import { openHub } from '../hub-access.ts';
 import { printResult } from '../output.ts';
 import { withProgress } from '../progress.ts';
-import { clusterOfName, requestOfName } from '../request-of-name.ts';
+import { clusterOfName, requestOfWord } from '../request-of-name.ts';
 import { type ClusterSources, describeSources } from './cluster-description.ts';
 import { descriptionText } from './description-text.ts';
 
 export interface DescribeFlags extends BusFlags {
   readonly output: 'text' | DocumentFormat;
   readonly all?: boolean;
+  /** The target is an id, whatever has it as a name. */
+  readonly id?: boolean;
 }
 
 interface Pictures {
@@ -25,25 +27,38 @@ interface Pictures {
   readonly request: ClusterRegistrationRequest | undefined;
   readonly attempts: readonly ClusterRegistrationRequest[];
 }
+const nothing: Pictures = { cluster: undefined, request: undefined, attempts: [] };
 
-/** What the API server shows under this name or id. */
-async function readPictures(client: KubeClient, target: string): Promise<Pictures> {
-  const get = <Kind extends ManagedCluster | ClusterRegistrationRequest>(
-    resource: (typeof resources)['managedClusters' | 'clusterRegistrationRequests'],
-    name: string | undefined,
-  ) => (name === undefined ? undefined : client.get<Kind & { metadata: object }>(resource, { name }));
-  const { cluster: byName, id } = await clusterOfName(client, target);
-  const request =
-    (await get<ClusterRegistrationRequest>(resources.clusterRegistrationRequests, id ?? target)) ??
-    (byName ? undefined : requestOfName(await allRequests(client), target));
-  const cluster =
-    byName ?? (await get<ManagedCluster>(resources.managedClusters, request?.spec?.clusterName));
-  // Another cluster may have the name that this one only asks for.
-  const isOther = !byName && cluster?.spec?.clusterId !== request?.spec?.clusterId;
-  const isUnclaimed = byName !== undefined && !byName.status?.keyFingerprint;
+/** What the API server shows under this word. */
+async function readPictures(client: KubeClient, kind: string, target: string): Promise<Pictures> {
+  const { cluster, id } = await clusterOfName(client, target);
+  if (!cluster) {
+    const request = requestOfWord(await allRequests(client), target, `rollcall describe ${kind}`);
+    return request ? withCluster(client, request) : nothing;
+  }
+  const request = id === undefined ? undefined : await requestOfId(client, id);
+  const isUnclaimed = !cluster.status?.keyFingerprint;
   // Only then: a list of all requests is much to read.
   const attempts = isUnclaimed ? await refusedFor(client, target, id ?? '') : [];
-  return { cluster: isOther ? undefined : cluster, request, attempts };
+  return { cluster, request, attempts };
+}
+
+/** What the API server shows of the cluster with this id. */
+async function readPicturesOfId(client: KubeClient, id: string): Promise<Pictures> {
+  const request = await requestOfId(client, id);
+  return request ? withCluster(client, request) : nothing;
+}
+
+function requestOfId(client: KubeClient, name: string) {
+  const { clusterRegistrationRequests: resource } = resources;
+  return client.get<ClusterRegistrationRequest & { metadata: object }>(resource, { name });
+}
+
+async function withCluster(client: KubeClient, request: ClusterRegistrationRequest): Promise<Pictures> {
+  const { cluster } = await clusterOfName(client, request.spec.clusterName);
+  // Another cluster may have the name that this one only asks for.
+  const isOther = cluster?.spec?.clusterId !== request.spec.clusterId;
+  return { cluster: isOther ? undefined : cluster, request, attempts: [] };
 }
 
 /** Requests of others for a name, that the hub refused. */
@@ -91,20 +106,28 @@ function idOf({ cluster, request }: Pictures): string | undefined {
   );
 }
 
-async function gather(target: string, flags: DescribeFlags): Promise<ClusterSources> {
+async function gather(kind: string, target: string, flags: DescribeFlags): Promise<ClusterSources> {
   let client: KubeClient | undefined;
   let bus: OpenBus | undefined;
+  const { id: isId = false } = flags;
+  const read = (hub: KubeClient) => (isId ? readPicturesOfId(hub, target) : readPictures(hub, kind, target));
   try {
     const [pictures, opened] = await Promise.all([
       // Who has a context of the bus alone sees the history.
-      attempt(async () => readPictures((client = openHub(flags)), target)),
+      attempt(async () => read((client = openHub(flags)))),
       attempt(() => openBus(flags)),
     ]);
     bus = opened.value;
-    const found = pictures.value ?? { cluster: undefined, request: undefined, attempts: [] };
+    let found = pictures.value ?? nothing;
+    // Who has a name stands there also where it is not shown: then a word is not the id of another one.
+    const isNamed = isId || found.cluster?.metadata.name === target;
+    const holder = bus && !isNamed ? await attempt(() => holderOfName(bus!.log, target)) : {};
+    if (client && pictures.value && holder.value !== undefined && holder.value !== idOf(found))
+      found = await readPicturesOfId(client, holder.value);
+    const known = holder.value ?? idOf(found);
     const fromHistory =
-      bus && idOf(found) === undefined ? await attempt(() => clusterIdOfTarget(bus!.log, target)) : {};
-    const clusterId = idOf(found) ?? fromHistory.value;
+      bus && known === undefined ? await attempt(() => clusterIdOfTarget(bus!.log, target, { isId })) : {};
+    const clusterId = known ?? fromHistory.value;
     if (clusterId === undefined) {
       // The side that is away could know it, so nobody may say that there is none.
       throw (
@@ -138,7 +161,7 @@ export async function describeCluster(kind: string, target: string, flags: Descr
       `only clusters and requests are described, not "${kind}"; see \`rollcall get ${kind} -o yaml\``,
     );
   }
-  const description = describeSources(await withProgress('reading the hub', gather(target, flags)));
+  const description = describeSources(await withProgress('reading the hub', gather(kind, target, flags)));
   const { output, all = false } = flags;
   printResult(output === 'text' ? descriptionText(description, { all }) : documentText(description, output));
 }

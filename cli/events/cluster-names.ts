@@ -67,17 +67,27 @@ export function createClusterNames(log: Pick<EventLog, 'read'>): ClusterNames {
   };
 }
 
+/** Who has that name now. */
+export async function holderOfName(log: Pick<EventLog, 'read'>, name: string): Promise<string | undefined> {
+  return isSafeId(name) ? nameRecord(await log.read({ kind: 'name', id: name })).holder : undefined;
+}
+
 /**
  * The id behind what a person typed: a name that a cluster has, an id, or a name that a cluster had last.
+ * @param how.isId - only an id is meant
  * @throws RollcallError NOT_FOUND
  */
-export async function clusterIdOfTarget(log: Pick<EventLog, 'read'>, target: string): Promise<string> {
+export async function clusterIdOfTarget(
+  log: Pick<EventLog, 'read'>,
+  target: string,
+  { isId = false }: { isId?: boolean } = {},
+): Promise<string> {
   if (isSafeId(target)) {
     const { holder, lastHolder } = nameRecord(await log.read({ kind: 'name', id: target }));
-    if (holder !== undefined) return holder;
+    if (holder !== undefined && !isId) return holder;
     if ((await log.read({ kind: 'cluster', id: target })).head) return target;
     // Of one that has left there is nothing else that a person could look up.
-    if (lastHolder !== undefined) return lastHolder;
+    if (lastHolder !== undefined && !isId) return lastHolder;
   }
   throw new RollcallError('NOT_FOUND', `no cluster has the id or the name "${target}"`);
 }

@@ -73,7 +73,7 @@ export async function runInForeground(
       const isNew = event.detail.reason !== 'KeyChanged';
       if (isNew && isHeld(event) && event.detail.clusterId !== undefined) {
         tell(
-          `[approve] on the hub: rollcall approve ${event.detail.clusterId}   (key ${fingerprint ?? 'unknown'})`,
+          `[approve] on the hub: rollcall approve --id ${event.detail.clusterId}   (key ${fingerprint ?? 'unknown'})`,
         );
       }
     },

@@ -1,6 +1,6 @@
 import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { parseRegistrationToken } from '@rollcall/shared/trust';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import {
   bindRole,
   serviceUser,
@@ -265,42 +265,6 @@ test('a person without the right is refused by the API server, and told which ri
   expect(code).toBe(3);
 });
 
-test('a denial that mutating admission of others turns into an approval is told of, and is not waited for', async () => {
-  await aHeldRequest('id-of-edge-7', 'edge-7');
-  const metadata = { name: 'turns' };
-  const apiVersion = 'admissionregistration.k8s.io/v1';
-  const rule = { apiGroups: ['rollcall.dev'], apiVersions: ['*'], operations: ['UPDATE'] };
-  const policy = {
-    failurePolicy: 'Fail',
-    reinvocationPolicy: 'Never',
-    matchConstraints: { resourceRules: [{ ...rule, resources: ['clusterregistrationrequests'] }] },
-    matchConditions: [{ name: 'denial', expression: "object.spec.?decision.?verdict.orValue('') == 'Deny'" }],
-    mutations: [
-      {
-        patchType: 'JSONPatch',
-        jsonPatch: {
-          expression: '[JSONPatch{op: "replace", path: "/spec/decision/verdict", value: "Approve"}]',
-        },
-      },
-    ],
-  };
-  const kinds = [resources.mutatingAdmissionPolicies, resources.mutatingAdmissionPolicyBindings] as const;
-  const specs = [policy, { policyName: 'turns' }];
-  for (const [at, kind] of kinds.entries())
-    await plane.admin.create(kind, { apiVersion, kind: kind.kind, metadata, spec: specs[at] } as KubeObject);
-  const deny = () => runCli(asAdmin('deny', 'edge-7', '--dry-run'));
-  try {
-    await expect.poll(deny).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(/you sent Deny for key aaaa-bbbb.*stored Approve[^]*DECISION_CHANGED/),
-    });
-  } finally {
-    for (const kind of kinds) await plane.admin.delete(kind, metadata.name);
-  }
-  // Policies of before are acted on for a moment.
-  await expect.poll(deny).toMatchObject({ code: 0 });
-});
-
 test('a decision on which the hub does not act ends in time', async () => {
   const { code, stderr } = await runCli(asAdmin('deny', 'id-of-edge-3', '--timeout', '1s'));
   expect(stderr).toContain('your decision is written');
@@ -339,4 +303,76 @@ test('a name means the cluster that has it, whatever strangers asked for and cal
   expect(stderr).toContain(`request: cluster "edge-6" (${owner})`);
   expect(code).toBe(0);
   expect((await runCli(asAdmin('describe', 'cluster', 'edge-6'))).stdout).toContain(owner);
+});
+
+/** What a stranger can do: choose its id, and ask by any name that is free. */
+async function aStrangerWhoseIdIs(id: string): Promise<void> {
+  await aHeldRequest(id, `free-${id}`);
+  onTestFinished(async () => {
+    await projector().delete(resources.clusterRegistrationRequests, id);
+  });
+}
+
+test('the name of who waits is not the id of a stranger: nobody is decided about until it is said who', async () => {
+  await aHeldRequest('id-of-edge-7', 'edge-7');
+  await aStrangerWhoseIdIs('edge-7');
+  for (const verb of ['approve', 'deny']) {
+    const { code, stderr } = await runCli(asAdmin(verb, 'edge-7', '--dry-run'));
+    expect(stderr).toContain(`\`rollcall ${verb} --id id-of-edge-7\` (cluster "edge-7", key aaaa-bbbb)`);
+    expect(stderr).toContain(`\`rollcall ${verb} --id edge-7\` (cluster "free-edge-7", key aaaa-bbbb)`);
+    expect(code).toBe(2);
+    for (const id of ['id-of-edge-7', 'edge-7']) {
+      const meant = await runCli(asAdmin(verb, '--id', id, '--dry-run'));
+      expect(meant).toMatchObject({ code: 0, stderr: expect.stringContaining(`(${id}), key`) });
+    }
+  }
+  expect((await runCli(asAdmin('approve', '--id', 'free-edge-7'))).code).toBe(1);
+  const described = await runCli(asAdmin('describe', 'request', 'edge-7'));
+  expect(described).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('`rollcall describe request --id id-of-edge-7`'),
+  });
+  const owner = await runCli(asAdmin('describe', 'request', '--id', 'id-of-edge-7'));
+  expect(owner.stdout).toContain('id-of-edge-7');
+});
+
+test('who may not read clusters puts out the member of that name, and no stranger of that id', async () => {
+  await aHeldRequest('id-of-edge-8', 'edge-8');
+  await setResult('id-of-edge-8', 'Approved');
+  await aStrangerWhoseIdIs('edge-8');
+  const role = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'request-decider' },
+    rules: [
+      {
+        apiGroups: ['rollcall.dev'],
+        resources: ['clusterregistrationrequests'],
+        verbs: ['get', 'list', 'patch', 'update'],
+      },
+      { apiGroups: ['rollcall.dev'], resources: ['managedclusters/accept'], verbs: ['create'] },
+    ],
+  };
+  await applyManifests(plane.admin, [role as KubeObject]);
+  await bindRole(plane.admin, 'blind', 'request-decider');
+  const kubeconfig = plane.kubeconfigFor('blind');
+  const { code, stderr } = await runCli(['deny', 'edge-8', '--dry-run', '--kubeconfig', kubeconfig]);
+  expect(stderr).toContain('request: cluster "edge-8" (id-of-edge-8)');
+  expect(code).toBe(0);
+});
+
+test('a cluster that is declared, and that nobody has claimed, is not the stranger whose id is its name', async () => {
+  await plane.admin.create(resources.managedClusters, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name: 'edge-9' },
+    spec: { clientId: 'id-of-edge-9' },
+  } as KubeObject);
+  await aStrangerWhoseIdIs('edge-9');
+  for (const verb of ['approve', 'deny']) {
+    const { code, stderr } = await runCli(asAdmin(verb, 'edge-9', '--dry-run'));
+    expect(stderr).toContain('no request has the id or the cluster name "edge-9"');
+    expect(code).toBe(1);
+  }
+  expect((await runCli(asAdmin('describe', 'cluster', 'edge-9'))).stdout).not.toContain('free-edge-9');
 });

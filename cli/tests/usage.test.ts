@@ -207,6 +207,23 @@ test('a configuration is checked without being started: flags over variables ove
   }
 });
 
+test.each([
+  { service: 'registrar', flag: '--member-life', refused: '168h', taken: '72h' },
+  { service: 'registrar', flag: '--waiting-life', refused: '73h', taken: '72h' },
+  { service: 'trust-keeper', flag: '--longest-credential-life', refused: '72h', taken: '73h' },
+])(
+  'no credential outlives its revocation: $service does not start with $flag $refused, and does with $taken',
+  async ({ service, flag, refused, taken }) => {
+    const common = ['--bus-servers', 'h:1', '--bus-ca-file', 'ca.pem', '--identity-file', 'i.json'];
+    const check = (life: string) => runCli(['serve', service, '--check', ...common, flag, life]);
+    expect(await check(refused)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is (longer|shorter) than (72h|73h|3d|3d1h)\b[^]*CONFIG_INVALID/),
+    });
+    expect(await check(taken)).toMatchObject({ code: 0, stderr: '' });
+  },
+);
+
 test('a reader that goes away ends the command quietly', async () => {
   await using cli = startCli(['serve', 'registrar', '--help']);
   cli.child.stdout?.destroy();

@@ -1,6 +1,6 @@
-import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { confirmations } from '@rollcall/shared/resources';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import {
   bindRole,
   serviceUser,
@@ -152,4 +152,100 @@ test('another key is let in only by who names it', async () => {
   const wide = await runCli(asAdmin('get', 'requests', '-o', 'wide'));
   expect(wide.stdout).toMatch(/KEY +KNOWN-KEY/);
   expect(wide.stdout).toMatch(/cccc-dddd +aaaa-bbbb/);
+});
+
+/** Admission of somebody else, who may change what people write before anything of ours checks it. */
+async function turn(plural: 'clusterregistrationrequests' | 'managedclusters', patch: string): Promise<void> {
+  const name = `turns-${plural}`;
+  const rule = {
+    apiGroups: ['rollcall.dev'],
+    apiVersions: ['*'],
+    operations: ['UPDATE'],
+    resources: [plural],
+  };
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const spec = {
+    failurePolicy: 'Fail',
+    reinvocationPolicy: 'Never',
+    matchConstraints: { resourceRules: [rule] },
+    matchConditions: [{ name: 'turned', expression: "object.metadata.name.startsWith('turned-')" }],
+    mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression: patch } }],
+  };
+  const binding = { kind: 'MutatingAdmissionPolicyBinding', metadata: { name }, spec: { policyName: name } };
+  await applyManifests(plane.admin, [
+    { apiVersion, kind: 'MutatingAdmissionPolicy', metadata: { name }, spec } as KubeObject,
+    { apiVersion, ...binding } as KubeObject,
+  ]);
+}
+
+const setTo = (path: string, value: string) => `JSONPatch{op: 'replace', path: '${path}', value: '${value}'}`;
+
+test('a decision that admission of others turns is told, and not waited for', async () => {
+  const spec = { clusterId: 'turned-r', clusterName: 'turned-r', keyFingerprint: 'cccc-dddd' };
+  await projector.create(resources.clusterRegistrationRequests, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ClusterRegistrationRequest',
+    metadata: { name: spec.clusterId },
+    spec,
+  } as KubeObject);
+  await turn(
+    'clusterregistrationrequests',
+    `has(object.spec.decision) && object.spec.decision.verdict == 'Approve' ? [${setTo('/spec/decision/verdict', 'Deny')}] : []`,
+  );
+  const approve = () => runCli(asAdmin('approve', 'turned-r', '--dry-run'));
+  const told = await vi.waitUntil(
+    async () => {
+      const done = await approve();
+      return done.code === 0 ? undefined : done;
+    },
+    { timeout: 30_000 },
+  );
+  expect(told).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /you sent verdict Approve, and the API server stored verdict Deny\n[^]*DECISION_CHANGED/,
+    ),
+  });
+  expect((await runCli(asAdmin('deny', 'turned-r', '--dry-run'))).code).toBe(0);
+  expect(await runCli(asAdmin('approve', 'turned-r', '--timeout', '5s'))).toMatchObject({ code: 3 });
+});
+
+test('a wish that admission of others turns is told, whatever of it is another', async () => {
+  for (const of of ['verb', 'id', 'key']) await aCluster(`turned-${of}`);
+  const isNew = "has(object.spec.wish) && object.spec.wish.id != 'turned'";
+  const turned = [
+    `object.metadata.name == 'turned-verb' ? [${setTo('/spec/wish/verb', 'Unban')}]`,
+    `object.metadata.name == 'turned-id' ? [${setTo('/spec/wish/id', 'turned')}]`,
+    `[${setTo('/spec/wish/keyFingerprint', 'eeee-ffff')}]`,
+  ].join(' : ');
+  await turn('managedclusters', `${isNew} ? (${turned}) : []`);
+  const wish = (verb: string, of: string) => runCli(asAdmin(verb, `turned-${of}`, '--dry-run'));
+  await vi.waitUntil(async () => (await wish('revoke', 'verb')).code !== 0, { timeout: 30_000 });
+  for (const [verb, sent] of [
+    ['revoke', 'Revoke'],
+    ['ban', 'Ban'],
+    ['rotate', 'RotateKey'],
+  ] as const) {
+    const changed = (words: string) => ({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`you sent ${words}\\n[^]*DECISION_CHANGED`)),
+    });
+    expect(await wish(verb, 'verb')).toMatchObject(
+      changed(`verb ${sent}, and the API server stored verb Unban`),
+    );
+    expect(await wish(verb, 'id')).toMatchObject(changed('id .*, and the API server stored id turned'));
+    expect(await wish(verb, 'key')).toMatchObject(
+      changed('keyFingerprint aaaa-bbbb, and the API server stored keyFingerprint eeee-ffff'),
+    );
+  }
+  const forced = await runCli(asAdmin('unregister', 'turned-verb', '--force', '--dry-run'));
+  expect(forced).toMatchObject({ code: 3, stderr: expect.stringContaining('stored verb Unban') });
+  // Banned, so that there is something to take back.
+  await showAccepted('turned-id', 'False', 'PersonBanned');
+  expect(await wish('unban', 'id')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('DECISION_CHANGED'),
+  });
 });

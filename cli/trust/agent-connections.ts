@@ -10,6 +10,8 @@ export interface AgentConnections {
   /** Of those with credentials of their own: issued since that time, so that they heard what was announced by then. */
   issuedSince(atMs: number): number;
   readonly withCredentials: number;
+  /** Of their credentials, the one that ends last. */
+  readonly outLongest: { readonly lifeMs: number; readonly endsAtMs: number } | undefined;
 }
 
 const pageSize = 1024;
@@ -61,17 +63,22 @@ export async function connectedBy(files: HubFiles, signer: string): Promise<stri
 export async function agentConnections(files: HubFiles): Promise<AgentConnections> {
   const bySigner: Record<string, number> = {};
   const issuedAtMs: number[] = [];
+  let outLongest: AgentConnections['outLongest'];
   for await (const { issuer_key: signer = 'unknown', jwt } of connectionsOf(
     files,
     files.read('hub').keys.agents,
   )) {
     bySigner[signer] = (bySigner[signer] ?? 0) + 1;
-    const issued = jwt === undefined ? undefined : decodeJwt(jwt)?.iat;
-    if (issued !== undefined) issuedAtMs.push(issued * 1000);
+    const { iat: issued, exp } = (jwt === undefined ? undefined : decodeJwt(jwt)) ?? {};
+    if (issued === undefined) continue;
+    issuedAtMs.push(issued * 1000);
+    if (exp !== undefined && exp * 1000 > (outLongest?.endsAtMs ?? 0))
+      outLongest = { lifeMs: (exp - issued) * 1000, endsAtMs: exp * 1000 };
   }
   return {
     bySigner,
     issuedSince: (atMs) => issuedAtMs.filter((issued) => issued >= atMs).length,
     withCredentials: issuedAtMs.length,
+    outLongest,
   };
 }

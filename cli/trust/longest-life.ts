@@ -1,26 +1,32 @@
 import { askServices, figureOf } from '../status/ask-services.ts';
-import { connectAsInspector } from '../up/state/people-connection.ts';
 import type { RotatedKey } from '../up/state/hub-state.ts';
+import { connectAsInspector } from '../up/state/people-connection.ts';
+import { agentConnections } from './agent-connections.ts';
+import { noteLives } from './credential-lives.ts';
 import type { HubFiles } from './hub-files.ts';
 
 /** What the registrar says of itself (services/registrar/main.ts). */
 const lifeFigure = 'memberLifeSeconds';
 
 /** Keys that agents learn of when they renew. */
-const learnedByRenewal: ReadonlySet<RotatedKey> = new Set(['signing-keys', 'ca']);
+export const learnedByRenewal: ReadonlySet<RotatedKey> = new Set(['signing-keys', 'ca']);
+
+async function lifeInForceMs(files: HubFiles): Promise<number | undefined> {
+  const nc = await connectAsInspector(files.stateDir, files.address).catch(() => undefined);
+  if (!nc) return undefined;
+  const answers = await askServices(nc).finally(() => nc.close());
+  const seconds = figureOf(answers, 'registrar', lifeFigure);
+  return seconds === undefined ? undefined : seconds * 1000;
+}
 
 /**
- * Notes with a rotation how long credentials of members live at most, as the registrars of the hub are set: never less than was noted
- * before, because what was issued then is still out there. A hub that does not run adds nothing.
+ * Notes with the keys of the hub how long credentials of members live: what its registrars issue, and what agents are connected with.
+ * @returns whether a registrar has said so
  */
-export async function noteLongestLife(files: HubFiles, key: RotatedKey): Promise<void> {
-  const noted = files.read('hub').rotations?.[key];
-  if (!noted || !learnedByRenewal.has(key)) return;
-  const nc = await connectAsInspector(files.stateDir, files.address).catch(() => undefined);
-  if (!nc) return;
-  const answers = await askServices(nc).finally(() => nc.close());
-  const asked = (figureOf(answers, 'registrar', lifeFigure) ?? 0) * 1000;
-  if (asked <= (noted.longestLifeMs ?? 0)) return;
-  const rotation = { ...noted, longestLifeMs: asked };
-  files.change('hub', (hub) => ({ ...hub, rotations: { ...hub.rotations, [key]: rotation } }));
+export async function noteLongestLife(files: HubFiles): Promise<boolean> {
+  const inForceMs = await lifeInForceMs(files);
+  if (inForceMs === undefined) return false;
+  const agents = await agentConnections(files).catch(() => undefined);
+  noteLives(files, { inForceMs, outLongest: agents?.outLongest, nowMs: Date.now() });
+  return true;
 }

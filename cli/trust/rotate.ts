@@ -10,7 +10,7 @@ import { publishHubInfo } from './publish-hub-info.ts';
 import { rotateAnswerKey } from './rotate-answer-key.ts';
 import { agentConnections } from './agent-connections.ts';
 import { announceAgain, announceCa, switchCa } from './rotate-ca.ts';
-import { noteLongestLife } from './longest-life.ts';
+import { learnedByRenewal, noteLongestLife } from './longest-life.ts';
 import { rotateOperatorKeys } from './rotate-operator-keys.ts';
 import { announceServiceKeys, dropServiceKeys } from './rotate-service-keys.ts';
 import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotate-signing-keys.ts';
@@ -111,16 +111,22 @@ async function take(
   }
 }
 
+const lifeUnknown =
+  'no registrar says how long credentials live, so when everybody has renewed is not known: start the hub first';
+
 async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: OpenedHub): Promise<void> {
-  await noteLongestLife(files, key);
-  const step = rotationStep(key, files.read('hub').rotations?.[key]);
+  const isLifeKnown = !learnedByRenewal.has(key) || (await noteLongestLife(files));
+  const { rotations, credentialLives } = files.read('hub');
+  const step = rotationStep(key, rotations?.[key], credentialLives);
   const isNow = flags.now ?? false;
   const dueAt = new Date(step.dueAtMs).toISOString();
   const isDue = step.dueAtMs <= Date.now();
   say(`${key}: ${step.kind}${isDue ? '' : `, due at ${dueAt}`}`);
   for (const sentence of step.says) say(`  - ${sentence}`);
+  if (!isLifeKnown) say(`  - ${lifeUnknown}`);
   if (flags.dryRun === true) {
-    printResult(`nothing was changed${isDue ? '' : `; before ${dueAt} it takes --now`}`);
+    const early = !isLifeKnown ? '; now it takes --now' : isDue ? '' : `; before ${dueAt} it takes --now`;
+    printResult(`nothing was changed${early}`);
     return;
   }
   // Whoever was stopped before services had what was decided gives it to them now, due or not.
@@ -129,10 +135,11 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
   if (!isDue && !isNow) {
     throw new RollcallError('ROTATION_NOT_DUE', `the next step of "${key}" is due at ${dueAt}`);
   }
+  if (!isLifeKnown && !isNow) throw new RollcallError('ROTATION_NOT_DUE', lifeUnknown);
   const rotatedBy = await whoRotates(files.stateDir, client);
   files.change('trust-keeper', (identity) => ({ ...identity, rotatedBy }));
   const result = await withProgress(`rotating ${key}`, take(files, key, { step, isNow }));
-  await noteLongestLife(files, key);
+  if (learnedByRenewal.has(key)) await noteLongestLife(files);
   await files.publish();
   printResult(result);
 }

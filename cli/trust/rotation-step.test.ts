@@ -35,3 +35,24 @@ test.each([
   ] as const)
     expect(rotationStep(key, { stage, atMs, longestLifeMs }).dueAtMs).toBe(atMs + want);
 });
+
+test.each([
+  { name: 'is in force', lives: [{ lifeMs: 72 * hourMs }], want: 73 * hourMs },
+  {
+    name: 'was lowered before it began, until the last of before has ended',
+    lives: [{ lifeMs: 72 * hourMs, endsAtMs: atMs + 50 * hourMs }, { lifeMs: 6 * hourMs }],
+    want: 51 * hourMs,
+  },
+  {
+    name: 'was lowered after it began: what is issued since is by the next keys',
+    lives: [{ lifeMs: 72 * hourMs, endsAtMs: atMs + 100 * hourMs }, { lifeMs: 6 * hourMs }],
+    want: 73 * hourMs,
+  },
+  { name: 'is shorter than usual', lives: [{ lifeMs: hourMs }], want: 25 * hourMs },
+])('a step waits for the longest life that $name', ({ lives, want }) => {
+  for (const [key, stage] of [
+    ['signing-keys', 'switched'],
+    ['ca', 'announced'],
+  ] as const)
+    expect(rotationStep(key, { stage, atMs }, lives).dueAtMs).toBe(atMs + want);
+});

@@ -1,3 +1,5 @@
+import { usualMemberLifeMs } from '@rollcall/shared/config';
+import { type CredentialLife, lastEndsAtMs } from './credential-lives.ts';
 import type { RotatedKey, Rotation } from '../up/state/hub-state.ts';
 
 /** What comes next of a key that rolls over. */
@@ -10,21 +12,21 @@ export interface RotationStep {
 }
 
 const hourMs = 3_600_000;
-/** What a registrar gives where nothing else is set; also where none has said. */
-const usualLifeMs = 24 * hourMs;
 
-/** By then every agent has renewed: one life of credentials, and an hour for clocks and for those who were away. */
-const everyAgentRenewedAtMs = ({ atMs, longestLifeMs = 0 }: Rotation): number =>
-  atMs + Math.max(usualLifeMs, longestLifeMs) + hourMs;
+type Lives = readonly CredentialLife[];
 
-type Makes = (rotation: Rotation | undefined) => RotationStep;
+/** By then every agent has renewed: what was issued before has ended, and an hour for clocks and for those who were away. */
+const everyAgentRenewedAtMs = ({ atMs, longestLifeMs = 0 }: Rotation, lives: Lives): number =>
+  Math.max(atMs + Math.max(usualMemberLifeMs, longestLifeMs), lastEndsAtMs(lives, atMs)) + hourMs;
+
+type Makes = (rotation: Rotation | undefined, lives: Lives) => RotationStep;
 
 const steps: Readonly<Record<RotatedKey, Makes>> = {
-  'signing-keys': (rotation) => {
+  'signing-keys': (rotation, lives) => {
     if (rotation?.stage === 'switched') {
       return {
         kind: 'drop',
-        dueAtMs: everyAgentRenewedAtMs(rotation),
+        dueAtMs: everyAgentRenewedAtMs(rotation, lives),
         says: [
           'the former generation is taken out of account AGENTS; credentials that it signed are void',
           'keys that were taken back before the present generation was announced leave the revocation list',
@@ -60,7 +62,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
             'refused while somebody is still connected with one of them',
           ],
         },
-  ca: (rotation) =>
+  ca: (rotation, lives) =>
     rotation === undefined
       ? {
           kind: 'announce',
@@ -73,7 +75,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
         }
       : {
           kind: 'switch',
-          dueAtMs: everyAgentRenewedAtMs(rotation),
+          dueAtMs: everyAgentRenewedAtMs(rotation, lives),
           says: [
             "the server's certificate is made by the next CA, and the NATS server reads it; connections stay",
             'the former CA is forgotten; whoever did not hear of the next one has to be registered again',
@@ -99,6 +101,10 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
 };
 
 /** The next step of a key: pure, so that `--dry-run` and the step itself cannot differ. */
-export function rotationStep(key: RotatedKey, rotation: Rotation | undefined): RotationStep {
-  return steps[key](rotation);
+export function rotationStep(
+  key: RotatedKey,
+  rotation: Rotation | undefined,
+  lives: Lives = [],
+): RotationStep {
+  return steps[key](rotation, lives);
 }

@@ -12,6 +12,7 @@ import { readState } from '../up/state/private-files.ts';
 import { type AgentConnections, agentConnections, connectedBy } from './agent-connections.ts';
 import { type KeysFlags, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import type { HubFiles } from './hub-files.ts';
+import { noteLongestLife } from './longest-life.ts';
 import { rotationStep } from './rotation-step.ts';
 
 export interface TrustStatusFlags extends KeysFlags {
@@ -91,6 +92,8 @@ function signingKeysOf(files: HubFiles, agents: AgentConnections | undefined): T
 
 /** Reads the files, and asks the servers who is connected; a hub that does not run still has keys. */
 export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
+  // Whoever looks now and then keeps the due times true: what was in force is known later.
+  await noteLongestLife(files);
   const hub = files.read('hub');
   const { keys } = hub;
   const offline = files.read('offline');
@@ -143,7 +146,7 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
     rotations: rotatedKeys.flatMap((key) => {
       const rotation = hub.rotations?.[key];
       if (rotation === undefined) return [];
-      const step = rotationStep(key, rotation);
+      const step = rotationStep(key, rotation, hub.credentialLives);
       return [
         {
           key,

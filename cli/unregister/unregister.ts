@@ -10,6 +10,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { annotations, type ManagedCluster, namespaces } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
+import { refuseChanged } from '../decide/refuse-changed.ts';
 import { userName } from '../decide/user-name.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { forgetMember, kubeconfigSecretOf } from '../join/hub-objects.ts';
@@ -73,14 +74,17 @@ async function signWish(client: KubeClient, { metadata }: Cluster, flags: Unregi
     metadata: { annotations: { [annotations.leaveRequestedBy]: by } },
     ...(flags.force ? { spec: { wish } } : {}),
   };
+  let stored: Cluster;
   try {
-    const { dryRun = false } = flags;
-    await client.mergePatch(resources.managedClusters, metadata.name, patch, { dryRun, strict: true });
+    const how = { dryRun: flags.dryRun ?? false, strict: true };
+    stored = await client.mergePatch<Cluster>(resources.managedClusters, metadata.name, patch, how);
   } catch (cause) {
     if (!isForbidden(cause)) throw cause;
     if (flags.force) throw new RollcallError('WISH_FORBIDDEN', cause.message, { cause });
     say('you may not change the cluster, so its history will not say that it was you');
+    return;
   }
+  if (flags.force) refuseChanged({ id: wish.id, verb: wish.verb }, stored.spec.wish);
 }
 
 function whatRemains({ status }: Cluster): string {
@@ -153,7 +157,7 @@ async function forgetKubeconfig(client: KubeClient, { metadata, spec }: Cluster)
 /**
  * Unregisters a cluster: the hub takes everything of it away, and its agent removes itself. With a kubeconfig of the member it
  * is cleaned from here, whether its agent runs or not.
- * @throws RollcallError NOT_FOUND; MEMBER_OTHER, before anything is changed; WISH_FORBIDDEN; WISHES_HELD; DEADLINE_EXCEEDED with what
+ * @throws RollcallError NOT_FOUND; MEMBER_OTHER, before anything is changed; WISH_FORBIDDEN, DECISION_CHANGED; WISHES_HELD; DEADLINE_EXCEEDED with what
  * remains; KubeApiError
  */
 export async function unregister(name: string, flags: UnregisterFlags): Promise<void> {

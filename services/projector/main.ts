@@ -14,6 +14,7 @@ import {
 } from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
 import { type Comparison, createComparison } from './queue/compare-everything.ts';
+import { createDepartures, departureMayWaitMs } from './queue/departures.ts';
 import { giveHistory } from './history/give-history.ts';
 import { ownSets } from './desired/own-sets.ts';
 import { createProjection, type Projection, retryInMs } from './apply/projection.ts';
@@ -69,6 +70,7 @@ async function follow(
       'the approver has not looked yet at what Kubernetes showed before',
     );
   }
+  const departures = createDepartures();
   return consumeEvents(nc, {
     service: 'projector',
     logger,
@@ -78,6 +80,12 @@ async function follow(
     handle: async (event) => {
       const key = keyOfEvent(event);
       if (key === undefined) return;
+      // Not awaited, or a mass of them would take all places of the consumer: a projector that stops before compares everything when
+      // it starts.
+      if (departures.note(event)) {
+        const withinMs = departureMayWaitMs(event);
+        return dirty.mark(key, 'departure', { withinMs, atMs: event.timeMs });
+      }
       await dirty.project(key, { withinMs: mayWaitMs(event, joinSettleMs), atMs: event.timeMs });
     },
   });

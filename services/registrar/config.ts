@@ -1,17 +1,22 @@
 import { z } from 'zod';
-import { durationMs } from '@rollcall/shared/config';
+import {
+  credentialLifeMs,
+  durationMs,
+  longestCredentialLifeMs,
+  usualMemberLifeMs,
+} from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
 
 const cap = z.coerce.number().int().min(1);
 
 export const configSchema = z.strictObject({
   ...commonConfig,
-  memberLife: durationMs
-    .default(86_400_000)
-    .describe('how long member credentials are valid; renewed long before (24h)'),
-  waitingLife: durationMs
-    .default(259_200_000)
-    .describe('how long an agent may wait with one credential (72h)'),
+  memberLife: credentialLifeMs
+    .default(usualMemberLifeMs)
+    .describe('how long member credentials are valid, 72h at most; renewed long before (24h)'),
+  waitingLife: credentialLifeMs
+    .default(longestCredentialLifeMs)
+    .describe('how long an agent may wait with one credential, 72h at most (72h)'),
   reservedNames: z
     .string()
     .default('default')

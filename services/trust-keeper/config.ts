@@ -1,13 +1,17 @@
 import { z } from 'zod';
-import { durationMs } from '@rollcall/shared/config';
+import { durationMs, formatDuration, revocationsCoverMs } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
 
 export const configSchema = z.strictObject({
   ...commonConfig,
   longestCredentialLife: durationMs
-    .default(262_800_000)
+    .refine(
+      (lifeMs) => lifeMs >= revocationsCoverMs,
+      `is shorter than ${formatDuration(revocationsCoverMs)}: credentials that a registrar may issue would end after their revocation`,
+    )
+    .default(revocationsCoverMs)
     .describe(
-      'how long a key stays on the revocation list: longer than any agent credential lives (waiting: 72h)',
+      'how long a key stays on the revocation list: 73h at least, as any agent credential may live 72h; more only while older ones are out that live longer (73h)',
     ),
   checkInterval: durationMs
     .default(60_000)

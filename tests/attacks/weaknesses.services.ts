@@ -128,22 +128,6 @@ export const ofServices: readonly Weakness[] = [
     test: 'the stream is deleted: nobody gets in',
   },
   {
-    folder: 'cli/tests',
-    group: 'people',
-    file: 'cli/decide/find-request.ts',
-    from: 'of id === undefined ? [target] : [id, target])',
-    to: 'of [target])',
-    test: 'a name means the cluster that has it',
-  },
-  {
-    folder: 'cli/tests',
-    group: 'people',
-    file: 'cli/decide/decide-request.ts',
-    from: 'if (storedVerdict === verdict && storedKey === keyFingerprint) return;',
-    to: 'if (storedVerdict !== undefined) return;',
-    test: 'a denial that mutating admission of others turns into an approval is told of',
-  },
-  {
     folder: 'tests/fence',
     group: 'weakened',
     file: 'libs/shared/fence/foreign-mutators.ts',

@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/bus';
 import { type Consumption, consumeEvents, decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError } from '@rollcall/shared/errors';
-import { approved, draft, type StoredEvent, tokenRecord, tokenUsed } from '@rollcall/shared/events';
+import { approved, draft, leaving, type StoredEvent, tokenRecord, tokenUsed } from '@rollcall/shared/events';
 import { createMetrics, type LogFields, type Logger, type Metrics } from '@rollcall/shared/service';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { aDecision } from '../harness/events.ts';
@@ -357,4 +357,29 @@ test('of racers on one aggregate everybody gets a turn', async () => {
     );
   await Promise.all(Array.from({ length: 10 }, use));
   expect(tokenRecord(await registrarLog.read(aggregate)).uses?.used).toBe(10);
+});
+
+test('eleven hundred clusters that leave, each of which takes its time, keep no approval waiting', async () => {
+  const section = aDecision({ verdict: 'leaving' });
+  const leave = (at: number) => {
+    const on = { aggregate: { kind: 'cluster', id: `leaver-${at}` }, head: undefined } as const;
+    const drafted = draft(leaving, on, { reason: 'Deleted', message: 'm', section });
+    return log.append([drafted], { correlation: 'test' });
+  };
+  await Promise.all(Array.from({ length: 1100 }, (_, at) => leave(at)));
+  const handled = sightings<string>();
+  const end = Promise.withResolvers<void>();
+  let running = 0;
+  let most = 0;
+  const consumption = await consume(async ({ id, type }) => {
+    if (type !== 'leaving') return handled.add(id);
+    most = Math.max(most, ++running);
+    await end.promise;
+    running--;
+  });
+  await approve('newcomer');
+  await handled.until((all) => all.includes('newcomer'));
+  expect(most).toBe(4);
+  end.resolve();
+  await consumption.drain();
 });

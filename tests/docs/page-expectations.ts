@@ -164,7 +164,10 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
       prints: [/shops\.yaml: policies 1, rules 1: good/, /shops created/, /condition met/],
     },
     'rollcall token create --cluster-name shop-2 --print-register-command > shop-2.sh': {
-      prints: [/waiting \(PolicyHeld\): rule "new-shop" of policy "shops" holds/, /rollcall approve shop-2/],
+      prints: [
+        /waiting \(PolicyHeld\): rule "new-shop" of policy "shops" holds/,
+        /rollcall approve --id shop-2/,
+      ],
       staysRunning: true,
       printsLater: [/cluster "shop-2" is Ready/],
     },

@@ -66,11 +66,12 @@ async function makeWork(round: number): Promise<void> {
  */
 async function untilHandled(): Promise<void> {
   const jsm = await jetstreamManager(await hub.connectAs('setup'));
-  const isBusy = async (service: string): Promise<boolean> => {
-    const info = await jsm.consumers.info('EVENTS', service).catch(() => undefined);
+  const isBusy = async (consumer: string): Promise<boolean> => {
+    const info = await jsm.consumers.info('EVENTS', consumer).catch(() => undefined);
     return info === undefined || info.num_pending + info.num_ack_pending > 0;
   };
-  for (const service of ['projector', 'rbac-provisioner']) while (await isBusy(service)) await delay(100);
+  for (const service of ['projector', 'rbac-provisioner', 'rbac-provisioner-departures'])
+    while (await isBusy(service)) await delay(100);
 }
 
 test('work that meets an API server which has just started is done all the same, and nothing is refused for good', async () => {

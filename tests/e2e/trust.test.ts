@@ -31,10 +31,7 @@ beforeAll(async () => {
   files = openHubFiles(stateDir);
   // Credentials that live for seconds: agents renew while the test looks.
   await hub.up.services.find(({ name }) => name === 'registrar')?.stop();
-  const values = { ...serviceSettings(hub.up.serviceOptions).registrar, memberLife: '6s' };
-  ownRegistrar = await registrar.start(
-    loadConfig(registrar.configSchema, { flags: {}, environment: {}, values }),
-  );
+  await startRegistrar('6s');
   old = await hub.startAgent({ name: 'old', token: (await hub.createToken()).text });
   await old.agent.admitted();
   await hub.untilReady('old');
@@ -43,6 +40,14 @@ afterAll(async () => {
   await ownRegistrar?.stop();
   await hub?.[Symbol.asyncDispose]();
 });
+
+async function startRegistrar(memberLife: string): Promise<void> {
+  await ownRegistrar?.stop();
+  const values = { ...serviceSettings(hub.up.serviceOptions).registrar, memberLife };
+  ownRegistrar = await registrar.start(
+    loadConfig(registrar.configSchema, { flags: {}, environment: {}, values }),
+  );
+}
 
 /** A cluster that comes now, knowing the hub by what is handed out now. */
 async function joins(name: string, token?: string): Promise<TestAgent> {
@@ -266,5 +271,40 @@ test('the CA is replaced, and agents, services and newcomers follow', async () =
 
   // What reads its CA from a file follows it as well.
   await restartNats();
+  await hub.untilReady('old');
+});
+
+test('a life that was lowered before keys roll over keeps the last step waiting, and so does one that nobody says', async () => {
+  const hourMs = 3_600_000;
+  const beganAtMs = Date.now();
+  // The CA is another one now.
+  files = openHubFiles(stateDir);
+  await startRegistrar('48h');
+  await trustStatus(files);
+  await startRegistrar('6s');
+  await rotate('signing-keys', {}, stateDir);
+  const dueOf = async () => {
+    const { rotations } = await trustStatus(files);
+    return Date.parse(rotations.find(({ key }) => key === 'signing-keys')?.due ?? '');
+  };
+  expect(await dueOf()).toBeGreaterThanOrEqual(beganAtMs + 49 * hourMs);
+  await ownRegistrar?.stop();
+  ownRegistrar = undefined;
+  // Also where it would be due by all that is known.
+  files.change('hub', ({ credentialLives: _before, ...state }) => ({
+    ...state,
+    rotations: {
+      ...state.rotations,
+      'signing-keys': { stage: 'switched', atMs: beganAtMs - 100 * hourMs },
+    },
+  }));
+  await expect(rotate('signing-keys', {}, stateDir)).rejects.toMatchObject({
+    code: 'ROTATION_NOT_DUE',
+    message: expect.stringContaining('no registrar says how long credentials live'),
+  });
+  expect(files.read('hub').keys.moreAgentSigners).toHaveLength(1);
+  await rotate('signing-keys', { now: true }, stateDir);
+  expect(files.read('hub').keys.moreAgentSigners).toBeUndefined();
+  await startRegistrar('6s');
   await hub.untilReady('old');
 });

@@ -10,6 +10,8 @@ import {
   agentRoles,
   type AgentRole,
   consumedEvents,
+  consumersOf,
+  type ConsumingService,
   everyAccount,
   otherRoles,
   type Role,
@@ -281,7 +283,8 @@ describe('whatever reply it names, nothing comes of what it may publish but an a
     const role: Role = otherRoles.restore;
     await using bus = await connectRaw(hub, hub.credentialsOf('restore'), { no_responders: true });
     const came = await consequencesOf({ bus, role, name: 'restore', publish: role.publish });
-    const consumers = Object.keys(consumedEvents).map((service) => `changed: consumer ${service}`);
+    const services = Object.keys(consumedEvents) as ConsumingService[];
+    const consumers = services.flatMap(consumersOf).map(({ name }) => `changed: consumer ${name}`);
     expect(came.toSorted()).toEqual(consumers.toSorted());
     await setUpStreams(await hub.connectAs('setup'), { replicas: 3 });
   });

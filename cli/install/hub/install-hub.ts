@@ -21,6 +21,7 @@ import { hubObjects, hubNamespaces } from './hub-objects.ts';
 import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { refuseOtherKeys } from './hub-there.ts';
 import { hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
+import { noteMemberLife } from './member-life.ts';
 import { findInstalled, refuseHelm } from '../installed.ts';
 import { otherOwners } from '../short-names.ts';
 import { untilAvailable } from '../until-available.ts';
@@ -174,7 +175,7 @@ async function applyKubeconfigsOfRelease(places: HubPlaces, timeoutMs: number): 
 async function apply(
   places: HubPlaces,
   values: HubValues,
-  { wait, timeoutMs }: { wait: boolean; timeoutMs: number },
+  { keys, wait, timeoutMs }: { keys: string; wait: boolean; timeoutMs: number },
 ): Promise<void> {
   for (const { client, parts } of places.each) {
     const objects = hubObjects({ ...values, parts });
@@ -186,6 +187,7 @@ async function apply(
       for (const secret of await moveMemberSecrets(client)) say(`[install] moved to Secret ${secret}`);
     if (wait) await untilAllRun(client, objects, timeoutMs);
   }
+  noteMemberLife(openHubFiles(keys), values, Date.now());
   await createSets(places.hub);
   printResult(wait ? 'the hub runs' : 'the hub is installed');
   say('next: rollcall token create --print-register-command');
@@ -217,7 +219,7 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
     const hub = await applyKeys(places, flags, { ...addresses, nats: given.nats });
     const stamp = await stampIsServed(places.hub);
     if (!flags.onlyKeys) {
-      await apply(places, { ...given, hub, stamp }, { wait: flags.wait, timeoutMs });
+      await apply(places, { ...given, hub, stamp }, { keys: flags.keys, wait: flags.wait, timeoutMs });
       return;
     }
     if (places.areApart) await applyKubeconfigsOfRelease(places, timeoutMs);

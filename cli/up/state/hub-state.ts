@@ -25,6 +25,7 @@ import {
   type Nkey,
   spkiPin,
 } from '@rollcall/shared/trust';
+import type { CredentialLife } from '../../trust/credential-lives.ts';
 import { readState, writePrivate } from './private-files.ts';
 
 /** Bumped when an older Rollcall could not read the directory any more. */
@@ -48,6 +49,8 @@ export interface HubState {
   readonly sentinelJwt: string;
   /** Keys that are rolling over, and since when they are where they are (`rollcall trust status`). */
   readonly rotations?: Readonly<Partial<Record<RotatedKey, Rotation>>>;
+  /** How long credentials of members live that may be out there. */
+  readonly credentialLives?: readonly CredentialLife[];
 }
 
 export const rotatedKeys = ['signing-keys', 'service-keys', 'ca', 'answer-key', 'operator-keys'] as const;
@@ -57,7 +60,7 @@ export interface Rotation {
   readonly atMs: number;
   /** Public key that it leads to, where a step that was stopped in the middle could not tell it any more. */
   readonly to?: string;
-  /** How long credentials of agents live at most, as far as the registrars have said since it began. */
+  /** The same, where a version before wrote it: as far as the registrars had said since it began. */
   readonly longestLifeMs?: number;
 }
 

@@ -7,7 +7,7 @@ import {
   StorageType,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
+import { consumedEvents, consumersOf, type ConsumingService } from '@rollcall/shared/rights';
 import { streamManager } from './hub-streams.ts';
 
 const secondNs = 1_000_000_000;
@@ -50,14 +50,14 @@ const streams = [
 ] as const;
 
 /**
- * Makes or updates the streams and each service's durable consumer. Run by whoever installs a hub (role `setup`):
+ * Makes or updates the streams and each service's durable consumers. Run by whoever installs a hub (role `setup`):
  * no service may create consumers.
- * @param options.handled - of a restored hub: up to which event each service had handled them; a consumer that is there already
+ * @param options.handled - of a restored hub: up to which event each consumer had handled them; a consumer that is there already
  *   stays where it is
  */
 export async function setUpStreams(
   nc: NatsConnection,
-  options: { replicas: number; handled?: Readonly<Partial<Record<ConsumingService, number>>> },
+  options: { replicas: number; handled?: Readonly<Record<string, number>> },
 ): Promise<void> {
   const jsm = await jetstreamManager(nc);
   for (const stream of streams) {
@@ -76,32 +76,38 @@ export async function setUpStreams(
     else await jsm.streams.update(stream.name, { ...config, deny_delete: found.config.deny_delete });
   }
   for (const service of Object.keys(consumedEvents) as ConsumingService[]) {
-    const config = {
-      durable_name: service,
-      filter_subjects: consumedEvents[service].map((filter) => `rollcall.events.${filter}`),
-      ack_policy: AckPolicy.Explicit,
-      deliver_policy: DeliverPolicy.All,
-      ack_wait: 30 * secondNs,
-      max_ack_pending: 1000,
-      max_deliver: -1,
-    };
-    const found = await jsm.consumers.info('EVENTS', service).catch(() => undefined);
-    if (!found) {
-      const handled = options.handled?.[service] ?? 0;
-      const begins =
-        handled > 0 ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: handled + 1 } : {};
-      await jsm.consumers.add('EVENTS', { ...config, ...begins });
-      continue;
+    const first = await jsm.consumers.info('EVENTS', service).catch(() => undefined);
+    for (const { name, filters } of consumersOf(service)) {
+      const config = {
+        durable_name: name,
+        filter_subjects: filters.map((filter) => `rollcall.events.${filter}`),
+        ack_policy: AckPolicy.Explicit,
+        deliver_policy: DeliverPolicy.All,
+        ack_wait: 30 * secondNs,
+        max_ack_pending: 1000,
+        max_deliver: -1,
+      };
+      const found = await jsm.consumers.info('EVENTS', name).catch(() => undefined);
+      if (!found) {
+        // One that comes beside another begins where that one stands.
+        const handled =
+          options.handled?.[name] ?? options.handled?.[service] ?? first?.ack_floor.stream_seq ?? 0;
+        const begins =
+          handled > 0 ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: handled + 1 } : {};
+        await jsm.consumers.add('EVENTS', { ...config, ...begins });
+        continue;
+      }
+      // Where it began cannot be changed, and after a restore that is not the first event.
+      const { deliver_policy, opt_start_seq } = found.config;
+      const began = opt_start_seq === undefined ? { deliver_policy } : { deliver_policy, opt_start_seq };
+      await jsm.consumers.update('EVENTS', name, { ...config, ...began });
     }
-    // Where it began cannot be changed, and after a restore that is not the first event.
-    const { deliver_policy, opt_start_seq } = found.config;
-    const began = opt_start_seq === undefined ? { deliver_policy } : { deliver_policy, opt_start_seq };
-    await jsm.consumers.update('EVENTS', service, { ...config, ...began });
   }
 }
 
 /** Takes the services' consumers away, so that `setUpStreams` makes them anew at another place. */
 export async function forgetConsumers(nc: NatsConnection): Promise<void> {
   const jsm = await streamManager(nc);
-  for (const service of Object.keys(consumedEvents)) await jsm.consumers.delete('EVENTS', service);
+  for (const service of Object.keys(consumedEvents) as ConsumingService[])
+    for (const { name } of consumersOf(service)) await jsm.consumers.delete('EVENTS', name);
 }

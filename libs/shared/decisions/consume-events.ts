@@ -4,13 +4,14 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { hubStreams, openHeldEvents, seenOver } from '@rollcall/shared/bus';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { decodeEvent, type StoredEvent } from '@rollcall/shared/events';
-import type { ConsumingService } from '@rollcall/shared/rights';
+import { consumersOf, type ConsumingService, type ServiceConsumer } from '@rollcall/shared/rights';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
-import { createKeyedQueue } from './keyed-queue.ts';
 import { afterFailure } from './after-failure.ts';
+import { atMost } from './at-most.ts';
 import { countFailures } from './count-failures.ts';
 import { handleHeld, longestBody } from './handle-held.ts';
+import { createKeyedQueue } from './keyed-queue.ts';
 
 const stream = 'EVENTS';
 /** Half of the consumer's ack_wait: a slow handler is not mistaken for a dead one. */
@@ -21,6 +22,8 @@ const workingIntervalMs = 15_000;
  */
 const pull = { max_messages: 256, expires: 10_000, idle_heartbeat: 1000, bind: true } as const;
 const consumeAgainAfterMs = 1000;
+/** Departures that a process handles at a time: ten thousand clusters may leave at once, and others join meanwhile. */
+const departuresAtOnce = 4;
 
 export interface ConsumeOptions {
   readonly service: ConsumingService;
@@ -36,6 +39,9 @@ export interface ConsumeOptions {
   readonly ordered?: boolean;
   onDead?(error: RollcallError): void;
 }
+
+/** Does work at once, or when its turn comes. */
+type InTurn = (work: () => Promise<void>) => Promise<void>;
 
 export interface Consumption {
   /** Stops fetching, lets running handlers finish and acknowledge, and returns. */
@@ -55,12 +61,12 @@ function decodeMessage(message: JsMsg): StoredEvent {
 
 /**
  * The adapter between the stream and a service: consume, handle, acknowledge, retry, dead letter. Replicas of a service share
- * the durable consumer; events of one aggregate are handled one after another within a process.
+ * the durable consumers; events of one aggregate are handled one after another within a process. What happens when clusters leave
+ * comes by a consumer of its own and is handled a few at a time: a mass of it takes nobody else's turn.
  */
 export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions): Promise<Consumption> {
   const { service, logger } = options;
   const js = jetstream(nc, hubStreams);
-  const consumer = await js.consumers.get(stream, service);
   const held = openHeldEvents(nc, service);
   const queue = createKeyedQueue();
   const seen = seenOver(nc);
@@ -177,15 +183,17 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   }
 
   /** Never rejects: on a closed connection even saying so is impossible, and the event is delivered again by itself. */
-  async function settle(message: JsMsg): Promise<void> {
+  async function settle(message: JsMsg, inTurn: InTurn): Promise<void> {
     const working = setInterval(() => {
       if (!nc.isClosed()) message.working();
     }, workingIntervalMs);
-    const startedMs = performance.now();
     try {
-      await handleAndAcknowledge(message);
-      const seconds = (performance.now() - startedMs) / 1000;
-      options.metrics?.observe('rollcall_event_handling_duration_seconds', seconds);
+      await inTurn(async () => {
+        const startedMs = performance.now();
+        await handleAndAcknowledge(message);
+        const seconds = (performance.now() - startedMs) / 1000;
+        options.metrics?.observe('rollcall_event_handling_duration_seconds', seconds);
+      });
     } catch (thrown) {
       logger.warn({ err: toRollcallError(thrown), seq: message.seq }, 'event could not be acknowledged');
     } finally {
@@ -193,36 +201,50 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     }
   }
 
-  function take(message: JsMsg): void {
-    const work = settle(message).finally(() => running.delete(work));
+  function take(message: JsMsg, inTurn: InTurn): void {
+    const work = settle(message, inTurn).finally(() => running.delete(work));
     running.add(work);
   }
 
-  const start = (): Promise<ConsumerMessages> => consumer.consume({ ...pull, callback: take });
-  let messages = await start();
   let isDraining = false;
   const isOver = () => isDraining || nc.isDraining() || nc.isClosed();
 
-  /** The library ends a consumption for good at errors that it takes for final; a service goes on until it is told to stop. */
-  async function consumeOn(): Promise<void> {
-    for (;;) {
-      const why = await messages.closed();
-      if (isOver()) return;
-      logger.error({ err: toRollcallError(why ?? 'no reason given') }, 'consumption ended and starts again');
-      await delay(consumeAgainAfterMs);
-      if (isOver()) return;
-      const ended = messages;
-      messages = await start().catch(() => ended);
+  /** @returns what ends the consumption, once it has fetched its last event */
+  async function consume({ name, isOfDepartures }: ServiceConsumer): Promise<() => Promise<void>> {
+    const consumer = await js.consumers.get(stream, name);
+    const inTurn: InTurn = isOfDepartures ? atMost(departuresAtOnce) : (work) => work();
+    const start = (): Promise<ConsumerMessages> =>
+      consumer.consume({ ...pull, callback: (message) => take(message, inTurn) });
+    let messages = await start();
+
+    /** The library ends a consumption for good at errors that it takes for final; a service goes on until it is told to stop. */
+    async function consumeOn(): Promise<void> {
+      for (;;) {
+        const why = await messages.closed();
+        if (isOver()) return;
+        logger.error(
+          { err: toRollcallError(why ?? 'no reason given') },
+          'consumption ended and starts again',
+        );
+        await delay(consumeAgainAfterMs);
+        if (isOver()) return;
+        const ended = messages;
+        messages = await start().catch(() => ended);
+      }
     }
+    const consuming = consumeOn();
+    return async () => {
+      await messages.close();
+      await consuming;
+    };
   }
-  const consuming = consumeOn();
+  const ends = await Promise.all(consumersOf(service).map(consume));
   const stopHeld = handleHeld(held, { service, handle: handleEvent, logger, onDead: noteDead });
 
   return {
     async drain() {
       isDraining = true;
-      await messages.close();
-      await consuming;
+      await Promise.all(ends.map((end) => end()));
       await stopHeld();
       await Promise.allSettled(running);
     },

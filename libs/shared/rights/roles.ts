@@ -109,6 +109,36 @@ export const consumedEvents = {
 } as const;
 export type ConsumingService = keyof typeof consumedEvents;
 
+/** What happens to a cluster that leaves. A mass of it is handled a few at a time, so that it keeps nobody else waiting. */
+const departures = ['leave-asked', 'leaving', 'cleaned', 'deprovisioned', 'left'];
+const isDeparture = (filter: string) => departures.some((type) => filter === `cluster.*.${type}`);
+
+/** A durable consumer of stream EVENTS. */
+export interface ServiceConsumer {
+  readonly name: string;
+  /** Subjects below `rollcall.events.`. */
+  readonly filters: readonly string[];
+  readonly isOfDepartures: boolean;
+}
+
+/** The consumers of a service: one for what happens when clusters leave, where it hears of that by name, and one for the rest. */
+export function consumersOf(service: ConsumingService): ServiceConsumer[] {
+  const filters: readonly string[] = consumedEvents[service];
+  const others = filters.filter((filter) => !isDeparture(filter));
+  const ofDepartures = filters.filter(isDeparture);
+  return [
+    { name: service, filters: others, isOfDepartures: false },
+    ...(ofDepartures.length > 0
+      ? [{ name: `${service}-departures`, filters: ofDepartures, isOfDepartures: true }]
+      : []),
+  ];
+}
+
+/** Every durable consumer of stream EVENTS that a hub has. */
+const consumerNames = (Object.keys(consumedEvents) as ConsumingService[]).flatMap((service) =>
+  consumersOf(service).map(({ name }) => name),
+);
+
 /**
  * JetStream of account HUB as other accounts know it, the way a NATS domain is known. Not as `$JS.API`: in an account without
  * JetStream the server answers that by itself, and both answers come (measured).
@@ -122,7 +152,7 @@ const readEvents = [`${api}.STREAM.INFO.EVENTS`, `${api}.DIRECT.GET.EVENTS`];
 const readStreams = [`${api}.STREAM.INFO.FACTS`, `${api}.STREAM.INFO.DEAD`, `${api}.DIRECT.GET.DEAD`];
 const readFacts = [`${api}.DIRECT.GET.FACTS`];
 /** How far each service has come. */
-const readPlaces = Object.keys(consumedEvents).map((service) => `${api}.CONSUMER.INFO.EVENTS.${service}`);
+const readPlaces = consumerNames.map((name) => `${api}.CONSUMER.INFO.EVENTS.${name}`);
 
 /** Where the server takes the answers to what other accounts asked: nobody else hears there. */
 const answerOthers = ['_R_.>'];
@@ -139,9 +169,11 @@ function mayWrite(writer: EventWriter): string[] {
 
 function mayConsume(service: ConsumingService): string[] {
   return [
-    `${api}.CONSUMER.INFO.EVENTS.${service}`,
-    `${api}.CONSUMER.MSG.NEXT.EVENTS.${service}`,
-    `$JS.ACK.EVENTS.${service}.>`,
+    ...consumersOf(service).flatMap(({ name }) => [
+      `${api}.CONSUMER.INFO.EVENTS.${name}`,
+      `${api}.CONSUMER.MSG.NEXT.EVENTS.${name}`,
+      `$JS.ACK.EVENTS.${name}.>`,
+    ]),
     `rollcall.dead.${service}.*`,
     // Its own notes of what it has put aside for a newer version.
     `rollcall.held.${service}.*`,
@@ -325,7 +357,7 @@ export const otherRoles = {
       'rollcall.facts.*',
       'rollcall.dead.*.*',
       'rollcall.held.*.*',
-      ...Object.keys(consumedEvents).map((service) => `${api}.CONSUMER.DELETE.EVENTS.${service}`),
+      ...consumerNames.map((name) => `${api}.CONSUMER.DELETE.EVENTS.${name}`),
       // What an archive has is missing in what it restores, too.
       `${api}.STREAM.MSG.DELETE.EVENTS`,
     ],

@@ -219,6 +219,46 @@ test.each([
   expect(events.map(({ definition }) => definition.type)).toEqual(want === undefined ? [] : [want]);
 });
 
+test.each([
+  { says: false, before: approvedBefore, want: denied },
+  { says: true, before: withdrawn, want: approved },
+])(
+  'hubAcceptsClient $says is by who wrote it, and by nobody where that is not known',
+  ({ says, before, want }) => {
+    const written = (annotations: Record<string, string>) =>
+      decideClusterWish({
+        record: aRecord(member, before),
+        object: anObject({ metadata: { annotations }, spec: { hubAcceptsClient: says } }),
+        heartbeat,
+        leaveWaitMs,
+        nowMs,
+      });
+    for (const [annotations, person] of [
+      [{ 'rollcall.dev/changed-by': 'anna' }, 'anna'],
+      [{}, 'unknown'],
+    ] as const) {
+      const [event] = written(annotations);
+      expect(event).toMatchObject({ definition: want, by: { person }, section: { by: { person } } });
+    }
+  },
+);
+
+test('true is by who wrote it also where another key has asked meanwhile', () => {
+  const asked = { ...member, request: { ...member.request, key: 'K2' } };
+  const [event] = decideClusterWish({
+    record: aRecord(asked, withdrawn),
+    object: anObject({
+      metadata: { annotations: { 'rollcall.dev/changed-by': 'anna' } },
+      spec: { hubAcceptsClient: true },
+    }),
+    heartbeat,
+    leaveWaitMs,
+    nowMs,
+  });
+  expect(event).toMatchObject({ by: { person: 'anna' } });
+  expect(event?.section).toMatchObject({ verdict: 'held', reason: 'KeyChanged', by: { person: 'anna' } });
+});
+
 test('what a person says of a member leaves the request of another key as it is', () => {
   const stranger = {
     verdict: 'held',

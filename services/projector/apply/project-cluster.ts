@@ -29,7 +29,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
   }
 
   async function takeOutOfSight(record: ClusterRecord, { cluster, request }: ShownPicture): Promise<Pass> {
-    if (cluster) await clusters.letGo(cluster.metadata.name, record.aggregate.id);
+    if (cluster) await clusters.letGo(cluster.metadata.name, record);
     if (!request) return { isShown: true };
     if (!mayRequestGo(request)) return showRequest(record);
     await writer.remove(view.requests, request);

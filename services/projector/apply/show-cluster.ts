@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, predefinedId } from '@rollcall/shared/events';
 import { annotations, apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
 import { nodeLabelsPatch } from '../desired/cluster-labels.ts';
-import { endedFormerLife } from '../desired/cluster-standing.ts';
+import { endedFormerLife, importanceOf } from '../desired/cluster-standing.ts';
 import { type ClusterTools, lookAgainMs, type ShownCluster } from './cluster-tools.ts';
 import {
   type ClusterFacts,
@@ -96,7 +96,7 @@ export interface ClusterPicture {
   /** @param isLater - more is to come soon: what is missing is made, and nothing else is written */
   show(record: ClusterRecord, facts: ClusterFacts | undefined, isLater: boolean): Promise<Pass>;
   /** Takes the object of this name away, if it shows this cluster. */
-  letGo(name: string, clusterId: string): Promise<void>;
+  letGo(name: string, record: ClusterRecord): Promise<void>;
 }
 
 /** Makes a cluster's ManagedCluster show what its record and facts say. */
@@ -118,7 +118,9 @@ export function createClusterPicture(
     );
   }
 
-  async function letGo(name: string, clusterId: string): Promise<void> {
+  async function letGo(name: string, record: ClusterRecord): Promise<void> {
+    const clusterId = record.aggregate.id;
+    const importance = importanceOf(record);
     const current = view.clusters.get(name);
     // A person may have made it anew meanwhile: that one carries no mark of ours, and is none of this cluster's past.
     if (current?.metadata.labels?.[labels.clusterId] !== clusterId) return;
@@ -129,10 +131,10 @@ export function createClusterPicture(
       const others = finalizers.filter((one) => one !== leaveFinalizer);
       last = await writer.patch(view.clusters, current, {
         patch: finalizersPatch(current, others),
-        importance: 'transition',
+        importance,
       });
     }
-    if (last && deletionTimestamp === undefined) await writer.remove(view.clusters, last);
+    if (last && deletionTimestamp === undefined) await writer.remove(view.clusters, last, importance);
     tools.factThrottle.forget(clusterId);
     settling.forget(clusterId);
   }
@@ -189,12 +191,12 @@ export function createClusterPicture(
     const name = shownName(record);
     const wanted = desiredCluster(record, facts, view.clusters.get(name));
     // A cluster keeps its name until it leaves: under another one it is shown as it was before it left.
-    for (const former of namesOf.get(clusterId) ?? []) if (former !== name) await letGo(former, clusterId);
-    if (wanted.presence === 'gone') await letGo(wanted.name, clusterId);
+    for (const former of namesOf.get(clusterId) ?? []) if (former !== name) await letGo(former, record);
+    if (wanted.presence === 'gone') await letGo(wanted.name, record);
     if (wanted.presence !== 'present') return { isShown: true };
     const shown = view.clusters.get(name);
     if (shown?.metadata.finalizers?.includes(leaveFinalizer) && endedFormerLife(record, shown)) {
-      await letGo(name, clusterId);
+      await letGo(name, record);
       return { isShown: false, againInMs: lookAgainMs };
     }
     let current = await ensureCluster(record, name, wanted.shape);
@@ -203,7 +205,10 @@ export function createClusterPicture(
     const toWrite = await labelsToWrite(record, current, wanted.shape.labels);
     const shapePatch = clusterShapePatch(record, current, { ...wanted.shape, labels: toWrite });
     if (Object.keys(shapePatch).length > 0)
-      current = await writer.patch(view.clusters, current, { patch: shapePatch, importance: 'transition' });
+      current = await writer.patch(view.clusters, current, {
+        patch: shapePatch,
+        importance: importanceOf(record),
+      });
     if (!current) return { isShown: false, againInMs: lookAgainMs };
     // Again, because generation and conditions are now those of the object as it is.
     const now = desiredCluster(record, facts, current);
@@ -214,7 +219,8 @@ export function createClusterPicture(
     const nodeLabels = nodeLabelsPatch(current.metadata.labels ?? {}, wanted.shape.nodeLabels);
     const isLabelled = Object.keys(nodeLabels).length === 0;
     if (!difference && isLabelled) return { isShown: true };
-    const importance = !difference || (!isUnshown && isDetail(difference.fields)) ? 'fact' : 'transition';
+    const isOfFacts = !difference || (!isUnshown && isDetail(difference.fields));
+    const importance = isOfFacts ? 'fact' : importanceOf(record);
     const waitMs = importance === 'fact' ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
     const target = current;

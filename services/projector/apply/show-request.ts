@@ -1,6 +1,7 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
 import { apiVersion, clusterRegistrationRequest } from '@rollcall/shared/resources';
 import { type ClusterTools, lookAgainMs, type ShownRequest } from './cluster-tools.ts';
+import { importanceOf } from '../desired/cluster-standing.ts';
 import { isDecisionUnshown } from '../desired/desired-cluster.ts';
 import { desiredRequest, requestLabels, type RequestShape } from '../desired/desired-request.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';
@@ -32,10 +33,11 @@ export function createShowRequest(
 
   return async (record) => {
     const wanted = desiredRequest(record);
+    const importance = importanceOf(record);
     if (wanted.presence === 'unmentioned') return { isShown: true };
     const seen = view.requests.get(wanted.name);
     if (wanted.presence === 'gone') {
-      if (seen) await writer.remove(view.requests, seen);
+      if (seen) await writer.remove(view.requests, seen, importance);
       return { isShown: true };
     }
     const labels = requestLabels(record);
@@ -43,7 +45,7 @@ export function createShowRequest(
     // Also what was just made: it may have been there, from a write whose answer was lost.
     const shapePatch = current ? requestShapePatch(current, wanted.shape, labels) : {};
     if (current && Object.keys(shapePatch).length > 0)
-      current = await writer.patch(view.requests, current, { patch: shapePatch, importance: 'transition' });
+      current = await writer.patch(view.requests, current, { patch: shapePatch, importance });
     // The approver takes a decision of a person only from a picture that shows its own last word.
     const isUnshown = current !== undefined && isDecisionUnshown(record, current);
     const difference = current && statusPatch(current.status, wanted.status, isUnshown);
@@ -51,7 +53,7 @@ export function createShowRequest(
       return { isShown: current !== undefined, ...(current ? {} : { againInMs: lookAgainMs }) };
     const target = current as ShownRequest;
     const isTaken = await showStatus(record, target, () =>
-      writer.patchStatus(view.requests, target, { patch: difference.patch, importance: 'transition' }),
+      writer.patchStatus(view.requests, target, { patch: difference.patch, importance }),
     );
     return isTaken ? { isShown: true } : { isShown: false, againInMs: lookAgainMs };
   };

@@ -76,7 +76,8 @@ export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
   view.clusters.cache.onChange(markSets);
   view.clusters.onForeignChange(({ object }) => {
     const clusterId = predefinedId(object.spec) ?? object.metadata.labels?.[labels.clusterId];
-    if (clusterId !== undefined) dirty.mark(clusterKey(clusterId));
+    const importance = object.metadata.deletionTimestamp === undefined ? 'transition' : 'departure';
+    if (clusterId !== undefined) dirty.mark(clusterKey(clusterId), importance);
     if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name));
   });
   view.requests.onForeignChange(({ object }) => dirty.mark(clusterKey(object.spec.clusterId)));

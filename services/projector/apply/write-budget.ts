@@ -20,7 +20,12 @@ export function createWriteBudget(
   const msPerWrite = 1000 / writesPerSecond;
   // The bucket as a point in time: how far ahead of the clock the writes that were let through have spent it.
   let spentUntilMs = Number.NEGATIVE_INFINITY;
-  const queues: Record<Importance, (() => void)[]> = { transition: [], fact: [], count: [] };
+  const queues: Record<Importance, (() => void)[]> = {
+    transition: [],
+    departure: [],
+    fact: [],
+    count: [],
+  };
   const inOrder = importances.map((importance) => queues[importance]);
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;

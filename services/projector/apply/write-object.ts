@@ -33,7 +33,12 @@ export interface ObjectWriter {
   ): Promise<StoredObject<T> | undefined>;
   /** @returns whether it was taken; false: somebody newer wrote, or the object is gone. Look again. */
   patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, how: Write): Promise<boolean>;
-  remove<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>): Promise<void>;
+  /** @param importance - default: a transition */
+  remove<T extends KubeObject>(
+    view: KindView<T>,
+    object: StoredObject<T>,
+    importance?: Importance,
+  ): Promise<void>;
   /** Of a kind that no view has; whatever goes wrong throws. */
   patchUnwatched(
     resource: Resource,
@@ -127,9 +132,9 @@ export function createObjectWriter(
         return false;
       }
     },
-    async remove(view, object) {
+    async remove(view, object, importance = 'transition') {
       const { name, uid } = object.metadata;
-      await counted(view.resource, { what: 'delete' }, () =>
+      await counted(view.resource, { what: 'delete', importance }, () =>
         client.delete(view.resource, name, { ...place(object), preconditions: { uid } }),
       );
     },

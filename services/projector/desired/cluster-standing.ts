@@ -1,4 +1,5 @@
 import { type ClusterRecord, type Decision, livenessOf } from '@rollcall/shared/events';
+import type { Importance } from '../queue/importance.ts';
 
 /** Where a cluster stands with the hub, whether it is alive or not. */
 export type Standing = 'undecided' | 'accepted' | 'denied' | 'revoked' | 'banned' | 'leaving' | 'left';
@@ -83,4 +84,10 @@ export function phaseOf(record: ClusterRecord): 'undecided' | 'joining' | 'settl
   if (record.access?.state === 'failed' || record.identity?.state === 'refused') return 'settled';
   if (record.identity?.state !== 'left' && currentDecision(record) === undefined) return 'undecided';
   return standingOf(record) === 'accepted' && livenessOf(record) === undefined ? 'joining' : 'settled';
+}
+
+/** What changes about a cluster that leaves waits for what changes about the others. */
+export function importanceOf(record: ClusterRecord): Importance & ('transition' | 'departure') {
+  const standing = standingOf(record);
+  return standing === 'leaving' || standing === 'left' ? 'departure' : 'transition';
 }

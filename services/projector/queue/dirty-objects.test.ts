@@ -116,6 +116,31 @@ test('events go before facts, and facts before counts, also for an object that w
   expect(keys()).toEqual(['running', 'urgent', 'c', 'a', 'b', 'set']);
 });
 
+test('who leaves goes after who is in, before facts, and a quarter of the passes at most', async () => {
+  const { objects, end, keys } = byHand(8);
+  for (const key of ['fact-1', 'fact-2', 'fact-3', 'fact-4', 'fact-5']) objects.mark(key, 'fact');
+  for (const key of ['leaver-1', 'leaver-2', 'leaver-3']) objects.mark(key, 'departure');
+  objects.mark('newcomer');
+  expect(keys()).toEqual(['fact-1', 'fact-2', 'fact-3', 'fact-4', 'fact-5', 'leaver-1', 'newcomer']);
+  await end(0);
+  await end(1);
+  expect(keys().slice(7)).toEqual(['leaver-2']);
+  await end(5);
+  expect(keys().slice(8)).toEqual(['leaver-3']);
+});
+
+test('what may wait keeps its importance while it waits', async () => {
+  const { objects, keys } = byHand(4);
+  objects.mark('leaver', 'departure', { withinMs: 1000 });
+  expect(keys()).toEqual([]);
+  for (const key of ['fact-1', 'fact-2', 'fact-3', 'fact-4']) objects.mark(key, 'fact');
+  expect(keys()).toEqual(['fact-1', 'fact-2', 'fact-3']);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(keys()).toHaveLength(3);
+  objects.mark('newcomer');
+  expect(keys()).toEqual(['fact-1', 'fact-2', 'fact-3', 'newcomer']);
+});
+
 test('facts that take long leave a place for what events say', async () => {
   const { objects, keys } = byHand(4);
   for (const key of ['a', 'b', 'c', 'd']) objects.mark(key, 'fact');

@@ -22,8 +22,11 @@ export interface DirtyObjectsOptions {
 
 /** Objects whose picture may be old. A burst of marks becomes one pass; passes over one object never overlap. */
 export interface DirtyObjects {
-  /** Marks and forgets: a failing pass is tried again. Default: a transition. */
-  mark(key: string, importance?: Importance): void;
+  /**
+   * Marks and forgets: a failing pass is tried again. Default: a transition.
+   * @param event - as for `project`
+   */
+  mark(key: string, importance?: Importance, event?: { withinMs?: number; atMs?: number }): void;
   /**
    * Marks as a transition, and resolves once a pass that began afterwards has shown the object.
    * @param event.withinMs - how long it may wait for something more to show (0)
@@ -67,13 +70,17 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   // Sets keep the order of insertion, and a key can be moved from one to the other.
   const queues: Record<Importance, Set<string>> = {
     transition: new Set(),
+    departure: new Set(),
     fact: new Set(),
     count: new Set(),
   };
   const running = new Set<Promise<void>>();
-  // A transition never waits for a slot because everybody else waits for write budget.
-  const mostOthers = Math.max(1, Math.floor((options.concurrency * 3) / 4));
-  let others = 0;
+  const share = (quarters: number) => Math.max(1, Math.floor((options.concurrency * quarters) / 4));
+  // A transition never waits for a slot because everybody else waits for write budget; and of ten thousand clusters that leave no
+  // more are shown at a time than leaves the API server to the others.
+  const mostDepartures = share(1);
+  const mostOthers = share(3);
+  const passes: Record<Importance, number> = { transition: 0, departure: 0, fact: 0, count: 0 };
   let isStopped = false;
 
   function enqueue(key: string, entry: Entry, importance: Importance): void {
@@ -87,26 +94,32 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
     startNext();
   }
 
-  function later(key: string, entry: Entry, delayMs: number): void {
+  /** @param marked - what it was marked as; without it, it is what a pass left for later: a detail, unless somebody waits for it */
+  function later(key: string, entry: Entry, delayMs: number, marked?: Importance): void {
     clearTimeout(entry.timer);
-    // What a pass left for later is a detail, unless somebody waits for it.
     const rest = entry.failures > 0 ? entry.importance : lessImportant(entry.importance, 'fact');
-    const importance = entry.waiters.length > 0 ? 'transition' : rest;
+    const importance = entry.waiters.length > 0 ? 'transition' : (marked ?? rest);
     entry.dueAtMs = performance.now() + delayMs;
     entry.timer = setTimeout(() => enqueue(key, entry, importance), Math.min(delayMs, longestTimerMs));
   }
 
   /** A pass that is to come anyway in that time is enough. */
-  function enqueueWithin(key: string, entry: Entry, withinMs: number): void {
-    if (withinMs === 0 || entry.isRunning) return enqueue(key, entry, 'transition');
-    if (entry.marked !== undefined) return enqueue(key, entry, 'transition');
+  function enqueueWithin(
+    key: string,
+    entry: Entry,
+    { withinMs, importance }: { withinMs: number; importance: Importance },
+  ): void {
+    if (withinMs === 0 || entry.isRunning) return enqueue(key, entry, importance);
+    if (entry.marked !== undefined) return enqueue(key, entry, importance);
     const isDue = entry.timer !== undefined && entry.dueAtMs <= performance.now() + withinMs;
-    if (!isDue) later(key, entry, withinMs);
+    if (!isDue) later(key, entry, withinMs, importance);
   }
 
   function takeNext(): { key: string; importance: Importance } | undefined {
+    const others = passes.departure + passes.fact + passes.count;
     for (const importance of importances) {
       if (importance !== 'transition' && others >= mostOthers) return undefined;
+      if (importance === 'departure' && passes.departure >= mostDepartures) continue;
       const [key] = queues[importance];
       if (key === undefined) continue;
       queues[importance].delete(key);
@@ -120,12 +133,12 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       const next = takeNext();
       const entry = next && entries.get(next.key);
       if (!next || !entry) return;
-      const isOther = next.importance !== 'transition';
-      if (isOther) others++;
-      entry.importance = next.importance;
+      const { importance } = next;
+      passes[importance]++;
+      entry.importance = importance;
       const work = run(next.key, entry).finally(() => {
         running.delete(work);
-        if (isOther) others--;
+        passes[importance]--;
         startNext();
       });
       running.add(work);
@@ -197,8 +210,11 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   }
 
   return {
-    mark: (key, importance = 'transition') => {
-      if (!isStopped) enqueue(key, entryOf(key), importance);
+    mark(key, importance = 'transition', { withinMs = 0, atMs = Infinity } = {}) {
+      if (isStopped) return;
+      const entry = entryOf(key);
+      entry.sinceMs = Math.min(entry.sinceMs, atMs);
+      enqueueWithin(key, entry, { withinMs, importance });
     },
     project(key, { withinMs = 0, atMs = Infinity } = {}) {
       if (isStopped) return Promise.reject(stopping(key));
@@ -206,7 +222,7 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       const entry = entryOf(key);
       entry.sinceMs = Math.min(entry.sinceMs, atMs);
       entry.waiters.push(waiter);
-      enqueueWithin(key, entry, withinMs);
+      enqueueWithin(key, entry, { withinMs, importance: 'transition' });
       return waiter.promise;
     },
     oldestMs() {

@@ -10,6 +10,7 @@ import {
   cordoned,
   type Decision,
   type EventDraft,
+  revoked,
   type StoredEvent,
   uncordoned,
 } from '@rollcall/shared/events';
@@ -125,6 +126,9 @@ const longestDelayMs = 5000;
  */
 export async function bringAccessAbout(world: World, event: Wake): Promise<readonly EventDraft[]> {
   const aggregate = { kind: event.kind, id: event.id };
+  const read = async () => clusterRecord(await world.log.read(aggregate));
+  // Each leaving ends in `revoked`, and has been heard itself: by the consumer of departures, which takes nobody's turn.
+  if (event.type === revoked.type && (await read()).decision?.verdict === 'leaving') return [];
   let last: AccessResult | undefined;
   let madeAt: ClusterRecord | undefined;
   let tried: AccessStep | undefined;
@@ -164,8 +168,6 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
     last = undefined;
     return true;
   }
-
-  const read = async () => clusterRecord(await world.log.read(aggregate));
 
   /** The registrar writes as soon as the cluster is approved, too: at what was read before the work, the append would lose. */
   async function readAgain(before: ClusterRecord, step: AccessStep): Promise<ClusterRecord> {

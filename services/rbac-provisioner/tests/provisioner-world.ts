@@ -16,6 +16,7 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../../tests/harness/control-plane.ts';
+import { consumersOf } from '@rollcall/shared/rights';
 import { aDecision } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
@@ -101,8 +102,9 @@ export async function startWorld(): Promise<ProvisionerWorld> {
     async settled() {
       const jsm = await jetstreamManager(setup);
       for (;;) {
-        const info = await jsm.consumers.info('EVENTS', 'rbac-provisioner');
-        if (info.num_pending === 0 && info.num_ack_pending === 0) return;
+        const consumers = consumersOf('rbac-provisioner');
+        const infos = await Promise.all(consumers.map(({ name }) => jsm.consumers.info('EVENTS', name)));
+        if (infos.every((info) => info.num_pending === 0 && info.num_ack_pending === 0)) return;
       }
     },
     async [Symbol.asyncDispose]() {

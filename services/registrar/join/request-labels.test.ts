@@ -35,6 +35,11 @@ test.each(['a b', '-a', 'a-', 'a'.repeat(64), 'ä', 'a\nb'])('the value %j is no
   expect(splitLabels({ team: value }, ['*'])).toEqual({ granted: {}, dropped: ['team'] });
 });
 
+test('a key that is not granted is told whole or cut between characters', () => {
+  const key = `${'k'.repeat(79)}😀`;
+  expect(splitLabels({ [key]: 'v' }, ['*']).dropped).toEqual([`${'k'.repeat(79)}\uFFFD`]);
+});
+
 test('nothing that is granted is reserved, whatever is asked and allowed', () => {
   const key = fc.oneof(
     fc.string(),

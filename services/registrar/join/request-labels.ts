@@ -1,4 +1,5 @@
 import { labelProblem } from '@rollcall/shared/resources/label-syntax';
+import { cutText } from '@rollcall/shared/text';
 
 function isAllowed(key: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
@@ -18,7 +19,7 @@ export function splitLabels(
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(asked)) {
     if (labelProblem({ [key]: value }) === undefined && isAllowed(key, allowed)) granted[key] = value;
-    else dropped.push(key.slice(0, 80));
+    else dropped.push(cutText(key, 80));
   }
   return { granted, dropped: dropped.slice(0, 50) };
 }

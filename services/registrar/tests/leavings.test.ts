@@ -9,6 +9,7 @@ import {
   type EventDraft,
   leaving,
 } from '@rollcall/shared/events';
+import { consumersOf } from '@rollcall/shared/rights';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { until } from '../../../tests/harness/embedded.ts';
 import { aDecision, decideAs, requestAs } from '../../../tests/harness/events.ts';
@@ -89,8 +90,10 @@ async function isEachOut(ids: readonly string[]): Promise<boolean> {
 /** Everything that the registrars were given is acknowledged. */
 async function isEverythingHandled(): Promise<boolean> {
   const jsm = await jetstreamManager(await hub.connectAsOperator());
-  const { num_pending, num_ack_pending } = await jsm.consumers.info('EVENTS', 'registrar');
-  return num_pending === 0 && num_ack_pending === 0;
+  const infos = await Promise.all(
+    consumersOf('registrar').map(({ name }) => jsm.consumers.info('EVENTS', name)),
+  );
+  return infos.every(({ num_pending, num_ack_pending }) => num_pending === 0 && num_ack_pending === 0);
 }
 
 test('1,100 clusters that leave at once keep nobody from being let in', async () => {

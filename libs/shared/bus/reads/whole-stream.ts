@@ -1,6 +1,6 @@
-import { jetstream } from '@nats-io/jetstream';
+import { type ConsumerInfo, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import { consumedEvents, type ConsumingService } from '@rollcall/shared/rights';
+import { consumedEvents, consumersOf, type ConsumingService } from '@rollcall/shared/rights';
 import { z } from 'zod';
 import { asBusError } from '../bus-error.ts';
 import { directGet, historySubject, isWatcher } from './direct-get.ts';
@@ -83,17 +83,20 @@ export async function* readStream(
   }
 }
 
-/** Up to which event each service has handled everything. */
-export async function handledEvents(nc: NatsConnection): Promise<Record<ConsumingService, number>> {
+/** What the server says of every service's consumers. @throws RollcallError BUS_UNREACHABLE */
+async function consumerInfos(nc: NatsConnection): Promise<ConsumerInfo[]> {
   const jsm = await streamManager(nc);
-  const services = Object.keys(consumedEvents) as ConsumingService[];
-  const floors = services.map(async (service) => {
-    const info = await jsm.consumers.info('EVENTS', service).catch((cause: unknown) => {
-      throw asBusError(cause);
-    });
-    return [service, info.ack_floor.stream_seq] as const;
+  const consumers = (Object.keys(consumedEvents) as ConsumingService[]).flatMap(consumersOf);
+  const infos = consumers.map(({ name }) => jsm.consumers.info('EVENTS', name));
+  return Promise.all(infos).catch((cause: unknown) => {
+    throw asBusError(cause);
   });
-  return Object.fromEntries(await Promise.all(floors)) as Record<ConsumingService, number>;
+}
+
+/** Up to which event each consumer has handled everything, by its name. */
+export async function handledEvents(nc: NatsConnection): Promise<Record<string, number>> {
+  const infos = await consumerInfos(nc);
+  return Object.fromEntries(infos.map(({ name, ack_floor }) => [name, ack_floor.stream_seq]));
 }
 
 /**
@@ -101,16 +104,11 @@ export async function handledEvents(nc: NatsConnection): Promise<Record<Consumin
  * @throws RollcallError BUS_UNREACHABLE
  */
 export async function handledByAll(nc: NatsConnection): Promise<number> {
-  const jsm = await streamManager(nc);
-  const services = Object.keys(consumedEvents) as ConsumingService[];
-  const floors = services.map(async (service) => {
-    const info = await jsm.consumers.info('EVENTS', service).catch((cause: unknown) => {
-      throw asBusError(cause);
-    });
+  const floors = (await consumerInfos(nc)).map(({ num_pending, num_ack_pending, ack_floor }) =>
     // The floor stands at the last event that was for it, however long ago that was.
-    return info.num_pending === 0 && info.num_ack_pending === 0 ? Infinity : info.ack_floor.stream_seq;
-  });
-  return Math.min(...(await Promise.all(floors)));
+    num_pending === 0 && num_ack_pending === 0 ? Infinity : ack_floor.stream_seq,
+  );
+  return Math.min(...floors);
 }
 
 /**

@@ -3,7 +3,12 @@ import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { asBusError, hubStreams, streamState } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { consumedEvents, type ConsumingService, type ServiceName } from '@rollcall/shared/rights';
+import {
+  consumedEvents,
+  consumersOf,
+  type ConsumingService,
+  type ServiceName,
+} from '@rollcall/shared/rights';
 
 const againInMs = 1000;
 
@@ -44,8 +49,9 @@ const isConsuming = (name: ServiceName): name is ConsumingService => Object.hasO
  */
 export async function checkStreams(nc: NatsConnection, name: ServiceName): Promise<void> {
   try {
+    const { consumers } = jetstream(nc, hubStreams);
     await (isConsuming(name)
-      ? jetstream(nc, hubStreams).consumers.get('EVENTS', name)
+      ? Promise.all(consumersOf(name).map((consumer) => consumers.get('EVENTS', consumer.name)))
       : streamState(nc, 'EVENTS'));
   } catch (cause) {
     if (!(cause instanceof Error) || !missing.has(cause.name)) throw asBusError(cause);

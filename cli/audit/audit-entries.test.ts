@@ -115,6 +115,7 @@ const notOfTrust = new Set([
   'cluster.flooding',
   'cluster.flooded',
   'token.publishing-failed',
+  'token.unpublished',
   'key.taken',
   'name.taken',
   'name.reserved',

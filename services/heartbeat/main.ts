@@ -240,7 +240,7 @@ async function work(
   const paceTimer = setInterval(lookAtPace, lookAtPaceMs);
   const membersTimer = setInterval(() => members.lookAgain(), lookAtMembersMs);
   const stopFloods = watchFloods({
-    engine,
+    takeFloods: (most) => [...engine.takeFloods(most), ...receiver.takeFloods(most)],
     clock,
     logger,
     metrics,

@@ -46,6 +46,8 @@ export const configSchema = z.strictObject({
   // A published Secret outlives its token by this at most; the token itself is refused from its end on.
   expirySweep: durationMs
     .default(30_000)
-    .describe('how often to look for published tokens that have expired (30s)'),
+    .describe(
+      'how often to look for published tokens that have expired, and for Secrets of others that are gone (30s)',
+    ),
 });
 export type Config = z.output<typeof configSchema>;

@@ -9,6 +9,7 @@ import { countWrites } from './access/count-writes.ts';
 import { createHeardAsks } from './mint/heard-asks.ts';
 import { keepObjects } from './access/keep-objects.ts';
 import { hubApiOf } from './mint/hub-api.ts';
+import { tellLostSecret } from './tokens/lost-secret.ts';
 import { bringPublicationAbout } from './tokens/publish-token.ts';
 import { watchExpiries } from './tokens/watch-expiries.ts';
 
@@ -75,6 +76,8 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         everyMs: config.expirySweep,
         nowMs: Date.now,
         lookAt: (id) => bringPublicationAbout(world, id, { correlation: createEventId(Date.now()) }),
+        lookForSecret: async (id) =>
+          tell(await tellLostSecret(world, id, { correlation: createEventId(Date.now()) })),
       });
       const objects = keepObjects({
         log,

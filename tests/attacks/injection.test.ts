@@ -5,6 +5,7 @@ import { clusterIdOf, type StoredEvent } from '@rollcall/shared/events';
 import { createNkey, decodeJwt, encodeJwt, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { declareToken } from '../harness/events.ts';
+import { jetStreamSubjects } from '../harness/jetstream-subjects.ts';
 import { connectWithCredentials, connectWithToken, freshId, type RawAgent } from '../harness/raw-agent.ts';
 import { aJoin, askToJoin } from '../harness/join.ts';
 import {
@@ -254,7 +255,7 @@ describe('headers that an agent sends', () => {
         for (const destination of [
           `rollcall.answer.${victim.key.publicKey}.trace`,
           'rollcall.events.hub.one.storm',
-          '$JS.API.STREAM.PURGE.EVENTS',
+          ...jetStreamSubjects('STREAM.PURGE.EVENTS'),
         ]) {
           const trace = { 'Nats-Trace-Dest': destination, ...(only ? { 'Nats-Trace-Only': 'true' } : {}) };
           agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, '{}', { headers: asHeaders(trace) });
@@ -272,7 +273,7 @@ describe('headers that an agent sends', () => {
   test.each([
     { name: 'the answers of another agent', reply: (victim: string) => `rollcall.answer.${victim}.join` },
     { name: 'an event', reply: () => 'rollcall.events.cluster.id-1.approved' },
-    { name: 'an order to JetStream', reply: () => '$JS.API.STREAM.PURGE.EVENTS' },
+    ...jetStreamSubjects('STREAM.PURGE.EVENTS').map((subject) => ({ name: subject, reply: () => subject })),
     { name: 'an order to the server', reply: () => '$SYS.REQ.SERVER.PING' },
     { name: 'the inbox of a service', reply: () => '_INBOX_approver.x' },
     { name: 'the beats of another', reply: () => 'rollcall.beat.id-1' },

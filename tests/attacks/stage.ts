@@ -9,6 +9,7 @@ import { clusterRecord, type ClusterRecord } from '@rollcall/shared/events';
 import { decodeJwt } from '@rollcall/shared/trust';
 import { expect, vi } from 'vitest';
 import { decideAs, declareToken } from '../harness/events.ts';
+import { jetStreamSubjects } from '../harness/jetstream-subjects.ts';
 import { connectWithCredentials, connectWithToken, type RawAgent } from '../harness/raw-agent.ts';
 import { connectRaw, type RawBus, type RawMessage } from '../harness/raw-bus.ts';
 import { type BusUserName, startTestHub, type TestHub } from '../harness/test-hub.ts';
@@ -94,6 +95,17 @@ export interface BusAttack {
   readonly publish?: (stage: Stage) => RawMessage;
   readonly subscribe?: string;
 }
+
+/** What somebody tries of JetStream, in each way in which it can be asked. */
+export const onJetStream = (
+  name: string,
+  question: string,
+  message: Omit<RawMessage, 'subject'> = { body: '' },
+): BusAttack[] =>
+  jetStreamSubjects(question).map((subject) => ({
+    name: `${name}, as ${subject}`,
+    publish: () => ({ subject, ...message }),
+  }));
 
 /** The server refuses it, writes down who tried what, and nothing is another than before. */
 export async function expectRefused(

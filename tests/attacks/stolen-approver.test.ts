@@ -3,7 +3,7 @@ import { scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectRaw } from '../harness/raw-bus.ts';
-import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { type BusAttack, expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /** It decides, so whoever has it lets in whom he likes; what else he could want, he cannot do. */
 let stage: Stage;
@@ -37,15 +37,9 @@ const attacks: readonly BusAttack[] = [
   { name: 'hear what others append', subscribe: 'rollcall.events.>' },
   { name: 'read the trust-keeper’s inbox', subscribe: '_INBOX_trust-keeper.>' },
   { name: 'push claims', publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }) },
-  { name: 'purge what it decided', publish: () => ({ subject: '$JS.API.STREAM.PURGE.EVENTS', body: '' }) },
-  {
-    name: 'delete one decision',
-    publish: () => ({ subject: '$JS.API.STREAM.MSG.DELETE.EVENTS', body: '{"seq":1}' }),
-  },
-  {
-    name: 'put its own events away from the provisioner',
-    publish: () => ({ subject: '$JS.API.CONSUMER.DELETE.EVENTS.rbac-provisioner', body: '' }),
-  },
+  ...onJetStream('purge what it decided', 'STREAM.PURGE.EVENTS'),
+  ...onJetStream('delete one decision', 'STREAM.MSG.DELETE.EVENTS', { body: '{"seq":1}' }),
+  ...onJetStream('put its own events away from the provisioner', 'CONSUMER.DELETE.EVENTS.rbac-provisioner'),
 ];
 
 describe('with the approver’s identity nobody can', () => {

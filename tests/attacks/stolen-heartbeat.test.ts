@@ -3,7 +3,7 @@ import type { LastWord } from '@rollcall/shared/bus';
 import { draft, type Liveness, nameTaken, ready } from '@rollcall/shared/events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideAs } from '../harness/events.ts';
-import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { type BusAttack, expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /** docs/security/identities.md: what a stolen heartbeat service can do, and what it cannot. */
 let stage: Stage;
@@ -36,31 +36,17 @@ const attacks: readonly BusAttack[] = [
     name: 'beat for a cluster',
     publish: ({ victim }) => ({ subject: `rollcall.beat.${victim.clusterId}`, body: '1' }),
   },
-  { name: 'purge the stream', publish: () => ({ subject: '$JS.API.STREAM.PURGE.EVENTS', body: '' }) },
-  { name: 'delete the stream', publish: () => ({ subject: '$JS.API.STREAM.DELETE.EVENTS', body: '' }) },
-  {
-    name: 'delete one event',
-    publish: () => ({ subject: '$JS.API.STREAM.MSG.DELETE.EVENTS', body: '{"seq":1}' }),
-  },
-  {
-    name: 'have events pushed to itself by a consumer of its own',
-    publish: () => ({
-      subject: '$JS.API.CONSUMER.CREATE.EVENTS.mine',
-      body: '{"stream_name":"EVENTS","config":{"deliver_subject":"_INBOX_heartbeat.x"}}',
-    }),
-  },
-  {
-    name: 'delete the approver’s consumer',
-    publish: () => ({ subject: '$JS.API.CONSUMER.DELETE.EVENTS.approver', body: '' }),
-  },
-  {
-    name: 'take the approver’s events away from it',
-    publish: () => ({
-      subject: '$JS.API.CONSUMER.MSG.NEXT.EVENTS.approver',
-      body: '{"batch":100}',
-      reply: '_INBOX_heartbeat.x',
-    }),
-  },
+  ...onJetStream('purge the stream', 'STREAM.PURGE.EVENTS'),
+  ...onJetStream('delete the stream', 'STREAM.DELETE.EVENTS'),
+  ...onJetStream('delete one event', 'STREAM.MSG.DELETE.EVENTS', { body: '{"seq":1}' }),
+  ...onJetStream('have events pushed to itself by a consumer of its own', 'CONSUMER.CREATE.EVENTS.mine', {
+    body: '{"stream_name":"EVENTS","config":{"deliver_subject":"_INBOX_heartbeat.x"}}',
+  }),
+  ...onJetStream('delete the approver’s consumer', 'CONSUMER.DELETE.EVENTS.approver'),
+  ...onJetStream('take the approver’s events away from it', 'CONSUMER.MSG.NEXT.EVENTS.approver', {
+    body: '{"batch":100}',
+    reply: '_INBOX_heartbeat.x',
+  }),
   { name: 'read the registrar’s inbox', subscribe: '_INBOX_registrar.>' },
   { name: 'read everybody’s inboxes', subscribe: '_INBOX.>' },
   { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { type BusAttack, expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /** The read-only user of people, and the one that makes the streams. */
 let stage: Stage;
@@ -14,14 +14,8 @@ const byOps: readonly BusAttack[] = [
   { name: 'report liveness', publish: ({ victim }) => ({ subject: `rollcall.live.${victim.clusterId}` }) },
   { name: 'write facts', publish: ({ victim }) => ({ subject: `rollcall.facts.${victim.clusterId}` }) },
   { name: 'bury an event', publish: () => ({ subject: 'rollcall.dead.registrar.1' }) },
-  {
-    name: 'make a consumer',
-    publish: () => ({ subject: '$JS.API.CONSUMER.CREATE.EVENTS.mine', body: '{}' }),
-  },
-  {
-    name: 'delete a message',
-    publish: () => ({ subject: '$JS.API.STREAM.MSG.DELETE.DEAD', body: '{"seq":1}' }),
-  },
+  ...onJetStream('make a consumer', 'CONSUMER.CREATE.EVENTS.mine', { body: '{}' }),
+  ...onJetStream('delete a message', 'STREAM.MSG.DELETE.DEAD', { body: '{"seq":1}' }),
   { name: 'answer for a service', subscribe: '$SRV.>' },
   { name: 'answer into a service’s inbox', publish: () => ({ subject: '_INBOX_approver.x' }) },
   { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
@@ -36,17 +30,11 @@ describe('with the user of people nobody can', () => {
 });
 
 const bySetup: readonly BusAttack[] = [
-  { name: 'delete a stream', publish: () => ({ subject: '$JS.API.STREAM.DELETE.EVENTS' }) },
-  { name: 'purge one', publish: () => ({ subject: '$JS.API.STREAM.PURGE.FACTS' }) },
-  {
-    name: 'overwrite one from a snapshot',
-    publish: () => ({ subject: '$JS.API.STREAM.RESTORE.EVENTS', body: '{}' }),
-  },
-  { name: 'delete a consumer', publish: () => ({ subject: '$JS.API.CONSUMER.DELETE.EVENTS.approver' }) },
-  {
-    name: 'make a stream beside ours',
-    publish: () => ({ subject: '$JS.API.STREAM.CREATE.MINE', body: '{}' }),
-  },
+  ...onJetStream('delete a stream', 'STREAM.DELETE.EVENTS'),
+  ...onJetStream('purge one', 'STREAM.PURGE.FACTS'),
+  ...onJetStream('overwrite one from a snapshot', 'STREAM.RESTORE.EVENTS', { body: '{}' }),
+  ...onJetStream('delete a consumer', 'CONSUMER.DELETE.EVENTS.approver'),
+  ...onJetStream('make a stream beside ours', 'STREAM.CREATE.MINE', { body: '{}' }),
   { name: 'write an event', publish: forgedEvent('approved', {}) },
   { name: 'hear events', subscribe: 'rollcall.events.>' },
 ];

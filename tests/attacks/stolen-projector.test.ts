@@ -1,6 +1,6 @@
 import { readDeadLetters } from '@rollcall/shared/bus';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { type BusAttack, expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /** On the bus; what it can do in Kubernetes: kubernetes-escalation.test.ts. */
 let stage: Stage;
@@ -32,7 +32,7 @@ const attacks: readonly BusAttack[] = [
     name: 'bury events in the approver’s name',
     publish: () => ({ subject: 'rollcall.dead.approver.1', body: '{}' }),
   },
-  { name: 'purge what is dead', publish: () => ({ subject: '$JS.API.STREAM.PURGE.DEAD', body: '' }) },
+  ...onJetStream('purge what is dead', 'STREAM.PURGE.DEAD'),
 ];
 
 describe('with the projector’s identity nobody can', () => {

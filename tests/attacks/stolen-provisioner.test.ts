@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { type BusAttack, expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /** On the bus; what it can do in Kubernetes: kubernetes-escalation.test.ts. */
 let stage: Stage;
@@ -34,11 +34,8 @@ const attacks: readonly BusAttack[] = [
   { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.access' },
   { name: 'hear what others append', subscribe: 'rollcall.events.cluster.*.approved' },
   { name: 'read the registrar’s inbox', subscribe: '_INBOX_registrar.>' },
-  {
-    name: 'make a consumer',
-    publish: () => ({ subject: '$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.mine', body: '{}' }),
-  },
-  { name: 'purge the stream', publish: () => ({ subject: '$JS.API.STREAM.PURGE.EVENTS', body: '' }) },
+  ...onJetStream('make a consumer', 'CONSUMER.DURABLE.CREATE.EVENTS.mine', { body: '{}' }),
+  ...onJetStream('purge the stream', 'STREAM.PURGE.EVENTS'),
 ];
 
 describe('with the provisioner’s identity nobody can', () => {

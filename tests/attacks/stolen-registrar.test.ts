@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { type AgentRole, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { jetStreamSubjects } from '../harness/jetstream-subjects.ts';
 import { connectRaw } from '../harness/raw-bus.ts';
-import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { type BusAttack, expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /** It has the keys that let agents in. They let in agents: nobody else, and with no other rights. */
 let stage: Stage;
@@ -42,11 +43,8 @@ const attacks: readonly BusAttack[] = [
   { name: 'hear wishes for access of others', subscribe: 'rollcall.access.mint' },
   { name: 'read the approver’s inbox', subscribe: '_INBOX_approver.>' },
   { name: 'push claims', publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }) },
-  { name: 'purge the stream', publish: () => ({ subject: '$JS.API.STREAM.PURGE.EVENTS', body: '' }) },
-  {
-    name: 'make a consumer',
-    publish: () => ({ subject: '$JS.API.CONSUMER.CREATE.EVENTS.mine', body: '{}' }),
-  },
+  ...onJetStream('purge the stream', 'STREAM.PURGE.EVENTS'),
+  ...onJetStream('make a consumer', 'CONSUMER.CREATE.EVENTS.mine', { body: '{}' }),
 ];
 
 describe('with the registrar’s identity nobody can', () => {
@@ -58,7 +56,7 @@ describe('with the registrar’s identity nobody can', () => {
 
 const atTheCallout: readonly BusAttack[] = [
   { name: 'publish', publish: () => ({ subject: 'rollcall.events.cluster.x.approved', body: '{}' }) },
-  { name: 'use JetStream', publish: () => ({ subject: '$JS.API.INFO', body: '' }) },
+  ...onJetStream('use JetStream', 'INFO'),
   { name: 'push claims', publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }) },
   { name: 'hear the server’s events', subscribe: '$SYS.>' },
   { name: 'hear who connects', subscribe: '$SYS.ACCOUNT.>' },
@@ -123,8 +121,7 @@ describe('with the keys in its file', () => {
     );
     const beat = `rollcall.beat.${stage.victim.clusterId}`;
     const approval = `rollcall.events.cluster.${stage.victim.clusterId}.approved`;
-    expect(await agent.refusedPublish([beat, approval, '$JS.API.INFO'])).toEqual(
-      new Set([approval, '$JS.API.INFO']),
-    );
+    const forbidden = [approval, ...jetStreamSubjects('INFO')];
+    expect(await agent.refusedPublish([beat, ...forbidden])).toEqual(new Set(forbidden));
   });
 });

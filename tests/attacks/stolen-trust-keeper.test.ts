@@ -5,7 +5,7 @@ import { everyAccount } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectRaw } from '../harness/raw-bus.ts';
-import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { type BusAttack, expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /** The most precious of all: it has one of the operator's two signing keys. */
 let stage: Stage;
@@ -26,7 +26,7 @@ const onHub: readonly BusAttack[] = [
   },
   { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
   { name: 'hear what others append', subscribe: 'rollcall.events.>' },
-  { name: 'purge the stream', publish: () => ({ subject: '$JS.API.STREAM.PURGE.EVENTS', body: '' }) },
+  ...onJetStream('purge the stream', 'STREAM.PURGE.EVENTS'),
 ];
 
 describe('with the trust-keeper’s user in HUB nobody can', () => {
@@ -46,10 +46,7 @@ const onSys: readonly BusAttack[] = [
   { name: 'reload a server', publish: () => ({ subject: '$SYS.REQ.SERVER.x.RELOAD', body: '' }) },
   { name: 'send a server’s clients away', publish: () => ({ subject: '$SYS.REQ.SERVER.x.LDM', body: '' }) },
   { name: 'see what others subscribe', publish: () => ({ subject: '$SYS.REQ.SERVER.PING.SUBSZ', body: '' }) },
-  {
-    name: 'purge the streams of an account',
-    publish: () => ({ subject: '$JS.API.ACCOUNT.PURGE.x', body: '' }),
-  },
+  ...onJetStream('purge the streams of an account', 'ACCOUNT.PURGE.x'),
 ];
 
 describe('with its user in SYS nobody can', () => {

@@ -5,8 +5,9 @@ import type { BusCredentials } from '@rollcall/shared/bus';
 import { createNkey, decodeJwt } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideAs } from '../harness/events.ts';
+import { jetStreamSubjects } from '../harness/jetstream-subjects.ts';
 import { connectRaw, type RawBus } from '../harness/raw-bus.ts';
-import { type BusAttack, expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { type BusAttack, expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /** A member of this very hub, approved and with good credentials, against another one (reliability notes S1–S9). */
 let stage: Stage;
@@ -46,14 +47,11 @@ const attacks: readonly BusAttack[] = [
     publish: ({ victim }) => ({ subject: `rollcall.answer.${victim.agent.key.publicKey}.join`, body: '{}' }),
   },
   { name: 'write an event', publish: forgedEvent('approved', {}) },
-  { name: 'purge a stream', publish: () => ({ subject: '$JS.API.STREAM.PURGE.EVENTS' }) },
-  { name: 'restore a stream', publish: () => ({ subject: '$JS.API.STREAM.RESTORE.EVENTS', body: '{}' }) },
-  { name: 'make a consumer', publish: () => ({ subject: '$JS.API.CONSUMER.CREATE.EVENTS', body: '{}' }) },
-  {
-    name: 'read a message',
-    publish: () => ({ subject: '$JS.API.STREAM.MSG.GET.EVENTS', body: '{"seq":1}' }),
-  },
-  { name: 'read one directly', publish: () => ({ subject: '$JS.API.DIRECT.GET.EVENTS', body: '{"seq":1}' }) },
+  ...onJetStream('purge a stream', 'STREAM.PURGE.EVENTS'),
+  ...onJetStream('restore a stream', 'STREAM.RESTORE.EVENTS', { body: '{}' }),
+  ...onJetStream('make a consumer', 'CONSUMER.CREATE.EVENTS', { body: '{}' }),
+  ...onJetStream('read a message', 'STREAM.MSG.GET.EVENTS', { body: '{"seq":1}' }),
+  ...onJetStream('read one directly', 'DIRECT.GET.EVENTS', { body: '{"seq":1}' }),
   { name: 'push claims', publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }) },
   { name: 'see the connections of its account', publish: () => ({ subject: '$SYS.REQ.ACCOUNT.PING.CONNZ' }) },
   { name: 'ask services how they are', publish: () => ({ subject: '$SRV.PING' }) },
@@ -170,7 +168,7 @@ test.each(['token', 'returning', 'waiting'] as const)(
     const own = [
       `rollcall.beat.${stage.victim.clusterId}`,
       `rollcall.ask.${user.publicKey}.renew`,
-      '$JS.API.INFO',
+      ...jetStreamSubjects('INFO'),
     ];
     const refused = await attacker.refusedPublish(own);
     expect(refused).toEqual(new Set(own));

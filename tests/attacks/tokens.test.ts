@@ -10,6 +10,7 @@ import {
 } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTokenSecret } from '../../libs/shared/trust/token.ts';
+import { jetStreamSubjects } from '../harness/jetstream-subjects.ts';
 import { connectWithToken, type RawAgent } from '../harness/raw-agent.ts';
 import { aJoin, askToJoin } from '../harness/join.ts';
 import {
@@ -324,8 +325,7 @@ describe('who came in by a token may say and hear nothing but its own request', 
     'rollcall.events.token.other.used',
     'rollcall.facts.other',
     'rollcall.live.other',
-    '$JS.API.STREAM.PURGE.EVENTS',
-    '$JS.API.STREAM.INFO.EVENTS',
+    ...['STREAM.PURGE.EVENTS', 'STREAM.INFO.EVENTS'].flatMap(jetStreamSubjects),
     '$SYS.REQ.CLAIMS.UPDATE',
     '$SYS.REQ.USER.AUTH',
     '$SRV.PING',

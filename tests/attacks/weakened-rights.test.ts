@@ -7,7 +7,7 @@ import { decideAs } from '../harness/events.ts';
 import { connectRaw } from '../harness/raw-bus.ts';
 import { aPicture, outcomeOf, startFencedHub } from '../fence/fenced-hub.ts';
 import { resources } from '@rollcall/shared/kubernetes';
-import { expectRefused, forgedEvent, type Stage, startStage } from './stage.ts';
+import { expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
 /**
  * Each defence that the attacks on stolen identities meet, taken away: the same attack then succeeds, and the same check finds
@@ -28,6 +28,11 @@ describe('a right too many', () => {
       name: 'to publish',
       more: { publish: ['rollcall.events.cluster.*.approved'] },
       attack: { publish: forgedEvent('approved', {}) },
+    },
+    {
+      name: 'to ask JetStream',
+      more: { publish: ['$JS.hub.API.STREAM.PURGE.EVENTS'] },
+      attack: onJetStream('', 'STREAM.PURGE.EVENTS').at(-1) ?? {},
     },
     {
       name: 'to subscribe',

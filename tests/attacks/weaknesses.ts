@@ -1,3 +1,5 @@
+import { ofServices } from './weaknesses.services.ts';
+
 /** One defence taken away by one change of one line, and the attack that must then succeed. */
 export interface Weakness {
   /** The file of the attacks, without its ending. */
@@ -5,14 +7,19 @@ export interface Weakness {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** Folder of the tests. */
+  /** Folder of the tests: of unit tests, where a pure decision is the defence. */
   readonly folder:
     | 'agent/tests'
     | 'cli/tests'
     | 'services/approver/admission'
     | 'services/approver/declarations'
     | 'services/approver/people'
+    | 'libs/shared/rights'
     | 'services/approver/tests'
+    | 'services/heartbeat/tests'
+    | 'services/projector/tests'
+    | 'services/rbac-provisioner/tests'
+    | 'services/registrar/join'
     | 'services/trust-keeper/tests'
     | 'tests/attacks'
     | 'tests/e2e'
@@ -551,4 +558,5 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     to: 'return said.unproven;',
     test: 'however much is written meanwhile, who has the right is heard afterwards, and nothing of it counts',
   },
+  ...ofServices,
 ];

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli, startCli } from '../../cli/tests/run-cli.ts';
 import type { SimulationReport } from '../../cli/simulate/report/report.ts';
 import { openSimulatorBus } from '../../cli/simulate/clusters/simulator-bus.ts';
+import { jetStreamSubjects } from '../harness/jetstream-subjects.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 let hub: TestEmbeddedHub;
@@ -127,7 +128,7 @@ test('who simulates can neither beat nor speak for a cluster that is not made up
     'rollcall.events.cluster.real.approved',
     'rollcall.events.token.sim-a-1.declared',
     'rollcall.events.hub.liveness.storm',
-    '$JS.API.STREAM.PURGE.EVENTS',
+    ...jetStreamSubjects('STREAM.PURGE.EVENTS'),
     'rollcall.ask.UKEY.join',
   ];
   for (const { nc, allowed, forbidden } of [

@@ -15,7 +15,7 @@ import {
 
 let hub: TestEmbeddedHub;
 beforeAll(async () => {
-  hub = await startTestEmbeddedHub();
+  hub = await startTestEmbeddedHub({ settings: { 'rbac-provisioner': { expirySweep: '1s' } } });
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
@@ -104,6 +104,34 @@ test('a published token that is deleted takes its Secret along, and never one of
   await hub.up.admin.delete(resources.clusterRegistrationTokens, foreign, { namespace });
   await until('the token is gone', async () => (await tokenObject(foreign)) === undefined);
   expect((await secretOf(foreign))?.data).toEqual({ mine: 'bWluZQ==' });
+});
+
+test('a published token whose Secret somebody deletes says so, and is good for who has it', async () => {
+  const [token, cluster] = [aName('unwanted'), aName('had-it')];
+  await makeToken(token, { publish: true });
+  await tokenBecomes(token, 'Usable');
+  const data = Buffer.from((await secretOf(token))?.data?.['values'] ?? '', 'base64').toString();
+  await hub.up.admin.delete(resources.secrets, token, { namespace });
+  const conditions = await until('it says that its Secret is gone', async () => {
+    const found = (await tokenObject(token))?.status?.conditions;
+    return found?.some(({ reason }) => reason === 'SecretGone') && found;
+  });
+  expect(conditions).toMatchObject([
+    { type: 'Ready', status: 'True', reason: 'Usable' },
+    { type: 'Published', status: 'False', message: expect.stringContaining('delete this object') },
+  ]);
+  await hub.startAgent({ name: cluster, token: (parse(data) as { token: string }).token });
+  await hub.untilReady(cluster);
+  expect(await secretOf(token)).toBeUndefined();
+  // Used up, it says that instead.
+  await tokenBecomes(token, 'UsedUp');
+  expect((await tokenObject(token))?.status?.conditions).toHaveLength(1);
+  // Deleted and made again it has a Secret again.
+  await hub.up.admin.delete(resources.clusterRegistrationTokens, token, { namespace });
+  await until('it is gone', async () => (await tokenObject(token)) === undefined);
+  await makeToken(token, { publish: true });
+  await tokenBecomes(token, 'Usable');
+  expect(await secretOf(token)).toBeDefined();
 });
 
 test('a ttl that is not taken says so where people look; corrected, the token works', async () => {

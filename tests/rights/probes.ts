@@ -1,5 +1,5 @@
 import { eventCatalogue } from '@rollcall/shared/events';
-import { agentRoles, otherRoles, type Role, serviceRoles } from '@rollcall/shared/rights';
+import { agentRoles, hubDomain, otherRoles, type Role, serviceRoles } from '@rollcall/shared/rights';
 
 /** The agent that asks, as `{{subject()}}` and `{{name()}}` say it, and somebody else. */
 export interface WhoAsks {
@@ -16,8 +16,7 @@ export function filledIn(list: readonly string[], { key, name }: Pick<WhoAsks, '
   return list.map((pattern) => pattern.replace('{{subject()}}', key).replace('{{name()}}', name));
 }
 
-/** What stands in no list of the table: the server's own subjects, JetStream's, other conventions, and everything. */
-export const nobodys = [
+const others = [
   '>',
   '*',
   '*.>',
@@ -97,6 +96,14 @@ export const nobodys = [
     ),
     `$JS.ACK.${stream}.mine.1.1.1.1.1`,
   ]),
+];
+
+/** What stands in no list of the table: the server's own subjects, JetStream's, other conventions, and everything. */
+export const nobodys = [
+  ...others,
+  ...others
+    .filter((subject) => subject.startsWith('$JS.API.'))
+    .map((subject) => subject.replace('$JS.API.', `$JS.${hubDomain}.API.`)),
 ];
 
 /** A pattern and what lies around it: filled, one word more, one less, and every way to put a wildcard into it. */

@@ -125,6 +125,7 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
     stopsWhenFull: false,
   },
   'token.published': { by: ['person'], often: 'once a token', stopsWhenFull: false },
+  'token.unpublished': { by: ['person'], often: 'once a token', stopsWhenFull: false },
   'token.publishing-failed': {
     by: ['hub'],
     often: 'once for each time that the token is written, and reason',

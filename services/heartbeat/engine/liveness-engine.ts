@@ -82,10 +82,15 @@ export class LivenessEngine {
     return true;
   }
 
-  /** Something else that a cluster sent where its beats go: it says nothing, and counts towards a flood. */
-  count(bytes: Uint8Array, range: { start: number; end: number }, times: number): void {
+  /**
+   * Something else that a cluster sent where its beats go: it says nothing, and counts towards a flood.
+   * @returns false when the id is unknown
+   */
+  count(bytes: Uint8Array, range: { start: number; end: number }, times: number): boolean {
     const slot = this.#table.ids.find(bytes, range.start, range.end);
-    if (slot >= 0) this.#table.beats[slot]! += times;
+    if (slot < 0) return false;
+    this.#table.beats[slot]! += times;
+    return true;
   }
 
   #heardNews(slot: number, flags: number, nowMs: number): void {

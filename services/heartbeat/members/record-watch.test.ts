@@ -46,7 +46,11 @@ function aWatch(isKnown: boolean, isNews = () => true) {
     changed: (clusterId) => changed.push(clusterId),
   });
   watch.open();
-  const say = (id: string, type: string) => heard.get(type)?.(null, { id, type, sequence: sequenceOf(type) });
+  const say = (id: string, type: string, section?: object) => {
+    const sequence = sequenceOf(type);
+    const decode = () => section && { sequence, epoch: 1, section };
+    heard.get(type)?.(null, { id, type, sequence, decode });
+  };
   return { watch, reads, changed, say };
 }
 
@@ -142,6 +146,34 @@ describe('an approval of a cluster that is no member yet', () => {
     vi.runAllTimers();
     await settled();
     expect(reads).toHaveLength(1);
+    await watch.stop();
+  });
+
+  const approval = { approvedKey: 'K' };
+  test('is not read at all where the admission that follows it says the rest', async () => {
+    const { watch, reads, changed, say } = aWatch(false);
+    say('c-1', 'approved', approval);
+    say('c-1', 'admitted', { admittedKey: 'K' });
+    vi.runAllTimers();
+    await settled();
+    expect([reads.length, changed]).toEqual([0, ['c-1']]);
+    await watch.stop();
+  });
+
+  test.each([
+    { what: 'of a key that took over from another one', admission: { admittedKey: 'K', rotatedFrom: 'J' } },
+    { what: 'of another key', admission: { admittedKey: 'L' } },
+    { what: 'that cannot be decoded', admission: undefined },
+    { what: 'after another word that was heard', between: 'denied', admission: { admittedKey: 'K' } },
+  ])('is read with an admission $what', async ({ between, admission }) => {
+    const { watch, reads, say } = aWatch(false);
+    say('c-1', 'approved', approval);
+    if (between) say('c-1', between, {});
+    say('c-1', 'admitted', admission);
+    await settled();
+    expect(reads).toHaveLength(1);
+    reads[0]?.resolve(recordWith('approved', 'admitted'));
+    await settled();
     await watch.stop();
   });
 

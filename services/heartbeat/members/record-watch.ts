@@ -1,7 +1,15 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
-import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
+import {
+  admitted,
+  approved,
+  clusterRecord,
+  type Decision,
+  type Identity,
+  type StoredEvent,
+} from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
+import type { MemberSections } from './membership.ts';
 
 /** What changes who is a member, how often it beats, or what another replica has said of it. */
 const watchedTypes = [
@@ -30,8 +38,11 @@ const isWatched: ReadonlySet<string> = new Set(watchedTypes);
 
 /** The record could not be read: again, later each time, and then after the last of them for as long as it takes. */
 const readAgainAfterMs = [20, 200, 2000];
-/** Whoever is approved for the first time is admitted within it, and that says more: nothing is read for the approval alone. */
-const nextWordWithinMs = 250;
+/**
+ * Whoever is approved for the first time is admitted within it, in a burst of hundreds as well, and that says more: nothing is read
+ * for the approval alone. A key that is in again has no new admission: its first beat is looked up at once, or it waits so long.
+ */
+const nextWordWithinMs = 2000;
 /** Reads under way; more wait their turn. */
 const readsAtOnce = 64;
 
@@ -52,14 +63,31 @@ interface Hint {
   readonly type: string;
   readonly sequence: number;
   readonly attempt: number;
+  /** Decodes what was heard; absent for what was found by looking. */
+  readonly event?: () => StoredEvent | undefined;
+}
+
+/**
+ * What an approval and the admission that follows it say together: all that makes a new member. A rotation goes on with what was
+ * written of the former key, which neither of them has.
+ * @returns undefined where the record has to be read
+ */
+function newMember(approval: Hint, admission: Hint): MemberSections | undefined {
+  const [decided, letIn] = [approval.event?.(), admission.event?.()];
+  if (!decided || !letIn || decided.epoch !== letIn.epoch || decided.sequence > letIn.sequence)
+    return undefined;
+  const [decision, identity] = [decided.section as Decision, letIn.section as Identity];
+  const isNew = identity.admittedKey === decision.approvedKey && identity.rotatedFrom === undefined;
+  return isNew ? { identity, decision, liveness: undefined } : undefined;
 }
 
 /**
  * Reads a cluster's record again when an event about it was stored: an event has one section of it. Not for one that a record
- * which was read meanwhile has already.
+ * which was read meanwhile has already, and not for a new member, whom approval and admission tell of as they are heard. What
+ * comes of a hearing that missed something is no more than a look: whatever is written is decided on a record that is read then.
  * @param options.isNews - false for an event that says what is known already (our own transitions)
  * @param options.isKnown - whether the cluster is a member as far as we know
- * @param options.changed - is given each record that was read
+ * @param options.changed - is given each record that was read, and what was heard of a new member
  */
 export function watchRecords(
   nc: NatsConnection,
@@ -68,7 +96,7 @@ export function watchRecords(
     logger: Logger;
     isNews(clusterId: string, type: string): boolean;
     isKnown(clusterId: string): boolean;
-    changed(clusterId: string, record: ClusterRecord): void;
+    changed(clusterId: string, record: MemberSections): void;
   },
 ): RecordWatch {
   /** By cluster, what was heard of it since its last reading. */
@@ -88,8 +116,21 @@ export function watchRecords(
     timers.delete(one.timer);
     patient.delete(clusterId);
   }
+  /** Whether all that there is to know of a new member was heard. */
+  function isHeardWhole(hint: Hint): boolean {
+    const { clusterId } = hint;
+    const approval = patient.get(clusterId)?.hint;
+    if (hint.type !== admitted.type || !approval || !isOpen || options.isKnown(clusterId)) return false;
+    if (waiting.has(clusterId) || reading.has(clusterId)) return false;
+    const sections = newMember(approval, hint);
+    if (!sections) return false;
+    forgetPatient(clusterId);
+    options.changed(clusterId, sections);
+    return true;
+  }
   function heard(hint: Hint): void {
-    if (hint.type !== 'approved' || options.isKnown(hint.clusterId)) return enqueue(hint);
+    if (isHeardWhole(hint)) return;
+    if (hint.type !== approved.type || options.isKnown(hint.clusterId)) return enqueue(hint);
     forgetPatient(hint.clusterId);
     const timer = setTimeout(() => {
       forgetPatient(hint.clusterId);
@@ -168,7 +209,8 @@ export function watchRecords(
         const event = error ? undefined : options.log.heard(message);
         if (!event) return;
         heardSequences.add(event.sequence);
-        heard({ clusterId: event.id, type, sequence: event.sequence, attempt: 0 });
+        const { id: clusterId, sequence } = event;
+        heard({ clusterId, type, sequence, attempt: 0, event: () => event.decode() });
       },
     }),
   );

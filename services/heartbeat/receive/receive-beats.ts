@@ -4,6 +4,7 @@ import { beatFlagsOf, type EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, isSafeId } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { type BeatPartition, beatSubjects, isInPartition } from '../members/beat-partition.ts';
+import { ForeignBeats } from './foreign-beats.ts';
 import { idStart, sizeOf, subjectBytes } from './beat-subject.ts';
 import { createCanary } from '../write/canary-beat.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
@@ -32,6 +33,8 @@ export interface BeatReceiver {
    * the next beat is a whole interval away.
    */
   hearAgain(clusterId: string): void;
+  /** Who sent more than that since this was asked last, and is no cluster of the engine's. */
+  takeFloods(most: number): { clusterId: string; beats: number }[];
   /** Whether a beat of our own comes back, on each of our subscriptions. */
   earsWork(): Promise<boolean>;
   stop(): Promise<void>;
@@ -56,6 +59,7 @@ export function receiveBeats(
   const canary = createCanary(nc, subjects);
   const counts = { taken: 0, unknown: 0, malformed: 0 };
   const unknown = new UnknownClusters();
+  const foreign = new ForeignBeats();
   const lookUps = new Set<Promise<void>>();
   let reported = { atMs: -Infinity, count: 0 };
 
@@ -121,18 +125,23 @@ export function receiveBeats(
     const size = sizeOf(message);
     if (isMalformed || size > beatSizeBytes) {
       const times = Math.floor(size / beatSizeBytes) + (isMalformed ? 1 : 0);
-      engine.count(subject, { start, end: subject.length }, times);
+      const isKnown = engine.count(subject, { start, end: subject.length }, times);
+      if (!isKnown) foreign.count(subject, start, times);
     }
     if (isMalformed) {
       counts.malformed++;
       return;
     }
     if (engine.hear(subject, start, subject.length, flags, clock.monotonicMs())) counts.taken++;
-    else heardUnknown(subject, start, flags);
+    else {
+      foreign.count(subject, start, 1);
+      heardUnknown(subject, start, flags);
+    }
   };
   const subscriptions = subjects.map((subject) => nc.subscribe(subject, { callback }));
   return {
     counts,
+    takeFloods: (most) => foreign.takeFloods(most),
     earsWork: () => canary.earsWork(),
     hearAgain(clusterId) {
       const bytes = Buffer.from(clusterId, 'latin1');

@@ -1,7 +1,6 @@
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import type { FloodFinding } from './flood-event.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
-import type { LivenessEngine } from '../engine/liveness-engine.ts';
 
 /** Written in one look; if more flood, they are found again by the next. */
 const mostAtOnce = 20;
@@ -23,14 +22,15 @@ export interface FloodSettings {
  * @returns stops it
  */
 export function watchFloods(options: {
-  engine: Pick<LivenessEngine, 'takeFloods'>;
+  /** Who sent more than that since it was asked last. */
+  takeFloods(most: number): { clusterId: string; beats: number }[];
   clock: HubClock;
   logger: Logger;
   metrics: Metrics;
   settings: FloodSettings;
   found(finding: FloodFinding): Promise<void>;
 }): () => void {
-  const { engine, clock, logger, metrics, settings, found } = options;
+  const { takeFloods, clock, logger, metrics, settings, found } = options;
   const saidAtMs = new Map<string, number>();
   let sinceMs = clock.monotonicMs();
 
@@ -40,7 +40,7 @@ export function watchFloods(options: {
     sinceMs = nowMs;
     for (const [clusterId, atMs] of saidAtMs)
       if (nowMs >= atMs + lookAgainAfterMs) saidAtMs.delete(clusterId);
-    const floods = engine.takeFloods(settings.perSecond * seconds);
+    const floods = takeFloods(settings.perSecond * seconds);
     metrics.gauge('rollcall_flooding_clusters', floods.length);
     for (const { clusterId, beats } of floods
       .filter((flood) => !saidAtMs.has(flood.clusterId))

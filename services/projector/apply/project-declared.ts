@@ -59,13 +59,17 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
   const counts = createThrottle(slow);
   const judging = createThrottle({ firstAfterMs: judgingMs, intervalMs: 0 });
 
-  /** Of a token that the hub made, what is known of its key, as soon as that is declared. */
+  const read = async (id: string) => tokenRecord(await log.read({ kind: 'token', id }));
+
+  /** Of a token that the hub made, what is known of its key, as soon as that is declared, and of its Secret. */
   async function readToken(id: string): Promise<TokenRecord> {
-    const record = tokenRecord(await log.read({ kind: 'token', id }));
-    const { publicKey } = record.publication ?? {};
-    if (publicKey === undefined) return record;
-    const ofKey = tokenRecord(await log.read({ kind: 'token', id: tokenIdOf(publicKey) }));
-    return ofKey.declaration ? ofKey : record;
+    const record = await read(id);
+    const { publicationId = id } = record.declaration ?? {};
+    const { publication } = publicationId === id ? record : await read(publicationId);
+    if (publication?.publicKey === undefined) return record;
+    const keyId = tokenIdOf(publication.publicKey);
+    const ofKey = keyId === id ? record : await read(keyId);
+    return ofKey.declaration ? { ...ofKey, publication } : record;
   }
 
   /** Other objects with the key of this one. */

@@ -7,6 +7,7 @@ import {
   foldRecord,
   type PolicyDeclaration,
   policyDeclared,
+  type Publication,
   type TokenDeclaration,
   tokenDeclared,
   tokenPublishingFailed,
@@ -163,6 +164,18 @@ describe('a token', () => {
     const [condition] = desiredToken(record, object, startMs)?.conditions ?? [];
     expect(condition).toMatchObject({ status: 'False', reason: 'SecretTaken' });
     expect(condition?.message).toMatch(/^the Secret "a\/b" exists\. Remove/);
+  });
+
+  test('a Secret that is gone is a condition of its own, for as long as the token is good', () => {
+    const publication = { state: 'published', publicKey: 'UKEY', atMs: startMs } as const;
+    const gone = { ...publication, secretGoneAtMs: startMs + 1 };
+    const conditionsWith = (told: Publication, nowMs: number) =>
+      desiredToken({ ...aToken(declaration()), publication: told }, object, nowMs)?.conditions?.map(
+        ({ type, status, reason }) => `${type}=${status} ${reason}`,
+      );
+    expect(conditionsWith(publication, startMs)).toEqual(['Ready=True Usable']);
+    expect(conditionsWith(gone, startMs)).toEqual(['Ready=True Usable', 'Published=False SecretGone']);
+    expect(conditionsWith(gone, endsAtMs)).toEqual(['Ready=False Expired']);
   });
 
   test.each([

@@ -34,6 +34,15 @@ function judgePublication({ publication, declaration }: TokenRecord, atMs: numbe
   return { type, status: 'Unknown', reason: 'Publishing', message: `the hub makes ${secret}`, atMs };
 }
 
+/** Nothing while the Secret is there; the token is good without it, so this is a condition of its own. */
+function judgeSecret({ publication, declaration }: TokenRecord): Judged[] {
+  const atMs = publication?.secretGoneAtMs;
+  if (atMs === undefined) return [];
+  const secret = `Secret "${declaration?.namespace}/${declaration?.name}"`;
+  const message = `somebody deleted ${secret}, and the hub does not make it again; whoever has the token that was in it can ask with it. To end it, delete this object; made again under the same name it gets a new token and a new Secret`;
+  return [{ type: 'Published', status: 'False', reason: 'SecretGone', message, atMs }];
+}
+
 /**
  * Whether this very end is shown as reached. It stays so: replicas whose clocks differ would else take turns to write, as
  * fast as they can, until the last one's clock has come there.
@@ -93,7 +102,11 @@ export function desiredToken(
   if (!declaration || declaration.uid !== current.metadata.uid) return undefined;
   const judged = judge(record, declaration, { current, nowMs });
   return {
-    conditions: conditionList([judged], current.status?.conditions ?? [], current.metadata.generation),
+    conditions: conditionList(
+      judged.status === 'True' ? [judged, ...judgeSecret(record)] : [judged],
+      current.status?.conditions ?? [],
+      current.metadata.generation,
+    ),
     ...(declaration.problem && declaration.expiresAtMs === undefined
       ? {}
       : { expires: declaration.expiresAtMs === undefined ? 'never' : hubTime(declaration.expiresAtMs) }),

@@ -116,6 +116,35 @@ test('what the Secret hands out follows the token when that is changed; the toke
   expect(/rc1\S+/.exec(after.values)?.[0]).toBe(/rc1\S+/.exec(before.values)?.[0]);
 });
 
+test('a Secret that somebody deletes is told of once, is not made again, and a token that ends by itself tells nothing', async () => {
+  await ask('unwanted', { expiresAtMs: Date.now() + 600_000 });
+  await ask('ending', { expiresAtMs: Date.now() + 1500 });
+  const before = (await told('unwanted', 'published')).publication;
+  await world.plane.admin.delete(resources.secrets, 'unwanted', { namespace });
+  const { publication, lastOf } = await told('unwanted', 'unpublished');
+  expect(publication).toEqual({ ...before, secretGoneAtMs: expect.any(Number) });
+  expect(lastOf['rbac-provisioner']).toMatchObject({
+    reason: 'SecretGone',
+    message: expect.stringContaining('Secret "rollcall-join/unwanted"'),
+  });
+  // Neither when the token is changed, nor by the next looks.
+  await ask('unwanted', { clusterName: 'changed', expiresAtMs: Date.now() + 600_000 });
+  await world.settled();
+  await ask('later-look', { expiresAtMs: Date.now() + 500 });
+  await told('later-look', 'published');
+  await expect.poll(() => secretOf('later-look'), { timeout: 30_000 }).toBeUndefined();
+  await expect.poll(() => secretOf('ending'), { timeout: 30_000 }).toBeUndefined();
+  expect(await secretOf('unwanted')).toBeUndefined();
+  const types = async (name: string) => {
+    const log = await world.hub.openLog('approver');
+    const all: string[] = [];
+    for await (const { type } of log.scan({ filter: `token.${publicationIdOf(name)}.*` })) all.push(type);
+    return all;
+  };
+  expect(await types('unwanted')).toEqual(['declared', 'published', 'unpublished', 'declared']);
+  expect(await types('ending')).toEqual(['declared', 'published']);
+});
+
 test('a token that expires loses its Secret although nothing happens', async () => {
   await ask('expiring', { expiresAtMs: Date.now() + 1500 });
   await told('expiring', 'published');

@@ -177,6 +177,16 @@ export async function rewordSecret(kube: Kube, asked: Asked, hub: HubInfo): Prom
   );
 }
 
+/**
+ * Whether the Secret of a token is there: the one that was told of, or one that carries the mark of the same token.
+ * @throws RollcallError KUBE_UNREACHABLE, KUBE_API
+ */
+export async function hasSecret(kube: Kube, asked: Asked, secretUid: string | undefined): Promise<boolean> {
+  const found = await look(kube, asked);
+  if (!found || found === 'foreign') return false;
+  return found.metadata.uid === secretUid || found.metadata.annotations?.[marks.tokenUid] === asked.uid;
+}
+
 /** @param secretUid - as it was told; undefined: nobody told, so what carries this token's mark goes */
 export async function removeSecret(kube: Kube, asked: Asked, secretUid: string | undefined): Promise<void> {
   if (secretUid !== undefined) return removeThe(kube, asked, secretUid);

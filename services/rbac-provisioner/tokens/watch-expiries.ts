@@ -7,9 +7,10 @@ import type { Logger } from '@rollcall/shared/service';
 const giveUpAfterMs = 86_400_000;
 
 /**
- * Looks at published tokens when they expire: no event tells of an end by time alone. Every replica does, because the one
- * that made a Secret may be gone by then; removing twice is harmless.
+ * Looks at published tokens when they expire: no event tells of an end by time alone; and whether the Secrets of the others are
+ * there. Every replica does, because the one that made a Secret may be gone by then; removing or telling twice is harmless.
  * @param options.lookAt - removes the Secret of a token that has ended
+ * @param options.lookForSecret - tells of the Secret of a good token that is gone
  */
 export function watchExpiries(options: {
   log: Pick<EventLog, 'read' | 'scan'>;
@@ -17,6 +18,7 @@ export function watchExpiries(options: {
   logger: Logger;
   nowMs(): number;
   lookAt(publicationId: string): Promise<unknown>;
+  lookForSecret(publicationId: string): Promise<unknown>;
 }): { drain(): Promise<void> } {
   const { log, logger } = options;
   const open = new Set<string>();
@@ -31,7 +33,7 @@ export function watchExpiries(options: {
     else if (endsAtMs !== undefined && endsAtMs <= nowMs) {
       await options.lookAt(id);
       open.delete(id);
-    }
+    } else await options.lookForSecret(id);
   }
 
   async function sweep(): Promise<void> {
@@ -44,7 +46,7 @@ export function watchExpiries(options: {
       await lookAtOne(id, options.nowMs()).catch((thrown: unknown) =>
         logger.warn(
           { err: toRollcallError(thrown), object: `token/${id}` },
-          'an expired token will be looked at again',
+          'a published token will be looked at again',
         ),
       );
     }
@@ -57,7 +59,7 @@ export function watchExpiries(options: {
     try {
       await sweep();
     } catch (thrown) {
-      logger.warn({ err: toRollcallError(thrown) }, 'expired tokens will be looked at again');
+      logger.warn({ err: toRollcallError(thrown) }, 'published tokens will be looked at again');
     }
     if (!isEnding) timer = setTimeout(next, options.everyMs);
   }

@@ -60,6 +60,8 @@ const publicationSchema = z.looseObject({
   publicKey: z.string().optional(),
   /** The Secret's own uid: it alone is removed later, never another one of its name. */
   secretUid: z.string().optional(),
+  /** Since when nobody finds it any more, though the token is good; hub time. */
+  secretGoneAtMs: z.int().optional(),
   atMs: z.int(),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 });
@@ -78,4 +80,10 @@ export const tokenPublishingFailed = defineEvent({
   type: 'publishing-failed',
   description:
     'The Secret of a token could not be made, for a reason that trying again does not mend. Not repeated for the same reason; tried again when the token changes.',
+});
+export const tokenUnpublished = defineEvent({
+  ...token,
+  type: 'unpublished',
+  description:
+    'The Secret of a token that is good still is gone: somebody deleted it. It is not made again, and whoever has what was in it may ask. Once for each object.',
 });

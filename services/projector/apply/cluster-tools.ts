@@ -5,7 +5,7 @@ import type { Logger, Metrics } from '@rollcall/shared/service';
 import type { KubeView } from './kube-view.ts';
 import type { Throttle } from '../queue/throttle.ts';
 import type { UnknownAuthors } from './unknown-authors.ts';
-import type { WaitingRequests } from '../queue/waiting-requests.ts';
+import type { WaitingRequests } from './waiting-requests.ts';
 import type { ObjectWriter } from './write-object.ts';
 
 export type ShownCluster = StoredObject<ManagedCluster>;

@@ -11,7 +11,7 @@ import { createPredefinedProjection } from './project-predefined.ts';
 import { createWishesProjection } from './project-wishes.ts';
 import { createThrottle } from '../queue/throttle.ts';
 import { createUnknownAuthors } from './unknown-authors.ts';
-import { createWaitingRequests, type WaitingRequests } from '../queue/waiting-requests.ts';
+import { createWaitingRequests, type WaitingRequests } from './waiting-requests.ts';
 import { clusterKey } from './what-is-dirty.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 import { createObjectWriter } from './write-object.ts';

@@ -3,7 +3,7 @@ import { connectBus } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { HubTrust } from '@rollcall/shared/events';
-import type { AgentSigners, HubKeys } from '@rollcall/shared/rights';
+import { type AgentSigners, type HubKeys, mostRevocations } from '@rollcall/shared/rights';
 import {
   busAddress,
   busUserSchema,
@@ -19,7 +19,7 @@ import { cutKeys } from './cut-keys.ts';
 import { createClaimsKeeper, type Thoroughly } from './keep-claims.ts';
 import { keepWitness } from './keep-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
-import { alarmingShare, mostRevocations, type Revocations } from './revocation-list.ts';
+import { alarmingShare, type Revocations } from './revocation-list.ts';
 import { createSystemAccount } from './system-account.ts';
 import { readToldTrust, signersSinceMs, tellTrust } from './tell-trust.ts';
 

@@ -13,6 +13,7 @@ import { endLeftovers } from './leftovers.ts';
 import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
 import { startLocalAgent } from './local-agent.ts';
 import type { ServerCount } from './state/nats-servers-of.ts';
+import { refuseForeign } from './state/refuse-foreign.ts';
 import { stateHolder } from './state/state-lock.ts';
 
 export interface UpOptions {
@@ -146,13 +147,15 @@ async function showClusters(hub: EmbeddedHub): Promise<void> {
 
 /**
  * `rollcall down`: stops what an `up` of this state directory left running, and with `wipe` forgets everything.
- * @throws RollcallError STATE_IN_USE while an `up` is running; it is stopped with Ctrl-C, in its own terminal
+ * @throws RollcallError STATE_IN_USE while an `up` is running; it is stopped with Ctrl-C, in its own terminal; USAGE for a directory
+ *   to wipe that is nobody's hub
  */
 export async function down(options: { stateDir: string; wipe: boolean }): Promise<number> {
   const { stateDir, wipe } = options;
   if (!existsSync(join(stateDir, 'hub.json')) && stateHolder(stateDir) === undefined) {
     const reaped = await endLeftovers(stateDir);
     if (reaped.length > 0) say('down', `ended ${reaped.join(', ')}`);
+    if (wipe) refuseForeign(stateDir);
     const isThere = existsSync(stateDir);
     if (wipe && isThere) rmSync(stateDir, { recursive: true, force: true });
     say(

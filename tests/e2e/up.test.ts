@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -65,6 +65,15 @@ test('a busy port and a damaged state are told, with the way out', async () => {
   expect(await old.ended).not.toBe(0);
   expect(old.output()).toContain('state version 0');
   expect(processesOfHub()).toEqual([]);
+});
+
+test('down --wipe leaves a directory alone that is nobody’s hub', async () => {
+  mkdirSync(home());
+  writeFileSync(join(home(), 'letters.txt'), 'dear anna');
+  const down = rollcall('down', '--wipe');
+  expect(await down.ended).toBe(2);
+  expect(down.output()).toMatch(/has nothing of a hub in it, but letters.txt/);
+  expect(readFileSync(join(home(), 'letters.txt'), 'utf8')).toBe('dear anna');
 });
 
 test('down --wipe stops a running hub and forgets everything', async () => {

@@ -27,7 +27,7 @@ export interface UpProcess {
   /** Processes whose program or arguments lie in the state directory or name it. */
   processesOfHub(): string[];
   /** Of a server that `up` has started, by the note it keeps. @throws Error between two lives */
-  pidOf(server: string): number;
+  pidOf(server: string, directory?: string): number;
 }
 
 /** To be called once, at the top of a test file. */
@@ -85,8 +85,10 @@ export function useUpProcess(): UpProcess {
       });
   }
 
-  const pidOf = (server: string) =>
-    (JSON.parse(readFileSync(join(home(), 'run', `${server}.json`), 'utf8')) as { pid: number }).pid;
+  function pidOf(server: string, directory = ''): number {
+    const note = readFileSync(join(home(), directory, 'run', `${server}.json`), 'utf8');
+    return (JSON.parse(note) as { pid: number }).pid;
+  }
 
   return { base: () => base, home, rollcall, upAndReady, processesOfHub, pidOf };
 }

@@ -109,6 +109,11 @@ export async function up(options: UpOptions): Promise<number> {
     websocket: options.websocket,
     keepsNatsRunning: true,
     onProgress: (message) => say('up', message),
+    onServiceFailed(name, why) {
+      stopping();
+      say('down', `${name} cannot go on; stopping everything else`);
+      breakOff(why);
+    },
     onUnexpectedExit(child, how) {
       stopping();
       say('down', `${child.name} ended (${how}) and does not stay; stopping everything else`);

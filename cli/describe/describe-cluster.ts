@@ -5,6 +5,7 @@ import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import { type DocumentFormat, documentText } from '../document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
+import { sayLost } from '../events/say-lost.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
 import { resourceOfName } from '../get/kind-names.ts';
@@ -101,6 +102,7 @@ async function gather(target: string, flags: DescribeFlags): Promise<ClusterSour
       attempt(() => openBus(flags)),
     ]);
     bus = opened.value;
+    if (bus) await sayLost(bus.nc);
     const found = pictures.value ?? { cluster: undefined, request: undefined, attempts: [] };
     const fromHistory =
       bus && idOf(found) === undefined ? await attempt(() => clusterIdOfTarget(bus!.log, target)) : {};

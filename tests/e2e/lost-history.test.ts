@@ -208,6 +208,29 @@ test.each(Object.keys(losses))('%s: nobody gets in, nothing is written, and it i
   await expectNobodyGetsIn(hub, stateDir);
 });
 
+test('what is left is shown as that, and is backed up only for who says so', async () => {
+  const stateDir = copyOf(whole);
+  losses['the tail is cut off']?.(stateDir);
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  cpSync(hub.up.plane.adminKubeconfigPath, join(stateDir, 'kubeconfig'));
+  const run = (...args: string[]) => runCli(args, { environment: { ROLLCALL_HOME: stateDir } });
+  for (const command of [['events'], ['audit'], ['describe', 'cluster', 'stays']]) {
+    const shown = await run(...command);
+    expect(shown, shown.stderr).toMatchObject({ code: 0 });
+    expect(shown.stderr.match(/^warning: HISTORY_LOST: .*$/gm), shown.stderr).toHaveLength(1);
+  }
+  const target = join(stateDir, 'of-what-is-left.backup');
+  const sealed = ['--passphrase-file', passphrase];
+  const refused = await run('backup', target, ...sealed);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toMatch(/^code: HISTORY_LOST$/m);
+  expect(readdirSync(stateDir).filter((name) => name.includes('.backup'))).toEqual([]);
+  expect(await run('backup', target, ...sealed, '--allow-loss')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('warning: HISTORY_LOST'),
+  });
+});
+
 test('an older copy of the whole volume, with the witness of then: Kubernetes shows what is missing', async () => {
   const stateDir = copyOf(whole);
   rmSync(volume(stateDir), { recursive: true });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { mostRevocations } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt } from '@rollcall/shared/trust';
 import { expect, onTestFinished, test } from 'vitest';
-import { revocationsIn, revocationsOf, unionOf } from './revocations-of.ts';
+import { fingerprintsOut, revocationsIn, revocationsOf, unionOf } from './revocations-of.ts';
 
 const operator = createNkey('operator');
 const [a, b, c] = [createNkey('user').publicKey, createNkey('user').publicKey, createNkey('user').publicKey];
@@ -21,6 +21,18 @@ test('a union has no more keys than the servers take, and the last that were tak
   const union = unionOf([list(0), list(mostRevocations)]);
   expect(Object.keys(union)).toHaveLength(mostRevocations);
   expect(Math.min(...Object.values(union))).toBe(mostRevocations);
+});
+
+test('a full list fits the event that carries it: stream EVENTS takes 256 KiB', () => {
+  const userKey = (at: number) =>
+    `U${String(at)
+      .padStart(55, 'A')
+      .replaceAll(/[0189]/g, (digit) => 'BCDE'['0189'.indexOf(digit)] ?? '')}`;
+  const list = Object.fromEntries(Array.from({ length: 3 * mostRevocations }, (_, at) => [userKey(at), at]));
+  const hub = { keys: { agents: 'AGENTS' }, accountJwts: { AGENTS: claims(list) } };
+  const out = fingerprintsOut('/nowhere', hub as unknown as Parameters<typeof fingerprintsOut>[1]);
+  expect(out).toHaveLength(mostRevocations);
+  expect(JSON.stringify(out).length).toBeLessThan(250_000);
 });
 
 test('each server of the directory is asked; what is none of ours is no list', () => {

@@ -1,12 +1,5 @@
 import { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import {
-  type NatsConnection,
-  NatsConnectionImpl,
-  type NodeConnectionOptions,
-  setTransportFactory,
-} from '@nats-io/transport-node';
-import { nodeResolveHost, NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
 import { RollcallError } from '@rollcall/shared/errors';
 import { WebSocket } from 'ws';
 import { formatHubAddress, type HubAddress, hostAndPort } from './hub-address.ts';
@@ -76,28 +69,4 @@ function asStream(socket: WebSocket): Duplex & { readonly encrypted: true } {
   stream.on('error', () => undefined);
   // nats.js asks for it where the server says that it wants TLS.
   return Object.assign(stream, { encrypted: true as const });
-}
-
-interface Options extends NodeConnectionOptions {
-  /** Where the connection stands already. */
-  readonly stream?: Duplex;
-}
-
-/**
- * nats.js makes one kind of transport in a process, and its own one for WebSocket takes neither a CA nor a connection that is there.
- * This is the one for TCP, which takes what stands already for its TLS connection, and else makes one as ever.
- */
-class GivenTransport extends NodeTransport {
-  override async tlsFirst(server: { hostname: string; port: number }): Promise<TLSSocket> {
-    const { stream } = this.options as Options;
-    // It reads, writes and ends it; nothing of TLS is asked for.
-    return stream === undefined ? super.tlsFirst(server) : (stream as unknown as TLSSocket);
-  }
-}
-
-/** NATS over a stream that stands. */
-export function connectOver(stream: Duplex, options: NodeConnectionOptions): Promise<NatsConnection> {
-  setTransportFactory({ factory: () => new GivenTransport(), dnsResolveFn: nodeResolveHost });
-  const given: Options = { ...options, resolve: false, stream };
-  return NatsConnectionImpl.connect(given);
 }

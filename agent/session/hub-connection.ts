@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import {
   AuthorizationError,
-  connect,
   type NatsConnection,
   type NodeConnectionOptions,
   PermissionViolationError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node';
+import { connectNats } from '@rollcall/shared/bus/nats-transport';
 import type { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Credential } from '../protocol/credential-choice.ts';
@@ -129,10 +129,13 @@ async function connectTo(
   };
   if (address.isWebSocket) {
     // Few agents need it, and all of them count their memory.
-    const { connectOver, openWebSocket } = await import('../hub/websocket-connection.ts');
+    const { openWebSocket } = await import('../hub/websocket-connection.ts');
     const stream = await openWebSocket(address, await openTls(address, network, { ca }));
     const tls = { ca, handshakeFirst: true };
-    return endingWith(stream, connectOver(stream, { ...common, servers: hostAndPort(address), tls }));
+    return endingWith(
+      stream,
+      connectNats({ ...common, servers: hostAndPort(address), tls, resolve: false, stream }),
+    );
   }
   const { host, port, ...checkedBy } = await tlsPlace(address, network);
   // nats.js hands all of it to node:tls, and its type lists less.
@@ -143,7 +146,7 @@ async function connectTo(
     handshakeFirst: true,
   };
   // The socket is connected already, to whatever the name stands for.
-  const connecting = connect({ ...common, servers: hostAndPort({ host, port }), tls, resolve: false });
+  const connecting = connectNats({ ...common, servers: hostAndPort({ host, port }), tls, resolve: false });
   return endingWith(checkedBy.socket, connecting);
 }
 

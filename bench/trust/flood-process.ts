@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect } from '@nats-io/transport-node';
-import { connectionOptions, encodeBeat } from '@rollcall/shared/bus';
+import { connectionOptions, connectNats, encodeBeat } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   createNkey,
@@ -106,7 +105,7 @@ async function connectInVain({ address }: FloodSettings): Promise<void> {
   while (!over.signal.aborted) {
     const [token, key] = [createNkey('user'), createNkey('user')];
     sent++;
-    await connect({
+    await connectNats({
       ...connectionOptions(address, 'agent'),
       reconnect: false,
       timeout: 10_000,

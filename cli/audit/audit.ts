@@ -1,4 +1,5 @@
 import type { BusFlags } from '../events/bus-access.ts';
+import { sayLost } from '../events/say-lost.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { sinceMs } from '../events/event-filter.ts';
 import { causeText } from '../events/event-line.ts';
@@ -69,6 +70,7 @@ export async function audit(flags: AuditFlags): Promise<void> {
   const key = flags.key === undefined ? undefined : fingerprintOf(flags.key);
   const bus = await withProgress('connecting', openBus(flags));
   try {
+    await sayLost(bus.nc);
     const clusterId =
       flags.cluster === undefined ? undefined : await clusterIdOfTarget(bus.log, flags.cluster);
     const filter = { clusterId, token: flags.token, person: flags.person, key, fromMs };

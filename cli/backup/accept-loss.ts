@@ -15,6 +15,7 @@ import { startNatsServer } from '../up/nats/nats-server.ts';
 import { natsPorts, serverCountOf } from '../up/state/nats-servers-of.ts';
 import { readState, writePrivate } from '../up/state/private-files.ts';
 import { renewHubState } from '../up/state/renew-hub-state.ts';
+import { fingerprintsOut, revocationsIn } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { nextEpoch } from './restore.ts';
 import { temporaryUser } from './temporary-user.ts';
@@ -54,7 +55,8 @@ async function beginEpoch(where: { stateDir: string; hub: HubState; epoch: numbe
   try {
     const { lastSequence: throughSequence } = await streamState(nc, 'EVENTS');
     const log = await openEventLog(nc, { epoch, source: '/rollcall/restore' });
-    const section = { epoch, throughSequence, backupTakenAtMs: Date.now() };
+    const outKeys = fingerprintsOut(stateDir, hub);
+    const section = { epoch, throughSequence, backupTakenAtMs: Date.now(), outKeys };
     const message = `epoch ${epoch} begins with the ${throughSequence} events that are left of the history`;
     const event = draft(restored, await log.read(epochAggregate), {
       reason: 'LossAccepted',
@@ -92,7 +94,9 @@ export async function acceptLoss(
   try {
     refuseHalfRestored(stateDir);
     await endLeftovers(stateDir);
-    renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now());
+    const found = openHubState(stateDir, Date.now());
+    const alsoRevoked = revocationsIn(stateDir, found.keys.agents);
+    renewHubState(found, stateDir, Date.now(), { alsoRevoked });
     const hub = openHubState(stateDir, Date.now());
     const epoch = nextEpoch(
       knownEpochs(stateDir),
@@ -101,7 +105,7 @@ export async function acceptLoss(
     const through = await withProgress('beginning a new epoch', beginEpoch({ stateDir, hub, epoch }));
     enterEpoch(stateDir, epoch);
     printResult(
-      `"${stateDir}": epoch ${epoch} begins after event ${through}; what came later is lost. Start it with \`rollcall up\`: what Kubernetes shows as put out stays out, and tokens wait for \`rollcall token renew NAME\`.`,
+      `"${stateDir}": epoch ${epoch} begins after event ${through}; what came later is lost. Start it with \`rollcall up\`: what Kubernetes and the servers' own list show as put out stays out, and tokens wait for \`rollcall token renew NAME\`.`,
     );
   } finally {
     unlock();

@@ -16,6 +16,8 @@ import { createChainCheck, digestOf, epochAggregate, epochRecord } from '@rollca
 import { readHubInfo } from '@rollcall/shared/hub';
 import { rollcallVersion } from '@rollcall/shared/service';
 import type { BusFlags } from '../events/bus-access.ts';
+import { isHistoryLost } from '../events/say-lost.ts';
+import { connectAsInspector } from '../up/state/people-connection.ts';
 import { printResult, say } from '../output.ts';
 import { openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import { type HubToRead, kubernetesIn, openHubToRead, ownStateDirectory } from '../verify/hub-to-read.ts';
@@ -38,6 +40,8 @@ export interface BackupFlags extends BusFlags {
   /** Public X25519 key to seal to, instead of a passphrase. */
   readonly to?: string;
   readonly stateDir?: string;
+  /** Also of a history that is lost or has gaps. */
+  readonly allowLoss?: boolean;
 }
 
 export interface BackupReport {
@@ -88,13 +92,36 @@ export function lineOf(
   return { stream, sequence, subject, timeMs, headers: ownHeaders(headers), ...bodyFields(data), ...digest };
 }
 
-async function copyStreams(nc: NatsConnection, file: BackupFile, header: BackupHeader): Promise<number> {
+/** What would bring a hub back without the decisions that are missing, and would look like a whole one. */
+function refuseLoss(why: string): never {
+  throw new RollcallError(
+    'HISTORY_LOST',
+    `${why}; a backup would have only what is left (--allow-loss makes one all the same)`,
+  );
+}
+
+/** Up to where somebody has accepted what is missing, by a restore. */
+async function acceptedThrough(nc: NatsConnection): Promise<number> {
+  const log = await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' });
+  const { restored } = epochRecord(await log.read(epochAggregate));
+  // The event that says so is the next one, and misses what was before it.
+  return restored === undefined ? 0 : restored.throughSequence + 1;
+}
+
+async function copyStreams(
+  nc: NatsConnection,
+  file: BackupFile,
+  { header, allowLoss }: { header: BackupHeader; allowLoss: boolean },
+): Promise<number> {
   const check = createChainCheck(await readArchived(nc));
+  const accepted = await acceptedThrough(nc);
   let events = 0;
   for await (const message of readStream(nc, 'EVENTS', header.throughSequence)) {
-    for (const { sequence, message: why } of check({ ...message, eventId: message.headers['ce-id'] ?? '' })
-      .problems)
+    const { problems } = check({ ...message, eventId: message.headers['ce-id'] ?? '' });
+    for (const { sequence, message: why } of problems) {
+      if (sequence > accepted && !allowLoss) refuseLoss(`event ${sequence}: ${why}`);
       say(`warning: event ${sequence}: ${why}; \`rollcall verify\` says more`);
+    }
     await file.write(lineOf('EVENTS', message));
     if (++events % tellEvery === 0) say(`… ${events} of ${header.throughSequence} events`);
   }
@@ -112,6 +139,8 @@ export interface HubToBackUp extends HubToRead {
   readonly epoch: number;
   /** The files with the hub's keys, and how to seal them; undefined where they are not at hand. */
   readonly keys: { readonly stateDir: string; readonly sealer: Sealer } | undefined;
+  /** As its services say; false where none of them runs. */
+  isLost(): Promise<boolean>;
 }
 
 /** The hub of a state directory, whose keys are there. */
@@ -128,7 +157,12 @@ async function openOwnHub(stateDir: string, flags: BackupFlags): Promise<HubToBa
     opened.close();
     await nc.close();
   }
-  return { hubId, epoch, keys: { stateDir, sealer }, nc, client, close };
+  /** Who makes a backup may not ask services. */
+  async function isLost(): Promise<boolean> {
+    const asking = await connectAsInspector(stateDir, address);
+    return isHistoryLost(asking).finally(() => asking.close());
+  }
+  return { hubId, epoch, keys: { stateDir, sealer }, nc, client, close, isLost };
 }
 
 /** Any other hub that can be read. */
@@ -138,7 +172,8 @@ async function openHubElsewhere(flags: BackupFlags): Promise<HubToBackUp> {
     const { hubId } = await readHubInfo(hub.client);
     const log = await openEventLog(hub.nc, { epoch: 1, source: '/rollcall/cli' });
     const { restored } = epochRecord(await log.read(epochAggregate));
-    return { ...hub, hubId, epoch: restored?.epoch ?? 1, keys: undefined };
+    const isLost = () => isHistoryLost(hub.nc);
+    return { ...hub, hubId, epoch: restored?.epoch ?? 1, keys: undefined, isLost };
   } catch (error) {
     await hub.close();
     throw error;
@@ -148,9 +183,10 @@ async function openHubElsewhere(flags: BackupFlags): Promise<HubToBackUp> {
 /**
  * Copies everything that a hub is into one file, while it runs: its history up to an event, what it knows now, what people
  * wrote in its API server, and its keys, sealed.
- * @throws RollcallError BACKUP_EXISTS, BUS_UNREACHABLE, KUBE_UNREACHABLE, DISK_FULL
+ * @param allowLoss - also of a history that is lost or has gaps
+ * @throws RollcallError BACKUP_EXISTS, HISTORY_LOST, BUS_UNREACHABLE, KUBE_UNREACHABLE, DISK_FULL
  */
-async function writeBackup(hub: HubToBackUp, target: string): Promise<BackupReport> {
+async function writeBackup(hub: HubToBackUp, target: string, allowLoss: boolean): Promise<BackupReport> {
   const { nc, client, hubId, epoch, keys } = hub;
   const takenAtMs = Date.now();
   const path = fileFor(target, hubId, takenAtMs);
@@ -171,7 +207,7 @@ async function writeBackup(hub: HubToBackUp, target: string): Promise<BackupRepo
       sealing,
     };
     await file.write(header);
-    const events = await copyStreams(nc, file, header);
+    const events = await copyStreams(nc, file, { header, allowLoss });
     const objects = await readPeoplesObjects(client);
     for (const object of objects) await file.write({ object });
     if (keys) {
@@ -193,7 +229,14 @@ export async function backup(target: string, flags: BackupFlags): Promise<void> 
   const stateDir = ownStateDirectory(flags);
   const hub = await (stateDir === undefined ? openHubElsewhere(flags) : openOwnHub(stateDir, flags));
   try {
-    const report = await writeBackup(hub, target);
+    const { allowLoss = false } = flags;
+    if (await hub.isLost()) {
+      if (!allowLoss) refuseLoss('the history of this hub is lost or cut');
+      say(
+        'warning: HISTORY_LOST: the history of this hub is lost or cut, and the backup has what is left of it',
+      );
+    }
+    const report = await writeBackup(hub, target, allowLoss);
     const size =
       report.sizeBytes < 1_048_576
         ? `${Math.ceil(report.sizeBytes / 1024)} KiB`

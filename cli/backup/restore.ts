@@ -40,6 +40,7 @@ import { readState, writePrivate } from '../up/state/private-files.ts';
 import { renewHubState } from '../up/state/renew-hub-state.ts';
 import { natsPorts } from '../up/state/nats-servers-of.ts';
 import { keepRestoredObjects } from '../up/state/restored-objects.ts';
+import { fingerprintsOut, type Revocations, revocationsIn, unionOf } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { askPassphrase } from './ask-passphrase.ts';
 import type { BackupHeader } from './backup-format.ts';
@@ -161,10 +162,26 @@ function inEpoch(path: string, text: string, epoch: number): string {
   return JSON.stringify({ ...(JSON.parse(text) as object), epoch }, undefined, 2);
 }
 
-function writeFiles(directory: string, files: Readonly<Record<string, string>>, epoch: number): HubState {
+/** Also of a hub that a restore put aside which was stopped in its last step. */
+function revokedBefore(stateDir: string, agentsAccount: string): Revocations {
+  const places = [stateDir, ...(isHalfRestored(stateDir) ? hubsPutAside(stateDir) : [])];
+  return unionOf(places.map((place) => revocationsIn(place, agentsAccount)));
+}
+
+/**
+ * @param to.stateDir - of the hub that was there: who was put out since the backup is on its revocation list, and stays out. Nothing
+ *   else is as lasting a witness of a cluster that has left
+ */
+function writeFiles(
+  files: Readonly<Record<string, string>>,
+  to: { directory: string; stateDir: string; epoch: number },
+): HubState {
+  const { directory, stateDir, epoch } = to;
   for (const [path, text] of Object.entries(files))
     writePrivate(join(directory, path), inEpoch(path, text, epoch));
-  renewHubState(openHubState(directory, Date.now()), directory, Date.now());
+  const hub = openHubState(directory, Date.now());
+  const alsoRevoked = revokedBefore(stateDir, hub.keys.agents);
+  renewHubState(hub, directory, Date.now(), { alsoRevoked });
   return openHubState(directory, Date.now());
 }
 
@@ -195,6 +212,7 @@ async function fillStreams(
             epoch: hub.epoch,
             throughSequence: header.throughSequence,
             backupTakenAtMs: header.takenAtMs,
+            outKeys: fingerprintsOut(directory, hub),
           },
         }),
       ],
@@ -275,7 +293,7 @@ export async function restoreHub(
     const epoch = nextEpoch([header.epoch, ...knownEpochs(stateDir)], options.epoch);
     if (!wasHalfRestored) rmSync(directory, { recursive: true, force: true });
     else renameSync(directory, join(stateDir, `${movedAsidePrefix}half-${Date.now()}`));
-    const hub = writeFiles(directory, files, epoch);
+    const hub = writeFiles(files, { directory, stateDir, epoch });
     // Not where agents look for the hub: nobody may be let in before all is there.
     const { nats: port } = await loopbackPorts(join(directory, 'restore-ports.json'), ['nats']);
     const nats = await startNatsServer(hub, {

@@ -35,6 +35,7 @@ export function addBackupCommands(program: Command): void {
     .option('--passphrase-file <file>', 'passphrase to seal the keys with (default: ask for it)')
     .option('--to <key>', 'public key to seal the keys to, instead of a passphrase')
     .option('--state-dir <dir>', 'of the hub (default: ROLLCALL_HOME, else .rollcall)')
+    .option('--allow-loss', 'also of what is left of a history that is lost or cut (HISTORY_LOST)')
     .addHelpText('after', backupExamples);
   backup.action(async (target: string, keyFile: string | undefined, flags: BackupFlags) => {
     if (target === 'key' && keyFile !== undefined) {

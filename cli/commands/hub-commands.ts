@@ -41,7 +41,10 @@ export function addHubCommands(program: Command): void {
   program
     .command('down')
     .description('stop the hub of this directory')
-    .option('--wipe', 'forget everything: keys, clusters and history; every cluster then registers again')
+    .option(
+      '--wipe',
+      'forget everything: keys, clusters and history; every cluster then registers again; refused in a directory that is no hub’s',
+    )
     .action(async (flags: { wipe?: boolean }) => {
       const { runDown } = await import('./run-up.ts');
       await runDown(flags);

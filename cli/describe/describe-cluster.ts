@@ -6,6 +6,7 @@ import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/share
 import { type DocumentFormat, documentText } from '../document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget, holderOfName } from '../events/cluster-names.ts';
+import { sayLost } from '../events/say-lost.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
 import { resourceOfName } from '../get/kind-names.ts';
 import { openHub } from '../hub-access.ts';
@@ -118,6 +119,7 @@ async function gather(kind: string, target: string, flags: DescribeFlags): Promi
       attempt(() => openBus(flags)),
     ]);
     bus = opened.value;
+    if (bus) await sayLost(bus.nc);
     let found = pictures.value ?? nothing;
     // Who has a name stands there also where it is not shown: then a word is not the id of another one.
     const isNamed = isId || found.cluster?.metadata.name === target;

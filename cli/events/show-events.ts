@@ -16,6 +16,7 @@ import { type EventFilter, eventFilter } from './event-filter.ts';
 import { openBus, sayLeftOut } from './open-bus.ts';
 import { eventLine, liveLine, type LiveMessage } from './event-line.ts';
 import { sayArchived } from './say-archived.ts';
+import { sayLost } from './say-lost.ts';
 import { sequenceInLog } from './sequence-since.ts';
 
 export interface EventsFlags extends BusFlags {
@@ -97,6 +98,7 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
   const tail = tailOf(flags);
   const { nc, log } = await withProgress('connecting', openBus(flags));
   try {
+    await sayLost(nc);
     const clusterId = flags.cluster === undefined ? undefined : await clusterIdOfTarget(log, flags.cluster);
     const printer = createPrinter(flags.output, createClusterNames(log));
     const filter = filterOf(clusterId);

@@ -42,8 +42,11 @@ export async function serve(args: readonly string[]): Promise<void> {
   await untilStopped(async (waitsUntil, stopped) => {
     const running = await service.start(sources, waitsUntil);
     if (!waitsUntil.aborted) say(`${name} runs; Ctrl-C stops it`);
-    await stopped;
-    await running.stop();
+    try {
+      await Promise.race([stopped, running.failed]);
+    } finally {
+      await running.stop();
+    }
   });
 }
 

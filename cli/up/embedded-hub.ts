@@ -52,6 +52,8 @@ export interface EmbeddedHubOptions {
   onProgress?(message: string): void;
   /** Whether a NATS server that ends by itself is started again; default: no, and `onUnexpectedExit` is told. */
   readonly keepsNatsRunning?: boolean;
+  /** A service cannot go on (RunningService.failed). */
+  onServiceFailed?(name: string, why: unknown): void;
   /** A server ended that nobody stopped, or could not be kept running. */
   onUnexpectedExit?(child: ChildHandle, how: string): void;
 }
@@ -278,6 +280,8 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       onProgress('starting the services');
       services = await startHubServices(serviceOptions);
       started.push(() => Promise.all(services.map((service) => service.stop())));
+      for (const { name, failed } of services)
+        failed.catch((why: unknown) => options.onServiceFailed?.(name, why));
     }
     await createDefaults(admin);
     return {

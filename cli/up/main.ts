@@ -12,8 +12,11 @@ import { findBinary } from './binaries.ts';
 import { endLeftovers } from './leftovers.ts';
 import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
 import { startLocalAgent } from './local-agent.ts';
+import { childFailed } from './process/child-process.ts';
 import type { ServerCount } from './state/nats-servers-of.ts';
+import { refuseForeign } from './state/refuse-foreign.ts';
 import { stateHolder } from './state/state-lock.ts';
+import { watchLoss } from './watch-loss.ts';
 
 export interface UpOptions {
   readonly stateDir: string;
@@ -45,16 +48,28 @@ async function untilReady(hub: EmbeddedHub, name: string): Promise<'ready' | 'la
   return 'late';
 }
 
-/** A signal of the terminal or of a service manager; the second one ends at once. */
-function untilSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(1));
-        resolve(signal);
-      });
-    }
-  });
+interface Signals {
+  /** The first one, of the terminal or of a service manager. */
+  readonly signalled: Promise<string>;
+  /** It is being stopped for another reason: from here on the first one ends it at once, as the second one does always. */
+  stopping(): void;
+}
+
+function hearSignals(): Signals {
+  const { promise: signalled, resolve } = Promise.withResolvers<string>();
+  let isStopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      resolve(signal);
+    });
+  return { signalled, stopping: () => void (isStopping = true) };
+}
+
+function sayLoss(loss: string | undefined, hubId: string): void {
+  if (loss === undefined) say('up', 'the history is whole again');
+  else say('up', `${loss}\n${errorCatalogue.HISTORY_LOST.hint}\nThis hub is "${hubId}".`);
 }
 
 function nextSteps(hub: EmbeddedHub): string {
@@ -81,7 +96,7 @@ export async function up(options: UpOptions): Promise<number> {
   const startedMs = performance.now();
   const seconds = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
   const { stateDir } = options;
-  const signalled = untilSignal();
+  const { signalled, stopping } = hearSignals();
   const isFirst = !existsSync(join(stateDir, 'hub.json'));
   say('up', isFirst ? `making a new hub in "${stateDir}"` : `going on with the hub in "${stateDir}"`);
   const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
@@ -94,27 +109,29 @@ export async function up(options: UpOptions): Promise<number> {
     websocket: options.websocket,
     keepsNatsRunning: true,
     onProgress: (message) => say('up', message),
-    onUnexpectedExit: (child, how) =>
-      breakOff(
-        new RollcallError('CHILD_FAILED', `${child.name} ended (${how})\n${child.lastLogLines().join('\n')}`),
-      ),
+    onServiceFailed(name, why) {
+      stopping();
+      say('down', `${name} cannot go on; stopping everything else`);
+      breakOff(why);
+    },
+    onUnexpectedExit(child, how) {
+      stopping();
+      say('down', `${child.name} ended (${how}) and does not stay; stopping everything else`);
+      breakOff(childFailed(child, `ended (${how})`));
+    },
   });
   await copyFile(hub.plane.adminKubeconfigPath, join(stateDir, 'kubeconfig'));
   say('up', `the hub listens on ${hub.addresses.join(', ')} (${seconds()})`);
 
   let agent: RunningAgent | undefined;
-  const lost = hub.services
-    .map((service) => service.notReady())
-    .find((why) => why?.startsWith('HISTORY_LOST'));
-  if (lost !== undefined)
-    say('up', `${lost}\n${errorCatalogue.HISTORY_LOST.hint}\nThis hub is "${hub.hub.hubId}".`);
+  const loss = watchLoss(hub.services, (why) => sayLoss(why, hub.hub.hubId));
   try {
-    if (lost === undefined && (options.withAgent ?? true)) {
+    if (loss.lost() === undefined && (options.withAgent ?? true)) {
       agent = await startLocalAgent(hub, {
         clusterName: localName,
         onPhase: ({ phase, message }) => say(phase, message),
       });
-      const early = await Promise.race([untilReady(hub, localName), signalled, broken]);
+      const early = await Promise.race([untilReady(hub, localName), loss.found, signalled, broken]);
       if (early === 'ready') say('ready', `cluster "${localName}" is Ready (${seconds()})`);
       if (early === 'late')
         say(
@@ -125,11 +142,16 @@ export async function up(options: UpOptions): Promise<number> {
     if ((await Promise.race([hub.fenceStands(), signalled, broken])) === undefined) {
       say('up', `the fence stands: the API server checks who decides (${seconds()})`);
     }
-    await showClusters(hub);
-    process.stdout.write(nextSteps(hub));
+    await Promise.race([loss.untilCompared(readyWithinMs), signalled, broken]);
+    // What is shown is of the history that is lost, and nothing of the next steps works.
+    if (loss.lost() === undefined) {
+      await showClusters(hub);
+      process.stdout.write(nextSteps(hub));
+    }
     const signal = await Promise.race([signalled, broken]);
     say('down', `${signal}: stopping the agent, the services, NATS and Kubernetes`);
   } finally {
+    loss.stop();
     await agent?.stop();
   }
   await hub.stop();
@@ -146,13 +168,15 @@ async function showClusters(hub: EmbeddedHub): Promise<void> {
 
 /**
  * `rollcall down`: stops what an `up` of this state directory left running, and with `wipe` forgets everything.
- * @throws RollcallError STATE_IN_USE while an `up` is running; it is stopped with Ctrl-C, in its own terminal
+ * @throws RollcallError STATE_IN_USE while an `up` is running; it is stopped with Ctrl-C, in its own terminal; USAGE for a directory
+ *   to wipe that is nobody's hub
  */
 export async function down(options: { stateDir: string; wipe: boolean }): Promise<number> {
   const { stateDir, wipe } = options;
   if (!existsSync(join(stateDir, 'hub.json')) && stateHolder(stateDir) === undefined) {
     const reaped = await endLeftovers(stateDir);
     if (reaped.length > 0) say('down', `ended ${reaped.join(', ')}`);
+    if (wipe) refuseForeign(stateDir);
     const isThere = existsSync(stateDir);
     if (wipe && isThere) rmSync(stateDir, { recursive: true, force: true });
     say(

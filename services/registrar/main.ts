@@ -1,7 +1,7 @@
-import { connectBus, openFactStore } from '@rollcall/shared/bus';
+import { openFactStore } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { epochAggregate, epochRecord } from '@rollcall/shared/events';
-import { busAddress, type RunningService, runService } from '@rollcall/shared/service';
+import { type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessAnswers } from './members/access.ts';
 import { createRotationAnswers } from './members/key-rotation.ts';
@@ -58,7 +58,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
     config,
     identity,
     waitsUntil,
-    async work({ nc, log, logger, metrics, connectAgain }) {
+    async work({ nc, log, logger, metrics, connectAgain, connectAs }) {
       pace = await followPace(log, logger);
       const facts = openFactStore(nc);
       const { restored } = epochRecord(await log.read(epochAggregate));
@@ -101,9 +101,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         metrics,
         handle: createAdmission(nc, log, { settings, metrics, facts, leavings }),
       });
-      const callout = await connectBus(busAddress(config), identity.callout, 'callout');
-      // While the bus is away a drain never ends, and it would try to connect for ever.
-      void nc.closed().then(() => callout.close());
+      const callout = await connectAs(identity.callout, 'callout');
       const callouts = answerCallouts(callout, {
         floods,
         log,

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { connectBus } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { HubTrust } from '@rollcall/shared/events';
-import type { AgentSigners, HubKeys } from '@rollcall/shared/rights';
+import { type AgentSigners, type HubKeys, mostRevocations } from '@rollcall/shared/rights';
 import {
-  busAddress,
   busUserSchema,
   followIdentity,
   followUser,
@@ -19,7 +17,7 @@ import { cutKeys } from './cut-keys.ts';
 import { createClaimsKeeper, type Thoroughly } from './keep-claims.ts';
 import { keepWitness } from './keep-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
-import { alarmingShare, mostRevocations, type Revocations } from './revocation-list.ts';
+import { alarmingShare, type Revocations } from './revocation-list.ts';
 import { createSystemAccount } from './system-account.ts';
 import { readToldTrust, signersSinceMs, tellTrust } from './tell-trust.ts';
 
@@ -58,10 +56,8 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
     config,
     identity,
     waitsUntil,
-    async work({ nc, log, history, logger, metrics }) {
-      const sys = await connectBus(busAddress(config), claimsUser, 'claims');
-      // While the bus is away a drain never ends, and it would try to connect for ever.
-      void nc.closed().then(() => sys.close());
+    async work({ nc, log, history, logger, metrics, connectAs }) {
+      const sys = await connectAs(claimsUser, 'claims');
       const system = createSystemAccount(sys);
       const revokedKeys = createRevokedKeysReader(log, {
         ...clock,

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
+import { mostRevocations } from '@rollcall/shared/rights';
 import { expect, test } from 'vitest';
 import type { ToldKeys } from './read-revoked-keys.ts';
-import { mostRevocations, revocationList, sameRevocations } from './revocation-list.ts';
+import { revocationList, sameRevocations } from './revocation-list.ts';
 
 const nowMs = 1_000_000_000;
 const longestLifeMs = 3_600_000;

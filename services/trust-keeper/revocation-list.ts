@@ -1,14 +1,9 @@
+import { mostRevocations } from '@rollcall/shared/rights';
 import type { ToldKeys } from './read-revoked-keys.ts';
 
 /** User key → seconds since the epoch: the server refuses credentials issued until then. */
 export type Revocations = Readonly<Record<string, number>>;
 
-/**
- * 93 bytes each in the account's JWT, and one push carries them all. The servers refuse an account above 1 MiB ("token too
- * large"), whatever their `max_payload` is: that is at 11,190 keys with one generation of signing keys (measured). What more
- * there is to do is written in docs/security/revoke.md.
- */
-export const mostRevocations = 11_000;
 /** From here on people are told: what is left is room for a wave like the largest one so far. */
 export const alarmingShare = 0.7;
 

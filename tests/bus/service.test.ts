@@ -5,6 +5,7 @@ import {
   readIdentity,
   type RunningService,
   runService,
+  type ServiceContext,
   type ServiceWork,
 } from '@rollcall/shared/service';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -15,6 +16,7 @@ import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 const schema = z.strictObject(commonConfig);
 let hub: TestHub;
 const started: RunningService[] = [];
+const idle: ServiceWork = { drain: async () => undefined };
 beforeEach(async () => {
   hub = await startTestHub();
 });
@@ -25,10 +27,11 @@ afterEach(async () => {
 
 interface Options {
   readonly settings?: Record<string, string>;
-  readonly work?: (nc: NatsConnection) => ServiceWork;
+  readonly work?: (nc: NatsConnection, context: ServiceContext) => ServiceWork | Promise<ServiceWork>;
+  readonly waitsUntil?: AbortSignal;
 }
 
-async function start({ settings = {}, work = () => ({ drain: async () => undefined }) }: Options = {}) {
+async function start({ settings = {}, work = () => idle, waitsUntil }: Options = {}) {
   const values = { ...hub.serviceSettings('heartbeat'), healthPort: '0', ...settings };
   const config = loadConfig(schema, { flags: {}, environment: {}, values });
   const service = await runService({
@@ -36,9 +39,11 @@ async function start({ settings = {}, work = () => ({ drain: async () => undefin
     description: 'a service in a test',
     config,
     identity: readIdentity(config.identityFile, {}),
-    work: async ({ nc, metrics }) => {
+    waitsUntil,
+    work: async (context) => {
+      const { nc, metrics } = context;
       metrics.count('rollcall_connection_notices_total', { kind: 'connected' });
-      return work(nc);
+      return work(nc, context);
     },
   });
   started.push(service);
@@ -99,6 +104,25 @@ test('it says who it is, and its figures, to people who ask the bus', async () =
       ...(verb === 'STATS' ? { data: { ready: 1, beats: 7 } } : {}),
     });
   }
+});
+
+test('a bus that goes away while the work begins is waited for, by each of its connections', async () => {
+  const connections: NatsConnection[] = [];
+  const service = await start({
+    waitsUntil: new AbortController().signal,
+    async work(_nc, { connectAgain, connectAs }) {
+      await hub.natsServer.kill();
+      const connecting = [connectAgain(), connectAs(hub.credentialsOf('heartbeat'), 'heartbeat')];
+      await Promise.all([
+        ...connecting.map(async (one) => connections.push(await one)),
+        hub.natsServer.restart(),
+      ]);
+      return idle;
+    },
+  });
+  await expect.poll(() => service.notReady()).toBeUndefined();
+  await service.stop();
+  await expect.poll(() => connections.map((nc) => nc.isClosed())).toEqual([true, true]);
 });
 
 test('a lost server shows in its readiness, and it stops without it', async () => {

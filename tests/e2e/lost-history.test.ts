@@ -18,8 +18,13 @@ const whole = join(base, 'whole');
 const older = join(base, 'older');
 const stranger = join(base, 'stranger');
 const agents = join(base, 'agents');
+const backup = join(base, 'hub.backup');
+const passphrase = join(base, 'passphrase');
+/** As the agent was before it took itself away: somebody has kept a copy. */
+const leftBefore = join(base, 'left-before');
 let token: string;
 let hubId: string;
+let leftId: string;
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 /** Of the NATS server: streams, and beside them the claims with the witness. */
@@ -46,6 +51,12 @@ beforeAll(async () => {
     hubId = hub.up.hub.hubId;
     token = (await hub.createToken({ uses: 'unlimited' })).text;
     for (const name of ['stays', 'banned', 'left']) await joinAndStop(hub, name);
+    cpSync(join(agents, 'left'), leftBefore, { recursive: true });
+    writeFileSync(passphrase, 'of more than twelve characters');
+    const made = await runCli(['backup', backup, '--passphrase-file', passphrase], {
+      environment: { ROLLCALL_HOME: whole },
+    });
+    if (made.code !== 0) throw new Error(made.stderr);
   }
   cpSync(volume(whole), older, { recursive: true });
   {
@@ -63,6 +74,7 @@ beforeAll(async () => {
       'it is banned',
       async () => conditionOf(await hub.cluster('banned'), 'Accepted')?.status === 'False',
     );
+    leftId = (await hub.cluster('left'))?.spec.clusterId ?? '';
     await hub.up.admin.delete(resources.managedClusters, 'left');
     await hub.startAgent({ name: 'left', token, directory: join(agents, 'left') });
     await until('it has left', async () => (await hub.cluster('left')) === undefined);
@@ -172,6 +184,21 @@ async function expectNobodyGetsIn(hub: TestEmbeddedHub, stateDir: string): Promi
   expect(await lastSequence(hub)).toBe(before);
 }
 
+/** Its decision says so, the servers refuse its credentials, and whatever it asks it is told no. */
+async function expectLeftIsOut(hub: TestEmbeddedHub): Promise<void> {
+  const { decision } = clusterRecord(await hub.log.read({ kind: 'cluster', id: leftId }));
+  expect(decision).toMatchObject({ verdict: 'revoked', reason: 'RestoredFromRevocations' });
+  const directory = mkdtempSync(join(base, 'agent-'));
+  cpSync(leftBefore, directory, { recursive: true });
+  const { phases } = await hub.startAgent({ name: 'left', directory });
+  const told = () => phases.map(({ phase, message }) => `${phase}: ${message}`).join('\n');
+  await expect.poll(told, { timeout: 60_000 }).toMatch(/refuse|revoked|taken back/i);
+  expect(phases.map(({ phase }) => phase)).not.toContain('ready');
+  const shown = await until('it is shown as out', async () => hub.cluster('left'));
+  expect(conditionOf(shown, 'Accepted')).toMatchObject({ status: 'False' });
+  expect(conditionOf(shown, 'Ready')?.status).not.toBe('True');
+}
+
 test.each(Object.keys(losses))('%s: nobody gets in, nothing is written, and it is said', async (what) => {
   const stateDir = copyOf(whole);
   losses[what]?.(stateDir);
@@ -179,6 +206,29 @@ test.each(Object.keys(losses))('%s: nobody gets in, nothing is written, and it i
   // From the first moment on.
   for (const service of hub.up.services) expect(service.notReady(), service.name).toMatch(/^HISTORY_LOST/);
   await expectNobodyGetsIn(hub, stateDir);
+});
+
+test('what is left is shown as that, and is backed up only for who says so', async () => {
+  const stateDir = copyOf(whole);
+  losses['the tail is cut off']?.(stateDir);
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  cpSync(hub.up.plane.adminKubeconfigPath, join(stateDir, 'kubeconfig'));
+  const run = (...args: string[]) => runCli(args, { environment: { ROLLCALL_HOME: stateDir } });
+  for (const command of [['events'], ['audit'], ['describe', 'cluster', 'stays']]) {
+    const shown = await run(...command);
+    expect(shown, shown.stderr).toMatchObject({ code: 0 });
+    expect(shown.stderr.match(/^warning: HISTORY_LOST: .*$/gm), shown.stderr).toHaveLength(1);
+  }
+  const target = join(stateDir, 'of-what-is-left.backup');
+  const sealed = ['--passphrase-file', passphrase];
+  const refused = await run('backup', target, ...sealed);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toMatch(/^code: HISTORY_LOST$/m);
+  expect(readdirSync(stateDir).filter((name) => name.includes('.backup'))).toEqual([]);
+  expect(await run('backup', target, ...sealed, '--allow-loss')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('warning: HISTORY_LOST'),
+  });
 });
 
 test('an older copy of the whole volume, with the witness of then: Kubernetes shows what is missing', async () => {
@@ -212,6 +262,21 @@ test('whoever accepts the loss by name goes on in a new epoch, and who was put o
   expect(decision?.verdict).toBe('banned');
   await hub.startAgent({ name: 'stays', directory: join(agents, 'stays') });
   await hub.untilReady('stays');
+  await expectLeftIsOut(hub);
+});
+
+test('a restore in the place of a hub keeps out who was put out since, also where nothing shows it any more', async () => {
+  const stateDir = copyOf(whole);
+  const restored = await runCli(['restore', backup, '--keep-kubernetes', '--passphrase-file', passphrase], {
+    environment: { ROLLCALL_HOME: stateDir },
+  });
+  expect(restored.code, restored.stderr).toBe(0);
+  await using hub = await startTestEmbeddedHub({ stateDir });
+  for (const service of hub.up.services)
+    await until(`${service.name} is ready`, async () => service.notReady() === undefined);
+  await hub.startAgent({ name: 'stays', directory: join(agents, 'stays') });
+  await hub.untilReady('stays');
+  await expectLeftIsOut(hub);
 });
 
 test('a stolen projector that says what never was stops the hub until its user is void and the loss accepted, and no longer', async () => {

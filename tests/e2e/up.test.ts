@@ -1,70 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { until } from '../harness/embedded.ts';
+import { expect, test } from 'vitest';
+import { useUpProcess } from '../harness/up-process.ts';
 
-const cliMain = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
-let base: string;
-let home: string;
-let running: ChildProcess[] = [];
-
-beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'rollcall-home-'));
-  home = join(base, 'state');
-  running = [];
-});
-afterEach(async () => {
-  for (const child of running)
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-  await rollcall('down', '--wipe').ended;
-  rmSync(base, { recursive: true, force: true });
-});
-
-interface Run {
-  readonly child: ChildProcess;
-  output(): string;
-  readonly ended: Promise<number | null>;
-}
-
-function rollcall(...args: string[]): Run {
-  const child = spawn(process.execPath, [cliMain, ...args], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ROLLCALL_HOME: home },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  running.push(child);
-  let output = '';
-  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  return { child, output: () => output, ended: once(child, 'exit').then(([code]) => code as number | null) };
-}
-
-async function upAndReady(...args: string[]): Promise<Run> {
-  const run = rollcall('up', ...args);
-  await until('the hub says that it is running', async () => {
-    if (run.child.exitCode !== null) throw new Error(run.output());
-    return run.output().includes('Ctrl-C stops it');
-  });
-  return run;
-}
-
-/** Processes whose program or arguments lie in the state directory or name it. */
-function processesOfHub(): string[] {
-  return readdirSync('/proc')
-    .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
-    .flatMap((pid) => {
-      try {
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        return command.includes(base) ? [`${readlinkSync(`/proc/${pid}/exe`)} ${command}`] : [];
-      } catch {
-        return [];
-      }
-    });
-}
-
+const { base, home, rollcall, upAndReady, processesOfHub } = useUpProcess();
 const freePort = '0';
 
 test('Ctrl-C leaves no process; the second start goes on without a new approval', async () => {
@@ -113,17 +54,26 @@ test('a busy port and a damaged state are told, with the way out', async () => {
   expect(busy.output()).toContain('hint:');
   server.close();
 
-  writeFileSync(join(home, 'hub.json'), '{"version":');
+  writeFileSync(join(home(), 'hub.json'), '{"version":');
   const damaged = rollcall('up', '--port', freePort);
   expect(await damaged.ended).not.toBe(0);
   expect(damaged.output()).toMatch(/hub\.json" is damaged/);
   expect(damaged.output()).toContain('rollcall down --wipe');
 
-  writeFileSync(join(home, 'hub.json'), '{"version":0}');
+  writeFileSync(join(home(), 'hub.json'), '{"version":0}');
   const old = rollcall('up', '--port', freePort);
   expect(await old.ended).not.toBe(0);
   expect(old.output()).toContain('state version 0');
   expect(processesOfHub()).toEqual([]);
+});
+
+test('down --wipe leaves a directory alone that is nobody’s hub', async () => {
+  mkdirSync(home());
+  writeFileSync(join(home(), 'letters.txt'), 'dear anna');
+  const down = rollcall('down', '--wipe');
+  expect(await down.ended).toBe(2);
+  expect(down.output()).toMatch(/has nothing of a hub in it, but letters.txt/);
+  expect(readFileSync(join(home(), 'letters.txt'), 'utf8')).toBe('dear anna');
 });
 
 test('down --wipe stops a running hub and forgets everything', async () => {
@@ -132,5 +82,5 @@ test('down --wipe stops a running hub and forgets everything', async () => {
   expect(await down.ended).toBe(0);
   await first.ended;
   expect(processesOfHub()).toEqual([]);
-  expect(readdirSync(base)).not.toContain('state');
+  expect(readdirSync(base())).not.toContain('state');
 });

@@ -57,10 +57,10 @@ export async function startChild(options: ChildOptions): Promise<ChildHandle> {
       await child.stop();
       throw options.signal.reason;
     }
-    if (ended !== undefined) throw failed(child, `ended with ${ended}`);
+    if (ended !== undefined) throw childFailed(child, `ended with ${ended}`);
     if (performance.now() > deadlineMs) {
       await child.stop();
-      throw failed(child, `was not ready within ${options.readyWithinMs} ms`);
+      throw childFailed(child, `was not ready within ${options.readyWithinMs} ms`);
     }
     await delay(pollMs);
   }
@@ -111,7 +111,8 @@ function launch(options: ChildOptions): ChildHandle {
   };
 }
 
-function failed(child: ChildHandle, what: string): RollcallError {
+/** With its last log lines, and the file that has the others. */
+export function childFailed(child: ChildHandle, what: string): RollcallError {
   const lines = child.lastLogLines().map((line) => `  ${line}`);
   return new RollcallError(
     'CHILD_FAILED',

@@ -33,6 +33,7 @@ import {
 import { type OfflineKeys, readOfflineKeys } from './offline-keys.ts';
 import { parseCreds } from './people-connection.ts';
 import { readState, writePrivate } from './private-files.ts';
+import { type Revocations, unionOf } from './revocations-of.ts';
 import { readCaKey } from './server-certificate.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -189,11 +190,15 @@ function accountNow({ stateDir, hub }: Renewal, account: string): string {
   return pushed !== undefined && decodeJwt(pushed) ? pushed : (hub.accountJwts[account] ?? '');
 }
 
-function renewAccounts(renewal: Renewal, operatorSigner: () => Nkey): HubState['accountJwts'] {
+function renewAccounts(
+  renewal: Renewal,
+  operatorSigner: () => Nkey,
+  alsoRevoked: Revocations,
+): HubState['accountJwts'] {
   const { hub, nowMs } = renewal;
   // What was revoked while it ran stays revoked.
   const { revocations = {} } = decodeJwt(accountNow(renewal, hub.keys.agents))?.nats ?? {};
-  const accounts = everyAccount(hub.keys, revocations as Record<string, number>);
+  const accounts = everyAccount(hub.keys, unionOf([revocations as Revocations, alsoRevoked]));
   return Object.fromEntries(
     accounts.map(({ name, key, claims }) => {
       const now = accountNow(renewal, key);
@@ -215,6 +220,7 @@ function renewAccounts(renewal: Renewal, operatorSigner: () => Nkey): HubState['
  * Has everything that this hub once signed say what the rights table of this Rollcall says: users of services and people,
  * accounts, the sentinel. Keys stay as they are, so nobody who holds one has to be told. Run before the server starts.
  * @param options.withWebSocket - whether the server is going to listen for WebSocket (default: no, as far as it ever did not)
+ * @param options.alsoRevoked - by another life of this hub; its agents stay out as well
  * @returns what had to be signed again
  * @throws RollcallError KEYS_OFFLINE where the keys that sign it are not here, STATE_INVALID
  */
@@ -222,7 +228,7 @@ export function renewHubState(
   found: HubState,
   stateDir: string,
   nowMs: number,
-  { withWebSocket = false }: { withWebSocket?: boolean } = {},
+  { withWebSocket = false, alsoRevoked = {} }: { withWebSocket?: boolean; alsoRevoked?: Revocations } = {},
 ): readonly string[] {
   const renewed: string[] = [];
   const why = 'this Rollcall gives other rights than the one that made the state directory';
@@ -241,7 +247,7 @@ export function renewHubState(
   const isMoved = (found.keys as Partial<HubKeys>).roles === undefined;
   renewCreds(renewal, (role) => role !== 'ops' && isMoved);
   const operatorSigner = () => nkeyFromSeed(readOfflineKeys(stateDir, why).operatorSigners[0] ?? '');
-  const accountJwts = renewAccounts(renewal, operatorSigner);
+  const accountJwts = renewAccounts(renewal, operatorSigner, alsoRevoked);
   // Once it is in, it stays: to take it out again is not worth bringing the offline keys for, as nobody listens any more.
   const wanted = sentinelClaims(
     hub.keys,

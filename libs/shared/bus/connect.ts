@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect, errors, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
+import { errors, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { nkeyFromSeed } from '@rollcall/shared/trust';
+import { connectNats } from './nats-transport.ts';
 
 export interface BusAddress {
   /** `host:port`, several for one hub. */
@@ -85,7 +86,7 @@ export async function connectBus(
   const untilMs = performance.now() + timeout;
   for (;;) {
     try {
-      return await connect({
+      return await connectNats({
         ...connectionOptions(address, name),
         authenticator: jwtProof(credentials),
         timeout,

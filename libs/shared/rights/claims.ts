@@ -179,6 +179,13 @@ function beatMapping(partitions: number): Json {
 }
 
 /**
+ * 93 bytes each in the account's JWT, and one push carries them all. The servers refuse an account above 1 MiB ("token too
+ * large"), whatever their `max_payload` is: that is at 11,190 keys with one generation of signing keys (measured). What more
+ * there is to do is written in docs/security/revoke.md.
+ */
+export const mostRevocations = 11_000;
+
+/**
  * Agents: no JetStream, and nothing of the hub but these exports.
  * @param revocations - user key → seconds since the epoch; credentials issued until then are refused
  */

@@ -6,6 +6,7 @@ export {
   type AgentSigners,
   everyAccount,
   type HubKeys,
+  mostRevocations,
   operatorClaims,
   scopedUserClaims,
   userClaims,

@@ -1,7 +1,14 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { connectBus, type EventLog, openEventLog, shareReads } from '@rollcall/shared/bus';
+import {
+  type BusCredentials,
+  connectBus,
+  type EventLog,
+  openEventLog,
+  shareReads,
+} from '@rollcall/shared/bus';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { ServiceName } from '@rollcall/shared/rights';
+import { beginOnceWhole } from './begin-once-whole.ts';
 import { checkStreams, untilBusIsThere } from './bus/await-bus.ts';
 import { busAddress } from './bus/bus-address.ts';
 import { checkBusSafety } from './bus/bus-safety.ts';
@@ -16,7 +23,7 @@ import { createMetrics, type MetricsRegistry } from './metrics/metrics.ts';
 import { answerMicro, type MicroEndpoint } from './micro.ts';
 import { measureProcess } from './metrics/process-metrics.ts';
 import { rollcallVersion } from './version.ts';
-import { type HistoryWatch, isHistoryWhole, untilWhole, watchHistory } from './watch-history.ts';
+import { type HistoryWatch, isHistoryWhole, watchHistory } from './watch-history.ts';
 import { within } from './within.ts';
 
 /** How long running work and unsent messages are waited for; Kubernetes gives 30 s in all. */
@@ -33,6 +40,11 @@ export interface ServiceContext {
   readonly metrics: MetricsRegistry;
   /** Another connection as the same user, for what must not wait behind the rest; it ends with the first one at the latest. */
   connectAgain(): Promise<NatsConnection>;
+  /**
+   * A connection as another user of this service. A bus that is away for a moment is waited for as at the start, and the connection
+   * ends with the first one at the latest: while the bus is away a drain never ends, and it would try to connect for ever.
+   */
+  connectAs(user: BusCredentials | (() => BusCredentials), name: string): Promise<NatsConnection>;
 }
 
 /** What a service gives back once it works. */
@@ -77,6 +89,8 @@ export interface RunningService {
   notReady(): string | undefined;
   /** What it has to do without, or undefined. */
   degraded(): string | undefined;
+  /** Rejects when it cannot go on, with what it has begun still there: whoever runs it ends the process, to start it again. */
+  readonly failed: Promise<never>;
   /** Drains, then closes the connection. Idempotent. */
   stop(): Promise<void>;
 }
@@ -102,6 +116,9 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   let bus: ReturnType<typeof watchBus> | undefined;
   let history: HistoryWatch | undefined;
   let missing = 'starting';
+  let missingWork = 'starting';
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  failed.catch(() => undefined);
   let work: ServiceWork | undefined;
   const ending = new AbortController();
   /** Of a service that was started over a history that is lost: it works once that is whole again. */
@@ -113,7 +130,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     if (!bus.isConnected()) return 'not connected to the bus';
     const lost = history?.lost();
     if (lost !== undefined) return `HISTORY_LOST: ${lost}`;
-    return work ? work.notReady?.() : 'starting';
+    return work ? work.notReady?.() : missingWork;
   };
   const readyNow = () => (notReady() === undefined ? 1 : 0);
   metrics.beforeScrape(() => metrics.gauge('rollcall_ready', readyNow()));
@@ -123,7 +140,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   const close = async () => {
     ending.abort(new Error('stopping'));
     try {
-      await beginning.catch(() => undefined);
+      await beginning;
       await within(bus?.isConnected() ? drainDeadlineMs : awayDeadlineMs, work?.drain());
     } catch (error) {
       // Asked again: it may have gone away in the middle.
@@ -175,9 +192,13 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     nc = main;
     bus = watchBus(main, logger, metrics);
     changeUser.push(followUser(main, currentUser, logger));
-    const connectAgain = async () => {
-      const another = await untilBusIsThere(() => connectBus(busAddress(config), currentUser, name), waiting);
+    const connectAs: ServiceContext['connectAs'] = async (as, named) => {
+      const another = await untilBusIsThere(() => connectBus(busAddress(config), as, named), waiting);
       void main.closed().then(() => another.close());
+      return another;
+    };
+    const connectAgain = async () => {
+      const another = await connectAs(currentUser, name);
       changeUser.push(followUser(another, currentUser, logger));
       return another;
     };
@@ -189,18 +210,23 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     // The projector writes no event, and so has nothing to count.
     const log = name === 'projector' ? stream : countAppends(stream, metrics);
     const begin = async () => {
-      work = await options.work({ nc: main, log, history: watched, logger, metrics, connectAgain });
+      const means = { nc: main, log, history: watched, logger, metrics, connectAgain, connectAs };
+      work = await options.work(means);
     };
     user.follow(logger, () => {
       for (const change of changeUser) change();
     });
     const isWhole = await untilBusIsThere(() => isHistoryWhole(watched), waiting);
     if (isWhole) await begin();
-    else beginning = untilWhole(watched, ending.signal).then(begin);
-    // Nobody waits for it: what is wrong is shown, and only a person can mend it.
-    beginning.catch((thrown: unknown) =>
-      logger.error({ err: toRollcallError(thrown) }, 'the service could not begin'),
-    );
+    else
+      beginning = beginOnceWhole(watched, begin, {
+        stopped: ending.signal,
+        failed(err) {
+          logger.error({ err }, 'the service could not begin');
+          missingWork = `it could not begin: ${err.message}`;
+          fail(err);
+        },
+      });
     answerMicro(main, {
       name,
       version: rollcallVersion,
@@ -224,6 +250,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
     healthPort: health?.port,
     notReady,
     degraded: () => work?.degraded?.(),
+    failed,
     stop: () => (stopping ??= close().finally(() => logger.info({}, 'service stopped'))),
   };
 }

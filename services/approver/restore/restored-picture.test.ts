@@ -180,6 +180,47 @@ test('a ban of a cluster that a person laid down beforehand, and that came after
   });
 });
 
+describe('what the servers refused', () => {
+  const outKeys = new Set([keyFingerprint('K1')]);
+  const listed = (record: typeof member, shown: { cluster?: ClusterObject } = {}) =>
+    reviewPicture({ record, cluster: shown.cluster, request: undefined, heartbeat, nowMs, outKeys });
+
+  test('who was let in, and is shown nowhere any more, is out: it has left since', () => {
+    const found = listed(member);
+    expect(found).toMatchObject({
+      kind: 'taken back',
+      draft: { definition: revoked, reason: 'RestoredFromRevocations' },
+    });
+    const section = found?.draft.section as Decision;
+    expect(section).toMatchObject({ verdict: 'revoked', revokedKeys: [{ key: 'K1', atMs: nowMs }] });
+    expect(section.approvedKey).toBeUndefined();
+  });
+
+  test('whatever Kubernetes shows: an older picture has it as let in', () => {
+    expect(listed(member, { cluster: aCluster({ observed: known }) })?.draft.definition).toBe(revoked);
+    expect(listed(member, { cluster: aCluster() })?.draft.definition).toBe(revoked);
+    // Whose word it was, Kubernetes knows better.
+    expect(listed(member, { cluster: aCluster({ accepted: 'PersonBanned' }) })?.draft.definition).toBe(
+      banned,
+    );
+  });
+
+  test('who waits is denied: no policy lets it in', () => {
+    for (const record of [waiting, aRecord(anIdentity())])
+      expect(listed(record)?.draft.definition).toBe(denied);
+  });
+
+  test('nothing follows for another key, nor for who is out already', () => {
+    expect(listed(out)).toBeUndefined();
+    expect(listed(nothing)).toBeUndefined();
+    const other = aRecord(anIdentity({ state: 'admitted', admittedKey: 'K2' }), {
+      definition: approved,
+      section: aDecision({ approvedKey: 'K2' }),
+    });
+    expect(listed(other)).toBeUndefined();
+  });
+});
+
 describe('what people said before counts no more', () => {
   const approval = aRequestObject({ decision: { verdict: 'Approve' } });
   const digest = readPersonDecision(approval)?.digest;

@@ -32,6 +32,8 @@ export interface RestoredPicture {
   readonly record: ClusterRecord;
   readonly request: StoredObject<ClusterRegistrationRequest> | undefined;
   readonly cluster: ClusterObject | undefined;
+  /** Fingerprints of the keys that the servers' revocation list named when the hub was restored. */
+  readonly outKeys?: ReadonlySet<string>;
   readonly heartbeat: Heartbeat;
   readonly nowMs: number;
 }
@@ -44,6 +46,7 @@ export interface Review {
 
 const by = { service: 'approver' };
 const restoredReason = 'RestoredFromPicture';
+const restoredListedReason = 'RestoredFromRevocations';
 
 /** The picture was made from an event that the backup does not have. */
 function isAhead({ record: { head }, request, cluster }: RestoredPicture): boolean {
@@ -93,9 +96,39 @@ interface Known extends RestoredPicture {
 
 const took = (does: EventDraft): Review => ({ kind: 'taken back', draft: does });
 
+/**
+ * What the servers' list says of a cluster that the history has as let in, or as waiting. Of one that has left since, and of which
+ * Kubernetes shows nothing, it is all there is.
+ */
+function takeListed(known: Known): Review | undefined {
+  const { record, identity, outKeys, base } = known;
+  const { decision: previous } = record;
+  const isListed = (key: string) => outKeys?.has(keyFingerprint(key)) === true;
+  const message = 'the servers refused the key of this cluster when the hub was restored';
+  const outcome = { by, reason: restoredListedReason, message };
+  if (previous?.approvedKey !== undefined)
+    return isListed(previous.approvedKey) ? takeKey({ ...known, previous }, outcome) : undefined;
+  if (!waitsForVerdict(previous) || !isListed(identity.request.key)) return undefined;
+  return took(draft(denied, record, { ...outcome, section: denialAfter(base, outcome) }));
+}
+
+const waitsForVerdict = (previous: Decision | undefined) =>
+  previous === undefined || previous.verdict === 'held' || previous.verdict === 'predefined';
+
+/** The key that is in is out, and so is the one that the registrar knows. */
+function takeKey(
+  { record, identity, previous, nowMs }: Known & { readonly previous: Decision },
+  outcome: Pick<Decision, 'by' | 'reason' | 'message'>,
+): Review {
+  const { approvedKey, ...rest } = previous;
+  const revokedKeys = withAllRevoked(previous.revokedKeys, [approvedKey, identity.admittedKey], nowMs);
+  const section: Decision = { ...rest, ...outcome, verdict: 'revoked', revokedKeys, decidedAtMs: nowMs };
+  return took(draft(revoked, record, { ...outcome, section }));
+}
+
 /** What was taken from the cluster after the backup is taken from it again. Only that: nothing is given by a picture. */
 function takeBack(known: Known): Review | undefined {
-  const { record, cluster, identity, base, nowMs } = known;
+  const { record, cluster, base } = known;
   const { decision: previous } = record;
   const approvedKey = previous?.approvedKey;
   if (isShownBanned(cluster) && previous?.verdict !== 'banned') {
@@ -109,18 +142,13 @@ function takeBack(known: Known): Review | undefined {
   const isShownReplaced =
     approvedKey !== undefined && shownKey !== undefined && shownKey !== keyFingerprint(approvedKey);
   if (previous && approvedKey !== undefined && (isShownOut || isShownReplaced)) {
-    const { approvedKey: _out, ...rest } = previous;
     const message = isShownOut
       ? 'Kubernetes showed the access of this cluster as taken back when the hub was restored'
       : 'Kubernetes showed another key of this cluster when the hub was restored';
-    const outcome = { by, reason: restoredReason, message, verdict: 'revoked' as const };
-    const revokedKeys = withAllRevoked(previous.revokedKeys, [approvedKey, identity.admittedKey], nowMs);
-    const section = { ...rest, ...outcome, revokedKeys, decidedAtMs: nowMs };
-    return took(draft(revoked, record, { by, reason: restoredReason, message, section }));
+    return takeKey({ ...known, previous }, { by, reason: restoredReason, message });
   }
   const message = shownAgainst(known);
-  const isOpen = previous === undefined || previous.verdict === 'held' || previous.verdict === 'predefined';
-  if (message === undefined || !isOpen || approvedKey !== undefined) return undefined;
+  if (message === undefined || !waitsForVerdict(previous) || approvedKey !== undefined) return undefined;
   const outcome = { by, reason: restoredReason, message };
   return took(draft(denied, record, { ...outcome, section: denialAfter(base, outcome) }));
 }
@@ -180,8 +208,8 @@ function noteAhead(picture: RestoredPicture): Review | undefined {
 }
 
 /**
- * What follows from what Kubernetes shows of a cluster when its hub was restored (ADR 15): what it shows as taken is taken,
- * what it would give is held, and everything else is as the backup says.
+ * What follows from what Kubernetes shows of a cluster when its hub was restored, and from the servers' revocation list (ADR 15):
+ * what they show as taken is taken, what Kubernetes would give is held, and everything else is as the backup says.
  */
 export function reviewPicture(picture: RestoredPicture): Review | undefined {
   const { record, heartbeat, nowMs } = picture;
@@ -189,7 +217,8 @@ export function reviewPicture(picture: RestoredPicture): Review | undefined {
   if (!identity || identity.state === 'left' || previous?.verdict === 'leaving')
     return isAhead(picture) && !identity ? banUnknown(picture) : noteAhead(picture);
   const known = { ...picture, identity, base: { identity, previous, heartbeat, nowMs } };
-  return (isAhead(picture) ? takeBack(known) : undefined) ?? holdWishes(known) ?? noteAhead(picture);
+  const taken = (isAhead(picture) ? takeBack(known) : undefined) ?? takeListed(known);
+  return taken ?? holdWishes(known) ?? noteAhead(picture);
 }
 
 /**

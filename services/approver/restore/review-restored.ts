@@ -30,9 +30,10 @@ const atOnce = 16;
 interface Pictures {
   readonly requests: ReadonlyMap<string, StoredObject<ClusterRegistrationRequest>>;
   readonly clusters: ReadonlyMap<string, ClusterObject>;
+  readonly outKeys: ReadonlySet<string>;
 }
 
-async function readPictures({ client }: ReviewParts): Promise<Pictures> {
+async function readPictures({ client }: ReviewParts, outKeys: readonly string[]): Promise<Pictures> {
   const [requests, clusters] = await Promise.all([
     client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
     client.list<ManagedCluster>(resources.managedClusters),
@@ -44,7 +45,15 @@ async function readPictures({ client }: ReviewParts): Promise<Pictures> {
   return {
     requests: new Map(requests.map((object) => [object.metadata.name, object])),
     clusters: new Map(withId),
+    outKeys: new Set(outKeys),
   };
+}
+
+/** Of a cluster that has left Kubernetes shows nothing: where any key is out, all that the history knows are looked at. */
+async function idsToReview(log: EventLog, { requests, clusters, outKeys }: Pictures): Promise<Set<string>> {
+  const ids = new Set([...requests.keys(), ...clusters.keys()]);
+  if (outKeys.size > 0) for await (const { id } of log.aggregates(['cluster'])) ids.add(id);
+  return ids;
 }
 
 interface Reviewed {
@@ -65,6 +74,7 @@ async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Pr
           record,
           request: pictures.requests.get(id),
           cluster: pictures.clusters.get(id),
+          outKeys: pictures.outKeys,
           heartbeat,
           nowMs: parts.nowMs(),
         };
@@ -113,16 +123,16 @@ async function sayReviewed(log: EventLog, findings: Findings): Promise<void> {
 }
 
 /**
- * Before a restored hub decides anything, it looks once at everything that Kubernetes shows: it may know of what was taken back
- * after the backup (ADR 15). Nothing is done in a hub that was never restored, or has done so.
+ * Before a restored hub decides anything, it looks once at everything that Kubernetes shows, and at the keys that the servers refuse:
+ * they may know of what was taken back after the backup (ADR 15). Nothing is done in a hub that was never restored, or has done so.
  * @throws RollcallError KUBE_UNREACHABLE and others: without having looked, nothing may be decided; to be tried again
  */
 export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   const { log, logger } = parts;
   const record = epochRecord(await log.read(epochAggregate));
   if (record.isReviewed) return record;
-  const pictures = await readPictures(parts);
-  const ids = [...new Set([...pictures.requests.keys(), ...pictures.clusters.keys()])];
+  const pictures = await readPictures(parts, record.restored?.outKeys ?? []);
+  const ids = await idsToReview(log, pictures);
   const findings: Findings = { takenBack: 0, held: 0, spent: [] };
   const queue = ids.values();
   const work = async () => {
@@ -135,6 +145,6 @@ export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   await sayReviewed(log, findings);
-  logger.info({ count: ids.length }, 'what Kubernetes showed before the restore was looked at');
+  logger.info({ count: ids.size }, 'what Kubernetes showed before the restore was looked at');
   return epochRecord(await log.read(epochAggregate));
 }

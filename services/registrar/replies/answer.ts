@@ -72,6 +72,9 @@ export function rotateKeyOf({ decision }: ClusterRecord, agentKey: string): { ro
   return isWished ? { rotateKey: agentKey } : {};
 }
 
+const isTakenBack = ({ decision }: ClusterRecord, agentKey: string) =>
+  decision?.revokedKeys.some(({ key }) => key === agentKey) ?? false;
+
 /** Says where a key stands, with the credentials that go with it, made at this moment. */
 export function standingResult(
   standing: Standing,
@@ -102,7 +105,7 @@ export function standingResult(
         ...(droppedLabels.length === 0 ? {} : { droppedLabels }),
       } as const;
       // The servers refuse every credential of a key on the revocation list until it is approved again; it waits over the callout.
-      if (decision?.revokedKeys.some(({ key }) => key === agentKey) ?? false) return waiting;
+      if (isTakenBack(record, agentKey)) return waiting;
       const { jwt } = issueCredentials(settings.issuer, {
         role: 'waiting',
         agentKey,
@@ -113,6 +116,9 @@ export function standingResult(
       return { ...waiting, credentials: jwt };
     }
     case 'member': {
+      // An approval takes the key off the list: what says both is no word to give credentials for.
+      if (isTakenBack(record, agentKey))
+        return refusalResult({ code: 'CLUSTER_REVOKED', message: 'this key was taken back' });
       const lifeMs = settings.memberLifeMs;
       const { jwt, expiresAtMs } = issueCredentials(settings.issuer, {
         role: 'member',

@@ -2,9 +2,8 @@ import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { agentsAccountClaims, scopedUserClaims } from '@rollcall/shared/rights';
+import { agentsAccountClaims, mostRevocations, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import { mostRevocations } from '../revocation-list.ts';
 import { type KeeperWorld, startWorld } from './keeper-world.ts';
 
 let world: KeeperWorld;

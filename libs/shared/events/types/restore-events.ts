@@ -8,6 +8,11 @@ const restoredSchema = z.looseObject({
   /** The last event that the backup had; whatever came after it in the life before is lost. */
   throughSequence: z.int().min(0),
   backupTakenAtMs: z.int(),
+  /**
+   * Fingerprints of the keys that the servers' revocation list named at that moment: who has one of them was put out, also where
+   * the event that said so is lost, and Kubernetes shows nothing of the cluster any more.
+   */
+  outKeys: z.array(z.string()).optional(),
 });
 export type Restored = z.infer<typeof restoredSchema>;
 

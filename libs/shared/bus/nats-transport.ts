@@ -1,0 +1,57 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import {
+  type NatsConnection,
+  NatsConnectionImpl,
+  type NodeConnectionOptions,
+  setTransportFactory,
+} from '@nats-io/transport-node';
+import { nodeResolveHost, NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
+
+export interface NatsOptions extends NodeConnectionOptions {
+  /** Where the connection stands already, and TLS is somebody else's. */
+  readonly stream?: Duplex;
+}
+
+const ignore = () => undefined;
+
+/** Whoever takes all listeners off leaves one for errors: Node ends the process over an error that nobody hears. */
+function keepHearingErrors(socket: Socket): void {
+  const removeAll = socket.removeAllListeners.bind(socket);
+  socket.removeAllListeners = (event) => removeAll(event).off('error', ignore).on('error', ignore);
+}
+
+/**
+ * The library's transport, without what ends a process when a server dies: after the server's end of the connection a write that
+ * was queued fails, and by the time Node says so, the library has taken its listeners off
+ * (docs/upstream/nats-transport-node-write-after-end.md).
+ */
+class LastingTransport extends NodeTransport {
+  override async tlsFirst(server: { hostname: string; port: number }): Promise<TLSSocket> {
+    const { stream } = this.options as NatsOptions;
+    // It reads, writes and ends it; nothing of TLS is asked for.
+    return stream === undefined ? super.tlsFirst(server) : (stream as unknown as TLSSocket);
+  }
+
+  override setupHandlers(): void {
+    super.setupHandlers();
+    keepHearingErrors(this.socket);
+  }
+
+  override send(frame: Uint8Array): void {
+    // The library takes it away in the end, which its type does not say.
+    const socket = this.socket as Socket | undefined;
+    if (socket?.writable !== false) super.send(frame);
+  }
+}
+
+/**
+ * Connects as `connect` of the library does. Everything of ours connects by this: the library makes one kind of transport in a
+ * process, and whoever asked last says which.
+ * @throws what the library says
+ */
+export function connectNats(options: NatsOptions): Promise<NatsConnection> {
+  setTransportFactory({ factory: () => new LastingTransport(), dnsResolveFn: nodeResolveHost });
+  return NatsConnectionImpl.connect(options);
+}

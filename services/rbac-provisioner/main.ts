@@ -3,7 +3,7 @@ import { createEventId, type EventDraft, type StoredEvent } from '@rollcall/shar
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { readIdentity, rollcallVersion, type RunningService, runService } from '@rollcall/shared/service';
 import { answerMints } from './mint/answer-mints.ts';
-import { bringAccessAbout, missing } from './access/bring-access-about.ts';
+import { bringAccessAbout } from './access/bring-access-about.ts';
 import type { Config } from './config.ts';
 import { countWrites } from './access/count-writes.ts';
 import { createHeardAsks } from './mint/heard-asks.ts';
@@ -49,8 +49,16 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
           else logger.info(fields, `${what} changed`);
         }
       }
+      const objects = keepObjects({
+        log,
+        kube: client,
+        logger,
+        namespaces: config.namespaces,
+        bring: (wake) => bringAccessAbout(world, wake),
+        tell,
+      });
       async function bringAbout(event: StoredEvent): Promise<readonly EventDraft[]> {
-        if (event.kind === 'cluster') return bringAccessAbout(world, event);
+        if (event.kind === 'cluster') return objects.bringOrWait(event);
         const { id, correlation, traceparent } = event;
         return bringPublicationAbout(world, id, { correlation, traceparent });
       }
@@ -59,6 +67,9 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         logger,
         metrics,
         handle: async (event) => tell(await bringAbout(event)),
+      }).catch(async (error: unknown) => {
+        await objects.drain();
+        throw error;
       });
       const minting = {
         log,
@@ -78,16 +89,6 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         lookAt: (id) => bringPublicationAbout(world, id, { correlation: createEventId(Date.now()) }),
         lookForSecret: async (id) =>
           tell(await tellLostSecret(world, id, { correlation: createEventId(Date.now()) })),
-      });
-      const objects = keepObjects({
-        log,
-        kube: client,
-        logger,
-        namespaces: config.namespaces,
-        remake: async (id) => {
-          const correlation = createEventId(Date.now());
-          tell(await bringAccessAbout(world, { kind: 'cluster', id, type: missing, correlation }));
-        },
       });
       return {
         // Later on its events wait for it, and are tried again.

@@ -1,6 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
-import { RollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
   type ClusterRecord,
@@ -12,19 +11,44 @@ import {
 } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import type { Revocations } from './revocation-list.ts';
-import type { Connection, SystemAccount } from './system-account.ts';
 
 export interface CutWorld {
   readonly log: Pick<EventLog, 'read' | 'append'>;
-  readonly system: Pick<SystemAccount, 'connectionsOf' | 'kick'>;
-  /** Public key of the account AGENTS. */
-  readonly account: string;
   readonly longestLifeMs: number;
   nowMs(): number;
   /** Returns once the servers refuse every key that a `revoked` on the stream names, and which keys these are. */
   keepClaims(): Promise<Revocations>;
-  onKick?(): void;
+  /** Returns once the key has none of the connections that it had (end-connections.ts). */
+  endConnections(key: string): Promise<void>;
+  readonly cutKeys: CutKeys;
 }
+
+/**
+ * Which keys this process has seen cut, by key and time: a key that was let in again and taken back once more has to be cut once
+ * more. A cluster that rotates has those of three days in each of its decisions; until they lapse they stay refused, and nobody is
+ * asked about them again.
+ */
+export class CutKeys {
+  readonly #atMs = new Map<string, number>();
+
+  has(taken: TakenBack): boolean {
+    return this.#atMs.has(nameOf(taken));
+  }
+
+  /** @param lapsedAtMs - what was taken back before is forgotten */
+  add(taken: TakenBack, lapsedAtMs: number): void {
+    for (const [name, atMs] of this.#atMs) {
+      if (atMs >= lapsedAtMs && this.#atMs.size < mostKnown) break;
+      this.#atMs.delete(name);
+    }
+    this.#atMs.set(nameOf(taken), taken.atMs);
+  }
+}
+
+type TakenBack = Decision['revokedKeys'][number];
+
+/** More than fit into the revocation list. */
+const mostKnown = 20_000;
 
 /**
  * Which keys this `revoked` is still to be followed by a `cut` for.
@@ -41,39 +65,14 @@ export function keysToCut(
   return taken.filter(({ atMs }) => atMs + valid.longestLifeMs >= valid.nowMs);
 }
 
-/** Rounds of looking and kicking; a kicked client may be back in a moment, on a new connection. */
-const mostRounds = 5;
-
-/**
- * Ends the connections of a key that the server let be: those whom the callout let in are known by name, and their JWT is
- * not one that a revocation names. Who comes back through the callout is the registrar's to judge.
- * @throws RollcallError KEY_NOT_CUT
- */
-async function endConnections(world: CutWorld, key: string): Promise<void> {
-  const before = await world.system.connectionsOf(world.account, key);
-  const isOld = (one: Connection) =>
-    before.some(({ serverId, cid }) => serverId === one.serverId && cid === one.cid);
-  let left = before;
-  for (let round = 1; left.length > 0; round++) {
-    if (round > mostRounds) {
-      const message = `${left.length} connections of the key ${keyFingerprint(key)} are still there`;
-      throw new RollcallError('KEY_NOT_CUT', message);
-    }
-    await Promise.all(left.map((connection) => world.system.kick(connection)));
-    world.onKick?.();
-    left = (await world.system.connectionsOf(world.account, key)).filter(isOld);
-  }
-}
-
-function nameOf({ key, atMs }: Decision['revokedKeys'][number]): string {
+function nameOf({ key, atMs }: TakenBack): string {
   return `${key} ${atMs}`;
 }
 
 /** Brings about what a `revoked` says, and tells it once it was seen to be so. */
 export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void> {
   const aggregate = { kind: event.kind, id: event.id };
-  // By key and time: a key that was let in again and taken back once more has to be cut once more.
-  const done = new Set<string>();
+  const { cutKeys: done, longestLifeMs } = world;
   const named = new Set((event.section as Decision).revokedKeys.map(({ key }) => key));
   await decideAndAppend(
     world.log,
@@ -81,18 +80,18 @@ export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void
       async gather() {
         const record = clusterRecord(await world.log.read(aggregate));
         const nowMs = world.nowMs();
-        const keys = keysToCut(record, event, { nowMs, longestLifeMs: world.longestLifeMs });
-        const open = keys.filter((taken) => !done.has(nameOf(taken)));
+        const keys = keysToCut(record, event, { nowMs, longestLifeMs });
+        const open = keys.filter((taken) => !done.has(taken));
         if (open.length > 0) {
           const refused = await world.keepClaims();
           // A key of a decision whose own `revoked` is still to come is not on the list yet; that event will wake us.
           const listed = open.filter(({ key }) => refused[key] !== undefined);
           // A key of this event that the full list has no room for can come back, so it is not said to be cut.
           const dropped = open.filter(({ key }) => refused[key] === undefined && named.has(key));
-          await Promise.all([...listed, ...dropped].map(({ key }) => endConnections(world, key)));
-          for (const taken of listed) done.add(nameOf(taken));
+          await Promise.all([...listed, ...dropped].map(({ key }) => world.endConnections(key)));
+          for (const taken of listed) done.add(taken, nowMs - longestLifeMs);
         }
-        const cutNow = keys.filter((taken) => done.has(nameOf(taken)));
+        const cutNow = keys.filter((taken) => done.has(taken));
         return { record, keys: cutNow, nowMs: world.nowMs() };
       },
       decide({ record, keys, nowMs }) {

@@ -13,7 +13,8 @@ import {
 import { nkeyFromSeed } from '@rollcall/shared/trust';
 import type { Config } from './config.ts';
 import { cutFlooders } from './cut-flooders.ts';
-import { cutKeys } from './cut-keys.ts';
+import { CutKeys, cutKeys } from './cut-keys.ts';
+import { createConnectionEnder } from './end-connections.ts';
 import { createClaimsKeeper, type Thoroughly } from './keep-claims.ts';
 import { keepWitness } from './keep-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
@@ -124,16 +125,12 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         changeUser();
         void check();
       });
-      const world = {
-        ...clock,
-        log,
-        system,
-        account: identity.hubKeys.agents,
-        keepClaims,
-        onKick: () => metrics.count('rollcall_trust_kicks_total'),
-      };
+      const account = identity.hubKeys.agents;
+      const onKick = () => metrics.count('rollcall_trust_kicks_total');
+      const endConnections = createConnectionEnder({ system, account, onKick });
+      const world = { ...clock, log, keepClaims, endConnections, cutKeys: new CutKeys() };
       const witness = keepWitness(nc, { system, history, logger, known, nowMs: Date.now });
-      const flooders = cutFlooders(nc, { system, account: world.account, logger, onKick: world.onKick });
+      const flooders = cutFlooders(nc, { system, account, logger, onKick });
       const consumption = await consumeEvents(nc, {
         service: 'trust-keeper',
         logger,

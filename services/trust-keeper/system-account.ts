@@ -31,6 +31,14 @@ export interface SystemAccount {
   /** Connections of a user key, also of users whose *name* is that key: those whom the callout let in. */
   connectionsOf(account: string, user: string): Promise<Connection[]>;
   /**
+   * The same of many users, by user: of who has none, nothing. By one list of all connections, or user by user where that is
+   * less to ask.
+   */
+  connectionsOfEach(
+    account: string,
+    users: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly Connection[]>>;
+  /**
    * Ends the connections of a user as each server names them, without waiting for all servers.
    * @returns the names in their credentials; those whom the callout let in are named after their key
    */
@@ -44,6 +52,9 @@ const timeoutMs = 2000;
 /** All have answered when none has for this long. */
 const stallMs = 150;
 const pageSize = 1024;
+/** Of a page that follows another: whoever goes meanwhile moves all later ones up, and nobody may be left out. */
+const pagesOverlapBy = 64;
+const mostListings = 5;
 
 const server = z.looseObject({ id: z.string() });
 const updateAnswer = z.looseObject({
@@ -65,10 +76,22 @@ const connectionsAnswer = z.looseObject({
   data: z
     .looseObject({
       total: z.int(),
-      connections: z.array(z.looseObject({ cid: z.int(), jwt: z.string().optional() })).nullish(),
+      connections: z
+        .array(
+          z.looseObject({
+            cid: z.int(),
+            jwt: z.string().optional(),
+            authorized_user: z.string().optional(),
+          }),
+        )
+        .nullish(),
     })
     .nullish(),
 });
+
+function connectionsIn(cidsOf: ReadonlyMap<string, ReadonlySet<number>>): Connection[] {
+  return [...cidsOf].flatMap(([serverId, cids]) => [...cids].map((cid) => ({ serverId, cid })));
+}
 
 function notApplied(cause: unknown): RollcallError {
   return new RollcallError(
@@ -117,6 +140,61 @@ export function createSystemAccount(nc: NatsConnection): SystemAccount {
   const kick = ({ serverId, cid }: Connection) =>
     ask(`$SYS.REQ.SERVER.${serverId}.KICK`, JSON.stringify({ cid }));
 
+  async function connectionsOf(account: string, user: string): Promise<Connection[]> {
+    const found: Connection[] = [];
+    for (let offset = 0; ; offset += pageSize) {
+      const body = { auth: true, acc: account, user, limit: pageSize, offset };
+      const pages = await askAll('rollcall.sys.connections', body, { answer: connectionsAnswer });
+      for (const page of pages) {
+        for (const { cid } of page.data?.connections ?? []) found.push({ serverId: page.server.id, cid });
+      }
+      if (pages.every(({ data }) => (data?.total ?? 0) <= offset + pageSize)) return found;
+    }
+  }
+
+  async function oneByOne(account: string, users: readonly string[]): Promise<Map<string, Connection[]>> {
+    const found = new Map<string, Connection[]>();
+    for (const user of users) {
+      const connections = await connectionsOf(account, user);
+      if (connections.length > 0) found.set(user, connections);
+    }
+    return found;
+  }
+
+  /** @returns undefined where more went between two pages than they overlap by: somebody may be left out */
+  async function listed(
+    account: string,
+    users: readonly string[],
+  ): Promise<Map<string, Connection[]> | undefined> {
+    const wanted = new Set(users);
+    const cids = new Map<string, Map<string, Set<number>>>();
+    /** Pages go by the numbers of connections, upwards. */
+    const through = new Map<string, number>();
+    for (let offset = 0; ; offset += pageSize - pagesOverlapBy) {
+      const body = { auth: true, acc: account, sort: 'cid', limit: pageSize, offset };
+      const pages = await askAll('rollcall.sys.connections', body, { answer: connectionsAnswer });
+      const most = Math.max(...pages.map(({ data }) => data?.total ?? 0));
+      if (offset === 0 && users.length < most / pageSize) return oneByOne(account, users);
+      for (const {
+        server: { id },
+        data,
+      } of pages) {
+        const connections = data?.connections ?? [];
+        const [first, last] = [connections[0]?.cid, connections.at(-1)?.cid];
+        const before = through.get(id);
+        if (before !== undefined && first !== undefined && first > before) return undefined;
+        if (last !== undefined) through.set(id, last);
+        for (const { cid, authorized_user: user } of connections) {
+          if (user === undefined || !wanted.has(user)) continue;
+          const ofUser = cids.get(user) ?? new Map<string, Set<number>>();
+          cids.set(user, ofUser.set(id, (ofUser.get(id) ?? new Set()).add(cid)));
+        }
+      }
+      if (most > offset + pageSize) continue;
+      return new Map([...cids].map(([user, ofUser]) => [user, connectionsIn(ofUser)]));
+    }
+  }
+
   return {
     lookUp: (account) => ask(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, ''),
     async push(accountJwt) {
@@ -140,16 +218,14 @@ export function createSystemAccount(nc: NatsConnection): SystemAccount {
         ),
       }));
     },
-    async connectionsOf(account, user) {
-      const found: Connection[] = [];
-      for (let offset = 0; ; offset += pageSize) {
-        const body = { auth: true, acc: account, user, limit: pageSize, offset };
-        const pages = await askAll('rollcall.sys.connections', body, { answer: connectionsAnswer });
-        for (const page of pages) {
-          for (const { cid } of page.data?.connections ?? []) found.push({ serverId: page.server.id, cid });
-        }
-        if (pages.every(({ data }) => (data?.total ?? 0) <= offset + pageSize)) return found;
+    connectionsOf,
+    async connectionsOfEach(account, users) {
+      if (users.length <= 1) return oneByOne(account, users);
+      for (let listing = 1; listing <= mostListings; listing++) {
+        const found = await listed(account, users);
+        if (found) return found;
       }
+      throw notApplied('connections come and go faster than they can be listed');
     },
     async endConnectionsOf(account, user) {
       const names: string[] = [];

@@ -104,15 +104,22 @@ export function openSystemAccount(
     if (faults.strikes('trust.answer-lost')) throw lost();
     return result;
   }
+  const connectionsOf = (user: string): Connection[] => {
+    const open = account.connections.get(user);
+    return open ? [{ serverId: 'one', cid: open.cid }] : [];
+  };
   return {
     lookUp: () => ask(() => account.claims),
     push: (jwt) => ask(() => account.push(jwt)),
     applied: () => ask(() => [{ revocations: account.revocations, jwt: account.claims }]),
-    connectionsOf: (_account, user) =>
-      ask((): Connection[] => {
-        const open = account.connections.get(user);
-        return open ? [{ serverId: 'one', cid: open.cid }] : [];
-      }),
+    connectionsOf: (_account, user) => ask(() => connectionsOf(user)),
+    connectionsOfEach: (_account, users) =>
+      ask(
+        () =>
+          new Map(
+            users.map((user) => [user, connectionsOf(user)] as const).filter(([, all]) => all.length > 0),
+          ),
+      ),
     // No agent here floods; tests/attacks/exhaustion-cut.test.ts has those that do.
     endConnectionsOf: () => Promise.resolve([]),
     kick: ({ cid }) =>

@@ -28,7 +28,8 @@ import { endLeavings } from '../../services/registrar/members/end-leavings.ts';
 import type { AnswerSettings } from '../../services/registrar/replies/answer.ts';
 import { answerAsks } from '../../services/registrar/requests/asks.ts';
 import { createRotationAnswers } from '../../services/registrar/members/key-rotation.ts';
-import { cutKeys } from '../../services/trust-keeper/cut-keys.ts';
+import { CutKeys, cutKeys } from '../../services/trust-keeper/cut-keys.ts';
+import { createConnectionEnder } from '../../services/trust-keeper/end-connections.ts';
 import { createClaimsKeeper } from '../../services/trust-keeper/keep-claims.ts';
 import { createRevokedKeysReader } from '../../services/trust-keeper/read-revoked-keys.ts';
 import { createConsumer } from './delivery.ts';
@@ -233,7 +234,8 @@ function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
     known: () => ({ keys, formerAgentSigners: [], signer: operator }),
     readRevokedKeys: (listed) => revokedKeys.read(listed),
   });
-  const parts = { ...clock, log, system, account: keys.agents, keepClaims };
+  const endConnections = createConnectionEnder({ system, account: keys.agents });
+  const parts = { ...clock, log, keepClaims, endConnections, cutKeys: new CutKeys() };
   const check = async (): Promise<void> => {
     await keepClaims().catch(() => undefined);
     scheduler.after(checkIntervalMs, () => replica.run(check), replica.life);

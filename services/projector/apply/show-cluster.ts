@@ -12,9 +12,10 @@ import {
 } from '../desired/desired-cluster.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';
 import type { Pass } from '../queue/dirty-objects.ts';
-import { givenSince, isOfPeople, shownUpTo } from '../desired/given-labels.ts';
+import { isOfPeople } from '../desired/given-labels.ts';
 import type { KubeView } from './kube-view.ts';
 import { isMadeOfKnown } from '../desired/out-of-sight.ts';
+import { readGivenLabels } from './read-given-labels.ts';
 import type { Settling } from './settling.ts';
 import type { ShowStatus } from './show-status.ts';
 import { withUnheard } from '../desired/unheard.ts';
@@ -171,14 +172,7 @@ export function createClusterPicture(
       ([label, value]) => isOfPeople(label) && shown[label] !== value,
     );
     if (!isOpen || isMadeOfKnown(record, current)) return wanted;
-    const { aggregate, lastOf } = record;
-    const history = await Array.fromAsync(tools.log.scan({ filter: `cluster.${aggregate.id}.*` }));
-    if (!history.some(({ sequence }) => sequence === lastOf.approver?.sequence))
-      throw new RollcallError(
-        'BUS_UNREACHABLE',
-        'the history cannot be read: the servers that answer are behind',
-      );
-    const given = givenSince(history, shownUpTo(current, record, history));
+    const given = await readGivenLabels(tools.log, record, current);
     const toWrite = Object.entries(wanted).filter(([label]) => !isOfPeople(label) || given.has(label));
     return Object.fromEntries(toWrite);
   }

@@ -7,8 +7,8 @@ import {
   rotationWished,
 } from '@rollcall/shared/events';
 import { describe, expect, test } from 'vitest';
-import { aDecision, aMember, aRecord } from '../tests/cluster-record.builder.ts';
-import { givenSince, isOfPeople, type PastEvent, shownUpTo } from './given-labels.ts';
+import { aDecision } from '../tests/cluster-record.builder.ts';
+import { GivenLabels, isOfPeople, type PastEvent, shownUpTo } from './given-labels.ts';
 
 type Labels = Readonly<Record<string, string>>;
 interface Decided {
@@ -38,6 +38,11 @@ const historyOf = (decisions: readonly Decided[]): PastEvent[] =>
     sequence: index + 1,
     by: name === undefined ? { service: 'approver' } : { person: name },
   }));
+
+const givenBy = (history: readonly PastEvent[], given: GivenLabels): string[] => {
+  for (const event of history) given.add(event);
+  return [...given.labels];
+};
 
 const set = 'rollcall.dev/cluster-set';
 test.each([
@@ -109,8 +114,9 @@ test.each([
     shown: 9,
     want: [],
   },
-])('givenSince: $name → $want', ({ decisions, shown, want }) => {
-  expect([...givenSince(historyOf(decisions), { epoch: 1, sequence: shown })]).toEqual(want);
+])('given since: $name → $want', ({ decisions, shown, want }) => {
+  const given = new GivenLabels({ epoch: 1, sequence: shown }, undefined);
+  expect(givenBy(historyOf(decisions), given)).toEqual(want);
 });
 
 describe('what an object shows that has no status yet', () => {
@@ -121,17 +127,22 @@ describe('what an object shows that has no status yet', () => {
   ]);
   const object = (labels: Labels) => ({ metadata: { name: 'blue', labels } });
   const ours = object({ 'rollcall.dev/created-by': 'projector' });
-  const record = aRecord(aMember());
+  const since = (labels: Labels) => givenBy(history, new GivenLabels(shownUpTo(object(labels)), 'request-1'));
 
   test('one that we made has what its first approval gave', () => {
-    expect(shownUpTo(ours, record, history)).toMatchObject({ sequence: 2 });
+    const made = shownUpTo(ours);
+    expect(givenBy(history.slice(0, 2), new GivenLabels(made, 'request-1'))).toEqual([]);
+    expect(givenBy(history, new GivenLabels(made, 'request-1'))).toEqual(['a']);
+  });
+  test('one that we made for a request that was never let in has nothing of it', () => {
+    expect(givenBy(history, new GivenLabels(shownUpTo(ours), 'request-9'))).toContain('a');
   });
   test('one that a person made has nothing of it', () => {
-    expect(shownUpTo(object({}), record, history)).toMatchObject({ sequence: 0 });
+    expect(since({})).toContain('a');
   });
   test('afterwards it says so itself', () => {
     const observed = { epoch: 1, sequence: 7 };
-    expect(shownUpTo({ ...ours, status: { observed } }, record, history)).toBe(observed);
+    expect(shownUpTo({ ...ours, status: { observed } })).toBe(observed);
   });
 });
 

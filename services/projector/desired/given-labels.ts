@@ -1,7 +1,6 @@
 import {
   changed,
   cordoned,
-  type ClusterRecord,
   type Decision,
   type EventDefinition,
   type Head,
@@ -32,46 +31,72 @@ function labelsOf({ section }: PastEvent): Readonly<Record<string, string | unde
 }
 
 /**
- * The decision up to which the object has what was given. One that shows none yet was made by us after its cluster was let in, or
- * by a person before anything was given.
+ * The decision up to which the object has what was given, where that is known without the history; undefined: its first approval
+ * for the request of now, if there is one. An object that shows no decision yet was made by us after its cluster was let in, or by
+ * a person before anything was given.
  */
-export function shownUpTo(
-  { metadata, status }: Pick<ManagedCluster, 'metadata' | 'status'>,
-  { decision }: ClusterRecord,
-  history: readonly PastEvent[],
-): Pick<Head, 'epoch' | 'sequence'> {
-  const nothing = { epoch: 0, sequence: 0 };
+export function shownUpTo({
+  metadata,
+  status,
+}: Pick<ManagedCluster, 'metadata' | 'status'>): Pick<Head, 'epoch' | 'sequence'> | undefined {
   if (status?.observed) return status.observed;
-  if (metadata.labels?.[labels.createdBy] !== 'projector') return nothing;
-  const letIn = history.filter(isDecision).find(({ section }) => {
-    const { approvedKey, requestId } = section as Decision;
-    return approvedKey !== undefined && requestId === decision?.requestId;
-  });
-  return letIn ?? nothing;
+  return metadata.labels?.[labels.createdBy] === 'projector' ? undefined : { epoch: 0, sequence: 0 };
 }
 
 /**
  * Labels, the set among them, that token, policy or a restored hub have given since the object was written. Only these are to be
- * written: every other one says what a person wants, who may have said it again since the approver heard it last.
- * @param history - all events of the cluster, oldest first
+ * written: every other one says what a person wants, who may have said it again since the approver heard it last. Of the history
+ * no more is kept than the decision before.
  */
-export function givenSince(
-  history: readonly PastEvent[],
-  shown: Pick<Head, 'epoch' | 'sequence'>,
-): ReadonlySet<string> {
-  const given = new Set<string>();
-  let before: PastEvent | undefined;
-  for (const event of history.filter(isDecision)) {
+export class GivenLabels {
+  readonly #shown: Pick<Head, 'epoch' | 'sequence'> | undefined;
+  readonly #requestId: string | undefined;
+  readonly #given = new Set<string>();
+  #before: PastEvent | undefined;
+  #isLetIn = false;
+
+  /** @param requestId - the one of now */
+  constructor(shown: Pick<Head, 'epoch' | 'sequence'> | undefined, requestId: string | undefined) {
+    this.#shown = shown;
+    this.#requestId = requestId;
+  }
+
+  /** Whether there is a decision to compare the next one with. */
+  get hasBegun(): boolean {
+    return this.#before !== undefined;
+  }
+
+  /** @returns whether the object shows it, as far as is known by now */
+  isShown(event: PastEvent): boolean {
+    return this.#shown !== undefined && !isNewer(event, this.#shown);
+  }
+
+  /** Oldest first; events of others are none of it. */
+  add(event: PastEvent): void {
+    if (!isDecision(event)) return;
+    const before = this.#before;
     const [was, is] = [before ? labelsOf(before) : {}, labelsOf(event)];
     const isRead = readFromObject.has(event.definition) && event.by?.person !== undefined;
     // What a restored hub knows counts, whatever was shown by events that are lost.
     const isOtherLife = before !== undefined && event.epoch !== before.epoch;
     for (const label of Object.keys(is)) {
       if (is[label] === was[label] && (isRead || !isOtherLife)) continue;
-      if (isRead) given.delete(label);
-      else if (isNewer(event, shown)) given.add(label);
+      if (isRead) this.#given.delete(label);
+      else if (!this.isShown(event)) this.#given.add(label);
     }
-    before = event;
+    this.#before = event;
+    if (this.#shown === undefined) this.#noteLetIn(event);
   }
-  return given;
+
+  /** It was made with what was given until then. */
+  #noteLetIn({ section }: PastEvent): void {
+    const { approvedKey, requestId } = section as Decision;
+    if (this.#isLetIn || approvedKey === undefined || requestId !== this.#requestId) return;
+    this.#isLetIn = true;
+    this.#given.clear();
+  }
+
+  get labels(): ReadonlySet<string> {
+    return this.#given;
+  }
 }

@@ -123,6 +123,8 @@ const longestDelayMs = 5000;
  *                                                            (and so where something was done that nothing tells of)
  *
  * @returns what was appended
+ * @throws RollcallError NAMESPACE_TERMINATING at once, because that takes as long as Kubernetes, or whoever has a finalizer in it,
+ *   likes: nothing can be made in it, and what was goes with it
  */
 export async function bringAccessAbout(world: World, event: Wake): Promise<readonly EventDraft[]> {
   const aggregate = { kind: event.kind, id: event.id };
@@ -213,7 +215,9 @@ export async function bringAccessAbout(world: World, event: Wake): Promise<reado
       // No append has found out whether what was done untold fits the record by now: it is read once more.
       if (drafts.length > 0 || !context.hasActed) return drafts;
     } catch (error) {
-      if (tried === undefined || attempt === mostAttempts || !toRollcallError(error).retry) throw error;
+      const { retry, code } = toRollcallError(error);
+      const isForLater = !retry || code === 'NAMESPACE_TERMINATING';
+      if (tried === undefined || attempt === mostAttempts || isForLater) throw error;
       await delay(Math.random() * Math.min(100 * 2 ** attempt, longestDelayMs));
     }
   }

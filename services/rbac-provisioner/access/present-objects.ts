@@ -16,6 +16,8 @@ export interface PresentObjects {
   /** Whether it has said so of all three kinds. */
   isSynced(): boolean;
   hasNamespace(namespace: string): boolean;
+  /** Whether it is being deleted. */
+  isGoing(namespace: string): boolean;
   /** Whether the namespace is being deleted, which is told once it is gone, or is marked to be left alone, or was when it went. */
   isLeftAlone(namespace: string): boolean;
   /** Whether ServiceAccount and RoleBinding are those that the provisioner made, and bind what they should. */
@@ -57,18 +59,21 @@ function short({ apiVersion, kind, metadata }: StoredObject): StoredObject {
  * Watches the namespaces with our label, and in all namespaces the ServiceAccounts and RoleBindings of the one name that members
  * have: RBAC lets us see no others.
  * @param options.onGone - something is gone, or is not as it was made; the id is its cluster's
+ * @param options.onNamespaceGone - whoever it is for, its name is free
  */
 export function watchPresentObjects(
   kube: KubeClient,
   options: {
     signal: AbortSignal;
     onGone(clusterId: string): void;
+    onNamespaceGone(namespace: string): void;
     onSynced(): void;
     onError(resource: Resource, error: unknown): void;
   },
 ): PresentObjects {
   const { signal } = options;
   const namespaces = new Set<string>();
+  const going = new Set<string>();
   const leftAlone = new Set<string>();
   const accounts = new Map<string, string>();
   const bindings = new Map<string, string>();
@@ -112,14 +117,18 @@ export function watchPresentObjects(
     if (id !== undefined) clusters.set(name, id);
     if (event.kind !== 'deleted') {
       namespaces.add(name);
+      if (event.object.metadata.deletionTimestamp) going.add(name);
+      else going.delete(name);
       if (isMarked(event.object) || event.object.metadata.deletionTimestamp) leftAlone.add(name);
       else leftAlone.delete(name);
       return;
     }
     namespaces.delete(name);
+    going.delete(name);
     if (!isMarked(event.object)) leftAlone.delete(name);
     gone(event, name);
     clusters.delete(name);
+    options.onNamespaceGone(name);
   }
 
   function takeAccount(event: WatchEvent<KubeObject>): void {
@@ -152,6 +161,7 @@ export function watchPresentObjects(
   return {
     isSynced: () => unsynced.size === 0,
     hasNamespace: (namespace) => namespaces.has(namespace),
+    isGoing: (namespace) => going.has(namespace),
     isLeftAlone: (namespace) => leftAlone.has(namespace),
     hasAccount: (namespace, uids) =>
       uids !== undefined &&

@@ -87,6 +87,62 @@ test('two keepers at once end with the whole list', async () => {
   expect([one.notReady(), two.notReady()]).toEqual([undefined, undefined]);
 });
 
+/** What is asked of the servers about connections, as one of their own users hears it. */
+async function connectionQuestions(): Promise<{ count(): number }> {
+  const nc = await world.connectSystem();
+  let count = 0;
+  nc.subscribe('$SYS.REQ.SERVER.PING.CONNZ', { callback: () => void count++ });
+  await nc.flush();
+  return { count: () => count };
+}
+
+test('200 keys at once are cut by a few lists of connections, and not by a question for each', async () => {
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  // As the callout lets agents in: only these are left when the servers refuse a key.
+  const names = Array.from({ length: 200 }, () => createNkey('user').publicKey);
+  const connections = await Promise.all(
+    names.slice(0, 20).map((name) => connected(world.hub.agentCredentials('returning', name), name)),
+  );
+  const other = await connected(world.hub.agentCredentials('member', 'other'));
+  const questions = await connectionQuestions();
+  await Promise.all(names.map((key, index) => world.say('revoked', `c${index}`, [key])));
+  for (const index of names.keys()) await world.cut(`c${index}`);
+  for (const nc of connections) await nc.closed();
+  await other.flush();
+  expect(questions.count()).toBeLessThan(40);
+  expect(questions.count()).toBeGreaterThan(0);
+});
+
+test('about a key that was cut nobody is asked again, while its cluster has others taken back', async () => {
+  await using keeper = await world.startKeeper();
+  expect(keeper.notReady()).toBeUndefined();
+  const former = Array.from({ length: 72 }, () => ({ key: createNkey('user').publicKey, atMs: Date.now() }));
+  await world.say('revoked', 'one', former);
+  await world.cut('one');
+  const questions = await connectionQuestions();
+  const key = createNkey('user').publicKey;
+  await world.say('revoked', 'one', [...former, { key }]);
+  const { cut } = await world.cut('one');
+  expect(cut?.key).toBe(key);
+  expect(questions.count()).toBe(1);
+});
+
+test('connections of many are listed over pages', async () => {
+  const [names, more] = [[createNkey('user').publicKey, createNkey('user').publicKey], 1100];
+  await connected(world.hub.agentCredentials('returning', names[0] ?? ''), names[0]);
+  for (let from = 0; from < more; from += 100)
+    await Promise.all(
+      Array.from({ length: 100 }, () => connected(world.hub.agentCredentials('member', 'other'))),
+    );
+  await connected(world.hub.agentCredentials('returning', names[1] ?? ''), names[1]);
+  const found = await world.system.connectionsOfEach(world.keys.agents, [
+    ...names,
+    createNkey('user').publicKey,
+  ]);
+  expect([...found.keys()].toSorted()).toEqual(names.toSorted());
+});
+
 test('claims that differ in more than revocations are not signed over', async () => {
   const signer = nkeyFromSeed(readOfflineKeys(world.hub.stateDir).operatorSigners[0] ?? '');
   const nats = { ...agentsAccountClaims(world.keys, {}), description: 'somebody was here' };

@@ -9,7 +9,8 @@ import {
 } from '@rollcall/shared/bus';
 import { approved, clusterRecord, type ClusterRecord, draft, revoked } from '@rollcall/shared/events';
 import type { HubKeys } from '@rollcall/shared/rights';
-import { decodeJwt } from '@rollcall/shared/trust';
+import { createNkey, decodeJwt, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { readOfflineKeys } from '../../../cli/up/state/offline-keys.ts';
 import { aDecision } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
@@ -25,7 +26,7 @@ export interface KeeperWorld extends AsyncDisposable {
   say(
     word: 'approved' | 'revoked',
     clusterId: string,
-    keys?: readonly (string | { key: string; rotated: true })[],
+    keys?: readonly (string | { key: string; rotated?: true; atMs?: number })[],
     approvedKey?: string,
   ): Promise<void>;
   /** The record, once it has a `cut` after the approver's last word. */
@@ -35,6 +36,8 @@ export interface KeeperWorld extends AsyncDisposable {
    * @param shownUser - what the server shows as the user instead of the key: for users of the callout, that is their name
    */
   tryAs(credentials: BusCredentials, shownUser?: string): Promise<NatsConnection | string>;
+  /** A user of the servers' own account, who hears what they are asked. */
+  connectSystem(): Promise<NatsConnection>;
   /** @param meanwhile - while the server is down */
   killAndRestartServer(meanwhile?: () => void): Promise<void>;
   /** The revocation list that the server has stored. */
@@ -81,8 +84,8 @@ export async function startWorld(): Promise<KeeperWorld> {
         by: { person: 'test' },
         decidedAtMs: Date.now(),
         revokedKeys: keys.map((key) => ({
-          ...(typeof key === 'string' ? { key } : key),
           atMs: Date.now(),
+          ...(typeof key === 'string' ? { key } : key),
         })),
       });
       const definition = word === 'approved' ? approved : revoked;
@@ -122,6 +125,15 @@ export async function startWorld(): Promise<KeeperWorld> {
       } catch (error) {
         return String(error);
       }
+    },
+    async connectSystem() {
+      const key = createNkey('user');
+      const nats = { type: 'user', subs: -1, data: -1, payload: -1 };
+      const jwt = encodeJwt(
+        { subject: key.publicKey, name: 'test', nowMs: Date.now(), nats },
+        nkeyFromSeed(readOfflineKeys(hub.stateDir).accounts.sys),
+      );
+      return hub.connectWith({ jwt, seed: key.seed }, 'test');
     },
     async killAndRestartServer(meanwhile) {
       await hub.natsServer.kill();

@@ -56,7 +56,7 @@ async function beginEpoch(where: { stateDir: string; hub: HubState; epoch: numbe
     const log = await openEventLog(nc, { epoch, source: '/rollcall/restore' });
     const section = { epoch, throughSequence, backupTakenAtMs: Date.now() };
     const message = `epoch ${epoch} begins with the ${throughSequence} events that are left of the history`;
-    const event = draft(restored, await log.read(epochAggregate), {
+    const event = draft(restored, await log.read(epochAggregate, { unknownAsGarbage: true }), {
       reason: 'LossAccepted',
       message,
       section,

@@ -188,7 +188,7 @@ async function fillStreams(
     const takenAt = new Date(header.takenAtMs).toISOString();
     await log.append(
       [
-        draft(restored, await log.read(epochAggregate), {
+        draft(restored, await log.read(epochAggregate, { unknownAsGarbage: true }), {
           reason: 'Restored',
           message: `epoch ${hub.epoch} begins, from a backup of ${takenAt} with ${header.throughSequence} events of epoch ${header.epoch}`,
           section: {

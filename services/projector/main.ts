@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openFactStore } from '@rollcall/shared/bus';
+import { openFactStore, readEpoch } from '@rollcall/shared/bus';
 import { consumeEvents, type Consumption } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import { epochAggregate, epochRecord } from '@rollcall/shared/events';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
   readIdentity,
@@ -62,7 +61,7 @@ async function follow(
   { dirty }: Projection,
   { joinSettleMs }: Pick<ProjectorConfig, 'joinSettleMs'>,
 ): Promise<Consumption> {
-  if (!epochRecord(await log.read(epochAggregate)).isReviewed) {
+  if (!(await readEpoch(log)).isReviewed) {
     // What it shows of the life before is all that is left of it.
     throw new RollcallError(
       'RESTORE_UNREVIEWED',

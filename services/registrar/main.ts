@@ -1,6 +1,5 @@
-import { connectBus, openFactStore } from '@rollcall/shared/bus';
+import { connectBus, openFactStore, readEpoch } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
-import { epochAggregate, epochRecord } from '@rollcall/shared/events';
 import { busAddress, type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessAnswers } from './members/access.ts';
@@ -61,7 +60,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
     async work({ nc, log, logger, metrics, connectAgain }) {
       pace = await followPace(log, logger);
       const facts = openFactStore(nc);
-      const { restored } = epochRecord(await log.read(epochAggregate));
+      const { restored } = await readEpoch(log);
       const formerLife = restored && { restored, issuer: settings.issuer };
       const space = await watchSpace(nc, { everyMs: config.spaceInterval, logger, metrics });
       const waiting = followOpenRequests(nc, { log, logger });

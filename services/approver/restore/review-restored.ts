@@ -1,12 +1,11 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, readEpoch } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
+import { RollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
   createEventId,
   draft,
-  epochAggregate,
   type EpochRecord,
-  epochRecord,
   restoreReviewed,
 } from '@rollcall/shared/events';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
@@ -92,7 +91,7 @@ async function sayReviewed(log: EventLog, findings: Findings): Promise<void> {
   await decideAndAppend(
     log,
     {
-      gather: async () => epochRecord(await log.read(epochAggregate)),
+      gather: () => readEpoch(log),
       decide(record) {
         const { restored, isReviewed } = record;
         if (!restored || isReviewed) return [];
@@ -115,11 +114,18 @@ async function sayReviewed(log: EventLog, findings: Findings): Promise<void> {
 /**
  * Before a restored hub decides anything, it looks once at everything that Kubernetes shows: it may know of what was taken back
  * after the backup (ADR 15). Nothing is done in a hub that was never restored, or has done so.
- * @throws RollcallError KUBE_UNREACHABLE and others: without having looked, nothing may be decided; to be tried again
+ * @throws RollcallError KUBE_UNREACHABLE and others: without having looked, nothing may be decided; to be tried again.
+ *   EVENT_VERSION_UNKNOWN where a newer version has looked
  */
 export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   const { log, logger } = parts;
-  const record = epochRecord(await log.read(epochAggregate));
+  const record = await readEpoch(log);
+  // What counts no more stands in that word: who cannot read it would act on it.
+  if (record.isReviewed && record.unreadable !== undefined)
+    throw new RollcallError(
+      'EVENT_VERSION_UNKNOWN',
+      `event ${record.unreadable} says what the hub was restored from, and only a newer version can read it`,
+    );
   if (record.isReviewed) return record;
   const pictures = await readPictures(parts);
   const ids = [...new Set([...pictures.requests.keys(), ...pictures.clusters.keys()])];
@@ -136,5 +142,5 @@ export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   await Promise.all(Array.from({ length: atOnce }, work));
   await sayReviewed(log, findings);
   logger.info({ count: ids.length }, 'what Kubernetes showed before the restore was looked at');
-  return epochRecord(await log.read(epochAggregate));
+  return readEpoch(log);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, readEpoch } from '@rollcall/shared/bus';
 import { createReconciler } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import { type Access, clusterRecord, epochAggregate, epochRecord } from '@rollcall/shared/events';
+import { type Access, clusterRecord } from '@rollcall/shared/events';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { accessStep, hasAccount, isProvisioned, type NamespaceOwners, wantedAccess } from './access-step.ts';
@@ -17,7 +17,7 @@ const concurrency = 4;
 const everything = '*';
 
 interface Parts {
-  readonly log: Pick<EventLog, 'read' | 'readAll'>;
+  readonly log: Pick<EventLog, 'read' | 'readAll' | 'scan'>;
   readonly kube: KubeClient;
   readonly logger: Logger;
   readonly namespaces: NamespaceOwners;
@@ -110,7 +110,7 @@ export function keepObjects({ log, kube, logger, namespaces, remake }: Parts): {
 
   async function look(id: string): Promise<void> {
     if (!present.isSynced()) return;
-    if (!epochRecord(await log.read(epochAggregate)).isReviewed)
+    if (!(await readEpoch(log)).isReviewed)
       throw new RollcallError('RESTORE_UNREVIEWED', 'the approver has not looked yet at who is still in');
     if (id === everything) {
       // Those that a record of today's fold says are gone again cost one read each, and only here.

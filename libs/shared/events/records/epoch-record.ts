@@ -1,4 +1,5 @@
 import type { AggregateRecord } from './record.ts';
+import { restored as restoredEvent, restoreReviewed } from '../types/restore-events.ts';
 import type { Restored, RestoreReviewed } from '../types/restore-events.ts';
 
 /** What is known of the hub's own lives; its first one has no event. */
@@ -10,13 +11,30 @@ export interface EpochRecord extends AggregateRecord {
   readonly isReviewed: boolean;
   /** What people said in the life before and counts no more, as the review found it. */
   readonly spent: readonly string[];
+  /** Where the newest word is of a newer version: its sequence. `restored` and `spent` may be older than they are then. */
+  readonly unreadable: number | undefined;
 }
 
-/** The casts are sound: decodeEvent has parsed the sections. */
-export function epochRecord(record: AggregateRecord): EpochRecord {
+/**
+ * The casts are sound: decodeEvent has parsed the sections.
+ * @param newer - events of it that only a newer version can read: that it was reviewed can be told by their types alone
+ */
+export function epochRecord(
+  record: AggregateRecord,
+  newer: readonly { readonly type: string; readonly sequence: number }[] = [],
+): EpochRecord {
   const { restore, approver } = record.lastOf;
   const reviewed = approver?.section as RestoreReviewed | undefined;
   const restored = restore && { ...(restore.section as Restored), atMs: restore.timeMs };
-  const isReviewed = restored === undefined || reviewed?.epoch === restored.epoch;
-  return { ...record, restored, isReviewed, spent: (isReviewed && reviewed?.spent) || [] };
+  const newestOf = (type: string, readable = 0) =>
+    Math.max(readable, ...newer.filter((event) => event.type === type).map(({ sequence }) => sequence));
+  const restoredAt = newestOf(restoredEvent.type, restore?.sequence);
+  const reviewedAt = newestOf(restoreReviewed.type, approver?.sequence);
+  const last = newer.at(-1)?.sequence ?? 0;
+  const unreadable = last > Math.max(restore?.sequence ?? 0, approver?.sequence ?? 0) ? last : undefined;
+  const isReviewed =
+    unreadable === undefined
+      ? restored === undefined || reviewed?.epoch === restored.epoch
+      : reviewedAt > restoredAt;
+  return { ...record, restored, isReviewed, spent: (isReviewed && reviewed?.spent) || [], unreadable };
 }

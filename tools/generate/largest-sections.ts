@@ -1,4 +1,4 @@
-import type { EventDefinition } from '@rollcall/shared/events';
+import { type EventDefinition, mostSpentInEvent } from '@rollcall/shared/events';
 
 /** Sections at their worst, by the bounds of what agents, objects and deciders may write; the tests of these bounds lie beside them. */
 
@@ -133,6 +133,7 @@ const decision = {
   revokedKeys,
 };
 
+const spentWords = many(mostSpentInEvent, () => text(36 + 1 + 128));
 const object = { namespace: id, name: text(253), uid: text(36) };
 const tokenDeclaration = {
   ...object,
@@ -255,6 +256,9 @@ const sectionsOfTypes: Readonly<Record<string, object>> = {
     isDone: false,
     operator: text(300),
   },
+  // Uid of the object, and id of the wish.
+  'hub.spent-noted': { epoch: 1e9, spent: spentWords },
+  'hub.restore-reviewed': { epoch: 1e9, takenBack: 1e9, held: 1e9, spent: spentWords, spentParts: 1e9 },
   'hub.restored': { epoch: 1e9, throughSequence: 1e9, backupTakenAtMs: atMs },
 };
 
@@ -269,15 +273,9 @@ function trust(): object {
   };
 }
 
-/** These grow with what people wrote, and have no largest size. */
-export const grows: Readonly<Record<string, string>> = {
-  'hub.restore-reviewed':
-    '74 bytes for each decision of before that counts no more, up to 170 for each operation; 3,500 decisions or 1,500 operations fit into a message',
-};
-
-/** @returns undefined for those that `grows` lists */
-export function largestSection({ kind, type, writer }: EventDefinition): object | undefined {
-  const typeName = `${kind}.${type}`;
-  if (Object.hasOwn(grows, typeName)) return undefined;
-  return sectionsOfTypes[typeName] ?? sections[`${writer} ${kind}`];
+/** @throws Error for a type of which nobody has said how large it gets */
+export function largestSection({ kind, type, writer }: EventDefinition): object {
+  const section = sectionsOfTypes[`${kind}.${type}`] ?? sections[`${writer} ${kind}`];
+  if (!section) throw new Error(`how large ${kind}.${type} gets is not said`);
+  return section;
 }

@@ -5,8 +5,13 @@ import {
   clusterRecord,
   createEventId,
   draft,
+  type EventDraft,
   type EpochRecord,
+  mostSpentInEvent,
   restoreReviewed,
+  spentAggregate,
+  spentNoted,
+  spentPart,
 } from '@rollcall/shared/events';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
@@ -87,28 +92,69 @@ interface Findings {
   readonly spent: string[];
 }
 
+/**
+ * All or nothing: of two replicas that look at the same time the other one may have found less, because what this one found is on
+ * the record of its cluster by then, so their parts must not be mixed.
+ */
 async function sayReviewed(log: EventLog, findings: Findings): Promise<void> {
+  const { takenBack, held } = findings;
+  const spent = findings.spent.toSorted();
+  const parts: string[][] = [];
+  for (let from = mostSpentInEvent; from < spent.length; from += mostSpentInEvent)
+    parts.push(spent.slice(from, from + mostSpentInEvent));
+  const by = { service: 'approver' };
   await decideAndAppend(
     log,
     {
-      gather: () => readEpoch(log),
-      decide(record) {
+      gather: async () => ({
+        record: await readEpoch(log),
+        noted: await Promise.all(
+          parts.map((_part, at) => log.read(spentAggregate(at), { unknownAsGarbage: true })),
+        ),
+      }),
+      decide({ record, noted }) {
         const { restored, isReviewed } = record;
         if (!restored || isReviewed) return [];
-        const message = `what Kubernetes showed was looked at: ${findings.takenBack} clusters taken back again, ${findings.held} decisions held`;
-        const section = { epoch: restored.epoch, ...findings, spent: findings.spent.toSorted() };
-        return [
-          draft(restoreReviewed, record, {
-            by: { service: 'approver' },
+        const { epoch } = restored;
+        const drafts: EventDraft[] = noted.map((part, at) => {
+          const message = `part ${at + 1} of ${parts.length} of what people said before the restore and counts no more`;
+          return draft(spentNoted, part, {
+            by,
             reason: 'Reviewed',
             message,
-            section,
-          }),
-        ];
+            section: { epoch, spent: parts[at] ?? [] },
+          });
+        });
+        const message = `what Kubernetes showed was looked at: ${takenBack} clusters taken back again, ${held} decisions held`;
+        const section = {
+          epoch,
+          takenBack,
+          held,
+          spent: spent.slice(0, mostSpentInEvent),
+          ...(parts.length === 0 ? {} : { spentParts: parts.length }),
+        };
+        return [...drafts, draft(restoreReviewed, record, { by, reason: 'Reviewed', message, section })];
       },
     },
     { correlation: 'restore' },
   );
+}
+
+/** @throws RollcallError EVENT_INVALID where a part is not there: what stands in it would count again */
+async function withAllSpent(log: Pick<EventLog, 'read'>, record: EpochRecord): Promise<EpochRecord> {
+  const { restored, spentParts } = record;
+  if (!restored) return record;
+  const spent = [...record.spent];
+  for (let part = 0; part < spentParts; part++) {
+    const words = spentPart(await log.read(spentAggregate(part)), restored.epoch);
+    if (!words)
+      throw new RollcallError(
+        'EVENT_INVALID',
+        `part ${part + 1} of ${spentParts} of what counts no more since the restore is not in the history`,
+      );
+    spent.push(...words);
+  }
+  return { ...record, spent };
 }
 
 /**
@@ -126,7 +172,7 @@ export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
       'EVENT_VERSION_UNKNOWN',
       `event ${record.unreadable} says what the hub was restored from, and only a newer version can read it`,
     );
-  if (record.isReviewed) return record;
+  if (record.isReviewed) return withAllSpent(log, record);
   const pictures = await readPictures(parts);
   const ids = [...new Set([...pictures.requests.keys(), ...pictures.clusters.keys()])];
   const findings: Findings = { takenBack: 0, held: 0, spent: [] };
@@ -142,5 +188,5 @@ export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   await Promise.all(Array.from({ length: atOnce }, work));
   await sayReviewed(log, findings);
   logger.info({ count: ids.length }, 'what Kubernetes showed before the restore was looked at');
-  return readEpoch(log);
+  return withAllSpent(log, await readEpoch(log));
 }

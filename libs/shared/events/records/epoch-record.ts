@@ -1,6 +1,6 @@
 import type { AggregateRecord } from './record.ts';
 import { restored as restoredEvent, restoreReviewed } from '../types/restore-events.ts';
-import type { Restored, RestoreReviewed } from '../types/restore-events.ts';
+import type { Restored, RestoreReviewed, SpentNoted } from '../types/restore-events.ts';
 
 /** What is known of the hub's own lives; its first one has no event. */
 export const epochAggregate = { kind: 'hub', id: 'epoch' } as const;
@@ -9,8 +9,9 @@ export interface EpochRecord extends AggregateRecord {
   readonly restored: (Restored & { readonly atMs: number }) | undefined;
   /** Whether the approver has looked at what Kubernetes showed of the life before. Always in a hub that was never restored. */
   readonly isReviewed: boolean;
-  /** What people said in the life before and counts no more, as the review found it. */
+  /** What people said in the life before and counts no more, as the review found it; what did not fit is in parts. */
   readonly spent: readonly string[];
+  readonly spentParts: number;
   /** Where the newest word is of a newer version: its sequence. `restored` and `spent` may be older than they are then. */
   readonly unreadable: number | undefined;
 }
@@ -36,5 +37,19 @@ export function epochRecord(
     unreadable === undefined
       ? restored === undefined || reviewed?.epoch === restored.epoch
       : reviewedAt > restoredAt;
-  return { ...record, restored, isReviewed, spent: (isReviewed && reviewed?.spent) || [], unreadable };
+  const { spent = [], spentParts = 0 } = (isReviewed && reviewed) || {};
+  return { ...record, restored, isReviewed, spent, spentParts, unreadable };
+}
+
+/** Where a part of what counts no more stands. */
+export const spentAggregate = (part: number) =>
+  ({ kind: 'hub', id: `${epochAggregate.id}-spent-${part}` }) as const;
+
+/** @returns undefined where it is not of this life: nobody has written it */
+export function spentPart(
+  { lastOf }: Pick<AggregateRecord, 'lastOf'>,
+  epoch: number,
+): readonly string[] | undefined {
+  const noted = lastOf.approver?.section as SpentNoted | undefined;
+  return noted?.epoch === epoch ? noted.spent : undefined;
 }

@@ -97,7 +97,13 @@ const refusedIdentity = {
 };
 
 /** 24 a day for a week, and the older ones that stay; people may add as many again. */
-const revokedKeys = many(2 * 7 * 24 + 2 * 64, () => ({ key: nkey, atMs, left: true, rotated: true }));
+const revokedKeys = many(2 * 7 * 24 + 2 * 64, () => ({
+  key: nkey,
+  atMs,
+  left: true,
+  rotated: true,
+  byAgent: true,
+}));
 const decision = {
   verdict: 'predefined',
   requestId: text(64),

@@ -14,6 +14,7 @@ import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/end-leavings.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';
 import { followOpenRequests } from './join/open-requests.ts';
+import { createMemberChanges } from './limits/member-changes.ts';
 import { isFull, refuseForRoom } from './limits/request-gate.ts';
 import { watchSpace } from './limits/watch-space.ts';
 
@@ -68,6 +69,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
       const hearing = await connectAgain();
       file.follow(logger);
       const floods = cutFloods(nc, { log, logger, metrics });
+      const memberChanges = createMemberChanges();
       const asks = answerAsks(hearing, {
         floods,
         speaking: nc,
@@ -78,9 +80,15 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         epoch: identity.epoch,
         reservedNames: config.reservedNames,
         maxUsesPerTokenPerDay: config.maxUsesPerTokenPerDay,
+        maxBytesPerTokenPerDay: config.maxBytesPerTokenPerDay,
+        maxBytesPerDay: config.maxBytesPerDay,
+        memberChanges,
         settings,
         access: createAccessAnswers(nc, log),
-        rotate: createRotationAnswers(log, settings, { isFull: () => isFull(space.usedShare()) }),
+        rotate: createRotationAnswers(log, settings, {
+          isFull: () => isFull(space.usedShare()),
+          changes: memberChanges,
+        }),
         isFull: () => isFull(space.usedShare()),
         formerLife,
         refuseNew: (tokenId) =>

@@ -13,6 +13,7 @@ import {
 } from '@rollcall/shared/service';
 import type { ProjectorConfig } from './config.ts';
 import { type Comparison, createComparison } from './queue/compare-everything.ts';
+import { type FactsAsHeard, factsAsHeard } from './queue/facts-as-heard.ts';
 import { giveHistory } from './history/give-history.ts';
 import { ownSets } from './desired/own-sets.ts';
 import { createProjection, type Projection, retryInMs } from './apply/projection.ts';
@@ -31,19 +32,18 @@ import {
 
 export { configSchema } from './config.ts';
 
-/** What one server of the bus has stored, the others have by then. */
-const storedEverywhereMs = 2000;
-
 /** Facts are state, and what tells of them is a hint, which one replica hears. */
-function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
+function followFacts({ nc }: ServiceContext, { dirty }: Projection, facts: FactsAsHeard): void {
   nc.subscribe('rollcall.stored-facts.*', {
     queue: 'projector',
     callback: (error, message) => {
       if (error) return;
-      const key = clusterKey(message.subject.split('.')[2] ?? '');
-      dirty.mark(key, 'fact');
-      const isOneOfSeveral = nc.info?.cluster !== undefined;
-      if (isOneOfSeveral) setTimeout(() => dirty.mark(key, 'fact'), storedEverywhereMs).unref();
+      const clusterId = message.subject.split('.')[2] ?? '';
+      // What ends by itself says that those of a cluster that left are forgotten: there are none to wait for.
+      const isEnd = message.headers?.has('Nats-TTL') ?? false;
+      const sequence = Number(message.headers?.get('Nats-Sequence'));
+      if (!isEnd && Number.isSafeInteger(sequence)) facts.heard(clusterId, sequence);
+      dirty.mark(clusterKey(clusterId), 'fact');
     },
   });
 }
@@ -120,8 +120,11 @@ async function work(
 ): Promise<ServiceWork> {
   const ending = new AbortController();
   const { signal } = ending;
-  const facts = openFactStore(context.nc);
-  const projection = createProjection(context, { client, facts, config, signal });
+  const facts = factsAsHeard(openFactStore(context.nc), {
+    again: (clusterId) => projection.dirty.mark(clusterKey(clusterId), 'fact'),
+    nowMs: Date.now,
+  });
+  const projection: Projection = createProjection(context, { client, facts, config, signal });
   const comparison = createComparison({
     markAll: () => markAll(context, projection),
     logger: context.logger,
@@ -148,7 +151,7 @@ async function work(
   async function begin(): Promise<void> {
     const { view, dirty } = projection;
     await view.whenDeclaredSynced;
-    followFacts(context, projection);
+    followFacts(context, projection, facts);
     await view.whenSynced;
     // Before anything is shown: over an older history who has left would be shown again.
     await untilDone(() => compareHistory(context, projection, config.epoch));
@@ -183,6 +186,7 @@ async function work(
     async drain() {
       ending.abort(new Error('stopping'));
       projection.budget.close();
+      facts.stop();
       await begun;
       const drained = consumption?.drain();
       await projection.dirty.stop();

@@ -1,5 +1,7 @@
 import { type EventDefinition, mostSpentInEvent } from '@rollcall/shared/events';
 
+import { longestPerson, mostConfirmed, mostListed } from '../../services/approver/bulk/mass-of-wishes.ts';
+
 /** Sections at their worst, by the bounds of what agents, objects and deciders may write; the tests of these bounds lie beside them. */
 
 const text = (length: number) => 'x'.repeat(length);
@@ -167,11 +169,18 @@ const policyDeclaration = {
   warnings: many(64, () => warning),
   withdrawn: true,
 };
-const massWish = { clusterId: id, clusterName: id, wish: text(16), type: text(16), person: foreign(128) };
+/** Of the person as much as takes so many bytes, whatever characters the name has. */
+const massWish = {
+  clusterId: id,
+  clusterName: id,
+  wish: text(16),
+  type: text(16),
+  person: text(longestPerson),
+};
 const wishes = {
   recent: many(60, () => ({ atMs, count: 1e6 })),
-  held: { id: text(12), limit: 1e6, wishes: many(300, () => ({ ...massWish, person: text(128) })) },
-  confirmed: { atMs, wishes: many(300, () => ({ ...massWish, person: text(128) })) },
+  held: { id: text(12), limit: 1e6, wishes: many(mostListed, () => massWish) },
+  confirmed: { atMs, wishes: many(mostConfirmed, () => massWish) },
 };
 const liveness = {
   state: 'unreachable',

@@ -13,7 +13,7 @@ import { endLeftovers } from '../up/leftovers.ts';
 import { startNatsCluster } from '../up/nats/nats-cluster.ts';
 import { startNatsServer } from '../up/nats/nats-server.ts';
 import { natsPorts, serverCountOf } from '../up/state/nats-servers-of.ts';
-import { readState, writePrivate } from '../up/state/private-files.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
 import { renewHubState } from '../up/state/renew-hub-state.ts';
 import { fingerprintsOut, revocationsIn } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
@@ -58,7 +58,7 @@ async function beginEpoch(where: { stateDir: string; hub: HubState; epoch: numbe
     const outKeys = fingerprintsOut(stateDir, hub);
     const section = { epoch, throughSequence, backupTakenAtMs: Date.now(), outKeys };
     const message = `epoch ${epoch} begins with the ${throughSequence} events that are left of the history`;
-    const event = draft(restored, await log.read(epochAggregate), {
+    const event = draft(restored, await log.read(epochAggregate, { unknownAsGarbage: true }), {
       reason: 'LossAccepted',
       message,
       section,

@@ -6,13 +6,14 @@ import {
   handledEvents,
   openEventLog,
   readArchived,
+  readEpoch,
   readStream,
   type StreamMessage,
   type StreamName,
   streamState,
 } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createChainCheck, digestOf, epochAggregate, epochRecord } from '@rollcall/shared/events';
+import { createChainCheck, digestOf } from '@rollcall/shared/events';
 import { readHubInfo } from '@rollcall/shared/hub';
 import { rollcallVersion } from '@rollcall/shared/service';
 import type { BusFlags } from '../events/bus-access.ts';
@@ -103,7 +104,7 @@ function refuseLoss(why: string): never {
 /** Up to where somebody has accepted what is missing, by a restore. */
 async function acceptedThrough(nc: NatsConnection): Promise<number> {
   const log = await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' });
-  const { restored } = epochRecord(await log.read(epochAggregate));
+  const { restored } = await readEpoch(log);
   // The event that says so is the next one, and misses what was before it.
   return restored === undefined ? 0 : restored.throughSequence + 1;
 }
@@ -171,7 +172,7 @@ async function openHubElsewhere(flags: BackupFlags): Promise<HubToBackUp> {
   try {
     const { hubId } = await readHubInfo(hub.client);
     const log = await openEventLog(hub.nc, { epoch: 1, source: '/rollcall/cli' });
-    const { restored } = epochRecord(await log.read(epochAggregate));
+    const { restored } = await readEpoch(log);
     const isLost = () => isHistoryLost(hub.nc);
     return { ...hub, hubId, epoch: restored?.epoch ?? 1, keys: undefined, isLost };
   } catch (error) {

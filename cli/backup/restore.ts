@@ -36,7 +36,7 @@ import {
 } from '../up/state/half-restored.ts';
 import { type HubState, openHubState } from '../up/state/hub-state.ts';
 import { startNatsServer } from '../up/nats/nats-server.ts';
-import { readState, writePrivate } from '../up/state/private-files.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
 import { renewHubState } from '../up/state/renew-hub-state.ts';
 import { natsPorts } from '../up/state/nats-servers-of.ts';
 import { keepRestoredObjects } from '../up/state/restored-objects.ts';
@@ -205,7 +205,7 @@ async function fillStreams(
     const takenAt = new Date(header.takenAtMs).toISOString();
     await log.append(
       [
-        draft(restored, await log.read(epochAggregate), {
+        draft(restored, await log.read(epochAggregate, { unknownAsGarbage: true }), {
           reason: 'Restored',
           message: `epoch ${hub.epoch} begins, from a backup of ${takenAt} with ${header.throughSequence} events of epoch ${header.epoch}`,
           section: {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, createWriteStream, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, createWriteStream, existsSync, fsyncSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { RollcallError } from '@rollcall/shared/errors';
-import { syncDirectory } from '../up/state/private-files.ts';
+import { openPrivate, syncDirectory } from '../up/private-files.ts';
 import type { BackupLine } from './backup-format.ts';
 
 export interface BackupFile {
@@ -31,7 +31,7 @@ export function createBackupFile(path: string): BackupFile {
   const draft = `${path}.${process.pid}.partial`;
   let fd: number;
   try {
-    fd = openSync(draft, 'w', 0o600);
+    fd = openPrivate(draft);
   } catch (cause) {
     throw new RollcallError('USAGE', `cannot write the file "${path}": ${String(cause)}`, { cause });
   }

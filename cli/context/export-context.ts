@@ -1,5 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { hubDomain } from '@rollcall/shared/rights';
 import { decodeJwt } from '@rollcall/shared/trust';
@@ -8,6 +8,7 @@ import { configDirectory, contextPath } from '../events/nats-context.ts';
 import { printResult, say } from '../output.ts';
 import { printableJson } from '../printable.ts';
 import { withProgress } from '../progress.ts';
+import { writePrivate } from '../up/private-files.ts';
 import { credsText } from './creds-text.ts';
 
 export interface ExportFlags extends BusFlags {
@@ -17,15 +18,6 @@ export interface ExportFlags extends BusFlags {
 }
 
 const mark = 'written by rollcall context export';
-
-/** Whole or not at all, and never readable by others: credentials are in it. */
-function writeClosed(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const beside = `${path}.${process.pid}.new`;
-  writeFileSync(beside, text, { mode: 0o600 });
-  chmodSync(beside, 0o600);
-  renameSync(beside, path);
-}
 
 function isOurs(path: string): boolean {
   return readFileSync(path, 'utf8').includes(mark);
@@ -59,9 +51,9 @@ export async function exportContext(flags: ExportFlags): Promise<void> {
   };
   if (flags.dryRun) say('a context like this would be written (dry run)');
   else {
-    writeClosed(files.creds, credsText(credentials));
-    writeClosed(files.ca, address.caPem);
-    writeClosed(path, `${printableJson(context, 2)}\n`);
+    writePrivate(files.creds, credsText(credentials));
+    writePrivate(files.ca, address.caPem);
+    writePrivate(path, `${printableJson(context, 2)}\n`);
     say(`context "${flags.name}" is written; with the nats command:`);
     for (const line of natsLines(flags.name, role)) say(`  ${line}`);
   }

@@ -6,7 +6,11 @@ import { say } from '../output.ts';
 export async function sayArchived(nc: NatsConnection, fromSequence: number): Promise<void> {
   const archived = await readArchived(nc);
   if (!archived || archived.throughSequence < fromSequence) return;
-  const { total, throughSequence, file } = archived;
+  const { total, throughSequence, file, isOfNewerVersion } = archived;
+  if (isOfNewerVersion) {
+    say(`a newer version has archived events up to ${throughSequence}; they are not shown`);
+    return;
+  }
   say(
     `of the events up to ${throughSequence}, ${total} are in archives, the newest of them "${file}"; they are not shown`,
   );

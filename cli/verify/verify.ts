@@ -1,5 +1,4 @@
-import { openEventLog, openFactStore } from '@rollcall/shared/bus';
-import { epochAggregate, epochRecord } from '@rollcall/shared/events';
+import { openEventLog, openFactStore, readEpoch } from '@rollcall/shared/bus';
 import { documentText, type DocumentFormat } from '../document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -43,7 +42,7 @@ export async function verifyHub(
 ): Promise<VerifyReport> {
   // Of whichever epoch the history has come to: who reads it from elsewhere knows no other.
   const log = await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' });
-  const { restored } = epochRecord(await log.read(epochAggregate));
+  const { restored } = await readEpoch(log);
   const epoch = restored?.epoch ?? 1;
   const { witnesses, clusters, requests, tokens, policies, sets } = await readPictures(client);
   const history = await checkHistory(nc, { witnesses, archives }, { epoch, restored });

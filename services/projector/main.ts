@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openFactStore } from '@rollcall/shared/bus';
+import { openFactStore, readEpoch } from '@rollcall/shared/bus';
 import { consumeEvents, type Consumption } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import { epochAggregate, epochRecord } from '@rollcall/shared/events';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
   readIdentity,
@@ -15,6 +14,7 @@ import {
 import type { ProjectorConfig } from './config.ts';
 import { type Comparison, createComparison } from './queue/compare-everything.ts';
 import { createDepartures, departureMayWaitMs } from './queue/departures.ts';
+import { type FactsAsHeard, factsAsHeard } from './queue/facts-as-heard.ts';
 import { giveHistory } from './history/give-history.ts';
 import { ownSets } from './desired/own-sets.ts';
 import { createProjection, type Projection, retryInMs } from './apply/projection.ts';
@@ -33,19 +33,18 @@ import {
 
 export { configSchema } from './config.ts';
 
-/** What one server of the bus has stored, the others have by then. */
-const storedEverywhereMs = 2000;
-
 /** Facts are state, and what tells of them is a hint, which one replica hears. */
-function followFacts({ nc }: ServiceContext, { dirty }: Projection): void {
+function followFacts({ nc }: ServiceContext, { dirty }: Projection, facts: FactsAsHeard): void {
   nc.subscribe('rollcall.stored-facts.*', {
     queue: 'projector',
     callback: (error, message) => {
       if (error) return;
-      const key = clusterKey(message.subject.split('.')[2] ?? '');
-      dirty.mark(key, 'fact');
-      const isOneOfSeveral = nc.info?.cluster !== undefined;
-      if (isOneOfSeveral) setTimeout(() => dirty.mark(key, 'fact'), storedEverywhereMs).unref();
+      const clusterId = message.subject.split('.')[2] ?? '';
+      // What ends by itself says that those of a cluster that left are forgotten: there are none to wait for.
+      const isEnd = message.headers?.has('Nats-TTL') ?? false;
+      const sequence = Number(message.headers?.get('Nats-Sequence'));
+      if (!isEnd && Number.isSafeInteger(sequence)) facts.heard(clusterId, sequence);
+      dirty.mark(clusterKey(clusterId), 'fact');
     },
   });
 }
@@ -63,7 +62,7 @@ async function follow(
   { dirty }: Projection,
   { joinSettleMs }: Pick<ProjectorConfig, 'joinSettleMs'>,
 ): Promise<Consumption> {
-  if (!epochRecord(await log.read(epochAggregate)).isReviewed) {
+  if (!(await readEpoch(log)).isReviewed) {
     // What it shows of the life before is all that is left of it.
     throw new RollcallError(
       'RESTORE_UNREVIEWED',
@@ -129,8 +128,11 @@ async function work(
 ): Promise<ServiceWork> {
   const ending = new AbortController();
   const { signal } = ending;
-  const facts = openFactStore(context.nc);
-  const projection = createProjection(context, { client, facts, config, signal });
+  const facts = factsAsHeard(openFactStore(context.nc), {
+    again: (clusterId) => projection.dirty.mark(clusterKey(clusterId), 'fact'),
+    nowMs: Date.now,
+  });
+  const projection: Projection = createProjection(context, { client, facts, config, signal });
   const comparison = createComparison({
     markAll: () => markAll(context, projection),
     logger: context.logger,
@@ -157,7 +159,7 @@ async function work(
   async function begin(): Promise<void> {
     const { view, dirty } = projection;
     await view.whenDeclaredSynced;
-    followFacts(context, projection);
+    followFacts(context, projection, facts);
     await view.whenSynced;
     // Before anything is shown: over an older history who has left would be shown again.
     await untilDone(() => compareHistory(context, projection, config.epoch));
@@ -192,6 +194,7 @@ async function work(
     async drain() {
       ending.abort(new Error('stopping'));
       projection.budget.close();
+      facts.stop();
       await begun;
       const drained = consumption?.drain();
       await projection.dirty.stop();

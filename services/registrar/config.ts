@@ -36,6 +36,12 @@ export const configSchema = z.strictObject({
     .describe(
       'how often one token may be used within a day; beyond it requests are told to come again (10000)',
     ),
+  maxBytesPerTokenPerDay: cap
+    .default(33_554_432)
+    .describe(
+      'how large the requests with one token may be together within a day; 2 KiB is usual, 40 the most (33554432)',
+    ),
+  maxBytesPerDay: cap.default(536_870_912).describe('the same with all tokens, for each replica (536870912)'),
   spaceInterval: durationMs
     .default(10_000)
     .describe('how often to look how full the disk of the events is (10s)'),

@@ -1,6 +1,5 @@
-import { openFactStore } from '@rollcall/shared/bus';
+import { openFactStore, readEpoch } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
-import { epochAggregate, epochRecord } from '@rollcall/shared/events';
 import { type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessAnswers } from './members/access.ts';
@@ -15,6 +14,7 @@ import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/end-leavings.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';
 import { followOpenRequests } from './join/open-requests.ts';
+import { createMemberChanges } from './limits/member-changes.ts';
 import { isFull, refuseForRoom } from './limits/request-gate.ts';
 import { watchSpace } from './limits/watch-space.ts';
 
@@ -61,7 +61,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
     async work({ nc, log, logger, metrics, connectAgain, connectAs }) {
       pace = await followPace(log, logger);
       const facts = openFactStore(nc);
-      const { restored } = epochRecord(await log.read(epochAggregate));
+      const { restored } = await readEpoch(log);
       const formerLife = restored && { restored, issuer: settings.issuer };
       const space = await watchSpace(nc, { everyMs: config.spaceInterval, logger, metrics });
       const waiting = followOpenRequests(nc, { log, logger });
@@ -69,6 +69,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
       const hearing = await connectAgain();
       file.follow(logger);
       const floods = cutFloods(nc, { log, logger, metrics });
+      const memberChanges = createMemberChanges();
       const asks = answerAsks(hearing, {
         floods,
         speaking: nc,
@@ -79,9 +80,15 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         epoch: identity.epoch,
         reservedNames: config.reservedNames,
         maxUsesPerTokenPerDay: config.maxUsesPerTokenPerDay,
+        maxBytesPerTokenPerDay: config.maxBytesPerTokenPerDay,
+        maxBytesPerDay: config.maxBytesPerDay,
+        memberChanges,
         settings,
         access: createAccessAnswers(nc, log),
-        rotate: createRotationAnswers(log, settings, { isFull: () => isFull(space.usedShare()) }),
+        rotate: createRotationAnswers(log, settings, {
+          isFull: () => isFull(space.usedShare()),
+          changes: memberChanges,
+        }),
         isFull: () => isFull(space.usedShare()),
         formerLife,
         refuseNew: (tokenId) =>

@@ -86,7 +86,10 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
               'the revocation list has no room for the oldest keys that were taken back',
             );
           else if (dropped > 0)
-            logger.error({ count: dropped }, 'the revocation list has no room for keys that agents replaced');
+            logger.error(
+              { count: dropped },
+              'the revocation list has no room for keys that agents replaced or gave up',
+            );
           else if (size > alarmingShare * mostRevocations)
             logger.warn({ count: size }, 'the revocation list is filling up');
         },

@@ -131,6 +131,20 @@ test.each([
   expect(list.droppedTakenBack).toBe(0);
 });
 
+test('whoever has two tokens pushes out nothing that a person took back, by letting clusters in and leave', () => {
+  // 10,000 uses of each a day, for as long as an entry stays.
+  const usesPerHour = 20_000 / 24;
+  const gaveUp = Array.from({ length: Math.ceil(usesPerHour * 73) }, (_, use) => ({
+    revokedKeys: [
+      { key: `L${use}`, atMs: fleet.nowMs - (use / usesPerHour) * hourMs, left: true, byAgent: true },
+    ],
+  }));
+  const list = revocationList(told([...gaveUp, at('PERSON', fleet.nowMs - 72 * hourMs)]), fleet);
+  expect(list.revocations).toHaveProperty('PERSON');
+  expect(list.revocations).toHaveProperty('L0');
+  expect(list.droppedTakenBack).toBe(0);
+});
+
 test('a key that one cluster replaced and another one has taken back counts as taken back', () => {
   const shared = { revokedKeys: [{ key: 'P', atMs: fleet.nowMs - 60 * hourMs, rotated: true }] };
   const decisions = [shared, at('P', fleet.nowMs - 70 * hourMs), ...replacedByAgents(200)];

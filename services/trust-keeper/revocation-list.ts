@@ -19,8 +19,8 @@ export const alarmingShare = 0.7;
  * @param options.longestLifeMs - how long any credential lives, with room for clocks that differ
  * @param options.signersSinceMs - since when nothing but the signing keys of now was signed with; what was taken back well
  *   before holds no credential that any server takes
- * @returns the list in the order of its keys, and how many did not fit. First to go are the oldest that agents replaced, as
- *   often as they may: they must not push out what somebody took back. A key that no event names counts as taken back.
+ * @returns the list in the order of its keys, and how many did not fit. First to go are the oldest that agents replaced or gave up,
+ *   as often as they may: they must not push out what somebody took back. A key that no event names counts as taken back.
  */
 export function revocationList(
   { takenBack, givenBack }: ToldKeys,
@@ -36,10 +36,10 @@ export function revocationList(
   const newestAtMs = new Map<string, number>();
   const firm = new Set<string>();
   for (const { revokedKeys } of takenBack) {
-    for (const { key, atMs, rotated } of revokedKeys) {
+    for (const { key, atMs, rotated, byAgent } of revokedKeys) {
       if (isVoid(atMs)) continue;
       newestAtMs.set(key, Math.max(atMs, newestAtMs.get(key) ?? 0));
-      if (rotated !== true) firm.add(key);
+      if (rotated !== true && byAgent !== true) firm.add(key);
     }
   }
   for (const [key, untilSeconds] of Object.entries(stored)) {

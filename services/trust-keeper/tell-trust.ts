@@ -1,4 +1,4 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, type HubWord, readHubWord } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   type AggregateRecord,
@@ -108,23 +108,32 @@ export function decideTrust(
   ];
 }
 
-/** Tells what is so now, once. @returns the hub's trust as it is told then */
+/**
+ * Tells what is so now, once; nothing where a newer version has told it last: nobody here knows what that said.
+ * @returns the hub's trust as it is told then; undefined where only a newer version knows
+ */
 export async function tellTrust(
-  log: Pick<EventLog, 'read' | 'append'>,
+  log: Pick<EventLog, 'read' | 'scan' | 'append'>,
   seen: SeenTrust,
   nowMs: number,
 ): Promise<HubTrust | undefined> {
   const { context, drafts } = await decideAndAppend(
     log,
     {
-      gather: () => log.read(aggregate),
-      decide: (record) => decideTrust(record, seen, nowMs),
+      gather: () => readHubWord(log, aggregate.id),
+      decide: ({ record, newer }) => (newer.length > 0 ? [] : decideTrust(record, seen, nowMs)),
     },
     { correlation: 'trust' },
   );
-  return (drafts[0]?.section as HubTrust | undefined) ?? toldTrust(context);
+  return (drafts[0]?.section as HubTrust | undefined) ?? toldIn(context);
 }
 
-export async function readToldTrust(log: Pick<EventLog, 'read'>): Promise<HubTrust | undefined> {
-  return toldTrust(await log.read(aggregate));
+/** An older word may name keys as good since then that were replaced: none is taken for the last one. */
+function toldIn({ record, newer }: HubWord): HubTrust | undefined {
+  return newer.length > 0 ? undefined : toldTrust(record);
+}
+
+/** @returns undefined where nothing was told, or a newer version told it */
+export async function readToldTrust(log: Pick<EventLog, 'read' | 'scan'>): Promise<HubTrust | undefined> {
+  return toldIn(await readHubWord(log, aggregate.id));
 }

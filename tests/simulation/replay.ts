@@ -151,6 +151,8 @@ const asked: Again = (event, history) => {
         ? Math.min(event.timeMs, (request.askedAtMs ?? event.timeMs) + 60_000)
         : request.requestedAtMs,
       maxUsesPerTokenPerDay: 10_000,
+      maxBytesPerTokenPerDay: 33_554_432,
+      bytesLeft: 536_870_912,
       refusalsLeft: 100,
     },
   );

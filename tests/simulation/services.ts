@@ -28,6 +28,7 @@ import { endLeavings } from '../../services/registrar/members/end-leavings.ts';
 import type { AnswerSettings } from '../../services/registrar/replies/answer.ts';
 import { answerAsks } from '../../services/registrar/requests/asks.ts';
 import { createRotationAnswers } from '../../services/registrar/members/key-rotation.ts';
+import { createMemberChanges } from '../../services/registrar/limits/member-changes.ts';
 import { CutKeys, cutKeys } from '../../services/trust-keeper/cut-keys.ts';
 import { createConnectionEnder } from '../../services/trust-keeper/end-connections.ts';
 import { createClaimsKeeper } from '../../services/trust-keeper/keep-claims.ts';
@@ -95,6 +96,7 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
   const refuseNew = () => undefined;
   // No agent here asks for it; tests/e2e/hub-access.test.ts does.
   const access = () => Promise.resolve({ kind: 'done' } as const);
+  const memberChanges = createMemberChanges();
   answerAsks(nc, {
     log,
     facts,
@@ -103,9 +105,12 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
     epoch,
     reservedNames,
     maxUsesPerTokenPerDay: 10_000,
+    maxBytesPerTokenPerDay: 33_554_432,
+    maxBytesPerDay: 536_870_912,
+    memberChanges,
     settings: settings(),
     access,
-    rotate: createRotationAnswers(log, settings(), { isFull: () => false }),
+    rotate: createRotationAnswers(log, settings(), { isFull: () => false, changes: memberChanges }),
     isFull: () => false,
     refuseNew,
     floods: { found: () => undefined, isUnheard: () => false },

@@ -5,13 +5,12 @@ import {
   type EventDefinition,
   eventCauses,
 } from '@rollcall/shared/events';
-import { grows, largestSection } from './largest-sections.ts';
+import { largestSection } from './largest-sections.ts';
 import type { Generated } from './generated-file.ts';
 
-/** Bytes of body and headers at their worst; undefined where there is no worst. */
-export function largestEvent(definition: EventDefinition): number | undefined {
+/** Bytes of body and headers at their worst. */
+export function largestEvent(definition: EventDefinition): number {
   const section = largestSection(definition);
-  if (!section) return undefined;
   const { body, headers } = encodeEvent(
     {
       definition,
@@ -37,14 +36,9 @@ export function largestEvent(definition: EventDefinition): number | undefined {
 
 const nameOf = ({ kind, type }: EventDefinition) => `${kind}.${type}`;
 
-function sizeOf(definition: EventDefinition): string {
-  const bytes = largestEvent(definition);
-  return bytes === undefined ? (grows[nameOf(definition)] ?? '') : `${Math.ceil(bytes / 1024)} KiB`;
-}
-
 function rowOf(definition: EventDefinition, { by, often, stopsWhenFull }: EventCause): string {
   const full = stopsWhenFull ? 'ends' : 'goes on';
-  return `| \`${nameOf(definition)}\` | ${by.join(', ')} | ${often} | ${full} | ${sizeOf(definition)} |`;
+  return `| \`${nameOf(definition)}\` | ${by.join(', ')} | ${often} | ${full} | ${Math.ceil(largestEvent(definition) / 1024)} KiB |`;
 }
 
 /** Who can have what stored: docs/security/events.md. */

@@ -1,4 +1,6 @@
-import type { EventDefinition } from '@rollcall/shared/events';
+import { type EventDefinition, mostSpentInEvent } from '@rollcall/shared/events';
+
+import { longestPerson, mostConfirmed, mostListed } from '../../services/approver/bulk/mass-of-wishes.ts';
 
 /** Sections at their worst, by the bounds of what agents, objects and deciders may write; the tests of these bounds lie beside them. */
 
@@ -97,7 +99,13 @@ const refusedIdentity = {
 };
 
 /** 24 a day for a week, and the older ones that stay; people may add as many again. */
-const revokedKeys = many(2 * 7 * 24 + 2 * 64, () => ({ key: nkey, atMs, left: true, rotated: true }));
+const revokedKeys = many(2 * 7 * 24 + 2 * 64, () => ({
+  key: nkey,
+  atMs,
+  left: true,
+  rotated: true,
+  byAgent: true,
+}));
 const decision = {
   verdict: 'predefined',
   requestId: text(64),
@@ -133,6 +141,7 @@ const decision = {
   revokedKeys,
 };
 
+const spentWords = many(mostSpentInEvent, () => text(36 + 1 + 128));
 const object = { namespace: id, name: text(253), uid: text(36) };
 const tokenDeclaration = {
   ...object,
@@ -160,11 +169,18 @@ const policyDeclaration = {
   warnings: many(64, () => warning),
   withdrawn: true,
 };
-const massWish = { clusterId: id, clusterName: id, wish: text(16), type: text(16), person: foreign(128) };
+/** Of the person as much as takes so many bytes, whatever characters the name has. */
+const massWish = {
+  clusterId: id,
+  clusterName: id,
+  wish: text(16),
+  type: text(16),
+  person: text(longestPerson),
+};
 const wishes = {
   recent: many(60, () => ({ atMs, count: 1e6 })),
-  held: { id: text(12), limit: 1e6, wishes: many(300, () => ({ ...massWish, person: text(128) })) },
-  confirmed: { atMs, wishes: many(300, () => ({ ...massWish, person: text(128) })) },
+  held: { id: text(12), limit: 1e6, wishes: many(mostListed, () => massWish) },
+  confirmed: { atMs, wishes: many(mostConfirmed, () => massWish) },
 };
 const liveness = {
   state: 'unreachable',
@@ -255,6 +271,9 @@ const sectionsOfTypes: Readonly<Record<string, object>> = {
     isDone: false,
     operator: text(300),
   },
+  // Uid of the object, and id of the wish.
+  'hub.spent-noted': { epoch: 1e9, spent: spentWords },
+  'hub.restore-reviewed': { epoch: 1e9, takenBack: 1e9, held: 1e9, spent: spentWords, spentParts: 1e9 },
   'hub.restored': { epoch: 1e9, throughSequence: 1e9, backupTakenAtMs: atMs },
 };
 
@@ -269,15 +288,9 @@ function trust(): object {
   };
 }
 
-/** These grow with what people wrote, and have no largest size. */
-export const grows: Readonly<Record<string, string>> = {
-  'hub.restore-reviewed':
-    '74 bytes for each decision of before that counts no more, up to 170 for each operation; 3,500 decisions or 1,500 operations fit into a message',
-};
-
-/** @returns undefined for those that `grows` lists */
-export function largestSection({ kind, type, writer }: EventDefinition): object | undefined {
-  const typeName = `${kind}.${type}`;
-  if (Object.hasOwn(grows, typeName)) return undefined;
-  return sectionsOfTypes[typeName] ?? sections[`${writer} ${kind}`];
+/** @throws Error for a type of which nobody has said how large it gets */
+export function largestSection({ kind, type, writer }: EventDefinition): object {
+  const section = sectionsOfTypes[`${kind}.${type}`] ?? sections[`${writer} ${kind}`];
+  if (!section) throw new Error(`how large ${kind}.${type} gets is not said`);
+  return section;
 }

@@ -1,7 +1,8 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCa, issueCertificate } from '@rollcall/shared/trust';
+import { writePrivate } from '../private-files.ts';
 
 type CertificateWithKey = ReturnType<typeof createCa>;
 export interface KeyFiles {
@@ -86,16 +87,16 @@ function keepServiceAccountKey(keyPath: string, publicKeyPath: string): void {
   if (!existsSync(keyPath)) {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     // The API server reads the SEC 1 form of EC keys.
-    writeFileSync(keyPath, privateKey.export({ type: 'sec1', format: 'pem' }), { mode: 0o600 });
+    writePrivate(keyPath, privateKey.export({ type: 'sec1', format: 'pem' }).toString());
   }
   const publicKey = createPublicKey(readFileSync(keyPath));
-  writeFileSync(publicKeyPath, publicKey.export({ type: 'spki', format: 'pem' }), { mode: 0o600 });
+  writePrivate(publicKeyPath, publicKey.export({ type: 'spki', format: 'pem' }).toString());
 }
 
 function writePair(folder: string, name: string, pair: CertificateWithKey): KeyFiles {
   const files = paths(folder, name);
-  writeFileSync(files.keyPath, pair.privateKeyPem, { mode: 0o600 });
-  writeFileSync(files.certPath, pair.certificatePem, { mode: 0o600 });
+  writePrivate(files.keyPath, pair.privateKeyPem);
+  writePrivate(files.certPath, pair.certificatePem);
   return files;
 }
 

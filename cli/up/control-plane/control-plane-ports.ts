@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
+import { writePrivate } from '../private-files.ts';
 
 /**
  * The loopback ports of servers, the same in every run: addresses stand in kubeconfigs, tokens and issuers. Free ones
@@ -28,7 +29,7 @@ export async function loopbackPorts<Name extends string>(
       servers.push(server);
       ports[name] = (server.address() as AddressInfo).port;
     }
-    writeFileSync(path, `${JSON.stringify({ ...remembered, ...ports }, undefined, 2)}\n`, { mode: 0o600 });
+    writePrivate(path, `${JSON.stringify({ ...remembered, ...ports }, undefined, 2)}\n`);
     return ports as Record<Name, number>;
   } finally {
     // Only now: a port that is closed before the next is drawn could be drawn twice.

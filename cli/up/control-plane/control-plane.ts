@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import {
@@ -19,6 +19,7 @@ import {
   etcdFlags,
   writesAuditPolicy,
 } from './control-plane-flags.ts';
+import { writePrivate } from '../private-files.ts';
 import { prepareKeys } from './control-plane-keys.ts';
 import { loopbackPorts } from './control-plane-ports.ts';
 
@@ -96,10 +97,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   };
   const access = userAccess('rollcall-admin', ['system:masters']);
   const adminKubeconfigPath = join(stateDir, 'kubeconfig');
-  writeFileSync(adminKubeconfigPath, kubeconfigYaml(access), { mode: 0o600 });
+  writePrivate(adminKubeconfigPath, kubeconfigYaml(access));
   const controllerKubeconfigPath = join(stateDir, 'pki', 'controller-manager.kubeconfig');
   const controllerAccess = userAccess('system:kube-controller-manager');
-  writeFileSync(controllerKubeconfigPath, kubeconfigYaml(controllerAccess), { mode: 0o600 });
+  writePrivate(controllerKubeconfigPath, kubeconfigYaml(controllerAccess));
   const { auditPolicy = 'none' } = options;
   const audit = auditPolicy === 'none' ? undefined : prepareAudit(stateDir, auditPolicy);
 
@@ -221,6 +222,6 @@ function prepareAudit(
 ): { policyPath: string; logPath: string } {
   const policyPath = join(stateDir, 'audit-policy.yaml');
   const level = policy === 'requests' ? 'Request' : 'Metadata';
-  writeFileSync(policyPath, writesAuditPolicy(level), { mode: 0o600 });
+  writePrivate(policyPath, writesAuditPolicy(level));
   return { policyPath, logPath: join(stateDir, 'logs', 'audit.log') };
 }

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { writePrivate } from '../private-files.ts';
 import { processIdentity } from './child-process-identity.ts';
 
 /** Children outlive a parent that was killed, so each leaves a note in `<stateDir>/run/` for the next run. */
@@ -21,10 +22,8 @@ export function noteChild(stateDir: string, name: string, pid: number): () => vo
   const folder = join(stateDir, 'run');
   const path = join(folder, `${name}.json`);
   if (identity === undefined) return () => undefined;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Whole or not at all: a note that was cut off by a kill would leave its child to nobody.
-  writeFileSync(`${path}.tmp`, JSON.stringify({ pid, identity } satisfies ChildNote), { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
+  writePrivate(path, JSON.stringify({ pid, identity } satisfies ChildNote));
   ours.add(pid);
   return () => {
     ours.delete(pid);

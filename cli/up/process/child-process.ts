@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -122,8 +122,10 @@ export function childFailed(child: ChildHandle, what: string): RollcallError {
 
 function openLog(path: string): number {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  if (existsSync(path)) renameSync(path, `${path}.previous`);
-  return openSync(path, 'a', 0o600);
+  // A symbolic link that leads nowhere has no log either, and goes all the same.
+  if (lstatSync(path, { throwIfNoEntry: false })) renameSync(path, `${path}.previous`);
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
+  return openSync(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_WRONLY, 0o600);
 }
 
 function inherited(...names: string[]): Record<string, string> {

@@ -26,7 +26,7 @@ import {
   spkiPin,
 } from '@rollcall/shared/trust';
 import type { CredentialLife } from '../../trust/credential-lives.ts';
-import { readState, writePrivate } from './private-files.ts';
+import { readState, writePrivate } from '../private-files.ts';
 
 /** Bumped when an older Rollcall could not read the directory any more. */
 const stateVersion = 1;

@@ -36,6 +36,7 @@ export { hubStreams, streamManager } from './hub-streams.ts';
 export { inTurn } from './in-turn.ts';
 export type { LastWord } from './reads/last-words.ts';
 export { notBehind } from './reads/not-behind.ts';
+export { type HubWord, readEpoch, readHubWord } from './read-hub-word.ts';
 export { shareReads } from './reads/share-reads.ts';
 export { eventSpace } from './stream-space.ts';
 export { seenOver } from './reads/seen-sequences.ts';

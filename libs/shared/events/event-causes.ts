@@ -1,3 +1,5 @@
+import { mostSpentInEvent } from './types/restore-events.ts';
+
 /**
  * Who can have an event stored: `token` whoever holds a registration token, `member` an agent that is in or waits, `person` an
  * account of the hub's API server with the right to it, `operator` who runs the hub, `hub` a service by its own fixed rules.
@@ -104,6 +106,11 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
     by: ['hub', 'operator'],
     often:
       'when the admission policies are seen not to hold, or to hold again, and when something of what was written then is written anew',
+    stopsWhenFull: false,
+  },
+  'hub.spent-noted': {
+    by: ['operator'],
+    often: `for each ${mostSpentInEvent} of what people had said before a restore, beyond the first ${mostSpentInEvent}`,
     stopsWhenFull: false,
   },
   'hub.restore-reviewed': { by: ['operator'], often: 'once a restore', stopsWhenFull: false },

@@ -31,7 +31,13 @@ export {
 } from './envelope.ts';
 export { firstTypes, isListedKind, type ListedKind } from './first-types.ts';
 export { type ChainMessage, createChainCheck } from './chain.ts';
-export { epochAggregate, type EpochRecord, epochRecord } from './records/epoch-record.ts';
+export {
+  epochAggregate,
+  type EpochRecord,
+  epochRecord,
+  spentAggregate,
+  spentPart,
+} from './records/epoch-record.ts';
 export * from './types/heartbeat-events.ts';
 export * from './types/host-events.ts';
 export { paceAggregate, paceOf, stretchOf } from './pace.ts';

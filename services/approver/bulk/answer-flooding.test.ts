@@ -80,7 +80,15 @@ describe('a key that waits floods', () => {
       verdict: 'denied',
       reason: 'Flooding',
       decidedAtMs: nowMs,
-      revokedKeys: [{ key: 'K1', atMs: nowMs }],
+      revokedKeys: [{ key: 'K1', atMs: nowMs, byAgent: true }],
     });
+  });
+
+  test('one that was in before is taken back like any other', () => {
+    const identity = anIdentity({ admittedKey: 'K1', flood: { ...asked, key: 'K1' } });
+    const decision = aDecision({ verdict: 'held', approvedKey: undefined });
+    const [draft] = decideFlooding(aRecord(identity, { definition: held, section: decision }), base);
+    const { revokedKeys } = (draft?.section ?? {}) as Decision;
+    expect(revokedKeys).toEqual([{ key: 'K1', atMs: nowMs }]);
   });
 });

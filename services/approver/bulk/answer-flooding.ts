@@ -16,7 +16,7 @@ import {
   type Outcome,
   type SectionBase,
   withAllRevoked,
-  withRevoked,
+  withTakenByAgent,
 } from '../decision/cluster-section.ts';
 import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
 import { passOrHold } from './mass-of-wishes.ts';
@@ -63,7 +63,8 @@ function turnDown(
 ): EventDraft[] {
   const { identity, decision } = record;
   const section = denialAfter({ ...base, identity, previous: decision }, what);
-  const revokedKeys = withRevoked(section.revokedKeys, [identity.request.key], base.nowMs);
+  // A key that was in was taken back by the denial; of any other it is its own doing.
+  const revokedKeys = withTakenByAgent(section.revokedKeys, [identity.request.key], base.nowMs);
   return [draft(denied, record, { ...what, section: { ...section, revokedKeys } })];
 }
 

@@ -14,7 +14,7 @@ import { confirmations } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { boundedWord, objectName } from '../admission/object-words.ts';
 import type { Standing } from '../admission/while-standing.ts';
-import { type Confirmation, decideConfirmation } from './mass-of-wishes.ts';
+import { type Confirmation, confirmationWaits, decideConfirmation } from './mass-of-wishes.ts';
 
 /** The ConfigMap in which a mass of operations is confirmed. */
 export type ConfirmationObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
@@ -32,6 +32,9 @@ export function confirmationWords(object: StoredObject<ConfirmationObject>): str
   const confirmation = readConfirmation(object);
   return confirmation ? [boundedWord(`confirm:${confirmation.id}`)] : [];
 }
+
+/** What was confirmed before is mostly acted on in seconds. */
+const lookAgainMs = 1000;
 
 /**
  * Turns what a person writes into the ConfigMap of confirmations into `wishes-confirmed` (ADR 11); what was
@@ -60,7 +63,9 @@ export function hearConfirmations(parts: {
         const wishes = await log.read(wishesAggregate);
         return { wishes, confirmation, nowMs: parts.nowMs() };
       };
-      if (decideConfirmation(await gather()).length === 0) return;
+      const context = await gather();
+      if (confirmationWaits(context)) return wakeLater();
+      if (decideConfirmation(context).length === 0) return;
       const why = await standing.whyHeld();
       if (why !== undefined) {
         logger.warn({ code: 'FENCE_MISSING', reason: why }, 'a confirmation waits for the fence');
@@ -68,6 +73,8 @@ export function hearConfirmations(parts: {
       }
       const trace = { correlation: createEventId(parts.nowMs()) };
       const { drafts } = await decideAndAppend(log, { gather, decide: decideConfirmation }, trace);
+      // Another replica may have confirmed what was listed before.
+      if (drafts.length === 0) return wakeLater();
       for (const { message } of drafts) logger.info({ person: confirmation.by }, message);
       parts.onConfirmed();
     },
@@ -80,6 +87,11 @@ export function hearConfirmations(parts: {
       logger.warn({ err: toRollcallError(error), object: confirmations.name }, 'watch was interrupted'),
   });
   const wake = () => looks.wake(`${confirmations.namespace}/${confirmations.name}`);
+  function wakeLater(): void {
+    setTimeout(() => {
+      if (!standing.signal.aborted) wake();
+    }, lookAgainMs).unref();
+  }
   cache.onChange(({ kind, object }) => {
     standing.unproven.seen(listedAs, kind === 'deleted' ? [] : confirmationWords(object));
     wake();

@@ -127,3 +127,48 @@ test('a list that is full takes no more, and nothing passes by it', () => {
   expect(hub.state.held?.wishes).toHaveLength(300);
   expect(hub.leave('one-more')).toEqual([]);
 });
+
+test('who confirms faster than the hub acts waits, and both lists stay one message', () => {
+  const hub = new Hub();
+  const size = () => JSON.stringify(hub.state).length;
+  let largest = 0;
+  for (const id of ids(305, 'cluster-of-a-shop-')) hub.leave(id);
+  expect(hub.confirm(hub.state.held?.id ?? '')).toEqual(['wishes-confirmed']);
+  for (const id of ids(400, 'another-of-a-shop-')) hub.leave(id);
+  largest = Math.max(largest, size());
+  const { id = '', wishes = [] } = hub.state.held ?? {};
+  expect(wishes).toHaveLength(300);
+  expect(hub.confirm(id)).toEqual([]);
+  expect(hub.state.confirmed?.wishes).toHaveLength(300);
+  // One of them is acted on, which is not enough; then all are.
+  expect(hub.leave('cluster-of-a-shop-5')).toEqual(passes);
+  expect(hub.confirm(id)).toEqual([]);
+  for (const clusterId of ids(305, 'cluster-of-a-shop-').slice(6)) hub.leave(clusterId);
+  expect(hub.state.confirmed?.wishes).toEqual([]);
+  expect(hub.confirm(id)).toEqual(['wishes-confirmed']);
+  expect(largest).toBeLessThan(262_144 / 2);
+});
+
+test('what nobody acts on is void in ten minutes, and holds no confirmation up for longer', () => {
+  const hub = new Hub();
+  for (const id of ids(305)) hub.leave(id);
+  hub.confirm(hub.state.held?.id ?? '');
+  for (const id of ids(20, 'd')) hub.leave(id);
+  const id = hub.state.held?.id ?? '';
+  expect(hub.confirm(id, 599_999)).toEqual([]);
+  expect(hub.confirm(id, 600_000)).toEqual(['wishes-confirmed']);
+  expect(hub.state.confirmed?.wishes).toHaveLength(20);
+});
+
+test('of a name that takes many bytes the list shows fewer characters', () => {
+  for (const person of ['\u0001'.repeat(500), '\u{1f600}'.repeat(500), 'é'.repeat(500), 'a'.repeat(500)]) {
+    const hub = new Hub();
+    const on = { aggregate: { kind: 'cluster', id: 'c' } as const, head: undefined };
+    const section = aDecision({ verdict: 'leaving' });
+    const wish = draft(leaving, on, { by: { person }, reason: 'Leaving', message: 'm', section });
+    hub.apply(passOrHold({ wish, wishes: hub.wishes, limit: 0, nowMs }));
+    const shown = hub.state.held?.wishes[0]?.person ?? '';
+    expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(130);
+    expect(shown.length).toBeGreaterThan(20);
+  }
+});

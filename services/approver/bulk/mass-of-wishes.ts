@@ -18,9 +18,19 @@ import { cutText } from '@rollcall/shared/text';
 const minuteMs = 60_000;
 const secondMs = 1000;
 /** More than these wait unlisted, and are listed after the first ones were confirmed: an event has a largest size. */
-const mostListed = 300;
-/** An account of the hub's API server may have any name; of a longer one the list shows this much. */
-const longestPerson = 128;
+export const mostListed = 300;
+/** The same of what was confirmed and is not acted on yet: both lists are in one event. */
+export const mostConfirmed = 300;
+/** An account of the hub's API server may have any name; of a longer one the list shows this much, in bytes of JSON. */
+export const longestPerson = 128;
+
+function shownPerson(name: string): string {
+  let shown = cutText(name, longestPerson);
+  // A control character takes six bytes, and one of another script up to four.
+  while (Buffer.byteLength(JSON.stringify(shown)) > longestPerson + '""'.length)
+    shown = cutText(shown, shown.length - 1);
+  return shown;
+}
 
 /** What people may put out within a minute: a number, or a share of the fleet where that is more. */
 export interface WishLimit {
@@ -67,7 +77,7 @@ function describeWish({ aggregate, definition, by, reason, section }: EventDraft
     clusterName,
     wish: digest(words).slice(0, 16),
     type: definition.type,
-    person: cutText(by?.person ?? 'unknown', longestPerson),
+    person: shownPerson(by?.person ?? 'unknown'),
   };
 }
 
@@ -123,16 +133,35 @@ export interface Confirmation {
   readonly by: string;
 }
 
-/** Confirms exactly the list that the id names; when another wish has joined it, the person looks again. */
-export function decideConfirmation(context: {
+export interface ConfirmationContext {
   readonly wishes: AggregateRecord;
   readonly confirmation: Confirmation;
   readonly nowMs: number;
-}): EventDraft[] {
+}
+
+/** What was confirmed before and still counts. */
+function confirmedBefore({ confirmed }: Wishes, nowMs: number): readonly MassWish[] {
+  return confirmed && nowMs - confirmed.atMs < wishConfirmedForMs ? confirmed.wishes : [];
+}
+
+/** Whether a confirmation is good and cannot be taken yet: what was confirmed before is acted on first. */
+export function confirmationWaits({ wishes, confirmation, nowMs }: ConfirmationContext): boolean {
+  const state = wishesOf(wishes);
+  const { held } = state;
+  if (held?.id !== confirmation.id) return false;
+  const before = confirmedBefore(state, nowMs).length;
+  return before > 0 && before + held.wishes.length > mostConfirmed;
+}
+
+/**
+ * Confirms exactly the list that the id names; when another wish has joined it, the person looks again. Nothing follows while it has
+ * to wait.
+ */
+export function decideConfirmation(context: ConfirmationContext): EventDraft[] {
   const { wishes, confirmation, nowMs } = context;
   const { held, confirmed, ...state } = wishesOf(wishes);
-  if (held?.id !== confirmation.id) return [];
-  const before = confirmed && nowMs - confirmed.atMs < wishConfirmedForMs ? confirmed.wishes : [];
+  if (held?.id !== confirmation.id || confirmationWaits(context)) return [];
+  const before = confirmedBefore({ ...state, confirmed }, nowMs);
   const section = { ...state, confirmed: { atMs: nowMs, wishes: [...before, ...held.wishes] } };
   const message = `${confirmation.by} confirms ${held.wishes.length} wishes`;
   const by = { person: confirmation.by };

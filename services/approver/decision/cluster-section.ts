@@ -68,7 +68,7 @@ function stillListed(revokedKeys: Decision['revokedKeys'], nowMs: number): Decis
   return revokedKeys.filter((revoked) => !isOld(revoked) || stay.has(revoked));
 }
 
-/** Takes keys back: those that are taken back already keep their time, and are not only replaced by their agent any more. */
+/** Takes keys back: those that are taken back already keep their time, and are not only taken by their agent any more. */
 export function withRevoked(
   before: Decision['revokedKeys'],
   keys: readonly (string | undefined)[],
@@ -77,10 +77,28 @@ export function withRevoked(
   const added = new Set(
     keys.filter((key) => key !== undefined && !before.some((known) => known.key === key)),
   );
-  const known = before.map(({ rotated, ...revoked }) =>
-    rotated === undefined || keys.includes(revoked.key) ? revoked : { ...revoked, rotated },
-  );
+  const known = before.map((revoked) => {
+    if (!keys.includes(revoked.key)) return revoked;
+    const { rotated: _rotated, byAgent: _byAgent, ...firm } = revoked;
+    return firm;
+  });
   return stillListed([...known, ...[...added].map((key) => ({ key: key as string, atMs }))], atMs);
+}
+
+/**
+ * Takes keys back of which nobody but their own agent wants it: whoever has a token can have that as often as it is used, and must
+ * not push out what somebody took back. What was taken back before stays as it is.
+ */
+export function withTakenByAgent(
+  before: Decision['revokedKeys'],
+  keys: readonly (string | undefined)[],
+  atMs: number,
+): Decision['revokedKeys'] {
+  const added = new Set(
+    keys.filter((key) => key !== undefined && !before.some((known) => known.key === key)),
+  );
+  const taken = [...added].map((key) => ({ key: key as string, atMs, byAgent: true }));
+  return stillListed([...before, ...taken], atMs);
 }
 
 /** Takes the keys of a cluster back that is out: those that its agent replaced while it was in are as much out as the others. */
@@ -173,9 +191,12 @@ export function denialAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict'>
   return wasIn ? allKeysTaken(base, denied) : sectionAfter(base, denied);
 }
 
-/** Everything that was let in is taken back: the cluster leaves, or a person took its access away. */
-export function allKeysTaken(base: SectionBase, outcome: Outcome): Decision {
+/**
+ * Everything that was let in is taken back: the cluster leaves, or a person took its access away.
+ * @param take - `withTakenByAgent` where the agent alone wants it
+ */
+export function allKeysTaken(base: SectionBase, outcome: Outcome, take = withAllRevoked): Decision {
   const { approvedKey, retiringKey, ...section } = sectionAfter(base, outcome);
   const keys = [approvedKey, base.identity.admittedKey, retiringKey];
-  return { ...section, revokedKeys: withAllRevoked(section.revokedKeys, keys, base.nowMs) };
+  return { ...section, revokedKeys: take(section.revokedKeys, keys, base.nowMs) };
 }

@@ -113,7 +113,51 @@ test('who waits and asks to leave is out as well, and is awaited, because it is 
   const [event] = decideLeaveAsked({ record, heartbeat, nowMs, leaveWaitMs: 10 });
   expect(event?.section).toMatchObject({
     by: { service: 'agent' },
-    revokedKeys: [{ key: ownerKey, atMs: nowMs, left: true }],
+    revokedKeys: [{ key: ownerKey, atMs: nowMs, left: true, byAgent: true }],
     leaveUntilMs: nowMs + 10,
   });
+});
+
+const former = [
+  { key: 'TAKEN', atMs: 1 },
+  { key: 'REPLACED', atMs: 2, rotated: true },
+];
+/** What is left of a mark of keys that their agent alone took back; `undefined` for the others. */
+function marksAfter([draft]: ReturnType<typeof decideLeaveAsked>) {
+  const { revokedKeys } = (draft?.section ?? {}) as Decision;
+  return Object.fromEntries(
+    revokedKeys.map(({ key, rotated, byAgent }) => [
+      key === ownerKey ? 'OWN' : key,
+      rotated ? 'rotated' : byAgent ? 'by agent' : 'firm',
+    ]),
+  );
+}
+
+test.each([
+  {
+    name: 'it leaves by itself',
+    previous: {},
+    want: { TAKEN: 'firm', REPLACED: 'rotated', OWN: 'by agent' },
+  },
+  {
+    name: 'a person wanted its key replaced',
+    previous: { rotateWish: { key: ownerKey, atMs: 1 } },
+    want: { TAKEN: 'firm', REPLACED: 'rotated', OWN: 'firm' },
+  },
+  {
+    name: 'a person wanted the one replaced that it is just leaving behind',
+    previous: { retiringKey: 'OLD', rotateWish: { key: 'OLD', atMs: 1 } },
+    want: { TAKEN: 'firm', REPLACED: 'rotated', OWN: 'by agent', OLD: 'firm' },
+  },
+])('which keys make room on a full list: $name', ({ previous, want }) => {
+  const decision = aDecision({ key: ownerKey, approvedKey: ownerKey, revokedKeys: former, ...previous });
+  const record = aRecord({ ...ownersMember, leave: asked() }, { definition: approved, section: decision });
+  expect(marksAfter(decideLeaveAsked({ record, heartbeat, nowMs, leaveWaitMs: 10 }))).toEqual(want);
+});
+
+test('a person who takes a cluster out takes back every key of it, also those that its agent gave up', () => {
+  const gaveUp = [...former, { key: 'LEFT', atMs: 3, left: true, byAgent: true }];
+  const { revokedKeys } = sectionOf(member, aDecision({ revokedKeys: gaveUp }));
+  expect(revokedKeys).toHaveLength(4);
+  expect(revokedKeys.some((revoked) => 'byAgent' in revoked || 'rotated' in revoked)).toBe(false);
 });

@@ -11,7 +11,15 @@ import {
   livenessOf,
 } from '@rollcall/shared/events';
 import { isSignedBy } from '@rollcall/shared/trust';
-import { allKeysTaken, type Heartbeat, type Outcome, type SectionBase } from './cluster-section.ts';
+import {
+  allKeysTaken,
+  type Heartbeat,
+  type Outcome,
+  type SectionBase,
+  withAllRevoked,
+  withRevoked,
+  withTakenByAgent,
+} from './cluster-section.ts';
 import { saidIn } from './said-in.ts';
 import { decideRevocation, settleRevocation } from './settle-clusters.ts';
 
@@ -28,19 +36,23 @@ function isAgentThere(record: ClusterRecord): boolean {
 /**
  * The approver's section of a cluster that leaves: nobody is in any more, and no key of it ever comes back.
  * @param how.waitMs - how long the agent has to remove itself from the member
+ * @param how.isByAgent - nobody else wants it: its keys make room for others on a list that is full
  */
 export function leavingSection(
   base: SectionBase,
   outcome: Omit<Outcome, 'verdict'>,
-  how: { record: ClusterRecord; waitMs: number; isAgentThere?: boolean },
+  how: { record: ClusterRecord; waitMs: number; isAgentThere?: boolean; isByAgent?: boolean },
 ): Decision {
   const { identity, previous, nowMs } = base;
-  const taken = allKeysTaken(base, { ...outcome, verdict: 'leaving' });
+  const take = how.isByAgent ? withTakenByAgent : withAllRevoked;
+  const taken = allKeysTaken(base, { ...outcome, verdict: 'leaving' }, take);
   const isOwned = previous?.approvedKey !== undefined || identity.admittedKey !== undefined;
   const { key } = identity.request;
   // Nobody was let in: then it is the key that waits that leaves.
-  const isListed = isOwned || taken.revokedKeys.some((revoked) => revoked.key === key);
-  const revokedKeys = isListed ? taken.revokedKeys : [...taken.revokedKeys, { key, atMs: nowMs }];
+  const listed = isOwned ? taken.revokedKeys : take(taken.revokedKeys, [key], nowMs);
+  // One that a person wanted replaced may be in other hands: it is not only its agent that takes it back.
+  const unsafe = listed.find((revoked) => revoked.key === previous?.rotateWish?.key);
+  const revokedKeys = unsafe ? withRevoked(listed, [unsafe.key], nowMs) : listed;
   const isThere = how.isAgentThere ?? isAgentThere(how.record);
   return {
     ...taken,
@@ -84,6 +96,7 @@ export function decideLeaveAsked(context: LeaveContext): EventDraft[] {
     record,
     waitMs: leaveWaitMs,
     isAgentThere: true,
+    isByAgent: true,
   });
   return [draft(leaving, record, { ...outcome, section })];
 }

@@ -1,13 +1,17 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, readEpoch } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
+import { RollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
   createEventId,
   draft,
-  epochAggregate,
+  type EventDraft,
   type EpochRecord,
-  epochRecord,
+  mostSpentInEvent,
   restoreReviewed,
+  spentAggregate,
+  spentNoted,
+  spentPart,
 } from '@rollcall/shared/events';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
@@ -98,39 +102,87 @@ interface Findings {
   readonly spent: string[];
 }
 
+/**
+ * All or nothing: of two replicas that look at the same time the other one may have found less, because what this one found is on
+ * the record of its cluster by then, so their parts must not be mixed.
+ */
 async function sayReviewed(log: EventLog, findings: Findings): Promise<void> {
+  const { takenBack, held } = findings;
+  const spent = findings.spent.toSorted();
+  const parts: string[][] = [];
+  for (let from = mostSpentInEvent; from < spent.length; from += mostSpentInEvent)
+    parts.push(spent.slice(from, from + mostSpentInEvent));
+  const by = { service: 'approver' };
   await decideAndAppend(
     log,
     {
-      gather: async () => epochRecord(await log.read(epochAggregate)),
-      decide(record) {
+      gather: async () => ({
+        record: await readEpoch(log),
+        noted: await Promise.all(
+          parts.map((_part, at) => log.read(spentAggregate(at), { unknownAsGarbage: true })),
+        ),
+      }),
+      decide({ record, noted }) {
         const { restored, isReviewed } = record;
         if (!restored || isReviewed) return [];
-        const message = `what Kubernetes showed was looked at: ${findings.takenBack} clusters taken back again, ${findings.held} decisions held`;
-        const section = { epoch: restored.epoch, ...findings, spent: findings.spent.toSorted() };
-        return [
-          draft(restoreReviewed, record, {
-            by: { service: 'approver' },
+        const { epoch } = restored;
+        const drafts: EventDraft[] = noted.map((part, at) => {
+          const message = `part ${at + 1} of ${parts.length} of what people said before the restore and counts no more`;
+          return draft(spentNoted, part, {
+            by,
             reason: 'Reviewed',
             message,
-            section,
-          }),
-        ];
+            section: { epoch, spent: parts[at] ?? [] },
+          });
+        });
+        const message = `what Kubernetes showed was looked at: ${takenBack} clusters taken back again, ${held} decisions held`;
+        const section = {
+          epoch,
+          takenBack,
+          held,
+          spent: spent.slice(0, mostSpentInEvent),
+          ...(parts.length === 0 ? {} : { spentParts: parts.length }),
+        };
+        return [...drafts, draft(restoreReviewed, record, { by, reason: 'Reviewed', message, section })];
       },
     },
     { correlation: 'restore' },
   );
 }
 
+/** @throws RollcallError EVENT_INVALID where a part is not there: what stands in it would count again */
+async function withAllSpent(log: Pick<EventLog, 'read'>, record: EpochRecord): Promise<EpochRecord> {
+  const { restored, spentParts } = record;
+  if (!restored) return record;
+  const spent = [...record.spent];
+  for (let part = 0; part < spentParts; part++) {
+    const words = spentPart(await log.read(spentAggregate(part)), restored.epoch);
+    if (!words)
+      throw new RollcallError(
+        'EVENT_INVALID',
+        `part ${part + 1} of ${spentParts} of what counts no more since the restore is not in the history`,
+      );
+    spent.push(...words);
+  }
+  return { ...record, spent };
+}
+
 /**
  * Before a restored hub decides anything, it looks once at everything that Kubernetes shows, and at the keys that the servers refuse:
  * they may know of what was taken back after the backup (ADR 15). Nothing is done in a hub that was never restored, or has done so.
- * @throws RollcallError KUBE_UNREACHABLE and others: without having looked, nothing may be decided; to be tried again
+ * @throws RollcallError KUBE_UNREACHABLE and others: without having looked, nothing may be decided; to be tried again.
+ *   EVENT_VERSION_UNKNOWN where a newer version has looked
  */
 export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   const { log, logger } = parts;
-  const record = epochRecord(await log.read(epochAggregate));
-  if (record.isReviewed) return record;
+  const record = await readEpoch(log);
+  // What counts no more stands in that word: who cannot read it would act on it.
+  if (record.isReviewed && record.unreadable !== undefined)
+    throw new RollcallError(
+      'EVENT_VERSION_UNKNOWN',
+      `event ${record.unreadable} says what the hub was restored from, and only a newer version can read it`,
+    );
+  if (record.isReviewed) return withAllSpent(log, record);
   const pictures = await readPictures(parts, record.restored?.outKeys ?? []);
   const ids = await idsToReview(log, pictures);
   const findings: Findings = { takenBack: 0, held: 0, spent: [] };
@@ -146,5 +198,5 @@ export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
   await Promise.all(Array.from({ length: atOnce }, work));
   await sayReviewed(log, findings);
   logger.info({ count: ids.size }, 'what Kubernetes showed before the restore was looked at');
-  return epochRecord(await log.read(epochAggregate));
+  return withAllSpent(log, await readEpoch(log));
 }

@@ -1,4 +1,4 @@
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, readHubWord } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   type AggregateRecord,
@@ -95,12 +95,18 @@ export function paceInForce(record: AggregateRecord, nowMs: number): PaceInForce
   };
 }
 
-/** Decides, writes what has changed, and reads what is in force. */
+/**
+ * Decides, writes what has changed, and reads what is in force. Where a newer version has said the pace last, nothing is written, and
+ * the last word that can be read is in force, or none.
+ */
 export async function keepPace(log: EventLog, finding: PaceFinding): Promise<PaceInForce> {
   await decideAndAppend(
     log,
-    { gather: () => log.read(paceAggregate), decide: (record) => decidePace(record, finding) },
+    {
+      gather: () => readHubWord(log, paceAggregate.id),
+      decide: ({ record, newer }) => (newer.length > 0 ? [] : decidePace(record, finding)),
+    },
     { correlation: createEventId(finding.nowMs) },
   );
-  return paceInForce(await log.read(paceAggregate), finding.nowMs);
+  return paceInForce((await readHubWord(log, paceAggregate.id)).record, finding.nowMs);
 }

@@ -14,6 +14,8 @@ export interface LotParts {
   readonly flap: FlapSettings;
   /** Is told from which record a wish is being decided: of one whose answer was lost nothing else tells. */
   decidedFrom?(wish: TransitionWish, record: ClusterRecord): void;
+  /** The wish as it stands now, asked right before each try to write it; undefined: it is over, and nothing comes of it. */
+  stillWished?(wish: TransitionWish): TransitionWish | undefined;
 }
 
 /** What became of a wish. */
@@ -64,7 +66,7 @@ async function traceOf(
 
 /**
  * Writes what follows from wishes about different clusters in one append, all or none: each by itself costs the server a write to
- * its disk that nothing else goes on beside (ADR 8).
+ * its disk that nothing else goes on beside (ADR 8). Of a wish that is over by then there is no outcome.
  * @throws RollcallError APPEND_CONFLICT after too many lost races, BUS_UNREACHABLE, or why one of the records cannot be read
  */
 export async function writeLot(lot: readonly TransitionWish[], parts: LotParts): Promise<LotOutcome[]> {
@@ -75,23 +77,34 @@ export async function writeLot(lot: readonly TransitionWish[], parts: LotParts):
 
   const { promise: done, resolve: end } = Promise.withResolvers<void>();
   const nowMs = clock.hubMs();
-  let traces: readonly Trace[] | undefined;
+  const traces = new Map<TransitionWish, Trace>();
+  let wishes = lot;
   let outcomes: LotOutcome[] = [];
   const work = decideAndAppend(
     log,
     {
       async gather() {
-        const records = await Promise.all(lot.map(({ clusterId }) => readCluster(log, clusterId)));
-        const read = lot.map((wish, at) => ({ wish, record: records[at] as ClusterRecord }));
-        for (const { wish, record } of read) parts.decidedFrom?.(wish, record);
-        traces ??= await Promise.all(read.map(({ wish, record }) => traceOf(wish, record, { nowMs, done })));
-        const traceAt = traces;
-        return read.map((one, at) => ({ ...one, finding: findingOf(one.wish), trace: traceAt[at] }));
+        const read = await Promise.all(
+          wishes.map(async (wish) => {
+            const record = await readCluster(log, wish.clusterId);
+            const trace = traces.get(wish) ?? (await traceOf(wish, record, { nowMs, done }));
+            traces.set(wish, trace);
+            return { asked: wish, record, trace };
+          }),
+        );
+        // Now and not before: what was read, and lost races, took their time.
+        const current = read.flatMap(({ asked, ...one }) => {
+          const wish = parts.stillWished ? parts.stillWished(asked) : asked;
+          return wish ? [{ ...one, asked, wish }] : [];
+        });
+        wishes = current.map(({ asked }) => asked);
+        for (const { wish, record } of current) parts.decidedFrom?.(wish, record);
+        return current.map((one) => ({ ...one, finding: findingOf(one.wish) }));
       },
       decide(gathered) {
         outcomes = gathered.map(({ wish, record, finding, trace }) => {
           const [draft] = decideLiveness(record, finding);
-          return { wish, record, written: draft && trace ? { ...draft, trace } : undefined };
+          return { wish, record, written: draft && { ...draft, trace } };
         });
         return outcomes.flatMap(({ written }) => written ?? []);
       },

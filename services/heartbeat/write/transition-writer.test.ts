@@ -201,3 +201,98 @@ test('who is heard again while the verdict waits behind slow appends is not decl
   await vi.advanceTimersByTimeAsync(60_000);
   expect(written.filter((type) => type === 'suspect')).toHaveLength(4 * 32);
 });
+
+/** Clusters of one replica that fall silent together, before a log that does what it is told; time passes by `pass`. */
+function aSilentFleet(ids: readonly string[]) {
+  const section = { state: 'ready', key: 'UA', cause: 'Alive', joinedAtMs: 1000, sinceMs: 1000 };
+  const lastOf = {
+    registrar: { section: { state: 'admitted', admittedKey: 'UA', admittedAtMs: 1000 }, correlation: 'r' },
+    approver: {
+      section: {
+        verdict: 'approved',
+        key: 'UA',
+        approvedKey: 'UA',
+        heartbeat: { intervalSeconds: 15, graceSeconds: 45 },
+        revokedKeys: [],
+      },
+    },
+    heartbeat: { section, sequence: 1 },
+  };
+  const written: string[] = [];
+  const behaviour = {
+    /** Before a record is read, and before an append. */
+    read: async (_id: string): Promise<void> => undefined,
+    append: async (_drafts: readonly EventDraft[]): Promise<void> => undefined,
+  };
+  const log = {
+    async read({ id }: { id: string }) {
+      await behaviour.read(id);
+      return { aggregate: { kind: 'cluster', id }, lastOf } as unknown as AggregateRecord;
+    },
+    async append(drafts: readonly EventDraft[]) {
+      await behaviour.append(drafts);
+      for (const { aggregate, definition } of drafts) written.push(`${aggregate.id} ${definition.type}`);
+    },
+  } as unknown as EventLog;
+  let nowMs = startMs;
+  let writer: TransitionWriter | undefined;
+  const engine = new LivenessEngine({
+    nowMs,
+    suspectAfterMs: 2000,
+    steadyForMs: 120_000,
+    storm: { share: 1, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
+    output: { wish: (wish) => writer?.write(wish), live: quiet, storm: quiet, keyUse: quiet },
+  });
+  const clock = { monotonicMs: () => nowMs, hubMs: () => nowMs };
+  const siblings = { youngest: async () => [] };
+  const flap = { losses: 4, windowMs: 600_000 };
+  const rest = { earsWork: async () => true, written: quiet, deaf: quiet };
+  writer = createTransitionWriter({ engine, log, logger, clock, siblings, flap, ...rest });
+  const known = { key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'ready', sinceMs: nowMs } as const;
+  for (const id of ids) engine.put({ ...known, clusterId: id, lastBeatMs: nowMs }, nowMs);
+  return {
+    written,
+    behaviour,
+    stateOf: (id: string) => engine.stateOf(id),
+    hear(id: string) {
+      const bytes = Buffer.from(id);
+      engine.hear(bytes, 0, bytes.length, 0, nowMs);
+    },
+    async pass(ms: number) {
+      nowMs += ms;
+      engine.advance(nowMs);
+      await vi.advanceTimersByTimeAsync(100);
+    },
+  };
+}
+
+test('who is heard while one unreadable record holds the lot up is not called silent', async () => {
+  const fleet = aSilentFleet(['a', 'b', 'newer']);
+  let tries = 0;
+  fleet.behaviour.read = async (id) => {
+    if (id !== 'newer') return;
+    if (++tries === 1) fleet.hear('b');
+    throw new RollcallError('EVENT_VERSION_UNKNOWN', 'of a newer version');
+  };
+  await fleet.pass(40_000);
+  expect(fleet.written).toEqual(['a suspect']);
+  expect(fleet.stateOf('b')).toBe('ready');
+});
+
+test('who is heard while others are faster is not called silent, and the rest of the lot is written', async () => {
+  const fleet = aSilentFleet(['a', 'b']);
+  let tries = 0;
+  fleet.behaviour.append = async () => {
+    if (++tries > 1) return;
+    fleet.hear('a');
+    throw new RollcallError('APPEND_CONFLICT', 'another writer was faster');
+  };
+  await fleet.pass(40_000);
+  // The pause after a lost race is a real one.
+  await vi.waitFor(() => expect(fleet.written).toHaveLength(1));
+  expect(fleet.written).toEqual(['b suspect']);
+  expect(fleet.stateOf('a')).toBe('ready');
+  // It is judged anew from then on.
+  await fleet.pass(40_000);
+  await vi.waitFor(() => expect(fleet.written).toContain('a suspect'));
+});

@@ -82,7 +82,10 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   const lotParts = {
     ...options,
     decidedFrom: (wish: TransitionWish, record: ClusterRecord) => void basis.set(wish, newestOf(record)),
+    stillWished,
   };
+  /** Settled before they were written: the cluster was heard, and what it is next is another wish. */
+  const over = new WeakSet<TransitionWish>();
   let collecting: NodeJS.Timeout | undefined;
   let writing = 0;
   let draining = false;
@@ -102,14 +105,24 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     engine.settle(wish, { state, sinceMs: wish.decidedAtMs }, clock.monotonicMs());
   }
 
+  /** Behind slow appends and lost races a wish may wait for long, and the cluster be heard meanwhile. */
+  function stillWished(wish: TransitionWish): TransitionWish | undefined {
+    if (!silences.has(wish.cause)) return wish;
+    if (over.has(wish)) return undefined;
+    const current = engine.confirm(wish, clock.monotonicMs());
+    if (!current) over.add(wish);
+    return current;
+  }
+
   async function writeTogether(lot: readonly TransitionWish[]): Promise<void> {
-    for (const outcome of await writeLot(lot, lotParts)) settle(outcome);
+    const wishes = lot.filter((wish) => !over.has(wish));
+    for (const outcome of await writeLot(wishes, lotParts)) settle(outcome);
   }
 
   function write(lot: readonly TransitionWish[]): Promise<void> {
     return togetherOrEach(lot, writeTogether, (some, error) => {
       logger.warn({ err: error, count: some.length }, 'transitions could not be written');
-      for (const wish of some) settleLater(wish);
+      for (const wish of some) if (!over.has(wish)) settleLater(wish);
     });
   }
 
@@ -153,8 +166,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     const lot: TransitionWish[] = [];
     for (; next < toWrite.length && lot.length < mostTogether; next++) {
       const wish = toWrite[next] as TransitionWish;
-      // Behind slow appends it may have waited for long, and the cluster been heard since.
-      const current = silences.has(wish.cause) ? engine.confirm(wish, clock.monotonicMs()) : wish;
+      const current = stillWished(wish);
       if (current) lot.push(current);
     }
     if (next < toWrite.length) return lot;

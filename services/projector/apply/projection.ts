@@ -43,7 +43,7 @@ export interface Projection {
 
 export interface ProjectionParts {
   readonly client: KubeClient;
-  readonly facts: FactStore;
+  readonly facts: Pick<FactStore, 'get'>;
   readonly config: Pick<
     ProjectorConfig,
     'settleMs' | 'joinSettleMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventLog } from '@rollcall/shared/bus';
+import { type EventLog, readEpoch } from '@rollcall/shared/bus';
 import { createReconciler } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import {
@@ -8,8 +8,6 @@ import {
   type ClusterRecord,
   createEventId,
   type Decision,
-  epochAggregate,
-  epochRecord,
   type EventDraft,
 } from '@rollcall/shared/events';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
@@ -166,7 +164,7 @@ export function keepObjects({ log, kube, logger, namespaces, bring, tell }: Part
 
   async function look(id: string): Promise<void> {
     if (!present.isSynced()) return;
-    if (!epochRecord(await log.read(epochAggregate)).isReviewed)
+    if (!(await readEpoch(log)).isReviewed)
       throw new RollcallError('RESTORE_UNREVIEWED', 'the approver has not looked yet at who is still in');
     if (id === everything) return lookAtAll();
     if (!(await isMissing(id))) return;

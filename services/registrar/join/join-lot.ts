@@ -38,10 +38,13 @@ export function judgeLot(lot: readonly LotJoin[]): LotVerdict {
   const verdicts: JoinVerdict[] = [];
   let uses: TokenUses | undefined;
   let stored = 0;
+  let bytes = 0;
   for (const { ask, context, trace } of lot) {
     const token = context.token && uses ? { ...context.token, uses } : context.token;
     const refusalsLeft = context.refusalsLeft - stored;
-    const verdict = judgeJoin(ask, { ...context, token, refusalsLeft });
+    const bytesLeft = context.bytesLeft - bytes;
+    const verdict = judgeJoin(ask, { ...context, token, refusalsLeft, bytesLeft });
+    bytes += verdict.bytes ?? 0;
     if (verdict.refusal) stored += verdict.drafts.length;
     const drafts = verdict.drafts.map((one) => ({ ...one, trace: one.trace ?? trace }));
     uses = (drafts.find(isUse)?.section as TokenUses | undefined) ?? uses;

@@ -29,7 +29,7 @@ import { refuseVersion } from './member-version.ts';
 import type { Refusal } from '../replies/refusal.ts';
 import { splitLabels } from './request-labels.ts';
 import { banOf, clusterLeft, leavingKeyOf } from '../replies/standing.ts';
-import { refuseToken, tokenNames, usesAfter } from './token-check.ts';
+import { refuseSize, refuseToken, tokenNames, usesAfter } from './token-check.ts';
 
 export interface JoinAsk {
   readonly id: string;
@@ -56,6 +56,9 @@ export interface JoinContext {
   readonly member?: MemberProof | undefined;
   readonly reservedNames: readonly string[];
   readonly maxUsesPerTokenPerDay: number;
+  readonly maxBytesPerTokenPerDay: number;
+  /** How large new requests may still be today, of all tokens. */
+  readonly bytesLeft: number;
   /** Why the hub has no room for one more request. */
   readonly refuseNew?: Refusal | undefined;
   readonly nowMs: number;
@@ -66,6 +69,8 @@ export interface JoinContext {
 export interface JoinVerdict {
   readonly drafts: readonly EventDraft[];
   readonly refusal?: Refusal;
+  /** How large the new request is. */
+  readonly bytes?: number;
 }
 
 /** Refusals that people find on the request object; the others concern nobody but the sender. */
@@ -258,7 +263,19 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   const byHolder = asksForName ? refuseTakenName(name, body.clusterId) : undefined;
   if (byHolder) return byHolder;
   // Last: whoever could not come in anyway hears why.
-  return context.refuseNew;
+  return context.refuseNew ?? refuseBytes(ask, context);
+}
+
+const sizeOf = (request: Identity['request']) => Buffer.byteLength(JSON.stringify(request));
+
+function refuseBytes(ask: JoinAsk, context: JoinContext): Refusal | undefined {
+  const request = describeRequest(ask, context);
+  const bytes = sizeOf(request);
+  const { token, bytesLeft, maxBytesPerTokenPerDay: maxBytesPerDay, nowMs } = context;
+  if (bytes > bytesLeft)
+    return { code: 'HUB_BUSY', message: 'the requests that this hub took within a day are large together' };
+  if (!token || request.formerMember) return undefined;
+  return refuseSize({ name: request.tokenName, uses: token.uses, bytes, maxBytesPerDay, nowMs });
 }
 
 function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): EventDraft[] {
@@ -301,6 +318,7 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
   if (refusal) return { drafts: storeRefusal(ask, context, refusal), refusal };
   const section = describeIdentity(ask, context);
   const { clusterName, clusterId } = section;
+  const bytes = sizeOf(section.request);
   const drafts = [
     draft(requested, cluster, {
       reason: 'Requested',
@@ -314,7 +332,7 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
       draft(tokenUsed, token, {
         reason: 'Used',
         message: `used by cluster "${clusterName}"`,
-        section: usesAfter(token.uses, { clusterId, nowMs: context.nowMs }),
+        section: usesAfter(token.uses, { clusterId, bytes, nowMs: context.nowMs }),
       }),
     );
   }
@@ -332,5 +350,5 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
       }),
     );
   }
-  return { drafts: [...drafts, ...takeKey(context.key, ask.agentKey, clusterId)] };
+  return { drafts: [...drafts, ...takeKey(context.key, ask.agentKey, clusterId)], bytes };
 }

@@ -31,6 +31,9 @@ export interface JoinServices {
   readonly epoch: number;
   readonly reservedNames: readonly string[];
   readonly maxUsesPerTokenPerDay: number;
+  readonly maxBytesPerTokenPerDay: number;
+  /** Of all tokens, and of this process. */
+  readonly maxBytesPerDay: number;
   readonly settings: AnswerSettings;
   readonly floods: Pick<FloodCutter, 'found'>;
   /** Why a request that is new cannot be taken now, however good it is. */
@@ -79,6 +82,8 @@ export function createJoinAnswers(
   const joining = new Map<string, { body: string; reply: Promise<Reply> }>();
   const storedOfToken = createBuckets(refusalsStoredOfOneToken, rememberedTokens);
   const stored = createBuckets(refusalsStored, 1);
+  const { maxBytesPerDay: burst } = services;
+  const newRequests = createBuckets({ burst, perSecond: burst / daySeconds }, 1);
 
   async function gatherJoin(
     { ask, tokenId }: TurnJoin,
@@ -110,6 +115,8 @@ export function createJoinAnswers(
       member: judgeMemberProof(member, pinOf(record), proofContext),
       reservedNames: services.reservedNames,
       maxUsesPerTokenPerDay: services.maxUsesPerTokenPerDay,
+      maxBytesPerTokenPerDay: services.maxBytesPerTokenPerDay,
+      bytesLeft: newRequests.left('all', nowMs),
       refuseNew: services.refuseNew(tokenId),
       nowMs,
       refusalsLeft: Math.min(storedOfToken.left(tokenId ?? '', nowMs), stored.left('all', nowMs)),
@@ -136,7 +143,10 @@ export function createJoinAnswers(
         tokenId,
       })
       .finally(() => budget.leaveWithToken(turn));
-    const { drafts, refusal } = verdict;
+    const { drafts, refusal, bytes } = verdict;
+    // Of two tokens at once both may have fitted.
+    if (bytes !== undefined)
+      newRequests.take('all', context.nowMs, Math.min(bytes, newRequests.left('all', context.nowMs)));
     if (refusal) {
       if (drafts.length > 0) {
         storedOfToken.take(tokenId ?? '', context.nowMs);

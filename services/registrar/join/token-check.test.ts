@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { TokenDeclaration } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { refuseToken, type TokenUse, usesAfter } from './token-check.ts';
+import { refuseSize, refuseToken, type TokenUse, usesAfter } from './token-check.ts';
 import { aDeclaration } from '../../../tests/harness/events.ts';
 
 const nowMs = 1_700_000_000_000;
@@ -108,13 +108,27 @@ test('uses are counted by day, from the first one on, and in all', () => {
   const times = [0, 1000, 86_399_999, 86_400_000].map((laterMs) => nowMs + laterMs);
   let uses: TokenUse['uses'];
   const seen = times.map((atMs) => {
-    uses = usesAfter(uses, { clusterId: 'id-1', nowMs: atMs });
-    return [uses.used, uses.day?.used];
+    uses = usesAfter(uses, { clusterId: 'id-1', bytes: 100, nowMs: atMs });
+    return [uses.used, uses.day?.used, uses.day?.bytes];
   });
   expect(seen).toEqual([
-    [1, 1],
-    [2, 2],
-    [3, 3],
-    [4, 1],
+    [1, 1, 100],
+    [2, 2, 200],
+    [3, 3, 300],
+    [4, 1, 100],
   ]);
 });
+
+test.each([
+  { name: 'the first of a day', uses: undefined, bytes: 1000, want: undefined },
+  { name: 'as large as is left', uses: day(600), bytes: 400, want: undefined },
+  { name: 'one byte more', uses: day(600), bytes: 401, want: 'HUB_BUSY' },
+  { name: 'a day later', uses: day(1000, nowMs - 86_400_000), bytes: 400, want: undefined },
+  { name: 'after uses that an earlier version counted', uses: used(3), bytes: 400, want: undefined },
+])('the size of requests: $name → $want', ({ uses, bytes, want }) => {
+  expect(refuseSize({ name: 't', uses, bytes, maxBytesPerDay: 1000, nowMs })?.code).toBe(want);
+});
+
+function day(bytes: number, sinceMs = nowMs - 1000): TokenUse['uses'] {
+  return { ...used(3), day: { sinceMs, used: 3, bytes } };
+}

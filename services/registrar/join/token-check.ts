@@ -96,9 +96,10 @@ const usedUp: Rule = ({ declaration: { uses: allowed, name }, uses }) =>
 const dayMs = 86_400_000;
 
 /** A day begins with the first use after the one before. */
-function usesOfDay(uses: TokenUses | undefined, nowMs: number): NonNullable<TokenUses['day']> {
+function usesOfDay(uses: TokenUses | undefined, nowMs: number) {
   const { day } = uses ?? {};
-  return day && nowMs - day.sinceMs < dayMs ? day : { sinceMs: nowMs, used: 0 };
+  const { sinceMs, used, bytes = 0 } = day && nowMs - day.sinceMs < dayMs ? day : { sinceMs: nowMs, used: 0 };
+  return { sinceMs, used, bytes };
 }
 
 /** Where a policy decides at once no cap on what waits holds a token for any number of clusters: it could fill the history. */
@@ -108,17 +109,40 @@ const usedOften: Rule = ({ declaration: { name }, uses, nowMs, maxPerDay }) => {
   return used < maxPerDay ? undefined : { code: 'HUB_BUSY', message };
 };
 
+/** How large a request is, and how large those of its token within a day may be together. */
+export interface RequestSize {
+  /** The token, as people know it. */
+  readonly name: string;
+  readonly uses: TokenUses | undefined;
+  /** As the history keeps it. */
+  readonly bytes: number;
+  readonly maxBytesPerDay: number;
+  readonly nowMs: number;
+}
+
+/**
+ * A request may be forty times as large as those of our agents, and so may what follows from it: the number alone bounds nothing that
+ * a disk would notice.
+ */
+export function refuseSize({ name, uses, bytes, maxBytesPerDay, nowMs }: RequestSize): Refusal | undefined {
+  const { bytes: before } = usesOfDay(uses, nowMs);
+  if (before + bytes <= maxBytesPerDay) return undefined;
+  const message = `the requests with the token "${name}" within a day have ${before} bytes, and this one ${bytes}`;
+  return { code: 'HUB_BUSY', message };
+}
+
 /** The uses of a token with one more. */
 export function usesAfter(
   uses: TokenUses | undefined,
-  { clusterId, nowMs }: { clusterId: string; nowMs: number },
+  use: { clusterId: string; bytes: number; nowMs: number },
 ): TokenUses {
-  const { sinceMs, used } = usesOfDay(uses, nowMs);
+  const { clusterId, nowMs } = use;
+  const { sinceMs, used, bytes } = usesOfDay(uses, nowMs);
   return {
     used: (uses?.used ?? 0) + 1,
     lastUsedBy: clusterId,
     lastUsedAtMs: nowMs,
-    day: { sinceMs, used: used + 1 },
+    day: { sinceMs, used: used + 1, bytes: bytes + use.bytes },
   };
 }
 

@@ -28,11 +28,11 @@ export function createBuckets(rate: BucketRate, capacity: number) {
   return {
     /** How many are left for that key; takes nothing. */
     left: (key: string, nowMs: number): number => Math.floor(filled(key, nowMs).left),
-    /** @returns whether there was one */
-    take(key: string, nowMs: number): boolean {
+    /** @returns whether there were so many; else none is taken */
+    take(key: string, nowMs: number, count = 1): boolean {
       const bucket = filled(key, nowMs);
-      const isThere = bucket.left >= 1;
-      if (isThere) bucket.left--;
+      const isThere = bucket.left >= count;
+      if (isThere) bucket.left -= count;
       buckets.set(key, bucket);
       return isThere;
     },

@@ -159,6 +159,13 @@ test.each([
   { name: 'the new key belongs to another cluster', newKey: keyOf('other'), want: 'KEY_TAKEN' },
   { name: 'the new key is asked for again', newKey: keyOf(identity.clusterId), want: 'requested' },
   { name: 'the place for events is nearly full', isFull: true, want: 'HUB_FULL' },
+  { name: 'all members together have had as many as they may', areMany: true, want: 'HUB_BUSY' },
+  {
+    name: 'they have, and a person wants another key',
+    areMany: true,
+    record: aRecord({ decision: { ...approved, rotateWish: { key: K, atMs: 1 } } }),
+    want: 'requested',
+  },
   {
     name: 'it is, and a person wants another key',
     isFull: true,
@@ -167,8 +174,15 @@ test.each([
   },
 ])(
   '$name → $want',
-  ({ record = aRecord(), ask = fromOldToNext, newKey = keyOf(undefined), isFull = false, want }) => {
-    const { drafts, refusal } = judgeRotation(ask, { record, newKey, nowMs, isFull });
+  ({
+    record = aRecord(),
+    ask = fromOldToNext,
+    newKey = keyOf(undefined),
+    isFull = false,
+    areMany = false,
+    want,
+  }) => {
+    const { drafts, refusal } = judgeRotation(ask, { record, newKey, nowMs, isFull, areMany });
     expect(refusal?.code ?? drafts[0]?.definition.type ?? 'nothing').toBe(want);
   },
 );

@@ -23,6 +23,7 @@ import {
 } from '@rollcall/shared/trust';
 import { type AnswerSettings, refusalResult, rotateKeyOf, standingResult } from '../replies/answer.ts';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from './key-holder.ts';
+import type { MemberChanges } from '../limits/member-changes.ts';
 import type { Refusal } from '../replies/refusal.ts';
 import { standingOf } from '../replies/standing.ts';
 
@@ -41,6 +42,8 @@ export interface RotationAskContext extends RotationContext {
   readonly newKey: KeyRecord;
   /** Of what is left of the place for events, an agent gets nothing by its own wish. */
   readonly isFull: boolean;
+  /** All members together have replaced their keys as often as they may. */
+  readonly areMany?: boolean;
 }
 
 export interface RotationContext {
@@ -53,7 +56,7 @@ const leastBetweenMs = 60_000;
 
 function refuseRotation(
   ask: RotationAsk,
-  { record, newKey: known, nowMs, isFull }: RotationAskContext,
+  { record, newKey: known, nowMs, isFull, areMany = false }: RotationAskContext,
 ): Refusal | undefined {
   const { identity, decision } = record;
   const { agentKey, newKey, proof } = ask;
@@ -74,6 +77,8 @@ function refuseRotation(
   const isWished = rotateKeyOf(record, agentKey).rotateKey !== undefined;
   if (isFull && !isWished)
     return { code: 'HUB_FULL', message: 'the disk for the events of this hub is nearly full' };
+  if (areMany && !isWished)
+    return { code: 'HUB_BUSY', message: 'the members of this hub have replaced very many keys within a day' };
   const byDay = isWished ? undefined : refuseManyKeys(record, nowMs);
   return byDay ?? refuseSecondKey(record, { agentKey, isOwner: true });
 }
@@ -147,13 +152,13 @@ export function rotatedResult(
 export function createRotationAnswers(
   log: EventLog,
   settings: AnswerSettings,
-  { isFull }: { isFull(): boolean },
+  { isFull, changes }: { isFull(): boolean; changes: MemberChanges },
 ): (received: ReceivedAsk) => Promise<AnswerResult> {
   return async ({ agentKey, ask, envelope: proof }) => {
     if (ask.verb !== 'rotate') return { kind: 'done' };
     const { clusterId, newKey } = ask.body;
     let refusal: Refusal | undefined;
-    const { context } = await decideAndAppend(
+    const { context, drafts } = await decideAndAppend(
       log,
       {
         async gather() {
@@ -162,7 +167,9 @@ export function createRotationAnswers(
             log.read({ kind: 'cluster', id: clusterId }),
             log.read(keyAggregate(newKey)),
           ]);
-          return { record: clusterRecord(cluster), newKey: keyRecord(key), nowMs, isFull: isFull() };
+          const areMany = changes.isSpent('rotation', nowMs);
+          const record = clusterRecord(cluster);
+          return { record, newKey: keyRecord(key), nowMs, isFull: isFull(), areMany };
         },
         decide(given: RotationAskContext) {
           const verdict = judgeRotation({ id: ask.id, agentKey, newKey, askedAtMs: ask.atMs, proof }, given);
@@ -173,7 +180,10 @@ export function createRotationAnswers(
       { correlation: ask.id, traceparent: ask.traceparent },
     );
     if (refusal) return refusalResult(refusal);
-    const { decision } = context.record;
+    const { record, nowMs } = context;
+    const { decision } = record;
+    const isWished = rotateKeyOf(record, agentKey).rotateKey !== undefined;
+    if (drafts.length > 0 && !isWished) changes.note('rotation', nowMs);
     const isIn = decision?.retiringKey === agentKey && decision.approvedKey === newKey;
     return (isIn ? rotatedResult(context, settings) : undefined) ?? { kind: 'done' };
   };

@@ -85,6 +85,8 @@ test('what the approved request showed is pinned, and before that nothing is', (
   approve(log, owner);
   admit(log);
   expect(pinOf(log.cluster('id-1'))).toEqual(anIssuer('one'));
+  // Once in each later event, and not twice.
+  expect(log.cluster('id-1').identity?.request.member).toEqual({ sameMember: false });
 });
 
 test("another key's request leaves the pin alone", () => {

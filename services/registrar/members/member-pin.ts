@@ -19,9 +19,14 @@ function wordsOf({ issuer, subject, keys }: MemberIssuer): string {
  * The pin that goes with a key as it is admitted: what its own request showed. A key that showed nothing has none, so that
  * the pin of a key that was replaced does not outlive it.
  */
-export function pinOfAdmission({ request }: Identity, admittedKey: string): { member?: MemberIssuer } {
-  const shown = request.key === admittedKey ? request.member?.shown : undefined;
-  return shown ? { member: shown } : {};
+export function pinOfAdmission(
+  { request }: Identity,
+  admittedKey: string,
+): Partial<Pick<Identity, 'member' | 'request'>> {
+  if (request.key !== admittedKey || !request.member?.shown) return {};
+  const { shown, ...proof } = request.member;
+  // Once is enough: it is up to 12 KB, and every later event of the registrar about this cluster carries it along.
+  return { member: shown, request: { ...request, member: proof } };
 }
 
 /** By what a key may prove that it is of the same member: only while a key is in. */

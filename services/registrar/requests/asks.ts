@@ -12,6 +12,7 @@ import { busyMessage, createAskBudget } from '../limits/ask-budget.ts';
 import { paceFor } from '../replies/beat-interval.ts';
 import type { FloodCutter } from '../limits/cut-floods.ts';
 import { isForgotten } from '../members/former-member.ts';
+import type { MemberChanges } from '../limits/member-changes.ts';
 import { createJoinAnswers, type JoinServices } from '../join/joining.ts';
 import { decideRotated, noteRotated } from '../members/key-rotation.ts';
 import { judgeLeave } from '../members/leave.ts';
@@ -28,6 +29,7 @@ export interface AskServices extends JoinServices {
   readonly floods: Pick<FloodCutter, 'found' | 'isUnheard'>;
   /** Whether nothing is stored any more that an agent alone asks for. */
   isFull(): boolean;
+  readonly memberChanges: MemberChanges;
   /** Answers verb `access`. */
   access(received: ReceivedAsk): Promise<AnswerResult>;
   /** Answers verb `rotate`. */
@@ -65,9 +67,11 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const record = await knownCluster(clusterId, agentKey);
     const { hubId } = settings;
     const shown = member && shownIssuer(member, { hubId, agentKey, nowMs });
-    const isFull = services.isFull();
-    if (shown && decidePin({ record, nowMs, isFull }, { agentKey, shown }).length > 0)
+    const isFull = services.isFull() || services.memberChanges.isSpent('pin', nowMs);
+    if (shown && decidePin({ record, nowMs, isFull }, { agentKey, shown }).length > 0) {
       await pinMember(log, { clusterId, agentKey, shown, isFull }, trace);
+      services.memberChanges.note('pin', nowMs);
+    }
     if (decideRotated({ record, nowMs }, agentKey).length > 0)
       await noteRotated(log, { clusterId, agentKey }, trace);
     return answerByRecord({ record, agentKey, nowMs }, settings);

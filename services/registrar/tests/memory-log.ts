@@ -45,6 +45,8 @@ export class MemoryLog {
       reservedNames: ['default'],
       nowMs: about.nowMs,
       maxUsesPerTokenPerDay: 10_000,
+      maxBytesPerTokenPerDay: 33_554_432,
+      bytesLeft: 536_870_912,
       refusalsLeft: 100,
     };
   }

@@ -164,6 +164,29 @@ test('a token is used so often a day, also over a restart and where every reques
   expect(await (await anAgent(other)).join()).toBe('waiting');
 });
 
+test('requests of one token have so many bytes a day, also over a restart, and those of all tokens together', async () => {
+  const settings = { maxBytesPerTokenPerDay: '2000' };
+  const first = await startRegistrar(settings);
+  const token = await declareToken(approverLog, hub.hub.hubId, { uses: 'unlimited' });
+  const answers: string[] = [];
+  for (let asked = 0; asked < 3; asked++) answers.push(await (await anAgent(token)).join());
+  await first.stop();
+  const second = await startRegistrar(settings);
+  for (let asked = 0; asked < 3; asked++) answers.push(await (await anAgent(token)).join());
+  const taken = answers.filter((answer) => answer === 'waiting');
+  expect(taken.length).toBeGreaterThan(2);
+  expect(answers.slice(taken.length)).toEqual(answers.slice(taken.length).map(() => 'HUB_BUSY'));
+  expect(answers.at(-1)).toBe('HUB_BUSY');
+  const other = await declareToken(approverLog, hub.hub.hubId, { uses: 'unlimited' });
+  expect(await (await anAgent(other)).join()).toBe('waiting');
+  await second.stop();
+  await startRegistrar({ maxBytesPerDay: '700' });
+  const [one, two] = [await anAgent(other), await anAgent(await declareToken(approverLog, hub.hub.hubId))];
+  expect(await one.join()).toBe('waiting');
+  expect(await two.join()).toBe('HUB_BUSY');
+  expect(await identityOf(two.clusterId)).toBeUndefined();
+});
+
 test('of refusals with one token ten are kept at first, whatever clusters they are about', async () => {
   await startRegistrar({});
   const token = await declareToken(approverLog, hub.hub.hubId);

@@ -8,19 +8,47 @@ import {
   decodeEvent,
 } from '@rollcall/shared/events';
 import { hubDomain } from '@rollcall/shared/rights';
+import { z } from 'zod';
 import { asBusError } from '../bus-error.ts';
 import { directGetLast } from '../reads/direct-get.ts';
+import type { RawMessage } from '../reads/raw-message.ts';
 import { streamManager } from '../hub-streams.ts';
 
 /** What is missing from the stream on purpose, as the newest event about it says. */
 export interface ArchivedEvents extends Archived {
   readonly epoch: number;
+  /** That word cannot be read here: the numbers are the most that it can be about. */
+  readonly isOfNewerVersion?: true;
 }
 
 const { subject } = aggregateSubjects(archiveAggregate, archived.type);
 
+/** Of a newer version's word only its place and its epoch are known: it may be about everything that was missing by then. */
+function archivedByNewer({ sequence, data }: RawMessage): ArchivedEvents | undefined {
+  try {
+    const { epoch } = z
+      .looseObject({ epoch: z.int().min(1) })
+      .parse(JSON.parse(new TextDecoder().decode(data)));
+    return {
+      epoch,
+      isOfNewerVersion: true,
+      file: 'unknown',
+      digest: 'sha256:',
+      events: sequence,
+      throughSequence: sequence,
+      total: sequence,
+      ofEpoch: sequence,
+      isDone: true,
+      operator: 'unknown',
+    };
+  } catch {
+    return undefined;
+  }
+}
+
 /**
- * @returns undefined where nothing was ever archived
+ * @returns undefined where nothing was ever archived. Where a newer version has archived last, everything before its word may be in
+ *   an archive: what is missing there cannot be told from what was lost
  * @throws RollcallError BUS_UNREACHABLE
  */
 export async function readArchived(nc: NatsConnection): Promise<ArchivedEvents | undefined> {
@@ -31,9 +59,9 @@ export async function readArchived(nc: NatsConnection): Promise<ArchivedEvents |
     // The cast is sound: decodeEvent has parsed the section.
     return { ...(section as Archived), epoch };
   } catch (error) {
-    // Of a later version, or garbage: nothing is known to be missing on purpose.
-    if (error instanceof RollcallError) return undefined;
-    throw error;
+    if (!(error instanceof RollcallError)) throw error;
+    // Of garbage nothing is known to be missing on purpose.
+    return error.code === 'EVENT_VERSION_UNKNOWN' ? archivedByNewer(message) : undefined;
   }
 }
 

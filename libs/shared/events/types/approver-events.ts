@@ -66,8 +66,9 @@ export const decisionSchema = z.looseObject({
     .optional(),
   /**
    * Keys that were taken back, newest last, each with the hub time in ms. Those of a cluster that left stay out for good
-   * (`left`): who comes back comes with a new key and a new token. One that its agent replaced (`rotated`) was taken back by
-   * nobody else: on a revocation list that is full it is the first to go.
+   * (`left`): who comes back comes with a new key and a new token. One that its agent replaced (`rotated`), or that is out only
+   * because of what its agent did (`byAgent`: it left, or flooded the hub before anybody let it in), was taken back by nobody
+   * else: on a revocation list that is full these are the first to go.
    */
   revokedKeys: z
     .array(
@@ -76,6 +77,7 @@ export const decisionSchema = z.looseObject({
         atMs: z.int(),
         left: z.boolean().optional(),
         rotated: z.boolean().optional(),
+        byAgent: z.boolean().optional(),
       }),
     )
     .default([]),

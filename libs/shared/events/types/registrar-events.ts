@@ -42,7 +42,7 @@ const signedSchema = z.looseObject({ signed: z.string(), signatures: z.record(z.
 const memberProofSchema = z.looseObject({
   /** It holds by the issuer that is pinned for this cluster. */
   sameMember: z.boolean(),
-  /** What it says by the keys that came with it: pinned when this request's key is admitted. */
+  /** What it says by the keys that came with it: pinned when this request's key is admitted, and from then on only there. */
   shown: memberIssuerSchema.optional(),
   /** Why it proves nothing about the pinned member, in words. */
   problem: z.string().max(256).optional(),
@@ -137,8 +137,8 @@ const tokenUsesSchema = z.looseObject({
   used: z.int().min(0),
   lastUsedBy: z.string(),
   lastUsedAtMs: z.int(),
-  /** How often within a day, from the first of these uses on; hub time in ms. */
-  day: z.looseObject({ sinceMs: z.int(), used: z.int() }).optional(),
+  /** How often within a day, and how large these requests were together, from the first of these uses on; hub time in ms. */
+  day: z.looseObject({ sinceMs: z.int(), used: z.int(), bytes: z.int().optional() }).optional(),
   /** Ids of all clusters whose requests came with it, where that is more than one. */
   usedBy: z.array(z.string()).optional(),
 });

@@ -25,6 +25,25 @@ export const restored = defineEvent({
     'The hub was restored from a backup: the first event of its new epoch, of aggregate `epoch`. Followed by restore-reviewed; until then nothing is decided and nothing is shown.',
 });
 
+/** As many words as fit into one event: the longest, of a wish, takes some 170 bytes. */
+export const mostSpentInEvent = 1000;
+
+/** A part of what people had said before a restore. */
+const spentNotedSchema = z.looseObject({
+  epoch: z.int().min(2),
+  spent: z.array(z.string()).max(mostSpentInEvent),
+});
+export type SpentNoted = z.infer<typeof spentNotedSchema>;
+
+export const spentNoted = defineEvent({
+  kind: 'hub',
+  writer: 'approver',
+  section: spentNotedSchema,
+  type: 'spent-noted',
+  description:
+    'What of before a restore counts no more, as far as it does not fit into restore-reviewed; of the aggregates `epoch-spent-0`, `epoch-spent-1` and so on. In one batch with restore-reviewed and before it; a later restore writes them anew.',
+});
+
 /** What the approver found in Kubernetes that the backup did not know. */
 const restoreReviewedSchema = z.looseObject({
   epoch: z.int().min(2),
@@ -34,9 +53,11 @@ const restoreReviewedSchema = z.looseObject({
   held: z.int().min(0),
   /**
    * Decisions (digest) and wishes (uid of the object, and id) that stood there from before and count no more. In one place, because
-   * the clusters that some of them are about are not known.
+   * the clusters that some of them are about are not known; the first thousand.
    */
   spent: z.array(z.string()).optional(),
+  /** How many `spent-noted` have the others. */
+  spentParts: z.int().min(0).optional(),
 });
 export type RestoreReviewed = z.infer<typeof restoreReviewedSchema>;
 

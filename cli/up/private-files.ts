@@ -22,6 +22,16 @@ export function syncDirectory(path: string): void {
 }
 
 /**
+ * Opens a new file that only its owner may read. What stands there under its name goes: it is of a process that was killed, or a
+ * symbolic link that somebody laid there, which is never followed.
+ * @returns the file descriptor
+ */
+export function openPrivate(path: string): number {
+  rmSync(path, { force: true });
+  return openSync(path, 'wx', 0o600);
+}
+
+/**
  * Writes a file that only its owner may read, whole or not at all: a killed process leaves the old one.
  * @throws RollcallError DISK_FULL
  */
@@ -29,9 +39,7 @@ export function writePrivate(path: string, text: string): void {
   const draft = `${path}.${process.pid}.tmp`;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // Of a process that was killed, or a symbolic link to a file of others: the name goes, not what it leads to.
-    rmSync(draft, { force: true });
-    const file = openSync(draft, 'wx', 0o600);
+    const file = openPrivate(draft);
     try {
       // A single write may end in the middle of the text where the disk is nearly full, and say so by its count alone.
       writeFileSync(file, text);

@@ -121,6 +121,7 @@ const notOfTrust = new Set([
   'name.reserved',
   'name.released',
   'hub.counted',
+  'hub.spent-noted',
   'hub.wishes-counted',
   'hub.storm',
   'hub.paced',

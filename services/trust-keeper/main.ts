@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import type { HubTrust } from '@rollcall/shared/events';
+import type { Decision, HubTrust } from '@rollcall/shared/events';
 import { type AgentSigners, type HubKeys, mostRevocations } from '@rollcall/shared/rights';
 import {
   busUserSchema,
@@ -15,6 +15,7 @@ import type { Config } from './config.ts';
 import { cutFlooders } from './cut-flooders.ts';
 import { CutKeys, cutKeys } from './cut-keys.ts';
 import { createConnectionEnder } from './end-connections.ts';
+import { inBatches } from './in-batches.ts';
 import { createClaimsKeeper, type Thoroughly } from './keep-claims.ts';
 import { keepWitness } from './keep-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
@@ -23,6 +24,9 @@ import { createSystemAccount } from './system-account.ts';
 import { readToldTrust, signersSinceMs, tellTrust } from './tell-trust.ts';
 
 export { configSchema } from './config.ts';
+
+/** How often keys of clusters that leave are cut, however many leave. */
+const departuresEveryMs = 1000;
 
 const identityShape = {
   sys: busUserSchema,
@@ -134,12 +138,17 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
       const world = { ...clock, log, keepClaims, endConnections, cutKeys: new CutKeys() };
       const witness = keepWitness(nc, { system, history, logger, known, nowMs: Date.now });
       const flooders = cutFlooders(nc, { system, account, logger, onKick });
+      const departures = inBatches(departuresEveryMs);
       const consumption = await consumeEvents(nc, {
         service: 'trust-keeper',
         logger,
         metrics,
         async handle(event) {
-          if (event.type === 'revoked') return cutKeys(world, event);
+          if (event.type === 'revoked') {
+            // Its agent is told to go anyway. One push of claims for each of ten thousand would leave NATS no time for others.
+            if ((event.section as Decision).verdict === 'leaving') await departures();
+            return cutKeys(world, event);
+          }
           // Most approvals have nothing to take off the list.
           if (await revokedKeys.mayGiveBack(event)) await keepClaims();
         },

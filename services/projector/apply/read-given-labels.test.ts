@@ -67,6 +67,7 @@ async function written({ log, record }: ReturnType<typeof historyOf>, shown: Sho
     view: { clusters },
     writer,
     factThrottle: { waitMs: () => 0, wrote: () => undefined },
+    unknownAuthors: { of: () => Promise.resolve(undefined) },
     nowMs: Date.now,
   };
   // Of the tools of a pass only what this one uses.

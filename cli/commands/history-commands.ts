@@ -17,7 +17,7 @@ export function addHistoryCommands(program: Command): void {
   const history = program.command('history').description('the history of everything that happened');
   withKeys(history.command('archive'))
     .description('move old events that nobody needs any more into a file, so that the stream gets smaller')
-    .option('--older-than <duration>', 'of the events; at least 30d', '90d')
+    .option('--older-than <duration>', 'of the events; at least 4d', '90d')
     .option('--to <directory>', 'where to keep the file')
     .option('--give-up <file>', 'begin anew where the file of a run that was stopped is lost')
     .option('--dry-run', 'say how many there are, and change nothing')

@@ -26,8 +26,12 @@ export interface ArchiveFlags extends KeysFlags {
   readonly giveUp?: string;
 }
 
-/** Longer than any credential of an agent, any key on the list of those taken back, and any restore could ask for. */
-const leastAgeMs = 30 * 86_400_000;
+/**
+ * What is not the newest of its subject is asked for by nobody for longer than a credential lives, which is what a key on the list
+ * of those taken back stays there for (73 hours), and the counts of a day; the rest is room for clocks. A month would leave no way
+ * out of a place that has been filled within days.
+ */
+const leastAgeMs = 4 * 86_400_000;
 
 /** @throws RollcallError USAGE */
 function ageOf({ olderThan }: ArchiveFlags): number {

@@ -57,7 +57,7 @@ test('of any history, any point at or after the time says the same without what 
 describe('a recorded stream', () => {
   const events = readRecorded(new URL('../../tests/simulation/recorded/v0.1.jsonl', import.meta.url));
   const subjectOf = ({ kind, id, type }: StoredEvent) => `${kind}.${id}.${type}`;
-  /** What may go is at least 30 days old: of its days nobody asks any more. */
+  /** What may go is at least four days old: of its days nobody asks any more. */
   const later = Date.parse('2100-01-01');
   const cuts = [10, 30, 60, events.length];
 

@@ -1,19 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  admitted,
-  type AggregateRecord,
-  approved,
-  clusterRecord,
-  decodeEvent,
-  draft,
-  encodeEvent,
-  type EventDraft,
-  foldRecord,
-  keyAggregate,
-  keyRecord,
-  requested,
-  type StoredEvent,
-} from '@rollcall/shared/events';
+import { foldRecord, keyAggregate, keyRecord } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideRotationEnd } from '../../services/approver/decision/key-rotated.ts';
@@ -22,41 +8,12 @@ import { decideRequest } from '../../services/approver/requests/policy-verdict.t
 import { admissionStep } from '../../services/registrar/members/admission.ts';
 import { decideRotated, judgeRotation } from '../../services/registrar/members/key-rotation.ts';
 import { decidePin } from '../../services/registrar/members/member-pin.ts';
-import { aDecision, anIdentity } from '../harness/events.ts';
+import { aMember, clusterId, type Stream } from './year-stream.ts';
 
 const [dayMs, hourMs] = [86_400_000, 3_600_000];
 const heartbeat = { intervalSeconds: 15, graceSeconds: 45 };
-const clusterId = 'id-1';
 /** `max_msg_size` of stream EVENTS. */
 const largestMessage = 262_144;
-
-/** The stream of one cluster, of which only the newest of each type is kept. */
-class Stream {
-  readonly #newest = new Map<string, StoredEvent>();
-  #sequence = 0;
-  bytes = 0;
-  largest = 0;
-  readonly counts = new Map<string, number>();
-
-  read(): ReturnType<typeof clusterRecord> {
-    return clusterRecord(foldRecord({ kind: 'cluster', id: clusterId }, this.#newest.values()));
-  }
-
-  append(drafts: readonly EventDraft[], nowMs: number): void {
-    for (const one of drafts) {
-      const { type } = one.definition;
-      const stamp = { epoch: 1, source: '/rollcall/test', nowMs, correlation: 'ask-00000001' };
-      const { subject, headers, body } = encodeEvent(one, stamp);
-      const size = body.length + JSON.stringify(headers).length + subject.length;
-      this.bytes += size;
-      this.largest = Math.max(this.largest, size);
-      this.counts.set(type, (this.counts.get(type) ?? 0) + 1);
-      if (one.aggregate.kind !== 'cluster') continue;
-      const message = { subject, sequence: ++this.#sequence, data: body };
-      this.#newest.set(type, decodeEvent({ ...message, header: (name) => headers[name] ?? '' }));
-    }
-  }
-}
 
 const otherKeys = () =>
   Array.from({ length: 7 }, (_, at) => ({
@@ -65,28 +22,6 @@ const otherKeys = () =>
     n: randomBytes(512).toString('base64url'),
     e: 'AQAB',
   }));
-
-function aMember(key: Nkey, nowMs: number): Stream {
-  const stream = new Stream();
-  const { publicKey } = key;
-  const words = { reason: 'Test', message: 'a test' };
-  const request = { ...anIdentity().request, key: publicKey };
-  const empty = (): AggregateRecord => stream.read();
-  stream.append(
-    [draft(requested, empty(), { ...words, section: anIdentity({ clusterId, request }) })],
-    nowMs,
-  );
-  const section = aDecision({
-    verdict: 'approved',
-    key: publicKey,
-    approvedKey: publicKey,
-    requestId: request.id,
-  });
-  stream.append([draft(approved, empty(), { ...words, section })], nowMs);
-  stream.append(admissionStep({ record: stream.read(), nowMs }), nowMs);
-  expect(stream.counts.get(admitted.type)).toBe(1);
-  return stream;
-}
 
 /** @returns the key that is in then */
 function rotate(stream: Stream, key: Nkey, nowMs: number): Nkey {

@@ -3,6 +3,7 @@ import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { openEventLog, streamState } from '@rollcall/shared/bus';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { WalkBeyond } from '../../libs/shared/bus/reads/aggregate-ids.ts';
 import { walkMessages } from '../../libs/shared/bus/reads/walk-messages.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
@@ -11,7 +12,8 @@ let hub: TestHub;
 let nc: NatsConnection;
 /** The filters that were asked for. */
 const asked: string[] = [];
-const openLog = () => openEventLog(nc, { epoch: 1, source: '/rollcall/projector' });
+const openLog = (walkBeyond?: WalkBeyond) =>
+  openEventLog(nc, { epoch: 1, source: '/rollcall/projector', ...(walkBeyond ? { walkBeyond } : {}) });
 
 async function write(subjects: readonly string[]): Promise<void> {
   const operator = await hub.connectAsOperator();
@@ -124,3 +126,34 @@ test('the last words of a fleet cost lists of what it has, and none of each type
   await log.lastWords(query, () => undefined);
   expect(asked).toEqual(['rollcall.events.cluster.*.admitted']);
 });
+
+test('beyond as many subjects as are set nothing is listed, and what is found is the same', async () => {
+  const ids = Array.from({ length: 1500 }, (_, index) => `switch-${index}`);
+  await write(ids.flatMap((id) => [`policy.${id}.declared`, `policy.${id}.declared`]));
+  await write(ids.flatMap((id) => [`cluster.${id}.requested`, `cluster.${id}.admitted`]));
+  const [listing, walking] = [await openLog(), await openLog({ subjects: 100, events: 1000 })];
+  const query = { kind: 'cluster', writers: ['registrar'], having: 'admitted' } as const;
+
+  async function read(log: Awaited<ReturnType<typeof openLog>>) {
+    const skipped: string[] = [];
+    const onSkip = (_error: unknown, { id, sequence }: { id: string; sequence: number }) =>
+      void skipped.push(`${id} ${sequence}`);
+    const aggregates = await Array.fromAsync(log.aggregates(['cluster', 'policy']));
+    await log.readAll('policy.*.declared', { onSkip });
+    await log.readAll('policy.*.*', { onSkip });
+    await log.lastWords({ ...query, onSkip }, () => undefined);
+    const names = aggregates.map(({ kind, id }) => `${kind}/${id}`);
+    return { names: [...new Set(names)].toSorted(), skipped: skipped.toSorted() };
+  }
+  asked.length = 0;
+  const listed = await read(listing);
+  const lists = asked.length;
+  asked.length = 0;
+  expect(await read(walking)).toEqual(listed);
+  // Types that few have are listed still.
+  expect(asked.filter((filter) => /\.(requested|admitted|declared)$/.test(filter))).toEqual([]);
+  expect(lists).toBeGreaterThan(asked.length);
+  expect(listed.names.length).toBeGreaterThanOrEqual(3000);
+  // What was written is no event, so that what is read of it is given to who hears of what cannot be decoded.
+  expect(listed.skipped.length).toBeGreaterThanOrEqual(4500);
+}, 120_000);

@@ -16,7 +16,7 @@ import {
   parseEventSubject,
   type StoredEvent,
 } from '@rollcall/shared/events';
-import { aggregateIds } from './reads/aggregate-ids.ts';
+import { aggregateIds, type WalkBeyond } from './reads/aggregate-ids.ts';
 import { asBusError } from './bus-error.ts';
 import { directGetEach, directGetLast, notGiven } from './reads/direct-get.ts';
 import { lastOfAll } from './reads/last-of-all.ts';
@@ -144,12 +144,19 @@ function toHeaders(event: EncodedEvent): MsgHdrs {
  * @param options.source - CloudEvents source, `/rollcall/<service>`
  * @param options.latestEpoch - events that claim a later one are garbage. Each event says its own epoch, and the newest epoch
  *   wins everywhere: a writer of one type that was taken over could else overrule all that comes after. Default: any
+ * @param options.walkBeyond - from how many on subjects are not listed; default: a million in the stream
  */
 export async function openEventLog(
   nc: NatsConnection,
-  options: { epoch: number; source: string; latestEpoch?: number; nowMs?: () => number },
+  options: {
+    epoch: number;
+    source: string;
+    latestEpoch?: number;
+    nowMs?: () => number;
+    walkBeyond?: WalkBeyond;
+  },
 ): Promise<EventLog> {
-  const { latestEpoch = Number.MAX_SAFE_INTEGER } = options;
+  const { latestEpoch = Number.MAX_SAFE_INTEGER, walkBeyond } = options;
   const js = jetstream(nc);
   const nowMs = options.nowMs ?? Date.now;
   const seen = seenOver(nc);
@@ -225,15 +232,16 @@ export async function openEventLog(
     },
     async readAll(filter, { onSkip } = {}) {
       const wanted = `rollcall.events.${filter}`;
-      const messages = await orTailIsLost(lastOfAll(nc, stream, wanted, leastKnown()));
+      const messages = await orTailIsLost(lastOfAll(nc, stream, wanted, { least: leastKnown(), walkBeyond }));
       return messages.flatMap((message) => decodeOrSkip(message, latestEpoch, onSkip) ?? []);
     },
     async *aggregates(kinds) {
-      for (const kind of kinds) for await (const id of aggregateIds(nc, stream, kind)) yield { kind, id };
+      for (const kind of kinds)
+        for await (const id of aggregateIds(nc, stream, { kind, walkBeyond })) yield { kind, id };
     },
     lastWords(query, take) {
       const decode = (message: RawMessage) => decodeStored(message, latestEpoch);
-      return readLastWords({ nc, stream, latestEpoch }, { ...query, decode }, take);
+      return readLastWords({ nc, stream, latestEpoch, walkBeyond }, { ...query, decode }, take);
     },
     async *scan({ filter = '>', fromSequence = 1, onSkip, isWanted, isWhole = false }) {
       const subjects = `rollcall.events.${filter}`;

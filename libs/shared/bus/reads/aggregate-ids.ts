@@ -4,11 +4,19 @@ import { countEvents, listSubjects, subjectsInPage } from './list-subjects.ts';
 import { walkMessages } from './walk-messages.ts';
 import { streamState } from './whole-stream.ts';
 
+/** From when on a list is not asked for: messages are read in their order instead. */
+export interface WalkBeyond {
+  /** Of the whole stream. */
+  readonly subjects: number;
+  /** Under the filter; fewer are one page. */
+  readonly events: number;
+}
+
 /**
  * With so many subjects in the stream each page of a long list takes seconds of the server, in which it stores nothing; reading the
  * messages in their order takes longer and keeps nobody waiting (measured, ADR 17).
  */
-const manySubjects = 1_000_000;
+export const walkBeyondMany: WalkBeyond = { subjects: 1_000_000, events: subjectsInPage };
 
 const idOf = (subject: string) => subject.split('.')[3] ?? '';
 
@@ -19,9 +27,9 @@ const idOf = (subject: string) => subject.split('.')[3] ?? '';
 export async function* aggregateIds(
   nc: NatsConnection,
   stream: 'EVENTS',
-  kind: ListedKind,
+  { kind, walkBeyond }: { kind: ListedKind; walkBeyond?: WalkBeyond | undefined },
 ): AsyncGenerator<string> {
-  for (const type of firstTypes[kind]) yield* (await idsWith(nc, stream, { kind, type })).keys();
+  for (const type of firstTypes[kind]) yield* (await idsWith(nc, stream, { kind, type, walkBeyond })).keys();
 }
 
 /**
@@ -31,12 +39,16 @@ export async function* aggregateIds(
 export async function idsWith(
   nc: NatsConnection,
   stream: 'EVENTS',
-  { kind, type }: { kind: ListedKind; type: string },
+  {
+    kind,
+    type,
+    walkBeyond: beyond = walkBeyondMany,
+  }: { kind: ListedKind; type: string; walkBeyond?: WalkBeyond | undefined },
 ): Promise<Map<string, number>> {
   const filter = `rollcall.events.${kind}.*.${type}`;
   const found = new Map<string, number>();
   const { subjects, lastSequence: throughSequence } = await streamState(nc, stream);
-  if (subjects > manySubjects && (await countEvents(nc, stream, filter)) > subjectsInPage) {
+  if (subjects > beyond.subjects && (await countEvents(nc, stream, filter)) > beyond.events) {
     await walkMessages(nc, { stream, filter, throughSequence }, ({ subject }) => {
       const id = idOf(subject);
       found.set(id, (found.get(id) ?? 0) + 1);

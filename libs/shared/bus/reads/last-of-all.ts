@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { isListedKind } from '@rollcall/shared/events';
 import { directGetLast, isWatcher, TooManyResults, wholeAnswer } from './direct-get.ts';
-import { aggregateIds, idsWith } from './aggregate-ids.ts';
+import { aggregateIds, idsWith, type WalkBeyond } from './aggregate-ids.ts';
 import { readAggregates, readLastMessages } from './last-messages.ts';
 import { listSubjects } from './list-subjects.ts';
 import { messagesUpTo } from './not-behind.ts';
@@ -19,14 +19,14 @@ export function isUnder(subject: string, filter: string): boolean {
 /**
  * The last message of every subject under the filter, however many there are, in no order. A few hundred cost one request; more
  * are listed first and then read by name.
- * @param least - what the server that answers must have, where one does alone
+ * @param how.least - what the server that answers must have, where one does alone
  * @throws RollcallError BUS_UNREACHABLE
  */
 export async function lastOfAll(
   nc: NatsConnection,
   stream: 'EVENTS',
   filter: string,
-  least: SeenEvent | undefined,
+  { least, walkBeyond }: { least: SeenEvent | undefined; walkBeyond?: WalkBeyond | undefined },
 ): Promise<RawMessage[]> {
   try {
     const filters = least ? [filter, least.subject] : [filter];
@@ -43,12 +43,12 @@ export async function lastOfAll(
   const take = (some: readonly RawMessage[]) => void messages.push(...some);
   const [, , kind = '', id, type] = filter.split('.');
   if (isListedKind(kind) && id === '*' && type === '*') {
-    const ids = new Set(await Array.fromAsync(aggregateIds(nc, stream, kind)));
+    const ids = new Set(await Array.fromAsync(aggregateIds(nc, stream, { kind, walkBeyond })));
     await readAggregates(nc, { stream, kind, ids }, take);
   } else {
     const subjects = new Set<string>();
     if (isListedKind(kind) && id === '*' && type !== undefined)
-      for (const found of (await idsWith(nc, stream, { kind, type })).keys())
+      for (const found of (await idsWith(nc, stream, { kind, type, walkBeyond })).keys())
         subjects.add(`rollcall.events.${kind}.${found}.${type}`);
     else for await (const [subject] of listSubjects(nc, stream, filter)) subjects.add(subject);
     await readLastMessages(nc, { stream, subjects }, take);

@@ -9,7 +9,7 @@ import {
   parseEventSubject,
   type StoredEvent,
 } from '@rollcall/shared/events';
-import { idsWith } from './aggregate-ids.ts';
+import { idsWith, type WalkBeyond } from './aggregate-ids.ts';
 import type { OnSkip } from '../event-log.ts';
 import { readLastMessages } from './last-messages.ts';
 import { countEvents, subjectsInPage } from './list-subjects.ts';
@@ -40,12 +40,18 @@ export interface LastWordsQuery {
   readonly onSkip?: OnSkip;
 }
 
+interface Bus {
+  readonly nc: NatsConnection;
+  readonly stream: 'EVENTS';
+  readonly walkBeyond?: WalkBeyond | undefined;
+}
+
 /**
  * The subjects of these types that aggregates have, those of one together. A type that most may have is named for all, and each type
  * where there are many aggregates: one that is not there costs less than a list.
  */
 async function subjectsOf(
-  { nc, stream }: { nc: NatsConnection; stream: 'EVENTS' },
+  { nc, stream, walkBeyond }: Bus,
   of: {
     kind: ListedKind;
     having: string;
@@ -56,7 +62,7 @@ async function subjectsOf(
 ): Promise<Iterable<string>> {
   const { kind, having, before, isWanted, types } = of;
   const ids = new Map<string, string[]>();
-  for (const id of (await idsWith(nc, stream, { kind, type: having })).keys())
+  for (const id of (await idsWith(nc, stream, { kind, type: having, walkBeyond })).keys())
     if (isWanted(id)) ids.set(id, []);
   const ofAll: string[] = [];
   for (const type of types) {
@@ -67,7 +73,7 @@ async function subjectsOf(
     const count = await countEvents(nc, stream, `rollcall.events.${kind}.*.${type}`);
     if (type !== before && count > 0 && count * 2 >= ids.size) ofAll.push(type);
     else if (count > 0)
-      for (const [id, ofId] of await idsWith(nc, stream, { kind, type }))
+      for (const [id, ofId] of await idsWith(nc, stream, { kind, type, walkBeyond }))
         if (type !== before || ofId > 1) ids.get(id)?.push(type);
   }
   return (function* names() {
@@ -78,7 +84,7 @@ async function subjectsOf(
 
 /** @param decode - of a message, as the log decodes all of them */
 export async function readLastWords(
-  bus: { nc: NatsConnection; stream: 'EVENTS'; latestEpoch: number },
+  bus: Bus & { latestEpoch: number },
   query: LastWordsQuery & { decode(message: RawMessage): StoredEvent },
   take: (word: LastWord) => void,
 ): Promise<void> {
@@ -128,10 +134,7 @@ export async function readLastWords(
       if (!spoken.has(who) && readOrSkip(message, place, of)) spoken.add(who);
     }
   }
-  const subjects = await subjectsOf(
-    { nc, stream },
-    { kind, having, before, isWanted, types: [...known.keys()] },
-  );
+  const subjects = await subjectsOf(bus, { kind, having, before, isWanted, types: [...known.keys()] });
   await readLastMessages(nc, { stream, subjects }, takeLast);
 }
 

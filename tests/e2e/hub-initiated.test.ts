@@ -141,6 +141,17 @@ describe('rollcall join --mode Push', () => {
     },
   );
 
+  test.each([['--dry-run'], []])(
+    'under the same name it is said to be registered, as this very cluster %s',
+    async (...flags) => {
+      const joined = await cli('join', name, '--member-kubeconfig', memberKubeconfig, ...flags);
+      expect(joined.stderr).toContain(`error: the member is registered already, as this cluster: "${name}"`);
+      expect(joined.stderr).toContain('code: ID_TAKEN');
+      expect(joined).toMatchObject({ code: 3, stdout: '' });
+      await hub.untilReady(name);
+    },
+  );
+
   test('it beats only while the member answers', async () => {
     const heartbeat = { intervalSeconds: 1, graceSeconds: 3 };
     await hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { heartbeat } });

@@ -1,5 +1,8 @@
+import type { ClusterRecord } from '@rollcall/shared/events';
+import { createNkey } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { refusalResult } from './answer.ts';
+import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
+import { type AnswerSettings, refusalResult, standingResult } from './answer.ts';
 
 test.each([
   { code: 'APPEND_CONFLICT', askAgainMs: 5000 },
@@ -12,3 +15,40 @@ test.each([
     expect(refusalResult({ code, message: 'm' })).toMatchObject({ kind: 'refused', code, askAgainMs });
   },
 );
+
+const signer = createNkey('account');
+const settings: AnswerSettings = {
+  hubId: 'HUB',
+  answerKey: createNkey('user'),
+  answerChain: [],
+  hubCas: undefined,
+  hubAddresses: undefined,
+  issuer: {
+    agentsAccount: 'AACCOUNT',
+    signers: { token: signer, returning: signer, waiting: signer, member: signer },
+  },
+  memberLifeMs: 60_000,
+  waitingLifeMs: 60_000,
+  beatIntervalMs: 15_000,
+  beatStretch: () => 1,
+  returnWithinMs: () => undefined,
+};
+
+const told = { member: 'admitted', waiting: 'waiting' } as const;
+test.each([
+  { kind: 'member', droppedLabels: ['env', 'team'], isOwn: true, want: ['env', 'team'] },
+  { kind: 'waiting', droppedLabels: ['env'], isOwn: true, want: ['env'] },
+  { kind: 'member', droppedLabels: [], isOwn: true, want: undefined },
+  { kind: 'member', droppedLabels: ['of-another'], isOwn: false, want: undefined },
+] as const)('a $kind hears which labels it does not get: $want', ({ kind, droppedLabels, isOwn, want }) => {
+  const agentKey = createNkey('user').publicKey;
+  const { request } = anIdentity();
+  const key = isOwn ? agentKey : request.key;
+  const identity = anIdentity({ request: { ...request, key, droppedLabels: [...droppedLabels] } });
+  const aggregate = { kind: 'cluster', id: 'c-1' };
+  const record = { aggregate, identity, decision: aDecision() } as unknown as ClusterRecord;
+  const standing = { kind, reason: 'R', message: 'm' };
+  const result = standingResult(standing, { record, agentKey, nowMs: 1, random: 0 }, settings);
+  expect(result.kind).toBe(told[kind]);
+  expect('droppedLabels' in result ? result.droppedLabels : undefined).toEqual(want);
+});

@@ -15,6 +15,7 @@ let hub: TestEmbeddedHub;
 beforeAll(async () => {
   hub = await startTestEmbeddedHub({
     settings: {
+      registrar: { reservedNames: 'default,plant' },
       projector: { projection: 'exceptions', calmFor: '1s' },
       'rbac-provisioner': { namespaces: 'access' },
     },
@@ -156,7 +157,22 @@ test('a join of a member that is registered and not shown is refused by its name
   const kubeconfig = join(hub.up.stateDir, 'joined.kubeconfig');
   writeFileSync(kubeconfig, kubeconfigYaml(joined.plane.access), { mode: 0o600 });
   const system = await joined.admin.get(resources.namespaces, { name: 'kube-system' });
+  const tried = (name: string) => rollcall('join', name, '--member-kubeconfig', kubeconfig, '--dry-run');
+  expect(await tried('plant')).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(/"plant" is reserved on this hub[^]*code: CLUSTER_NAME_RESERVED/),
+  });
+  expect(await tried('seen')).toMatchObject({ code: 0, stdout: expect.stringContaining('can be joined') });
   const unseen = await member('unseen', system?.metadata.uid);
+  expect(await tried('seen')).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(/is that of the cluster "unseen"[^]*code: ID_TAKEN/),
+  });
+  const unasked = ['--kubeconfig', hub.up.plane.adminKubeconfigPath];
+  const apart = await rollcall('join', 'seen', '--member-kubeconfig', kubeconfig, '--dry-run', ...unasked);
+  expect(apart).toMatchObject({ code: 0, stdout: expect.stringContaining('only the hub knows') });
   const again = await rollcall('join', 'seen', '--member-kubeconfig', kubeconfig, '--timeout', '60s');
   expect(again.stderr).toContain('is that of the cluster "unseen"');
   expect(again.stderr).toContain('code: ID_TAKEN');

@@ -62,7 +62,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     keeper.update((old) => ({ ...old, member: undefined, waitingJwt: credentials }));
   }
 
-  /** Once: what waits is answered again and again. */
+  /** Once: what waits is answered again and again, and so is who renews. */
   function tellDropped(droppedLabels: unknown): void {
     if (toldDropped || !Array.isArray(droppedLabels) || droppedLabels.length === 0) return;
     toldDropped = true;
@@ -96,6 +96,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
         break;
       }
       case 'admitted':
+        tellDropped(result.droppedLabels);
         admit(result, atMs, key);
         break;
       case 'leave':

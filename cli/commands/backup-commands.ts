@@ -1,9 +1,10 @@
 import { type Command } from 'commander';
 import { RollcallError } from '@rollcall/shared/errors';
+import type { AcceptLossFlags } from '../backup/accept-loss.ts';
 import type { BackupFlags } from '../backup/backup.ts';
 import type { RestoreFlags } from '../backup/restore.ts';
 import type { VerifyFlags } from '../verify/verify.ts';
-import { collect, outputOption, withBus } from './common-flags.ts';
+import { collect, outputOption, withBus, withKeys } from './common-flags.ts';
 
 const backupExamples = `
 Examples:
@@ -20,11 +21,12 @@ Examples:
   rollcall restore hub.backup --key-file backup.key --keep-kubernetes
   rollcall restore hub.backup --objects > objects.yaml       only print what people had written in Kubernetes
   rollcall restore --accept-loss HUB-ID                      no backup: go on with what is left of the history
+  rollcall restore --accept-loss HUB-ID --keys .rollcall-hub   the same of a hub in a cluster, while it runs
 
 A new epoch begins: decisions of before are not acted on again, tokens wait for \`rollcall token renew\`, agents come back by
 themselves. docs/security/restore.md says it step by step.`;
 
-type RestoreCommandFlags = RestoreFlags & { objects?: boolean; acceptLoss?: string };
+type RestoreCommandFlags = RestoreFlags & AcceptLossFlags & { objects?: boolean; acceptLoss?: string };
 
 export function addBackupCommands(program: Command): void {
   const backup = withBus(program.command('backup'))
@@ -47,8 +49,7 @@ export function addBackupCommands(program: Command): void {
     await run(target, flags);
   });
 
-  program
-    .command('restore')
+  withKeys(program.command('restore'))
     .description('make a hub from a backup; a new epoch begins')
     .argument('[file]', 'as `rollcall backup` wrote it')
     .option('--passphrase-file <file>', 'passphrase that the keys were sealed with (default: ask for it)')

@@ -271,6 +271,51 @@ test('only the picture in Kubernetes is at hand', () => {
   expect(descriptionText(description, { all: false })).toMatch(/^Not known:\n {2}history: may not$/m);
 });
 
+test.each([
+  { result: 'Denied', reason: 'PersonDenied', want: 'denied', next: '`rollcall approve edge-1`' },
+  { result: 'Denied', reason: 'PersonBanned', want: 'banned', next: '`rollcall unban edge-1`' },
+  { result: 'Denied', reason: 'Banned', want: 'banned', next: '`rollcall unban edge-1`' },
+  {
+    result: 'Denied',
+    reason: 'RestoredFromPicture',
+    wish: 'Ban',
+    want: 'banned',
+    next: '`rollcall unban edge-1`',
+  },
+  {
+    result: 'Denied',
+    reason: 'PersonRevoked',
+    want: 'revoked',
+    next: 'with a new key; `rollcall approve edge-1`',
+  },
+  {
+    result: 'Denied',
+    reason: 'Flooding',
+    want: 'revoked',
+    next: 'with a new key; `rollcall approve edge-1`',
+  },
+  { result: 'Failed', reason: 'NamespaceTaken', want: 'failed', next: 'NamespaceTaken: what to do' },
+  { result: 'Failed', reason: 'NamespaceTaken', want: 'failed', next: '`rollcall get requests c1 -o yaml`' },
+])('without the history, $result ($reason) is $want: $next', ({ result, reason, wish, want, next }) => {
+  const request = {
+    metadata: { name: 'c1' },
+    spec: { clusterId: 'c1', clusterName: 'edge-1' },
+    status: { result, reason, message: 'what to do' },
+  } as unknown as NonNullable<ClusterSources['request']>;
+  const cluster = {
+    metadata: { name: 'edge-1' },
+    spec: { clusterId: 'c1', ...(wish === undefined ? {} : { wish: { verb: wish } }) },
+    status: { conditions: [{ type: 'Accepted', status: 'False', reason, message: '' }] },
+  } as unknown as NonNullable<ClusterSources['cluster']>;
+  const missing = [{ source: 'history', why: 'may not' }] as const;
+  const description = described([], { request, cluster, missing });
+  expect(description.standing).toBe(want);
+  const steps = nextSteps(description).join('\n');
+  expect(steps).toContain(next);
+  // The bus is what cannot be read.
+  expect(steps).not.toContain('rollcall events');
+});
+
 test('what others wrote cannot move the cursor, and a long timeline is cut', () => {
   const text = descriptionText(described(Array.from({ length: 40 }, asked)), { all: false });
   expect(text).not.toContain('\u001b');

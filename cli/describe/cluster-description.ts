@@ -88,6 +88,8 @@ export interface ClusterDescription {
     readonly message: string;
   }[];
   readonly missing: ClusterSources['missing'];
+  /** What its request says in Kubernetes: all that there is where the history cannot be read. */
+  readonly shown: { readonly reason: string; readonly message: string } | undefined;
 }
 
 const time = (atMs: number) => new Date(atMs).toISOString();
@@ -167,12 +169,34 @@ function isInVain({ cluster, clusterId, events }: ClusterSources): boolean {
   return cluster !== undefined && decision !== undefined && decision.clusterName !== cluster.metadata.name;
 }
 
+/** A request is shown as denied also where the cluster is out for another cause, which takes another way back. */
+const outBy: Readonly<Record<string, string>> = {
+  PersonBanned: 'banned',
+  Banned: 'banned',
+  PersonRevoked: 'revoked',
+  Revoked: 'revoked',
+  Unbanned: 'revoked',
+  Flooding: 'revoked',
+};
+
+/** @returns undefined where it is not out, or was never in */
+function shownAsOut({ cluster, request }: ClusterSources): string | undefined {
+  const accepted = cluster?.status?.conditions?.find(({ type }) => type === 'Accepted');
+  const isOut = request?.status?.result === 'Denied' || accepted?.status === 'False';
+  if (!isOut) return undefined;
+  const known = [request?.status?.reason, accepted?.reason].map((reason) => outBy[reason ?? '']);
+  const found = known.find((one) => one !== undefined);
+  // After a restore the reason is that, and what the person wished still stands there.
+  return found ?? (cluster?.spec?.wish?.verb === 'Ban' ? 'banned' : undefined);
+}
+
 const states: Readonly<Record<string, string>> = { True: 'ready', False: 'unreachable', Unknown: 'suspect' };
 
 /** What its objects say, where the history cannot be read. */
-function shownByKubernetes({ cluster, request }: ClusterSources): string {
+function shownByKubernetes(sources: ClusterSources): string {
+  const { cluster, request } = sources;
   const ready = cluster?.status?.conditions?.find(({ type }) => type === 'Ready');
-  const result = request?.status?.result?.toLowerCase();
+  const result = shownAsOut(sources) ?? request?.status?.result?.toLowerCase();
   if (ready && ready.reason !== 'NeverSeen' && (result === undefined || result === 'approved'))
     return states[ready.status] ?? 'unknown';
   return result ?? 'unknown';
@@ -229,5 +253,9 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
       message: status?.message ?? '',
     })),
     missing,
+    shown: request?.status && {
+      reason: request.status.reason ?? '',
+      message: request.status.message ?? '',
+    },
   };
 }

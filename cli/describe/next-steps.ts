@@ -6,6 +6,9 @@ function hintOf(code: string | undefined): string[] {
   return code !== undefined && isErrorCode(code) ? [errorCatalogue[code].hint] : [];
 }
 
+/** Of what only Kubernetes says, where the bus cannot be asked. */
+const lookThere = (id: string) =>
+  `\`rollcall get requests ${id} -o yaml\` shows what the hub says of it; what happened stands in the history, which cannot be read now: \`rollcall doctor\` says why.`;
 const look = (name: string) => `\`rollcall events --cluster ${name} --follow\` shows what happens.`;
 
 const doesItReachTheHub =
@@ -17,6 +20,7 @@ export function nextSteps(description: ClusterDescription): string[] {
   const known = description.credentials.keyFingerprint;
   const isOther = request !== undefined && known !== undefined && known !== request.keyFingerprint;
   const broken = namespace?.problem === undefined ? [] : hintOf(namespace.problem.split(':', 1)[0]);
+  const isBlind = description.missing.some(({ source }) => source === 'history');
   const steps: Readonly<Record<string, readonly string[]>> = {
     waiting: ['The approver has not judged this request yet: `rollcall status` says whether it works.'],
     pending: ['The approver has not judged this request yet: `rollcall status` says whether it works.'],
@@ -24,6 +28,11 @@ export function nextSteps(description: ClusterDescription): string[] {
     held: [
       `\`rollcall policy explain ${name}\` says why no policy let it in.`,
       `Compare the key ${request?.keyFingerprint ?? ''} with what the agent prints; then \`rollcall approve ${name}${isOther ? ` --replace-key ${request.keyFingerprint}` : ''}\` or \`rollcall deny ${name}\`.`,
+    ],
+    failed: [
+      // The hub's own words, with what to do about it.
+      ...(description.shown ? [`${description.shown.reason}: ${description.shown.message}`] : []),
+      ...(isBlind ? [lookThere(description.clusterId)] : [look(name)]),
     ],
     denied: [`If that is not what you want: \`rollcall approve ${name}\`.`],
     revoked: [`The cluster may ask again with a new key; \`rollcall approve ${name}\` lets it in again.`],
@@ -77,5 +86,11 @@ export function nextSteps(description: ClusterDescription): string[] {
     standing !== 'denied' && isOther && description.decision?.verdict === 'denied'
       ? [`Another key (${request.keyFingerprint}) asked for this cluster and was denied; the member goes on.`]
       : [];
-  return [...broken, ...clock, ...shared, ...denied, ...(steps[standing] ?? [look(name)])];
+  return [
+    ...broken,
+    ...clock,
+    ...shared,
+    ...denied,
+    ...(steps[standing] ?? [isBlind ? lookThere(description.clusterId) : look(name)]),
+  ];
 }

@@ -87,17 +87,27 @@ async function isBegunAlready(client: KubeClient, { name, clusterId, mode }: Joi
 /**
  * Whether the hub would take all that is made for the cluster: rights, names and fence.
  * @returns whether it is made already, and only waited for
- * @throws RollcallError ID_TAKEN, NAME_TAKEN; KubeApiError
+ * @throws RollcallError ID_TAKEN, NAME_TAKEN, CLUSTER_LEAVING; KubeApiError
  */
 export async function checkHubTakes(client: KubeClient, joining: Joining, hubId: string): Promise<boolean> {
   const how = { dryRun: true, strict: true };
   const labelSelector = `${labels.clusterId}=${joining.clusterId}`;
   const [same] = await client.list<ManagedCluster>(resources.managedClusters, { labelSelector });
-  if (same && same.metadata.name !== joining.name)
+  if (same?.metadata.deletionTimestamp !== undefined)
+    throw new RollcallError(
+      'CLUSTER_LEAVING',
+      `the member is leaving the hub, as cluster "${same.metadata.name}"`,
+    );
+  if (same) {
+    const isSameName = same.metadata.name === joining.name;
+    if (isSameName && (await isBegunAlready(client, joining))) return true;
     throw new RollcallError(
       'ID_TAKEN',
-      `the hub has this member already, as cluster "${same.metadata.name}"`,
+      isSameName
+        ? `the member is registered already, as this cluster: "${joining.name}"`
+        : `the hub has this member already, as cluster "${same.metadata.name}"`,
     );
+  }
   try {
     await client.create(resources.managedClusters, clusterObject(joining), how);
   } catch (error) {
@@ -140,6 +150,20 @@ export async function forgetMember(client: KubeClient, name: string): Promise<vo
     namespace,
     preconditions: { uid: found.metadata.uid },
   });
+}
+
+/**
+ * Takes back a join that the hub refused for good: the cluster, which is none, and what was made for it. What is in the member
+ * stays: the cluster that has the member may live by it.
+ * @param uid - of the cluster that was refused; another one of its name is left alone
+ * @throws KubeApiError
+ */
+export async function takeBack(
+  client: KubeClient,
+  { name, uid }: { readonly name: string; readonly uid: string },
+): Promise<void> {
+  await client.delete(resources.managedClusters, name, { preconditions: { uid } });
+  await forgetMember(client, name);
 }
 
 /**

@@ -118,7 +118,14 @@ export async function join(name: string, flags: JoinFlags): Promise<void> {
     if (isBegun) say(`"${name}" is being joined already: this waits on`);
     else sayPlan(joining);
     if (flags.dryRun) {
-      printResult('the cluster can be joined (dry run; nothing was changed)');
+      const { tryJoin } = await import('./try-join.ts');
+      const unknown = isBegun ? [] : await tryJoin(client, joining, flags);
+      const asked = 'nothing that can be seen from here is in the way (dry run; nothing was changed)';
+      printResult(
+        unknown.length === 0
+          ? 'the cluster can be joined (dry run; nothing was changed)'
+          : `${asked}; only the hub knows ${unknown.join(', ')}`,
+      );
       return;
     }
     await joinBoth({ hub: client, member }, joining, {

@@ -4,6 +4,7 @@ import type { ManagedCluster } from '@rollcall/shared/resources';
 import { say } from '../output.ts';
 import { printable } from '../printable.ts';
 import { waitForObject } from '../wait-for-object.ts';
+import { takeBack } from './hub-objects.ts';
 
 /** Of a cluster that the hub reaches by itself: in the order in which they come true. */
 const steps = ['Hosted', 'Accepted', 'Ready'] as const;
@@ -29,8 +30,19 @@ const isTaken = (reason: string): reason is keyof typeof takenCodes => Object.ha
 export const isOnlyLate = (error: unknown): boolean =>
   error instanceof RollcallError && (error.code === 'REQUEST_HELD' || error.code === 'DEADLINE_EXCEEDED');
 
+/** Nothing would ever come of it, and it would stand in the list beside the cluster that has the member. */
+async function takeBackRefused(client: KubeClient, refused: StoredObject<ManagedCluster>): Promise<void> {
+  const { name, uid } = refused.metadata;
+  try {
+    await takeBack(client, { name, uid });
+    say(`[hub] what was made for "${name}" is taken away again`);
+  } catch {
+    say(`[hub] what was made for "${name}" could not be taken away again: \`rollcall unregister ${name}\``);
+  }
+}
+
 /**
- * Waits until the hub has the member, and says each step.
+ * Waits until the hub has the member, and says each step. What the hub takes for no cluster is taken away again.
  * @param options.goOn - what somebody types whose time was up
  * @throws RollcallError MEMBER_KUBECONFIG_REFUSED, ID_TAKEN, NAME_TAKEN; when time is up REQUEST_HELD, or DEADLINE_EXCEEDED with what is in the way
  */
@@ -43,10 +55,12 @@ export async function untilJoined(
   let inTheWay = 'the hub has not looked at it yet';
   let isHeld = false;
   let refusal: RollcallError | undefined;
+  let isNoCluster = false;
   const isThere = (cluster: StoredObject<ManagedCluster>): boolean => {
     const accepted = conditionOf(cluster, 'Accepted');
     if (accepted?.status === 'False' && isTaken(accepted.reason)) {
-      refusal = new RollcallError(takenCodes[accepted.reason], accepted.message);
+      refusal = new RollcallError(takenCodes[accepted.reason], printable(accepted.message));
+      isNoCluster = true;
       return true;
     }
     for (const step of steps) {
@@ -77,6 +91,7 @@ export async function untilJoined(
     { resource: resources.managedClusters, name, timeoutMs },
     isThere,
   );
+  if (cluster && isNoCluster) await takeBackRefused(client, cluster);
   if (refusal) throw refusal;
   if (cluster) return cluster;
   const message = `the cluster "${name}" is not Ready within ${timeoutMs / 1000} s: ${inTheWay}; ${goOn}`;

@@ -1,7 +1,7 @@
 import type { PhaseEvent } from '@rollcall/agent';
 import { expect, test } from 'vitest';
 import { exitCodeOf } from '../exit-code.ts';
-import { finalError, lateError } from './foreground-agent.ts';
+import { approvalLine, finalError, lateError } from './foreground-agent.ts';
 
 const aPhase = (phase: PhaseEvent['phase'], detail: PhaseEvent['detail'] = {}): PhaseEvent => ({
   phase,
@@ -18,6 +18,21 @@ test.each([
   { name: 'a newer hub says something new', last: aPhase('refused', { code: 'NEW_CODE' }), want: 6 },
 ])('time is up and $name: exit $want', ({ last, want }) => {
   expect(exitCodeOf(lateError(last, 1000))).toBe(want);
+});
+
+test.each([
+  { reason: 'NoRuleMatched', message: 'no policy names it', want: true },
+  { reason: 'Pending', message: 'not judged yet', want: false },
+  {
+    reason: 'KeyChanged',
+    message: 'known under another key; rollcall approve edge --replace-key a-b',
+    want: false,
+  },
+  { reason: 'PolicyHeld', message: 'a rule holds; rollcall approve edge --replace-key a-b', want: false },
+])('held for $reason, the command to approve is printed once: $message', ({ reason, message, want }) => {
+  const event = { ...aPhase('waiting', { reason, clusterId: 'c-1' }), message };
+  const line = approvalLine(event, 'a-b');
+  expect(line).toBe(want ? '[approve] on the hub: rollcall approve --id c-1   (key a-b)' : undefined);
 });
 
 test.each([

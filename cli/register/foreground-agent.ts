@@ -30,6 +30,17 @@ export function finalError({ message, detail: { code } }: PhaseEvent): RollcallE
   return error.retry ? undefined : error;
 }
 
+/**
+ * What a person does on the hub about a request that is held.
+ * @returns undefined where nobody has to, and where the message has the command: another key takes more than an approval
+ */
+export function approvalLine(event: PhaseEvent, fingerprint: string | undefined): string | undefined {
+  const { clusterId } = event.detail;
+  if (!isHeld(event) || clusterId === undefined) return undefined;
+  if (event.detail.reason === 'KeyChanged' || event.message.includes('--replace-key')) return undefined;
+  return `[approve] on the hub: rollcall approve --id ${clusterId}   (key ${fingerprint ?? 'unknown'})`;
+}
+
 /** Asks answered alike are told once. */
 function withoutRepeats(tell: (line: string) => void): (line: string) => void {
   let before = '';
@@ -69,13 +80,8 @@ export async function runInForeground(
       if (event.phase !== 'preflight' || event.detail.code !== undefined) tell(phaseLine(event));
       fingerprint = event.detail.keyFingerprint ?? fingerprint;
       if (event.phase === 'waiting' || event.detail.code !== undefined) obstacle = event;
-      // Of a changed key the message has the command, and this one would not do.
-      const isNew = event.detail.reason !== 'KeyChanged';
-      if (isNew && isHeld(event) && event.detail.clusterId !== undefined) {
-        tell(
-          `[approve] on the hub: rollcall approve --id ${event.detail.clusterId}   (key ${fingerprint ?? 'unknown'})`,
-        );
-      }
+      const approval = approvalLine(event, fingerprint);
+      if (approval !== undefined) tell(approval);
     },
   });
   try {

@@ -9,6 +9,8 @@ export interface ServiceAnswer {
   readonly started: string;
   /** `ready`, and the figures that this service has. */
   readonly figures: Readonly<Record<string, number>>;
+  /** Of its configuration, what people plan by; an older version tells none of it. */
+  readonly told?: Readonly<Record<string, string>>;
 }
 
 /** Every service that a hub can have. */
@@ -23,11 +25,14 @@ const silencesMs = [400, 1200];
 function parse(text: string): ServiceAnswer | undefined {
   try {
     const said = JSON.parse(text) as Partial<Record<string, unknown>>;
-    const { name, id, version, started, data } = said;
+    const { name, id, version, started, data, metadata } = said;
     if (typeof name !== 'string' || typeof id !== 'string' || typeof version !== 'string') return undefined;
     if (!serviceNames.includes(name)) return undefined;
     const figures = Object.entries((data ?? {}) as Record<string, unknown>).filter(
       (entry): entry is [string, number] => typeof entry[1] === 'number',
+    );
+    const told = Object.entries((metadata ?? {}) as Record<string, unknown>).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
     );
     return {
       name,
@@ -35,6 +40,7 @@ function parse(text: string): ServiceAnswer | undefined {
       version,
       started: typeof started === 'string' ? started : '',
       figures: Object.fromEntries(figures),
+      told: Object.fromEntries(told),
     };
   } catch {
     return undefined;

@@ -109,7 +109,7 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
     isHistoryLost && {
       check: 'history lost',
       message:
-        'the history is lost or cut (HISTORY_LOST); `rollcall up` and the logs of the services say where',
+        'the history is lost or cut (HISTORY_LOST); the logs of the services, and `rollcall up`, say where',
       next: errorCatalogue.HISTORY_LOST.hint,
     },
     figureOf(answers, 'approver', 'fenceOk') === 0 && {

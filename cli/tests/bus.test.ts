@@ -165,6 +165,19 @@ test('following begins with the last of the past, and not with all of it', async
   expect(await runCli(['events', '--tail', '2', ...busFlags])).toMatchObject({ code: 2 });
 });
 
+test('following begins with the last 20 where nobody says how many', async () => {
+  const log = await hub.openLog('approver');
+  const names = Array.from({ length: 25 }, (_, index) => `many-${index}`);
+  for (const name of names) await declareToken(log, hub.hub.hubId, { name });
+  await using cli = startCli(['events', '--follow', '--type', 'token.declared', ...busFlags]);
+  await cli.line(/rollcall-join\/many-24/);
+  await declareToken(log, hub.hub.hubId, { name: 'newest' });
+  await cli.line(/rollcall-join\/newest/);
+  cli.child.kill('SIGINT');
+  const shown = [...(await cli.result).stdout.matchAll(/rollcall-join\/(\S+)/g)].map(([, name]) => name);
+  expect(shown).toEqual([...names.slice(-20), 'newest']);
+});
+
 test('following goes on where it was when the bus was away, and leaves nothing out unsaid', async () => {
   await using cli = startCli(['events', '--follow', ...busFlags]);
   await cli.line(/token\.declared/);

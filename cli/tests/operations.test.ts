@@ -159,6 +159,10 @@ test('a cordon is an event of its own, with the name of who did it', async () =>
 });
 
 test('a token that the hub makes is said to be in a Secret, and is there', async () => {
+  const soon = await run('token', 'create', '--publish', '--name', 'soon');
+  expect(soon).toMatchObject({ code: 0, stdout: 'secret rollcall-join/soon holds the token\n' });
+  const inSecret = { name: 'soon', namespace: 'rollcall-join' };
+  expect(await hub.up.admin.get(resources.secrets, inSecret)).toBeDefined();
   const made = await run('token', 'create', '--publish', '--name', 'rollout', '--uses', '2', '--wait');
   expect(made).toMatchObject({ code: 0, stdout: 'secret rollcall-join/rollout holds the token\n' });
   expect(made.stderr).toContain('token rollcall-join/rollout: good for 2 clusters, until ');
@@ -179,12 +183,17 @@ test.each([
   { args: ['--ttl', '0'], want: 'InvalidTtl, ttl "0" (for ever) is not allowed on this hub' },
   { args: ['--ttl', '99999d'], want: 'InvalidTtl, ttl "99999d" is longer than ten years' },
   { args: ['--publish', '--name', 'taken', '--wait'], want: 'SecretTaken' },
+  { args: ['--publish', '--name', 'taken'], want: 'SecretTaken' },
+  { args: ['--publish', '--ttl', '0'], want: 'InvalidTtl, ttl "0" (for ever) is not allowed on this hub' },
+  { args: ['--publish', '--namespace', 'team'], want: 'InvalidNamespace, ' },
 ])('a token that the hub does not take is refused with its words: $args [FL-8]', async ({ args, want }) => {
   await hub.up.admin.apply(
     resources.secrets,
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'taken', namespace: 'rollcall-join' } },
     { force: true },
   );
+  const team = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } };
+  await hub.up.admin.apply(resources.namespaces, team, { force: true });
   const { code, stdout, stderr } = await run('token', 'create', ...args);
   expect(stderr).toContain(want);
   expect(stderr).toContain('code: TOKEN_REFUSED');
@@ -193,9 +202,11 @@ test.each([
     resources.clusterRegistrationTokens,
   );
   const refused = left.filter(
-    ({ metadata, spec }) => metadata.name === 'taken' || ['0', '99999d'].includes(spec?.ttl ?? ''),
+    ({ metadata, spec }) =>
+      metadata.name === 'taken' || metadata.namespace === 'team' || ['0', '99999d'].includes(spec?.ttl ?? ''),
   );
   expect(refused).toEqual([]);
+  expect(stderr).not.toContain('good for');
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
 });
 

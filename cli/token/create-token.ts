@@ -88,9 +88,14 @@ export async function createToken(flags: CreateTokenFlags): Promise<void> {
       const { tryToken } = await import('./try-token.ts');
       return await tryToken(client, made as StoredObject<ClusterRegistrationToken>, flags);
     }
-    if (own) printOwn(await untilOwnIsTaken(client, made), { hub, flags, terms, text: own.text });
-    else await publishToken(client, made, { flags, terms, timeoutMs });
-    if (own && flags.wait) await untilReady(client, made, timeoutMs);
+    if (own) {
+      const taken = await untilTaken(client, made);
+      printOwn(taken ?? made, { hub, flags, terms, text: own.text });
+      if (flags.wait) await untilReady(client, made, timeoutMs);
+    } else {
+      const taken = flags.wait ? await untilReady(client, made, timeoutMs) : await untilTaken(client, made);
+      printPublished(made, { flags, terms, taken });
+    }
   } finally {
     client.close();
   }
@@ -145,17 +150,28 @@ async function untilReady(
   );
 }
 
-/** The token is good once the approver has declared it; until then an agent would be refused. */
-async function untilOwnIsTaken(client: KubeClient, made: StoredObject<TokenObject>): Promise<TokenObject> {
-  const taken = await untilSettled(client, made, takenWithinMs).catch((error: unknown) => {
-    // Only here is the token: it is printed all the same.
+/**
+ * The token is good once the approver has declared it, and a published one is in its Secret then; until then an agent would be refused.
+ * @returns undefined where the hub has said nothing yet, which is told
+ * @throws RollcallError TOKEN_REFUSED
+ */
+async function untilTaken(
+  client: KubeClient,
+  made: StoredObject<TokenObject>,
+): Promise<TokenObject | undefined> {
+  try {
+    const taken = await untilSettled(client, made, takenWithinMs);
+    if (!taken)
+      say(
+        `the hub has not taken the token within ${takenWithinMs / 1000} s; it works as soon as the hub has`,
+      );
+    return taken;
+  } catch (error) {
+    // A token that was made here is nowhere else: it is printed all the same.
     if (!isForbidden(error)) throw error;
     say('you may not watch whether the hub takes the token; it works as soon as the hub has');
-    return made;
-  });
-  if (!taken)
-    say(`the hub has not taken the token within ${takenWithinMs / 1000} s; it works as soon as the hub has`);
-  return taken ?? made;
+    return undefined;
+  }
 }
 
 function printOwn(
@@ -178,23 +194,22 @@ function toldText(told: object, format: DocumentFormat): string {
   return format === 'json' ? printableJson(told) : documentText(told, format);
 }
 
-/** The Secret has the name of the token; what is in it, only those see who may read it. */
-async function publishToken(
-  client: KubeClient,
+/** The Secret has the name of the token; what is in it, only those see who may read it. Named only where the hub has made it. */
+function printPublished(
   made: StoredObject<TokenObject>,
-  how: { flags: CreateTokenFlags; terms: TokenTerms; timeoutMs: number },
-): Promise<void> {
-  const { flags, terms, timeoutMs } = how;
+  how: { flags: CreateTokenFlags; terms: TokenTerms; taken: TokenObject | undefined },
+): void {
+  const { flags, terms, taken } = how;
   const { name, namespace } = made.metadata;
-  const token = flags.wait ? await untilReady(client, made, timeoutMs) : made;
-  const expires = token.status?.expires;
-  say(`token ${namespace}/${name}: good for ${termsText(terms, expires)}`);
-  say(
-    `the hub makes it${flags.wait ? '' : ', in a moment'}; Secret ${namespace}/${name} goes with its end or last use`,
-  );
-  say(`to use it: kubectl -n ${namespace} get secret ${name} -o jsonpath='{.data.command}' | base64 -d`);
-  const told = { name, namespace, secret: name, expires, uses: terms.uses };
+  const expires = taken?.status?.expires;
+  if (taken) {
+    say(`token ${namespace}/${name}: good for ${termsText(terms, expires)}`);
+    say(`the hub made it; Secret ${namespace}/${name} goes with its end or last use`);
+    say(`to use it: kubectl -n ${namespace} get secret ${name} -o jsonpath='{.data.command}' | base64 -d`);
+  } else say(`whether it is taken, and why not: \`rollcall token list -n ${namespace}\``);
+  const told = { name, namespace, ...(taken ? { secret: name } : {}), expires, uses: terms.uses };
   if (flags.output === 'json' || flags.output === 'yaml') printResult(toldText(told, flags.output));
   else if (flags.output === 'name') printResult(objectText(made, tokens, 'name'));
-  else printResult(`secret ${namespace}/${name} ${flags.wait ? 'holds' : 'will hold'} the token`);
+  else if (taken) printResult(`secret ${namespace}/${name} holds the token`);
+  else printResult(`token ${namespace}/${name} waits for the hub`);
 }

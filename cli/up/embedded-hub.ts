@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { BusAddress } from '@rollcall/shared/bus';
 import { formatHubAddress, parseHubAddress } from '@rollcall/agent';
-import { RollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
 import type { ChildHandle } from './process/child-process.ts';
@@ -151,7 +151,11 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       portsFile,
       ['nats'],
       wanted ?? (isFirst ? { nats: defaultPort } : {}),
-    );
+    ).catch((thrown: unknown) => {
+      if (!isFirst || toRollcallError(thrown).code !== 'PORT_BUSY') throw thrown;
+      const message = `port ${defaultPort} is taken by another process: the one of a first start, where --port gives no other`;
+      throw new RollcallError('PORT_BUSY', message, { cause: thrown });
+    });
     const advertised = options.advertise?.length ? options.advertise : undefined;
     const { websocket } = options;
     const websocketHost = websocket === undefined ? undefined : hostOf(websocket);

@@ -60,7 +60,8 @@ export async function verifyHub(
   return { epoch, events, lastSequence, archived, witnesses: witnesses.length, compared, findings };
 }
 
-function asText({ epoch, events, archived, witnesses, compared, findings }: VerifyReport): string {
+/** For people: what was found stands together by its kind, with how many there are of each. */
+export function asText({ epoch, events, archived, witnesses, compared, findings }: VerifyReport): string {
   const objects = Object.entries(compared).map(([kind, count]) => `${kind} ${count}`);
   const elsewhere = archived > 0 ? `, ${archived} more in archives (--archive FILE reads them)` : '';
   const all = `${events} events of epoch ${epoch} and before${elsewhere}; objects compared: ${objects.join(', ')}; ${witnesses} of them name an event`;

@@ -26,6 +26,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
   return runService({
     name: 'rbac-provisioner',
     description: 'makes namespaces and rights of members, and takes them back',
+    told: { reservedNames: config.reservedNames.join(','), namespaces: config.namespaces },
     config,
     identity,
     waitsUntil,

@@ -55,6 +55,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
   return runService({
     name: 'registrar',
     description: 'takes what agents ask, and answers it',
+    told: { reservedNames: config.reservedNames.join(',') },
     config,
     identity,
     waitsUntil,

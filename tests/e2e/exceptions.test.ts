@@ -1,12 +1,13 @@
-import { cpSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterRecord } from '@rollcall/shared/events';
-import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { labels } from '@rollcall/shared/resources';
+import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
+import { labels, namespaces } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { verifyHub } from '../../cli/verify/verify.ts';
 import { openHubToRead } from '../../cli/verify/hub-to-read.ts';
+import { startTestControlPlane } from '../harness/control-plane.ts';
 import { conditionOf, startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 /** A hub that shows only who needs somebody, and each of them no longer than necessary (ADR 18). */
@@ -14,6 +15,7 @@ let hub: TestEmbeddedHub;
 beforeAll(async () => {
   hub = await startTestEmbeddedHub({
     settings: {
+      registrar: { reservedNames: 'default,plant' },
       projector: { projection: 'exceptions', calmFor: '1s' },
       'rbac-provisioner': { namespaces: 'access' },
     },
@@ -25,12 +27,12 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 const rollcall = (...args: string[]) => runCli(args, { environment: { ROLLCALL_HOME: hub.up.stateDir } });
 
-async function member(name: string) {
+async function member(name: string, clusterId = name) {
   const { text: token } = await hub.createToken();
-  const started = await hub.startAgent({ name, token });
-  const record = async () => clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
+  const started = await hub.startAgent({ name, clientId: clusterId, token });
+  const record = async () => clusterRecord(await hub.log.read({ kind: 'cluster', id: clusterId }));
   await until('it is ready', async () => (await record()).liveness?.state === 'ready');
-  const isOutOfSight = async () => !(await hub.cluster(name)) && !(await hub.request(name));
+  const isOutOfSight = async () => !(await hub.cluster(name)) && !(await hub.request(clusterId));
   // A join that takes long is shown for a while.
   await until('it is out of sight', isOutOfSight);
   return { ...started, record, isOutOfSight };
@@ -148,4 +150,40 @@ test('who leaves is shown while it leaves, and what nobody has ever heard of is 
     code: 1,
     stderr: expect.stringContaining('no cluster has the id or the name "nobody"'),
   });
+});
+
+test('a join of a member that is registered and not shown is refused by its name, and leaves nothing on the hub', async () => {
+  await using joined = await startTestControlPlane({ withManifests: false });
+  const kubeconfig = join(hub.up.stateDir, 'joined.kubeconfig');
+  writeFileSync(kubeconfig, kubeconfigYaml(joined.plane.access), { mode: 0o600 });
+  const system = await joined.admin.get(resources.namespaces, { name: 'kube-system' });
+  const tried = (name: string) => rollcall('join', name, '--member-kubeconfig', kubeconfig, '--dry-run');
+  expect(await tried('plant')).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(/"plant" is reserved on this hub[^]*code: CLUSTER_NAME_RESERVED/),
+  });
+  expect(await tried('seen')).toMatchObject({ code: 0, stdout: expect.stringContaining('can be joined') });
+  const unseen = await member('unseen', system?.metadata.uid);
+  expect(await tried('seen')).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(/is that of the cluster "unseen"[^]*code: ID_TAKEN/),
+  });
+  const unasked = ['--kubeconfig', hub.up.plane.adminKubeconfigPath];
+  const apart = await rollcall('join', 'seen', '--member-kubeconfig', kubeconfig, '--dry-run', ...unasked);
+  expect(apart).toMatchObject({ code: 0, stdout: expect.stringContaining('only the hub knows') });
+  const again = await rollcall('join', 'seen', '--member-kubeconfig', kubeconfig, '--timeout', '60s');
+  expect(again.stderr).toContain('is that of the cluster "unseen"');
+  expect(again.stderr).toContain('code: ID_TAKEN');
+  expect(again).toMatchObject({ code: 3, stdout: '' });
+  await until('the cluster that was none is gone', async () => !(await hub.cluster('seen')));
+  const left = await Promise.all([
+    hub.up.admin.list(resources.secrets, { namespace: namespaces.kubeconfigs }),
+    hub.up.admin.list(resources.clusterRegistrationTokens, { namespace: namespaces.join }),
+  ]);
+  expect(left.flat().filter(({ metadata }) => /seen/.test(metadata.name))).toEqual([]);
+  // The one that has the member goes on.
+  expect((await unseen.record()).liveness?.state).toBe('ready');
+  expect((await unseen.record()).decision?.verdict).toBe('approved');
 });

@@ -87,12 +87,22 @@ describe('rollcall join --mode Push', () => {
     );
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'the cluster can be joined (dry run; nothing was changed)\n',
+      // By another kubeconfig than that of its own directory the hub cannot be asked for more.
+      stdout:
+        'nothing that can be seen from here is in the way (dry run; nothing was changed); only the hub knows which names this hub reserves, whether a cluster that is not shown has the member or the name\n',
     });
     expect(stderr).toContain('in the member: Namespace rollcall-agent, ServiceAccount rollcall-agent');
     expect(await hub.cluster(name)).toBeUndefined();
     expect(await member.admin.get(resources.namespaces, { name: 'rollcall-agent' })).toBeUndefined();
     expect(await secretsOnHub()).toEqual([]);
+  });
+
+  test("a dry run is refused where the namespace is somebody else's", async () => {
+    const shop = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+    await hub.up.admin.create(resources.namespaces, shop);
+    const tried = await cli('join', 'shop', '--member-kubeconfig', memberKubeconfig, '--dry-run');
+    expect(tried.stderr).toContain('code: NAMESPACE_TAKEN');
+    expect(tried).toMatchObject({ code: 3, stdout: '' });
   });
 
   test.each([
@@ -138,6 +148,17 @@ describe('rollcall join --mode Push', () => {
       expect(joined.stderr).toMatch(/ID_TAKEN.*as cluster "|as cluster ".*ID_TAKEN/s);
       expect(joined.stderr).toContain(`as cluster "${name}"`);
       expect(await hub.cluster('another')).toBeUndefined();
+    },
+  );
+
+  test.each([['--dry-run'], []])(
+    'under the same name it is said to be registered, as this very cluster %s',
+    async (...flags) => {
+      const joined = await cli('join', name, '--member-kubeconfig', memberKubeconfig, ...flags);
+      expect(joined.stderr).toContain(`error: the member is registered already, as this cluster: "${name}"`);
+      expect(joined.stderr).toContain('code: ID_TAKEN');
+      expect(joined).toMatchObject({ code: 3, stdout: '' });
+      await hub.untilReady(name);
     },
   );
 

@@ -179,6 +179,11 @@ async function expectNobodyGetsIn(hub: TestEmbeddedHub, stateDir: string): Promi
   expect(status.stdout).toMatch(/HISTORY_LOST/);
   expect(status.stdout).toMatch(/--keep-kubernetes/);
   expect(status.stdout).toMatch(/--accept-loss/);
+  const doctor = await runCli(['doctor'], { environment: { ROLLCALL_HOME: stateDir } });
+  expect(doctor.code).toBe(1);
+  expect(doctor.stdout).toMatch(
+    /finding +history lost: the history is lost or cut \(HISTORY_LOST\).*\n +→ .*--accept-loss HUB-ID/,
+  );
   expect(await hub.cluster('left')).toBeUndefined();
   expect(conditionOf(await hub.cluster('banned'), 'Ready')?.status).not.toBe('True');
   expect(await lastSequence(hub)).toBe(before);

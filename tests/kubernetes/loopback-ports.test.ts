@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { startEmbeddedHub } from '../../cli/up/embedded-hub.ts';
 import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
 
 let directory: string;
@@ -47,6 +48,25 @@ test('a port that is taken is named with where it comes from: a flag, or the fil
     await expect(loopbackPorts(join(directory, 'new.json'), ['nats'], { nats })).rejects.toThrow(
       `port ${nats} of nats is taken by another process (as it was given)`,
     );
+  } finally {
+    taker.close();
+  }
+});
+
+test('the port of a first start is not said to have been given, and what gives another is named', async () => {
+  const taker = createServer();
+  // Where somebody else has it, it is taken just as well.
+  taker.on('error', () => undefined);
+  const tried = new Promise((resolve) => taker.once('listening', resolve).once('error', resolve));
+  taker.listen(4222, '127.0.0.1');
+  await tried;
+  try {
+    const starting = startEmbeddedHub({ stateDir: join(directory, 'first-start') });
+    await expect(starting).rejects.toMatchObject({
+      code: 'PORT_BUSY',
+      message: expect.stringMatching(/^port 4222 is taken .*--port/),
+    });
+    await expect(starting).rejects.not.toThrow('given)');
   } finally {
     taker.close();
   }

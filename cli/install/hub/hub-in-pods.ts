@@ -17,6 +17,8 @@ export interface OpenedHub {
   readonly files: HubFiles;
   /** The API server of a hub that runs in a cluster, as the person of the kubeconfig; undefined: the hub is here. */
   readonly client: KubeClient | undefined;
+  /** That of its pods; mostly the same. */
+  readonly workloads: KubeClient | undefined;
   close(): void;
 }
 
@@ -34,7 +36,7 @@ export const runsInPods = ({ address }: Pick<HubFiles, 'address'>): boolean => a
  */
 export async function openHubAnywhere(stateDir: string, flags: HubPlacesFlags): Promise<OpenedHub> {
   const files = openHubFiles(stateDir);
-  if (!runsInPods(files)) return { files, client: undefined, close: () => undefined };
+  if (!runsInPods(files)) return { files, client: undefined, workloads: undefined, close: () => undefined };
   const places = openHubPlaces(flags);
   try {
     const { hubId, addresses } = await readHubInfo(places.hub);
@@ -55,6 +57,7 @@ export async function openHubAnywhere(stateDir: string, flags: HubPlacesFlags): 
         readWithinMs: secretsReadWithinMs,
       },
       client: places.hub,
+      workloads: places.workloads,
       close: () => places.close(),
     };
   } catch (error) {

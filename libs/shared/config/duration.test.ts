@@ -17,6 +17,18 @@ test.each([
   expect(parseDurationMs(text)).toBe(want);
 });
 
+test.each([
+  { durationMs: 499.9, want: '0s' },
+  { durationMs: 1500, want: '2s' },
+  { durationMs: 1999.6, want: '2s' },
+  { durationMs: 59_600, want: '1m' },
+  { durationMs: 90_400.123456789, want: '1m30s' },
+  { durationMs: 86_399_999, want: '1d' },
+  { durationMs: -5, want: '0s' },
+])('$durationMs ms is written as $want, in whole seconds', ({ durationMs, want }) => {
+  expect(formatDuration(durationMs)).toBe(want);
+});
+
 test('what is formatted is read back', () => {
   fc.assert(
     fc.property(fc.nat(1e9), (seconds) => parseDurationMs(formatDuration(seconds * 1000)) === seconds * 1000),

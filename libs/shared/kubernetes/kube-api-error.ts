@@ -71,7 +71,7 @@ export function kubeApiError(
   const answer = statusObject(body);
   const message = answer?.message ?? (body.slice(0, 200).trim() || `HTTP ${status}`);
   // What is wrong with an object, the server says in whole sentences; by which path it was sent helps nobody.
-  const isAboutObject = answer?.message !== undefined && status === 422;
+  const isAboutObject = answer?.message !== undefined && (status === 422 || status === 400);
   return new KubeApiError(isAboutObject ? message : `${request}: ${message}`, {
     status: answer?.code ?? status,
     reason: answer?.reason ?? '',

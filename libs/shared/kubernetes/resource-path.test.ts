@@ -71,19 +71,25 @@ test('errors are told apart by code and reason', () => {
 });
 
 test.each([
+  { code: 400, hint: /^Correct what the API server names/ },
   { code: 401, hint: /credentials/ },
   { code: 403, hint: /right is missing/ },
   { code: 422, hint: /^Correct what the API server names/ },
+  { code: 404, hint: /kubeconfig is that of a hub/ },
+  { code: 409, hint: /there already/ },
   { code: 503, hint: /try again/ },
 ])('what to do follows from what the API server meant with $code', ({ code, hint }) => {
   const body = JSON.stringify({
     kind: 'Status',
-    code: status,
+    code,
     reason: 'x',
     message: 'spec.x: Invalid value',
   });
   const error = kubeApiError(code, body, 'POST /apis/x');
   expect(error.hint).toMatch(hint);
   // By which path something was sent helps nobody to write it right.
-  expect(error.message.startsWith('POST ')).toBe(code !== 422);
+  expect(error).toMatchObject({ status: code, reason: 'x' });
+  expect(error.message).toBe(
+    code === 400 || code === 422 ? 'spec.x: Invalid value' : 'POST /apis/x: spec.x: Invalid value',
+  );
 });

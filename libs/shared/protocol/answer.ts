@@ -17,6 +17,8 @@ export interface Admitted {
   /** What the cluster may have on the hub's API server; absent from an older hub. */
   readonly access?: 'None' | 'Namespace';
   readonly rotateKey?: RotateKey;
+  /** Keys of labels that were asked for and that the cluster does not get; absent: none, or an older hub. */
+  readonly droppedLabels?: readonly string[];
 }
 
 /** The key of the agent that a person wants replaced (ADR 10). Said in answers until another one is in. */

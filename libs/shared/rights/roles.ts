@@ -351,7 +351,7 @@ export const otherRoles = {
   restore: {
     account: 'RESTORE',
     description:
-      'fills the streams of a hub that does not run, for `rollcall restore`; made for one command, never stored',
+      'fills the streams of a hub that does not run, or begins an epoch in one that has lost its history, for `rollcall restore`; made for one command, never stored',
     publish: [
       ...readEvents,
       'rollcall.events.>',

@@ -78,6 +78,8 @@ export interface ServiceOptions {
     readonly epoch: number;
     readonly bus: { readonly jwt: string; readonly seed: string };
   };
+  /** Of its configuration, what people plan by; told with its figures, so nothing secret. */
+  readonly told?: Readonly<Record<string, string>>;
   /** Until when a bus is waited for that is not there, or has no streams yet. Without it the start fails then. */
   readonly waitsUntil?: AbortSignal | undefined;
   work(context: ServiceContext): Promise<ServiceWork>;
@@ -231,7 +233,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
       name,
       version: rollcallVersion,
       description: options.description,
-      metadata: { epoch: String(identity.epoch) },
+      metadata: { ...options.told, epoch: String(identity.epoch) },
       endpoints: () => work?.endpoints ?? [],
       stats: () => ({
         ...work?.stats?.(),

@@ -170,6 +170,26 @@ test('a held request says what a person has to do', () => {
   expect(event?.section.approvedKey).toBeUndefined();
 });
 
+test.each([
+  { name: 'a rule holds it', outcome: matching(rule('Hold')), want: 'PolicyHeld' },
+  { name: 'a rule failed', outcome: failing, want: 'PolicyError' },
+])('of a key that proved to be of the same member, one command is said, the one that works: $name', (row) => {
+  const readsSameMember = { policy: 'default', generation: 3, rule: rule('Approve'), readsSameMember: true };
+  const outcome = row.outcome.kind === 'evaluated' && {
+    ...row.outcome,
+    matches: [readsSameMember, ...row.outcome.matches],
+  };
+  const identity = anIdentity({
+    admittedKey: 'K0',
+    request: { ...aRequest(), member: { sameMember: true } },
+  });
+  const previous = aDecision({ requestId: 'R0', key: 'K0', approvedKey: 'K0' });
+  const event = decide(outcome || matching(), previous, identity);
+  expect(event?.reason).toBe(row.want);
+  expect(event?.message).toContain(`--replace-key ${identity.request.keyFingerprint}`);
+  expect(event?.message).not.toContain('kubectl patch');
+});
+
 test('held again only when the reason or the rule changes', () => {
   const before = (event = decide(matching())) => aDecision(event?.section);
   expect(decide(matching(), before())).toBeUndefined();

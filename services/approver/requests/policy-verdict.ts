@@ -79,13 +79,19 @@ type Rule = (question: Question) => Opinion;
 const byRollcall: Cause = { service: 'approver' };
 
 /** Tells a person what to do about a held request, in one line that can be pasted. */
-function askPerson(identity: Identity): string {
+function askPerson({ identity, previous }: Question): string {
+  // An approval alone would be refused: it does not say that the key is replaced, or which one.
+  if (knownOtherKey(identity, previous) !== undefined) return askToReplace(identity);
   const patch = '{"spec":{"decision":{"verdict":"Approve"}}}';
   return `a person with create on managedclusters/accept decides: kubectl patch clusterregistrationrequests.rollcall.dev ${identity.clusterId} --type=merge -p '${patch}'`;
 }
 
+function askToReplace({ clusterName, request }: Identity): string {
+  return `a person with create on managedclusters/replacekey decides: rollcall approve ${clusterName} --replace-key ${request.keyFingerprint}`;
+}
+
 function hold(question: Question, reason: string, why: string, by: Cause = byRollcall): Judgement {
-  return { verdict: 'held', by, reason, message: `${why}; ${askPerson(question.identity)}` };
+  return { verdict: 'held', by, reason, message: `${why}; ${askPerson(question)}` };
 }
 
 const requestIsSettled: Rule = ({ identity, previous }) => {
@@ -154,12 +160,11 @@ const keyChanged: Rule = (question) => {
   if (known === undefined || mayReplaceKey(question)) return undefined;
   const { keyFingerprint: asking } = identity.request;
   const keys = `the cluster is known under another key (${keyFingerprint(known)}) than the one that asks (${asking})`;
-  const person = `a person with create on managedclusters/replacekey decides: rollcall approve ${identity.clusterName} --replace-key ${asking}`;
   return {
     verdict: 'held',
     by: byRollcall,
     reason: 'KeyChanged',
-    message: `${keys}; ${proofInWords(identity)}; ${person}`,
+    message: `${keys}; ${proofInWords(identity)}; ${askToReplace(identity)}`,
   };
 };
 

@@ -98,6 +98,12 @@ test.each([
   expect(outcome({ identity, decision })).toMatchObject({ message: want });
 });
 
+test('of another key that is held for any reason, nobody is told to approve without naming it', () => {
+  const message = 'rule "freeze" holds; a person decides: rollcall approve blue --replace-key a-b';
+  const about = { verdict: 'held', reason: 'PolicyHeld', message, key: 'K1', approvedKey: 'K0' } as const;
+  expect(outcome({ identity, decision: aDecision(about) })).toMatchObject({ message });
+});
+
 test('a refused request says what to do about it', () => {
   const status = outcome({ identity: anIdentity({ state: 'refused', refusal }) });
   expect(status).toMatchObject({

@@ -27,9 +27,10 @@ function failed(code: string, message: string): Outcome {
 /** Held by what a person did before, and not by a rule: a rule's message says itself who decides, and how by kubectl. */
 const heldByNoRule: ReadonlySet<string> = new Set(['RestoredDecision', 'Unbanned']);
 
-function waitsForPerson({ reason, message, clusterName }: Decision): string {
-  // It names the keys, and who may decide between them: not everybody who may approve.
-  if (reason === 'KeyChanged') return message;
+function waitsForPerson({ reason, message, clusterName, key, approvedKey }: Decision): string {
+  // It names the key, and who may replace the one that is in: not everybody who may approve, and not by an approval alone.
+  const isOther = approvedKey !== undefined && approvedKey !== key;
+  if (reason === 'KeyChanged' || (isOther && message !== '' && !heldByNoRule.has(reason))) return message;
   const command = `rollcall approve ${clusterName}, or deny`;
   if (message !== '' && !heldByNoRule.has(reason)) return `${message}, or by ${command}`;
   const who = `a person with verb create on managedclusters/accept decides: ${command}`;

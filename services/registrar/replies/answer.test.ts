@@ -1,4 +1,4 @@
-import { clusterRecord } from '@rollcall/shared/events';
+import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
 import { createNkey } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
@@ -17,17 +17,27 @@ test.each([
   },
 );
 
+const signer = createNkey('account');
+const settings: AnswerSettings = {
+  hubId: 'HUB',
+  answerKey: createNkey('user'),
+  answerChain: [],
+  hubCas: undefined,
+  hubAddresses: undefined,
+  issuer: {
+    agentsAccount: 'AACCOUNT',
+    signers: { token: signer, returning: signer, waiting: signer, member: signer },
+  },
+  memberLifeMs: 60_000,
+  waitingLifeMs: 60_000,
+  beatIntervalMs: 15_000,
+  beatStretch: () => 1,
+  returnWithinMs: () => undefined,
+};
+
 test('a key that is let in and taken back at once gets no credentials', () => {
   const agentKey = createNkey('user').publicKey;
   const empty = clusterRecord(new MemoryLog().read({ kind: 'cluster', id: 'id-1' }));
-  const signer = createNkey('account');
-  const signers = { token: signer, returning: signer, waiting: signer, member: signer };
-  const settings = {
-    issuer: { agentsAccount: 'A', signers },
-    memberLifeMs: 3_600_000,
-    beatStretch: () => 1,
-    returnWithinMs: () => undefined,
-  } as unknown as AnswerSettings;
   const answer = (revokedKeys: { key: string; atMs: number }[]) => {
     const record = {
       ...empty,
@@ -38,4 +48,23 @@ test('a key that is let in and taken back at once gets no credentials', () => {
   };
   expect(answer([{ key: 'another', atMs: 1 }])).toMatchObject({ kind: 'admitted' });
   expect(answer([{ key: agentKey, atMs: 1 }])).toMatchObject({ kind: 'refused', code: 'CLUSTER_REVOKED' });
+});
+
+const told = { member: 'admitted', waiting: 'waiting' } as const;
+test.each([
+  { kind: 'member', droppedLabels: ['env', 'team'], isOwn: true, want: ['env', 'team'] },
+  { kind: 'waiting', droppedLabels: ['env'], isOwn: true, want: ['env'] },
+  { kind: 'member', droppedLabels: [], isOwn: true, want: undefined },
+  { kind: 'member', droppedLabels: ['of-another'], isOwn: false, want: undefined },
+] as const)('a $kind hears which labels it does not get: $want', ({ kind, droppedLabels, isOwn, want }) => {
+  const agentKey = createNkey('user').publicKey;
+  const { request } = anIdentity();
+  const key = isOwn ? agentKey : request.key;
+  const identity = anIdentity({ request: { ...request, key, droppedLabels: [...droppedLabels] } });
+  const aggregate = { kind: 'cluster', id: 'c-1' };
+  const record = { aggregate, identity, decision: aDecision() } as unknown as ClusterRecord;
+  const standing = { kind, reason: 'R', message: 'm' };
+  const result = standingResult(standing, { record, agentKey, nowMs: 1, random: 0 }, settings);
+  expect(result.kind).toBe(told[kind]);
+  expect('droppedLabels' in result ? result.droppedLabels : undefined).toEqual(want);
 });

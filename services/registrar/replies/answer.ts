@@ -84,6 +84,10 @@ export function standingResult(
   const { record, agentKey, nowMs } = about;
   const { identity, decision } = record;
   const clusterId = record.aggregate.id;
+  // Another key's request may be the newest one.
+  const own = identity?.request.key === agentKey ? identity.request : undefined;
+  const dropped =
+    own === undefined || own.droppedLabels.length === 0 ? {} : { droppedLabels: own.droppedLabels };
   switch (standing.kind) {
     case 'refused':
       return refusalResult(standing.refusal);
@@ -95,14 +99,13 @@ export function standingResult(
       return refusalResult({ code: 'TOKEN_UNKNOWN', message: 'this key has no request on this hub' });
     case 'waiting': {
       const { reason, message } = standing;
-      const droppedLabels = identity?.request.droppedLabels ?? [];
       const waiting = {
         kind: 'waiting',
         clusterId,
         reason,
         message,
         askAgainMs: askAgainWhileWaitingMs,
-        ...(droppedLabels.length === 0 ? {} : { droppedLabels }),
+        ...dropped,
       } as const;
       // The servers refuse every credential of a key on the revocation list until it is approved again; it waits over the callout.
       if (isTakenBack(record, agentKey)) return waiting;
@@ -136,6 +139,7 @@ export function standingResult(
         expiresAtMs,
         renewAfterMs: renewAfterMs(lifeMs, about.random),
         access: decision?.access ?? 'None',
+        ...dropped,
         ...rotateKeyOf(record, agentKey),
         ...paceFor(record, settings),
       };

@@ -1,3 +1,4 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { digestOf } from '@rollcall/shared/events';
 import { decodeJwt } from '@rollcall/shared/trust';
@@ -78,7 +79,11 @@ export async function keptWitness(nc: NatsConnection): Promise<HistoryWitness | 
   }
 }
 
+/** "stream not found". */
+const noStreamCode = 10_059;
+
 /**
+ * A stream that is gone, while services run, is a history without events: whoever knows of one knows that it is lost.
  * @param epoch - of the hub: what was archived before counts as the gaps that its history began with
  * @throws RollcallError BUS_UNREACHABLE
  */
@@ -93,6 +98,8 @@ export async function historyState(nc: NatsConnection, epoch: number): Promise<H
     const { ofEpoch: events, throughSequence } = record;
     return { messages, lastSequence, archived: { events, throughSequence } };
   } catch (cause) {
+    if (cause instanceof JetStreamApiError && cause.code === noStreamCode)
+      return { messages: 0, lastSequence: 0 };
     throw asBusError(cause);
   }
 }

@@ -163,26 +163,36 @@ test('a join of a member that is registered and not shown is refused by its name
     stdout: '',
     stderr: expect.stringMatching(/"plant" is reserved on this hub[^]*code: CLUSTER_NAME_RESERVED/),
   });
-  expect(await tried('seen')).toMatchObject({ code: 0, stdout: expect.stringContaining('can be joined') });
+  expect(await tried('newcomer')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('can be joined'),
+  });
   const unseen = await member('unseen', system?.metadata.uid);
-  expect(await tried('seen')).toMatchObject({
+  expect(await tried('newcomer')).toMatchObject({
     code: 3,
     stdout: '',
     stderr: expect.stringMatching(/is that of the cluster "unseen"[^]*code: ID_TAKEN/),
   });
   const unasked = ['--kubeconfig', hub.up.plane.adminKubeconfigPath];
-  const apart = await rollcall('join', 'seen', '--member-kubeconfig', kubeconfig, '--dry-run', ...unasked);
+  const apart = await rollcall(
+    'join',
+    'newcomer',
+    '--member-kubeconfig',
+    kubeconfig,
+    '--dry-run',
+    ...unasked,
+  );
   expect(apart).toMatchObject({ code: 0, stdout: expect.stringContaining('only the hub knows') });
-  const again = await rollcall('join', 'seen', '--member-kubeconfig', kubeconfig, '--timeout', '60s');
+  const again = await rollcall('join', 'newcomer', '--member-kubeconfig', kubeconfig, '--timeout', '60s');
   expect(again.stderr).toContain('is that of the cluster "unseen"');
   expect(again.stderr).toContain('code: ID_TAKEN');
   expect(again).toMatchObject({ code: 3, stdout: '' });
-  await until('the cluster that was none is gone', async () => !(await hub.cluster('seen')));
+  await until('the cluster that was none is gone', async () => !(await hub.cluster('newcomer')));
   const left = await Promise.all([
     hub.up.admin.list(resources.secrets, { namespace: namespaces.kubeconfigs }),
     hub.up.admin.list(resources.clusterRegistrationTokens, { namespace: namespaces.join }),
   ]);
-  expect(left.flat().filter(({ metadata }) => /seen/.test(metadata.name))).toEqual([]);
+  expect(left.flat().filter(({ metadata }) => /newcomer/.test(metadata.name))).toEqual([]);
   // The one that has the member goes on.
   expect((await unseen.record()).liveness?.state).toBe('ready');
   expect((await unseen.record()).decision?.verdict).toBe('approved');

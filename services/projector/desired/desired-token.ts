@@ -76,8 +76,8 @@ function judge(
   }
   if (declaration.voidSinceEpoch !== undefined) {
     const atMs = record.lastOf.approver?.timeMs ?? nowMs;
-    const message =
-      'it was made before the hub was restored from a backup; rollcall token renew makes it good again, if it should be';
+    const { name, namespace } = declaration;
+    const message = `it was made before the hub was restored from a backup; if it is still meant: rollcall token renew ${name} -n ${namespace}`;
     return { type, status, reason: 'OldEpoch', message, atMs };
   }
   if (uses && allowed !== 'unlimited' && uses.used >= allowed) {

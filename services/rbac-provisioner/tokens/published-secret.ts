@@ -190,7 +190,11 @@ export async function hasSecret(kube: Kube, asked: Asked, secretUid: string | un
 /** @param secretUid - as it was told; undefined: nobody told, so what carries this token's mark goes */
 export async function removeSecret(kube: Kube, asked: Asked, secretUid: string | undefined): Promise<void> {
   if (secretUid !== undefined) return removeThe(kube, asked, secretUid);
-  const found = await look(kube, asked);
+  const found = await look(kube, asked).catch((error: unknown) => {
+    // Where we may not even look, none was ever made: a token in another namespace than that of tokens.
+    if (!isForbidden(error) || asked.namespace === namespaces.join) throw error;
+    return undefined;
+  });
   if (!found || found === 'foreign' || found.metadata.annotations?.[marks.tokenUid] !== asked.uid) return;
   await removeThe(kube, asked, found.metadata.uid);
 }

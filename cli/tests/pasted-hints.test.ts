@@ -1,0 +1,284 @@
+import { execFile } from 'node:child_process';
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ErrorCode } from '@rollcall/shared/errors';
+import { type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../../tests/harness/embedded.ts';
+import { findBinary } from '../up/binaries.ts';
+import { type CliResult, runCli } from './run-cli.ts';
+
+/** What an error says to run is run, as somebody pastes it who knows nothing else, on one hub. */
+let hub: TestEmbeddedHub;
+let environment: Record<string, string>;
+const run = (...args: string[]) => runCli(args, { environment });
+const inState = (...path: string[]) => join(hub.up.stateDir, ...path);
+
+async function hold(pattern: string): Promise<void> {
+  await hub.up.admin.create(resources.approvalPolicies, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ApprovalPolicy',
+    metadata: { name: 'holds' },
+    spec: { rules: [{ name: 'waits', when: `request.clusterName.matches("${pattern}")`, effect: 'Hold' }] },
+  } as KubeObject);
+  await until('the policy is declared', async () => {
+    const { newest } = await hub.log.read({ kind: 'policy', id: 'holds' });
+    return newest?.type === 'declared';
+  });
+}
+
+beforeAll(async () => {
+  hub = await startTestEmbeddedHub();
+  cpSync(hub.up.plane.adminKubeconfigPath, inState('kubeconfig'));
+  environment = {
+    ROLLCALL_HOME: hub.up.stateDir,
+    KUBECONFIG: inState('kubeconfig'),
+    XDG_CONFIG_HOME: inState('config'),
+  };
+  await hold('^waits-');
+  const system = await hub.up.admin.get(resources.namespaces, { name: 'kube-system' });
+  const token = (await hub.createToken({ uses: 'unlimited' })).text;
+  await hub.startAgent({ name: 'member', token });
+  await hub.startAgent({ name: 'own', clientId: system?.metadata.uid ?? '', token });
+  await hub.untilReady('member');
+  await hub.untilReady('own');
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+/** Registers a cluster that is told apart by its client id, and gives up soon. */
+function register(
+  clientId: string,
+  token: string,
+  { name = clientId, keys = clientId, pin = hub.up.hub.caCertHash, timeout = '20s' } = {},
+): Promise<CliResult> {
+  const [address = ''] = hub.up.addresses;
+  const member = ['--member-kubeconfig', inState('kubeconfig'), '--client-id', clientId];
+  const where = ['--cluster-name', name, '--state-dir', inState('keys', keys)];
+  const told = { ...environment, ROLLCALL_TOKEN: token };
+  const args = ['register', address, '--ca-cert-hash', pin, ...member, ...where, '--run'];
+  return runCli([...args, '--timeout', timeout], { environment: told });
+}
+
+const aToken = async (spec: Record<string, unknown> = {}) => (await hub.createToken(spec)).text;
+const nobody = () => {
+  const path = inState('nobody.kubeconfig');
+  writeFileSync(path, kubeconfigYaml(hub.up.plane.userAccess('nobody')), { mode: 0o600 });
+  return path;
+};
+
+interface Row {
+  readonly code: ErrorCode;
+  /** Ends in that error. */
+  readonly fail: () => Promise<CliResult>;
+  /** What of its text is pasted, up to the backtick or the end of the line. */
+  readonly line: RegExp;
+  /** For what the line leaves open. */
+  readonly fill?: Readonly<Record<string, () => string>>;
+  /** As docs/cli.md has it; 0 where nothing else is said. */
+  readonly ends?: number;
+  readonly says?: RegExp;
+  /** So that the next row finds what it needs. */
+  readonly more?: readonly string[];
+}
+
+const quick = ['--timeout', '0s'];
+const rows: readonly Row[] = [
+  { code: 'NOT_FOUND', fail: () => run('describe', 'cluster', 'nobody'), line: /`(rollcall get clusters)`/ },
+  {
+    code: 'KUBE_API',
+    fail: () => run('get', 'clusters', '--kubeconfig', nobody()),
+    line: /`(rollcall doctor)`/,
+  },
+  {
+    code: 'KUBE_CONTEXT_UNKNOWN',
+    fail: () => run('get', 'clusters', '--context', 'nowhere'),
+    line: /`(kubectl config get-contexts)`/,
+    says: /CURRENT +NAME/,
+  },
+  {
+    code: 'KUBECONFIG_INVALID',
+    fail() {
+      writeFileSync(inState('torn.kubeconfig'), 'contexts: [');
+      return run('get', 'clusters', '--kubeconfig', inState('torn.kubeconfig'));
+    },
+    line: /`(kubectl config view --kubeconfig FILE)`/,
+    fill: { FILE: () => inState('torn.kubeconfig') },
+    // It names the line that cannot be read.
+    ends: 1,
+    says: /yaml|error/i,
+  },
+  {
+    code: 'BUS_REFUSED',
+    fail: () => run('dead', 'list', '--creds', inState('ops.creds')),
+    line: /`(rollcall context export)`/,
+  },
+  {
+    code: 'DEADLINE_EXCEEDED',
+    fail: () => run('token', 'create', '--wait', ...quick, '--publish'),
+    line: /`(rollcall doctor)`/,
+  },
+  {
+    code: 'TOKEN_INVALID',
+    fail: () => run('token', 'delete', 'rc1.torn', '--yes'),
+    line: /`(rollcall token create)`/,
+    says: /^rc1\./m,
+  },
+  {
+    code: 'HUB_CA_WRONG',
+    fail: async () => register('pinned', await aToken(), { pin: `sha256:${'0'.repeat(64)}` }),
+    line: /`(rollcall token create --print-register-command)`/,
+    says: /rollcall register .*--ca-cert-hash/,
+  },
+  {
+    code: 'TOKEN_UNKNOWN',
+    async fail() {
+      const token = await aToken();
+      await run('token', 'delete', token, '--yes');
+      return register('unknown', token);
+    },
+    line: /`(rollcall token list)`/,
+    says: /^NAME/m,
+  },
+  {
+    code: 'TOKEN_USED_UP',
+    async fail() {
+      const token = await aToken({ uses: 1 });
+      await hub.startAgent({ name: 'first', token });
+      await hub.untilReady('first');
+      return register('second', token);
+    },
+    line: /`(rollcall token create)`/,
+    says: /^rc1\./m,
+  },
+  {
+    code: 'TOKEN_EXPIRED',
+    async fail() {
+      const token = await aToken({ ttl: '1s' });
+      await until('it has expired', async () => {
+        const tokens = await hub.up.admin.list(resources.clusterRegistrationTokens);
+        return JSON.stringify(tokens).includes('"Expired"');
+      });
+      return register('late', token);
+    },
+    line: /`(rollcall token create)`/,
+    says: /^rc1\./m,
+  },
+  {
+    code: 'REQUEST_HELD',
+    fail: async () => register('waits-1', await aToken(), { timeout: '5s' }),
+    line: /`(rollcall describe request NAME)`/,
+    fill: { NAME: () => 'waits-1' },
+    says: /rollcall approve waits-1/,
+  },
+  {
+    code: 'REQUEST_OPEN',
+    fail: async () => register('waits-1', await aToken(), { keys: 'other', timeout: '5s' }),
+    line: /`(rollcall deny NAME)`/,
+    fill: { NAME: () => 'waits-1' },
+    says: /is denied/,
+  },
+  {
+    code: 'NAME_TAKEN',
+    async fail() {
+      await hub.startAgent({ name: 'holder', token: await aToken() });
+      await hub.untilReady('holder');
+      return register('another', await aToken(), { name: 'holder' });
+    },
+    line: /`(rollcall unregister NAME)`/,
+    fill: { NAME: () => 'holder' },
+  },
+  {
+    code: 'REQUEST_FAILED',
+    // Of the request that was refused just now.
+    fail: () => run('approve', 'another'),
+    line: /`(rollcall get requests -o yaml)`/,
+    says: /reason: NameTaken/,
+  },
+  {
+    code: 'USAGE',
+    async fail() {
+      await register('member', await aToken(), { keys: 'reinstalled', timeout: '5s' });
+      return run('approve', 'member');
+    },
+    // The message has the whole command, in no backticks.
+    line: /: (rollcall approve member --replace-key \S+)/,
+    says: /is approved/,
+  },
+  {
+    code: 'CLUSTER_BANNED',
+    async fail() {
+      const token = await aToken({ uses: 'unlimited' });
+      await hub.startAgent({ name: 'banned', token });
+      await hub.untilReady('banned');
+      const banned = await run('ban', 'banned');
+      expect(banned.code, banned.stderr).toBe(0);
+      return register('banned', token, { timeout: '8s' });
+    },
+    line: /`(rollcall unban NAME)`/,
+    fill: { NAME: () => 'banned' },
+  },
+  {
+    code: 'ID_TAKEN',
+    fail: () => run('join', 'own-again', '--member-kubeconfig', inState('kubeconfig')),
+    line: /`(rollcall unregister NAME)`/,
+    // The name that is said.
+    fill: { NAME: () => 'own' },
+  },
+  {
+    code: 'ROTATION_NOT_DUE',
+    async fail() {
+      await run('trust', 'rotate', 'service-keys');
+      return run('trust', 'rotate', 'service-keys');
+    },
+    line: /`(rollcall trust status)`/,
+  },
+  {
+    code: 'STATE_NOT_EMPTY',
+    async fail() {
+      writeFileSync(inState('passphrase'), 'correct horse battery staple');
+      const sealed = ['--passphrase-file', inState('passphrase')];
+      const kept = await run('backup', inState('hub.backup'), ...sealed);
+      expect(kept.code, kept.stderr).toBe(0);
+      return run('restore', inState('hub.backup'), ...sealed);
+    },
+    // A flag for the same command.
+    line: /\(`(--state-dir DIR)`\)/,
+    fill: {
+      DIR: () => join(hub.up.stateDir, '..', 'drill'),
+    },
+    more: ['restore', 'hub.backup', '--passphrase-file', 'passphrase'],
+    says: /epoch 2 begins/,
+  },
+];
+
+const kubectl = (args: readonly string[]): Promise<CliResult> =>
+  promisify(execFile)(findBinary('kubectl'), [...args], { env: { ...process.env, ...environment } }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  );
+
+function paste(words: readonly string[]): Promise<CliResult> {
+  const [program = '', ...args] = words;
+  return program === 'kubectl' ? kubectl(args) : run(...args);
+}
+
+test.each(rows)('what $code says to run helps: $line', async ({ code, fail, line, fill = {}, ...row }) => {
+  const failed = await fail();
+  expect(failed.stderr).toContain(`code: ${code}\n`);
+  expect(failed.code).not.toBe(0);
+  const [, printed] = line.exec(failed.stderr) ?? [];
+  expect(printed, failed.stderr).toBeDefined();
+  const filled = (printed ?? '').split(' ').map((word) => fill[word]?.() ?? word);
+  const files = (row.more ?? []).map((word) =>
+    /^(hub\.backup|passphrase)$/.test(word) ? inState(word) : word,
+  );
+  const pasted = await paste(files.length > 0 ? ['rollcall', ...files, ...filled] : filled);
+  const all = pasted.stdout + pasted.stderr;
+  expect(pasted.code, all).toBe(row.ends ?? 0);
+  expect(all).toMatch(row.says ?? /(?:)/);
+});
+
+test('at least fifteen codes are pasted', () => {
+  expect(new Set(rows.map(({ code }) => code)).size).toBeGreaterThanOrEqual(15);
+});

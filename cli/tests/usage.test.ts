@@ -38,7 +38,7 @@ test.each([
   },
   { name: 'an empty name', args: ['cordon', ''], want: 'an argument is empty' },
   { name: 'an empty token', args: ['token', 'delete', '', '--yes'], want: 'an argument is empty' },
-  { name: 'a missing argument', args: ['approve'], want: "missing required argument 'id|name'" },
+  { name: 'a missing argument', args: ['approve'], want: "missing required argument 'name|id'" },
   {
     name: 'an unknown kind',
     args: ['get', 'pods'],

@@ -90,6 +90,8 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
       'needs a cluster edge-1; tests/e2e/hub-access.test.ts does it',
   },
   'docs/security/restore.md': {
+    "kubectl -n rollcall-system get configmap rollcall-hub -o jsonpath='{.data.hubId}'":
+      'needs a cluster that runs pods; tests/charts/lost-history.test.ts runs the second',
     'rollcall backup /mnt/backups --to XABCDEFG…':
       'needs the public key that the command above printed; tests/e2e/restore.test.ts runs it',
     'rollcall backup history.backup --kubeconfig hub.kubeconfig':
@@ -182,7 +184,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
       prints: [/cluster "shop-2" is approved/, /condition met/, /Verdict: +approved/, /By: +rollcall-admin/],
     },
     "rollcall token create --cluster-name 'shop-*' --print-register-command > shops.sh": {
-      prints: [/waiting \(PolicyHeld\)/, /rollcall approve shop-9/],
+      prints: [/waiting \(PolicyHeld\)/, /rollcall approve --id shop-9/],
       staysRunning: true,
     },
     [`${kubectl} get clusterregistrationrequests.rollcall.dev`]: {

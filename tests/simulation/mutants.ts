@@ -61,7 +61,7 @@ export const mutants = {
     file: 'services/rbac-provisioner/access/remove-account.ts',
     find: '    remove(kube, resources.serviceAccounts, account),\n',
     put: '',
-    from: 1,
+    from: 6078,
     seeds: 100,
   },
   'namespaces-stay': {
@@ -75,7 +75,7 @@ export const mutants = {
     file: 'services/registrar/members/leave.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
-    from: 1701,
+    from: 111,
     seeds: 100,
   },
   'held-says-nothing-about-access': {
@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/apply/show-cluster.ts',
     find: 'endedFormerLife(record, shown)',
     put: 'endedFormerLife(record, shown) && false',
-    from: 3001,
+    from: 6142,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {
@@ -159,7 +159,7 @@ export const mutants = {
     file: 'services/projector/apply/show-cluster.ts',
     find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
-    from: 3301,
+    from: 6480,
     seeds: 200,
   },
   'given-labels-are-not-shown': {
@@ -187,7 +187,7 @@ export const mutants = {
     file: 'services/projector/desired/cluster-conditions.ts',
     find: "standing === 'undecided' && isKeyRevoked(picture.record)",
     put: "standing === 'left'",
-    from: 1501,
+    from: 600,
     seeds: 500,
   },
   'joined-by-another-clock': {

@@ -13,7 +13,7 @@ import { untilFenceStands, untilPeopleAreHeard } from './fence-stands.ts';
 import { refuseHalfRestored } from './state/half-restored.ts';
 import { endLeftovers } from './leftovers.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
-import { moveMemberSecrets } from './state/move-member-secrets.ts';
+import { moveMemberSecrets, sayMoved } from './state/move-member-secrets.ts';
 import {
   type HubServicesOptions,
   serviceAccountGroups,
@@ -272,7 +272,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     if (restored.made > 0) onProgress(`made ${restored.made} objects of people again from the backup`);
     for (const why of restored.refused)
       onProgress(`from the backup could not be made again, and stays there: ${why}`);
-    for (const secret of await moveMemberSecrets(admin)) onProgress(`moved to Secret ${secret}`);
+    for (const said of sayMoved(await moveMemberSecrets(admin))) onProgress(said);
     const serviceOptions: HubServicesOptions = {
       stateDir,
       busServers: natsAddress.servers.join(','),

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { secretKeyStore } from '@rollcall/agent';
 import { type KubeClient, type KubeObject, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import { namespaces } from '@rollcall/shared/resources';
 import { expect, onTestFinished, test } from 'vitest';
+import { newAgentState } from '../../agent/keys/own-keys.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { startTestControlPlane } from '../harness/control-plane.ts';
 import { startTestEmbeddedHub, until } from '../harness/embedded.ts';
@@ -37,6 +39,7 @@ test('Secrets of members that lie beside the tokens are moved at the start, and 
   const hubKubeconfig = join(base, 'hub.kubeconfig');
   const toMember = ['--member-kubeconfig', member.plane.adminKubeconfigPath];
   let key: string | undefined;
+  let thief = '';
   {
     await using hub = await startTestEmbeddedHub({ stateDir });
     writeFileSync(hubKubeconfig, kubeconfigYaml(hub.up.plane.access), { mode: 0o600 });
@@ -54,15 +57,28 @@ test('Secrets of members that lie beside the tokens are moved at the start, and 
     } as KubeObject);
     const metadata = { name: 'rollcall-agent-planned', namespace: namespaces.join };
     await hub.up.admin.create(resources.secrets, { apiVersion: 'v1', kind: 'Secret', metadata });
+    // Of one that is in, with its agent elsewhere: whoever may write beside the tokens lays keys that it has.
+    const token = await hub.createToken();
+    await hub.startAgent({ name: 'elsewhere', token: token.text });
+    const { spec, metadata: of } = await hub.untilReady('elsewhere');
+    const wish = { spec: { kubeconfigSecret: 'elsewhere-kubeconfig' } };
+    await hub.up.admin.mergePatch(resources.managedClusters, of.name, wish);
+    thief = `rollcall-agent-${spec.clusterId}`;
+    await secretKeyStore(hub.up.admin, { namespace: namespaces.join, name: thief }).save(
+      newAgentState({ clusterId: spec.clusterId ?? '', hubId: hub.up.hub.hubId }),
+    );
   }
 
-  await using hub = await startTestEmbeddedHub({ stateDir });
+  const said: string[] = [];
+  await using hub = await startTestEmbeddedHub({ stateDir, onProgress: (text) => said.push(text) });
   const { admin } = hub.up;
   const { clusterId = '' } = (await hub.cluster('edge'))?.spec ?? {};
   expect(await namesIn(admin, namespaces.kubeconfigs)).toEqual(['edge-kubeconfig']);
   expect(await namesIn(admin, namespaces.agents)).toContain(`rollcall-agent-${clusterId}`);
   expect(await namesIn(admin, namespaces.agents)).not.toContain('rollcall-agent-planned');
-  expect(await namesIn(admin, namespaces.join)).toEqual(['rollcall-agent-planned']);
+  expect(await namesIn(admin, namespaces.join)).toEqual(['rollcall-agent-planned', thief].toSorted());
+  expect(await namesIn(admin, namespaces.agents)).not.toContain(thief);
+  expect(said.filter((text) => text.includes(thief))).toEqual([expect.stringContaining('left where it is')]);
   await until('the hub reaches the member again', async () => {
     const found = await admin.get<Secret>(resources.secrets, {
       name: `rollcall-agent-${clusterId}.token`,

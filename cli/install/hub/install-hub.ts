@@ -11,7 +11,7 @@ import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
 import { createSets, stampIsServed } from '../../up/hub-manifests.ts';
-import { moveMemberSecrets } from '../../up/state/move-member-secrets.ts';
+import { moveMemberSecrets, sayMoved } from '../../up/state/move-member-secrets.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
 import { shown } from '../deploy-templates.ts';
 import { isPartOfHub } from '../files-secret.ts';
@@ -184,7 +184,7 @@ async function apply(
       if (outcome !== 'unchanged') say(`[install] ${kind} ${name}: ${outcome}`);
     }
     if (parts.kubernetes)
-      for (const secret of await moveMemberSecrets(client)) say(`[install] moved to Secret ${secret}`);
+      for (const said of sayMoved(await moveMemberSecrets(client))) say(`[install] ${said}`);
     if (wait) await untilAllRun(client, objects, timeoutMs);
   }
   noteMemberLife(openHubFiles(keys), values, Date.now());

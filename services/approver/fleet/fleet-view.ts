@@ -21,9 +21,15 @@ export interface FleetView {
   pending(): Promise<readonly string[]>;
   /** Told at each judgement whether policies read the counts. */
   setCounting(isCounting: boolean): void;
-  /** While they do, one judgement after another: all at once would only conflict with each other. */
-  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
+  /**
+   * While they do, one judgement after another: all at once would only conflict with each other.
+   * @param work - calls `checkTurn` once it has told whether they do, and does not catch what that throws: it is called again, in
+   *   its turn. Those that began together before anybody knew would else lose every race but one.
+   */
+  inTurn<Result>(work: (checkTurn: () => void) => Promise<Result>): Promise<Result>;
 }
+
+const outOfTurn = new Error('a policy reads the fleet, and this judgement is not in its turn');
 
 export function createFleetView(
   log: Pick<EventLog, 'read' | 'scan'>,
@@ -105,8 +111,17 @@ export function createFleetView(
     setCounting(is) {
       isCounting = is;
     },
-    inTurn(work) {
-      return isCounting ? queue('counting', work) : work();
+    async inTurn(work) {
+      const next = () => queue('counting', () => work(() => undefined));
+      if (isCounting) return next();
+      try {
+        return await work(() => {
+          if (isCounting) throw outOfTurn;
+        });
+      } catch (error) {
+        if (error !== outOfTurn) throw error;
+        return next();
+      }
     },
   };
 }

@@ -31,11 +31,15 @@ export interface JudgeParts extends JudgementParts {
 /** Judges the current request of a cluster by the policies in force, and writes the decision. */
 export async function judgeRequest(parts: JudgeParts, clusterId: string, trace: Trace): Promise<void> {
   for (;;) {
-    const { context, drafts } = await parts.fleet.inTurn(() =>
+    const { context, drafts } = await parts.fleet.inTurn((checkTurn) =>
       decideAndAppend(
         parts.log,
         {
-          gather: () => gatherJudgement(parts, clusterId),
+          async gather() {
+            const gathered = await gatherJudgement(parts, clusterId);
+            checkTurn();
+            return gathered;
+          },
           decide: (gathered: GatheredJudgement): EventDraft[] => decideRequest(gathered),
         },
         trace,

@@ -84,3 +84,24 @@ test('a time window opens', async () => {
   await judgeAsTimePasses(replicaOf(1));
   expect(await decisionOf('core')).toMatchObject({ verdict: 'approved', by: { policy: 'hours', rule: 'r' } });
 });
+
+test('two hundred that wait when nobody knows yet that a policy reads the fleet take their turns, and lose no race', async () => {
+  await declare('many', 'request.clusterName.startsWith("many-") && fleet.clusters < 1000');
+  const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`);
+  await Promise.all(ids.map(asks));
+  const { log } = replicaOf(0);
+  let appends = 0;
+  const counted: EventLog = {
+    ...log,
+    append(...how) {
+      appends++;
+      return log.append(...how);
+    },
+  };
+  // As after a restart: all of them begin at once.
+  const anew = { ...replicaOf(0), log: counted, fleet: createFleetView(log) };
+  await Promise.all(ids.map((id) => judgeRequest(anew, id, { correlation: id })));
+  const decisions = await Promise.all(ids.map(decisionOf));
+  expect(decisions.every(({ verdict }) => verdict === 'approved')).toBe(true);
+  expect(appends).toBe(ids.length);
+});

@@ -38,7 +38,8 @@ export function endLeavings(
   function putAside(clusterId: string, context: { record: ClusterRecord; nowMs: number }): void {
     const atMs = leavingLookAtMs(context);
     if (atMs === undefined) leavings.end(clusterId);
-    else leavings.put(clusterId, atMs);
+    else if (atMs > context.nowMs) leavings.put(clusterId, atMs);
+    else leavings.putOff(clusterId, { nowMs: context.nowMs, jitter: Math.random() });
     plan();
   }
 
@@ -50,6 +51,7 @@ export function endLeavings(
     const trace = { correlation: identity.request.id };
     const { context, drafts } = await decideAndAppend(log, { gather, decide: leftStep }, trace);
     if (drafts.length === 0) putAside(clusterId, context);
+    else leavings.end(clusterId);
   }
 
   function plan(): void {

@@ -79,16 +79,12 @@ export function leftStep({ record, nowMs }: LeavingContext): EventDraft[] {
   return [];
 }
 
-/** For who ends it by an event: a replica whose clock is behind may have heard of that before the time was over. */
-const lookAgainMs = 30_000;
-
 /**
  * When a leaving cluster is looked at although nothing happens: the time of its agent ends without any event.
- * @returns hub time in ms; undefined for who is not leaving
+ * @returns hub time in ms, now or before for one whose agent is awaited no more; undefined for who is not leaving
  */
-export function leavingLookAtMs({ record, nowMs }: LeavingContext): number | undefined {
+export function leavingLookAtMs({ record }: Pick<LeavingContext, 'record'>): number | undefined {
   if (!record.identity || record.identity.state === 'left' || record.decision?.verdict !== 'leaving')
     return undefined;
-  const untilMs = agentAwaitedUntilMs(record) ?? 0;
-  return untilMs > nowMs ? untilMs : nowMs + lookAgainMs;
+  return agentAwaitedUntilMs(record) ?? 0;
 }

@@ -13,7 +13,7 @@ import { endLeftovers } from '../up/leftovers.ts';
 import { startNatsCluster } from '../up/nats/nats-cluster.ts';
 import { startNatsServer } from '../up/nats/nats-server.ts';
 import { natsPorts, serverCountOf } from '../up/state/nats-servers-of.ts';
-import { readState, writePrivate } from '../up/state/private-files.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
 import { renewHubState } from '../up/state/renew-hub-state.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { nextEpoch } from './restore.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createXkey } from '@rollcall/shared/trust';
 import { printResult, say } from '../output.ts';
-import { writePrivate } from '../up/state/private-files.ts';
+import { writePrivate } from '../up/private-files.ts';
 
 /** A key that backups are sealed to: its secret half belongs elsewhere than on the hub. */
 export function makeKey(path: string): void {

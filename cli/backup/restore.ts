@@ -36,7 +36,7 @@ import {
 } from '../up/state/half-restored.ts';
 import { type HubState, openHubState } from '../up/state/hub-state.ts';
 import { startNatsServer } from '../up/nats/nats-server.ts';
-import { readState, writePrivate } from '../up/state/private-files.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
 import { renewHubState } from '../up/state/renew-hub-state.ts';
 import { natsPorts } from '../up/state/nats-servers-of.ts';
 import { keepRestoredObjects } from '../up/state/restored-objects.ts';

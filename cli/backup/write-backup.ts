@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { RollcallError } from '@rollcall/shared/errors';
-import { openPrivate, syncDirectory } from '../up/state/private-files.ts';
+import { openPrivate, syncDirectory } from '../up/private-files.ts';
 import type { BackupLine } from './backup-format.ts';
 
 export interface BackupFile {

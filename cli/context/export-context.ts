@@ -8,7 +8,7 @@ import { configDirectory, contextPath } from '../events/nats-context.ts';
 import { printResult, say } from '../output.ts';
 import { printableJson } from '../printable.ts';
 import { withProgress } from '../progress.ts';
-import { writePrivate } from '../up/state/private-files.ts';
+import { writePrivate } from '../up/private-files.ts';
 import { credsText } from './creds-text.ts';
 
 export interface ExportFlags extends BusFlags {

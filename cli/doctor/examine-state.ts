@@ -5,7 +5,7 @@ import { stateDirectory } from '../state-directory.ts';
 import { bytesText } from '../status/stream-sizes.ts';
 import { rotationStep } from '../trust/rotation-step.ts';
 import { credsFiles, type HubState, rotatedKeys } from '../up/state/hub-state.ts';
-import { readState } from '../up/state/private-files.ts';
+import { readState } from '../up/private-files.ts';
 import { stateHolder } from '../up/state/state-lock.ts';
 import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 

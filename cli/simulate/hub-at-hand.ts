@@ -8,7 +8,7 @@ import { stateDirectory } from '../state-directory.ts';
 import { type HubState, openHubState } from '../up/state/hub-state.ts';
 import { natsPorts } from '../up/state/nats-servers-of.ts';
 import { connectAsInspector } from '../up/state/people-connection.ts';
-import { readState } from '../up/state/private-files.ts';
+import { readState } from '../up/private-files.ts';
 
 /** The hub of this directory, which runs: whoever simulates on it must hold its keys. */
 export interface HubAtHand extends AsyncDisposable {

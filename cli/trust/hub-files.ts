@@ -7,7 +7,7 @@ import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
 import type { HubState } from '../up/state/hub-state.ts';
 import { natsPorts } from '../up/state/nats-servers-of.ts';
 import { type OfflineKeys, readOfflineKeys } from '../up/state/offline-keys.ts';
-import { readState, writePrivate } from '../up/state/private-files.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
 
 /** What of the registrar's identity rolls over. */
 export interface RegistrarIdentity {

@@ -5,7 +5,7 @@ import { linkSignedByCa } from '@rollcall/shared/protocol';
 import { signHubCas } from '@rollcall/shared/protocol/hub-cas';
 import { createCa, spkiPin } from '@rollcall/shared/trust';
 import type { HubState } from '../up/state/hub-state.ts';
-import { writePrivate } from '../up/state/private-files.ts';
+import { writePrivate } from '../up/private-files.ts';
 import {
   advertisedNow,
   caKeyPath,

@@ -5,7 +5,7 @@ import { everyAccount, type HubKeys, otherRoles, roleAccounts, serviceRoles } fr
 import { createNkey, decodeJwt, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { type BusUser, busUser, credsFile, credsFiles } from '../up/state/hub-state.ts';
 import { parseCreds } from '../up/state/people-connection.ts';
-import { readState, writePrivate } from '../up/state/private-files.ts';
+import { readState, writePrivate } from '../up/private-files.ts';
 import { connectedBy } from './agent-connections.ts';
 import type { HubFiles } from './hub-files.ts';
 import { pushAccounts } from './rotate-operator-keys.ts';

@@ -8,7 +8,7 @@ import { documentText, type DocumentFormat } from '../document-text.ts';
 import { printResult } from '../output.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/state/hub-state.ts';
-import { readState } from '../up/state/private-files.ts';
+import { readState } from '../up/private-files.ts';
 import { type AgentConnections, agentConnections, connectedBy } from './agent-connections.ts';
 import { type KeysFlags, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import type { HubFiles } from './hub-files.ts';

@@ -26,7 +26,7 @@ import { keepWriting, type WritingServer } from './keep-writing.ts';
 import { type NatsCluster, startNatsCluster } from './nats/nats-cluster.ts';
 import { startNatsServer } from './nats/nats-server.ts';
 import { natsServerNames, type ServerCount, serverCountOf, setServerCount } from './state/nats-servers-of.ts';
-import { readState } from './state/private-files.ts';
+import { readState } from './private-files.ts';
 import { renewHubState } from './state/renew-hub-state.ts';
 import { applyRestoredObjects } from './state/restored-objects.ts';
 import { renewServerCertificate } from './state/server-certificate.ts';

@@ -12,7 +12,7 @@ import type { ServiceName } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
 import * as trustKeeper from '@rollcall/trust-keeper';
 import { renderManifest } from '../register/manifest.ts';
-import { writePrivate } from './state/private-files.ts';
+import { writePrivate } from './private-files.ts';
 
 const noFlags = { flags: {}, environment: {} };
 

@@ -4,7 +4,7 @@ import { findHubInfo } from '@rollcall/shared/hub';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { say } from '../../output.ts';
 import type { HubState } from '../../up/state/hub-state.ts';
-import { readState } from '../../up/state/private-files.ts';
+import { readState } from '../../up/private-files.ts';
 import type { HubPlaces } from './hub-places.ts';
 
 type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };

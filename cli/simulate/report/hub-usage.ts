@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
-import { readState } from '../../up/state/private-files.ts';
+import { readState } from '../../up/private-files.ts';
 import { stateHolder } from '../../up/state/state-lock.ts';
 import { cpuMs, residentBytes } from './process-usage.ts';
 

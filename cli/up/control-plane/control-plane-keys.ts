@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCa, issueCertificate } from '@rollcall/shared/trust';
-import { writePrivate } from '../state/private-files.ts';
+import { writePrivate } from '../private-files.ts';
 
 type CertificateWithKey = ReturnType<typeof createCa>;
 export interface KeyFiles {

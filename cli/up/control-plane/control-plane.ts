@@ -19,7 +19,7 @@ import {
   etcdFlags,
   writesAuditPolicy,
 } from './control-plane-flags.ts';
-import { writePrivate } from '../state/private-files.ts';
+import { writePrivate } from '../private-files.ts';
 import { prepareKeys } from './control-plane-keys.ts';
 import { loopbackPorts } from './control-plane-ports.ts';
 

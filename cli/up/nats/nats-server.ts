@@ -12,7 +12,7 @@ import { findBinary } from '../binaries.ts';
 import { type ChildHandle, startChild } from '../process/child-process.ts';
 import type { HubState } from '../state/hub-state.ts';
 import { natsServerConfig, type NatsServerSettings } from './nats-config.ts';
-import { readState, writePrivate } from '../state/private-files.ts';
+import { readState, writePrivate } from '../private-files.ts';
 import { certificateFiles, writeServerCertificate } from '../state/server-certificate.ts';
 
 export interface EmbeddedNats {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { writePrivate } from '../state/private-files.ts';
+import { writePrivate } from '../private-files.ts';
 import { processIdentity } from './child-process-identity.ts';
 
 /** Children outlive a parent that was killed, so each leaves a note in `<stateDir>/run/` for the next run. */

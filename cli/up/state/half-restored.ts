@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
-import { readState } from './private-files.ts';
+import { readState } from '../private-files.ts';
 
 /** Where `rollcall restore` puts a hub together, inside the state directory that it is for. */
 export const restoringDirectory = 'restoring';

@@ -25,7 +25,7 @@ import {
   type Nkey,
   spkiPin,
 } from '@rollcall/shared/trust';
-import { readState, writePrivate } from './private-files.ts';
+import { readState, writePrivate } from '../private-files.ts';
 
 /** Bumped when an older Rollcall could not read the directory any more. */
 const stateVersion = 1;

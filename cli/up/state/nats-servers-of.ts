@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
-import { readState, writePrivate } from './private-files.ts';
+import { readState, writePrivate } from '../private-files.ts';
 
 /** One server, or as many as can lose one without stopping. */
 const serverCounts = [1, 3] as const;

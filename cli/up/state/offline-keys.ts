@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AgentRole } from '@rollcall/shared/rights';
-import { readState } from './private-files.ts';
+import { readState } from '../private-files.ts';
 
 /** Seeds that nothing reads which runs (docs/security/keys.md). */
 export interface OfflineKeys {

@@ -32,7 +32,7 @@ import {
 } from './hub-state.ts';
 import { type OfflineKeys, readOfflineKeys } from './offline-keys.ts';
 import { parseCreds } from './people-connection.ts';
-import { readState, writePrivate } from './private-files.ts';
+import { readState, writePrivate } from '../private-files.ts';
 import { readCaKey } from './server-certificate.ts';
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { annotations } from '@rollcall/shared/resources';
 import { onceServed } from '../hub-manifests.ts';
-import { readState, writePrivate } from './private-files.ts';
+import { readState, writePrivate } from '../private-files.ts';
 
 const pathIn = (stateDir: string) => join(stateDir, 'restored-objects.json');
 const kinds = Object.values(resources);

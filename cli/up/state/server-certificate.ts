@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { issueCertificate } from '@rollcall/shared/trust';
 import type { HubState } from './hub-state.ts';
 import { natsServerNames } from './nats-servers-of.ts';
-import { readState, writePrivate } from './private-files.ts';
+import { readState, writePrivate } from '../private-files.ts';
 
 const certificateLifeMs = 90 * 86_400_000;
 

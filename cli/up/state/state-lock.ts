@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { processIdentity } from '../process/child-process-identity.ts';
-import { readState } from './private-files.ts';
+import { readState } from '../private-files.ts';
 
 interface Holder {
   readonly pid: number;

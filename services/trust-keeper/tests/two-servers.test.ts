@@ -11,7 +11,7 @@ import { type ChildHandle, startChild } from '../../../cli/up/process/child-proc
 import { loopbackPorts } from '../../../cli/up/control-plane/control-plane-ports.ts';
 import { type HubState, openHubState } from '../../../cli/up/state/hub-state.ts';
 import { natsServerConfig } from '../../../cli/up/nats/nats-config.ts';
-import { writePrivate } from '../../../cli/up/state/private-files.ts';
+import { writePrivate } from '../../../cli/up/private-files.ts';
 import { writeServerCertificate } from '../../../cli/up/state/server-certificate.ts';
 import { createClaimsKeeper } from '../keep-claims.ts';
 import { createSystemAccount } from '../system-account.ts';

@@ -126,6 +126,8 @@ const notOfTrust = new Set([
   'hub.storm',
   'hub.paced',
   'hub.storm-ended',
+  // The rest of restore-reviewed, which is.
+  'hub.spent-noted',
 ]);
 
 test('of every event there is it was decided whether it is in the audit', () => {

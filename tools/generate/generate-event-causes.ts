@@ -1,10 +1,5 @@
-import {
-  encodeEvent,
-  eventCatalogue,
-  type EventCause,
-  type EventDefinition,
-  eventCauses,
-} from '@rollcall/shared/events';
+import { encodeEvent, eventCatalogue, type EventDefinition } from '@rollcall/shared/events';
+import { type EventCause, eventCauses } from './event-causes.ts';
 import { largestSection } from './largest-sections.ts';
 import type { Generated } from './generated-file.ts';
 
@@ -49,7 +44,7 @@ export function eventCausesDoc(): Generated {
   });
   const text = `# Who can cause which event
 
-This page is made from \`libs/shared/events/event-causes.ts\` and \`tools/generate/largest-sections.ts\` by \`npm run generate\`; a test fails when it is stale, when a type
+This page is made from \`tools/generate/event-causes.ts\` and \`tools/generate/largest-sections.ts\` by \`npm run generate\`; a test fails when it is stale, when a type
 of event is missing, and when one at its worst would not fit into a message (256 KiB).
 
 Stream \`EVENTS\` is trimmed by nobody but who runs the hub (\`rollcall history archive\`), so whatever somebody can have stored has a budget: by key, by token, and in all.

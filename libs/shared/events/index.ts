@@ -10,7 +10,6 @@ export {
 export * from './types/approver-events.ts';
 export * from './types/archive-events.ts';
 export { eventCatalogue } from './catalogue.ts';
-export { type EventCause, type EventCauser, eventCauses } from './event-causes.ts';
 export {
   type Cause,
   eventTypeName,

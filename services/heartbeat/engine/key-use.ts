@@ -1,5 +1,5 @@
 /** Beats of so many intervals are counted before anything is said: renewals and restarts are over long before. */
-const windowIntervals = 6;
+export const windowIntervals = 6;
 /** Two agents beat twice as often as one; between the two figures nothing changes, so that it does not flap. */
 const sharedFrom = 1.75;
 const singleBelow = 1.25;

@@ -16,8 +16,8 @@ import { openRequest } from '../replies/standing.ts';
 export const claimsChanged = 'ClaimsChanged';
 
 /** However often its member changes, an agent that waits is heard this often. */
-const longestPauseMs = 86_400_000;
-const leastPauseMs = 60_000;
+export const longestPauseMs = 86_400_000;
+export const leastPauseMs = 60_000;
 /** One that was longer on its way may be older than what was heard since and changed nothing. */
 const freshForMs = 60_000;
 

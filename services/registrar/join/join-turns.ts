@@ -28,7 +28,7 @@ interface Waiting extends PromiseWithResolvers<JudgedJoin> {
 }
 
 /** Three events of a few KB each; more in one batch only delay those that wait for its commit. */
-const mostTogether = 32;
+export const mostJoinsTogether = 32;
 
 /** Takes from the front what can be written in one batch: one token, and no cluster, name or key twice. */
 function takeLot(queue: Waiting[]): Waiting[] {
@@ -43,7 +43,7 @@ function takeLot(queue: Waiting[]): Waiting[] {
       `key/${ask.agentKey}`,
     ];
     const fits =
-      lot.length < mostTogether &&
+      lot.length < mostJoinsTogether &&
       tokenId === (lot[0]?.join ?? one.join).tokenId &&
       !aggregates.some((aggregate) => taken.has(aggregate));
     // Also for those that stay: who comes later about the same cluster must not overtake them.

@@ -47,8 +47,8 @@ const daySeconds = 86_400;
  * People find a refusal on the request object, so some are stored: with one token, and in all. A mistake with one token shows in a
  * few of them, the others are counted; and a holder of a token that is over must not fill the history.
  */
-const refusalsStoredOfOneToken = { burst: 10, perSecond: 10 / daySeconds };
-const refusalsStored = { burst: 100, perSecond: 100 / daySeconds };
+export const refusalsStoredOfOneToken = { burst: 10, perSecond: 10 / daySeconds };
+export const refusalsStored = { burst: 100, perSecond: 100 / daySeconds };
 /** One token may be refused so often, whatever keys show it: some hundred agents that were given a token for fewer, and no flood. */
 const refusalsOfOneToken = { burst: 100, perSecond: 2 };
 const rememberedTokens = 10_000;

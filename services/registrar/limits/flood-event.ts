@@ -11,7 +11,7 @@ import {
 import type { Flood } from './ask-flood.ts';
 
 /** A flood that goes on while nobody decides about it is written again only after this long: the history must not grow with it. */
-const sayAgainAfterMs = 600_000;
+export const sayAgainAfterMs = 600_000;
 
 export interface FloodFinding extends Flood {
   readonly clusterId: string;

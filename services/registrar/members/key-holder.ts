@@ -19,7 +19,7 @@ export function refuseForeignKey({ holder }: KeyRecord, clusterId: string): Refu
 }
 
 /** By rotating, by joining with another key, by leaving and coming back: each of them costs a dozen events, kept for ever. */
-const mostKeysPerDay = 24;
+export const mostKeysPerDay = 24;
 const dayMs = 86_400_000;
 
 /** Every key that a cluster had stands in its record for a week at least. Whoever needs more of them is helped by a person. */

@@ -35,7 +35,7 @@ export function pinOf({ identity }: ClusterRecord): MemberIssuer | undefined {
 }
 
 /** The keys of an API server change some times a year, each time twice; whoever shows others all the time must not fill the history. */
-const mostPerDay = 4;
+export const mostPinsPerDay = 4;
 const dayMs = 86_400_000;
 
 export interface PinContext {
@@ -62,7 +62,7 @@ export function decidePin(
   )
     return [];
   const today = (identity.pinnedAtMs ?? []).filter((atMs) => nowMs - atMs < dayMs);
-  if (isFull || today.length >= mostPerDay) return [];
+  if (isFull || today.length >= mostPinsPerDay) return [];
   const message =
     identity.member === undefined
       ? `the issuer "${by.shown.issuer}" of the member's tokens was pinned`

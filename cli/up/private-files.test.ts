@@ -13,14 +13,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createNkey } from '@rollcall/shared/trust';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createBackupFile } from '../../backup/write-backup.ts';
-import { credsText } from '../../context/creds-text.ts';
-import { exportContext } from '../../context/export-context.ts';
-import { prepareKeys } from '../control-plane/control-plane-keys.ts';
-import { loopbackPorts } from '../control-plane/control-plane-ports.ts';
-import { startChild } from '../process/child-process.ts';
-import { noteChild } from '../process/child-process-stale.ts';
-import { writePrivate } from '../private-files.ts';
+import { createBackupFile } from '../backup/write-backup.ts';
+import { credsText } from '../context/creds-text.ts';
+import { exportContext } from '../context/export-context.ts';
+import { prepareKeys } from './control-plane/control-plane-keys.ts';
+import { loopbackPorts } from './control-plane/control-plane-ports.ts';
+import { startChild } from './process/child-process.ts';
+import { noteChild } from './process/child-process-stale.ts';
+import { writePrivate } from './private-files.ts';
 
 /** Whatever writes a file that is for its owner writes it anew, also where a symbolic link to a file of others lies. */
 let directory: string;

@@ -1,4 +1,16 @@
-import { mostSpentInEvent } from './types/restore-events.ts';
+import { mostSpentInEvent } from '@rollcall/shared/events';
+import { mostListed } from '../../services/approver/bulk/mass-of-wishes.ts';
+import { configSchema as heartbeatConfig } from '../../services/heartbeat/config.ts';
+import { windowIntervals } from '../../services/heartbeat/engine/key-use.ts';
+import { sayAgainAfterMs as beatFloodAgainMs } from '../../services/heartbeat/write/flood-event.ts';
+import { configSchema as registrarConfig } from '../../services/registrar/config.ts';
+import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/claims.ts';
+import { mostJoinsTogether } from '../../services/registrar/join/join-turns.ts';
+import { refusalsStored, refusalsStoredOfOneToken } from '../../services/registrar/join/joining.ts';
+import { sayAgainAfterMs as askFloodAgainMs } from '../../services/registrar/limits/flood-event.ts';
+import { memberChangesPerDay } from '../../services/registrar/limits/member-changes.ts';
+import { mostKeysPerDay } from '../../services/registrar/members/key-holder.ts';
+import { mostPinsPerDay } from '../../services/registrar/members/member-pin.ts';
 
 /**
  * Who can have an event stored: `token` whoever holds a registration token, `member` an agent that is in or waits, `person` an
@@ -15,12 +27,18 @@ export interface EventCause {
 }
 
 const ofRequest = { by: ['token'], stopsWhenFull: true } as const;
-const onceAKey = 'once for each key: 24 of a cluster a day, and those that a person wants';
+const count = (number: number) => number.toLocaleString('en');
+const minutes = (ms: number) => (ms === 60_000 ? 'a minute' : `${ms / 60_000} minutes`);
+/** By default, where it can be set. */
+const set = { ...registrarConfig.shape, ...heartbeatConfig.shape };
+const usesPerDay = count(set.maxUsesPerTokenPerDay.parse(undefined));
+const mebibytes = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
+const bytesPerDay = `${mebibytes(set.maxBytesPerTokenPerDay.parse(undefined))} with one token and ${mebibytes(set.maxBytesPerDay.parse(undefined))} in all, of each replica of the registrar`;
+const onceAKey = `once for each key: ${mostKeysPerDay} of a cluster a day, and those that a person wants`;
 const perWrite = 'once for each time that it is written';
 const perRotation = "once for each step of a rotation of the hub's keys";
-const liveness =
-  'four losses or goodbyes within ten minutes, then none before two minutes without a gap, or a whole grace of silence: some 6,000 a day of one cluster';
-const onceALife = 'once for each life of the cluster, which takes one of its 24 keys of a day';
+const liveness = `${set.flapLosses.parse(undefined)} losses or goodbyes within ${minutes(set.flapWindow.parse(undefined))}, then none before ${minutes(set.flapSteady.parse(undefined))} without a gap, or a whole grace of silence: some 6,000 a day of one cluster`;
+const onceALife = `once for each life of the cluster, which takes one of its ${mostKeysPerDay} keys of a day`;
 const perStorm = 'once when a large part of the fleet falls silent together, and once when that ends';
 
 /**
@@ -30,30 +48,35 @@ const perStorm = 'once when a large part of the fleet falls silent together, and
 export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.requested': {
     by: ['token', 'member'],
-    often:
-      'once for each use of a token (10,000 a day) and each new key; while it waits, when what it says changes, after a minute at first and a day at last',
+    often: `once for each use of a token (${usesPerDay} a day, and ${bytesPerDay}) and each new key; while it waits, when what it says changes, after ${minutes(leastPauseMs)} at first and ${longestPauseMs / 3_600_000} hours at last`,
     stopsWhenFull: true,
   },
   'cluster.refused': {
     ...ofRequest,
-    often:
-      'ten at once with one token and then ten a day, 100 in all, of each replica of the registrar, and anew when it starts',
+    often: `${refusalsStoredOfOneToken.burst} at once with one token and then ${Math.round(refusalsStoredOfOneToken.perSecond * 86_400)} a day, ${refusalsStored.burst} in all, of each replica of the registrar, and anew when it starts`,
   },
   'cluster.admitted': { by: ['hub'], often: onceAKey, stopsWhenFull: false },
-  'cluster.rotated': { by: ['member'], often: onceAKey, stopsWhenFull: false },
-  'cluster.pinned': { by: ['member'], often: 'four times a day', stopsWhenFull: true },
+  'cluster.rotated': {
+    by: ['member'],
+    often: `${onceAKey}; ${count(memberChangesPerDay)} a day of all members and each replica of the registrar, but for the latter`,
+    stopsWhenFull: false,
+  },
+  'cluster.pinned': {
+    by: ['member'],
+    often: `${mostPinsPerDay} times a day, ${count(memberChangesPerDay)} of all members and each replica of the registrar`,
+    stopsWhenFull: true,
+  },
   'cluster.leave-asked': { by: ['member'], often: onceALife, stopsWhenFull: false },
   'cluster.cleaned': { by: ['member'], often: onceALife, stopsWhenFull: false },
   'cluster.left': { by: ['hub'], often: onceALife, stopsWhenFull: false },
   'cluster.flooded': {
     by: ['member'],
-    often:
-      'once in ten minutes until it is put out; one in two seconds in all, of each replica of the registrar',
+    often: `once in ${minutes(askFloodAgainMs)} until it is put out; one in two seconds in all, of each replica of the registrar`,
     stopsWhenFull: false,
   },
   'token.used': {
     ...ofRequest,
-    often: 'once for up to 32 requests that are written together; 10,000 uses a day',
+    often: `once for up to ${mostJoinsTogether} requests that are written together; ${usesPerDay} uses a day`,
   },
   'key.taken': { ...ofRequest, often: 'once a key' },
   'name.taken': { ...ofRequest, often: 'once for each request that takes a name' },
@@ -98,7 +121,7 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'hub.wishes-counted': { by: ['person'], often: 'once for each member put out', stopsWhenFull: false },
   'hub.wishes-held': {
     by: ['person'],
-    often: 'once for each member to be put out beyond the limit, 300 before a confirmation',
+    often: `once for each member to be put out beyond the limit, ${mostListed} before a confirmation`,
     stopsWhenFull: false,
   },
   'hub.wishes-confirmed': { by: ['person'], often: perWrite, stopsWhenFull: false },
@@ -148,17 +171,17 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.flapping': { by: ['member'], often: liveness, stopsWhenFull: false },
   'cluster.key-shared': {
     by: ['member'],
-    often: 'after six intervals of beats by two agents with one key',
+    often: `after ${windowIntervals} intervals of beats by two agents with one key`,
     stopsWhenFull: false,
   },
   'cluster.key-unshared': {
     by: ['member'],
-    often: 'after six intervals of beats by one of them alone',
+    often: `after ${windowIntervals} intervals of beats by one of them alone`,
     stopsWhenFull: false,
   },
   'cluster.flooding': {
     by: ['member'],
-    often: 'once in ten minutes until it is put out',
+    often: `once in ${minutes(beatFloodAgainMs)} until it is put out`,
     stopsWhenFull: false,
   },
   'hub.storm': { by: ['hub'], often: perStorm, stopsWhenFull: false },

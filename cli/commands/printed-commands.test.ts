@@ -156,6 +156,7 @@ const kubectlFlags: Readonly<Record<string, readonly string[]>> = {
   version: [],
   get: ['-o'],
   describe: [],
+  edit: [],
   apply: ['-f'],
   create: ['-f'],
   replace: ['--force', '-f'],
@@ -192,7 +193,7 @@ function typedForKubectl(line: string): string | undefined {
   if (!taken) return `unknown verb "${verb}"`;
   const wrong = flags.find((flag) => ![...taken, ...anywhere].includes(flag));
   if (wrong !== undefined) return `unknown flag "${wrong}"`;
-  const needsKind = ['get', 'describe', 'patch'].includes(verb);
+  const needsKind = ['get', 'describe', 'edit', 'patch'].includes(verb);
   // What the code puts in stands for a kind, too.
   const [kind = ''] = second.split('/');
   return needsKind && !kinds.has(kind) && !/^X\b/.test(kind) ? `unknown kind "${kind}"` : undefined;

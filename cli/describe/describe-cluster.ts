@@ -34,7 +34,11 @@ const nothing: Pictures = { cluster: undefined, request: undefined, attempts: []
 async function readPictures(client: KubeClient, kind: string, target: string): Promise<Pictures> {
   const { cluster, id } = await clusterOfName(client, target);
   if (!cluster) {
-    const request = requestOfWord(await allRequests(client), target, `rollcall describe ${kind}`);
+    const request = requestOfWord(
+      await allRequests(client),
+      target,
+      ['rollcall', 'describe', kind].join(' '),
+    );
     return request ? withCluster(client, request) : nothing;
   }
   const request = id === undefined ? undefined : await requestOfId(client, id);

@@ -60,3 +60,24 @@ test('who was stopped while it read the stream does not push over the list of an
   reads[1]?.resolve({ takenBack: [{ revokedKeys: [taken] }], givenBack: new Map() });
   expect(await kept).toEqual({ UA: 4600 });
 });
+
+test('a server that does not say by which claims it acts gets them once more', async () => {
+  const server = aServer();
+  let pushes = 0;
+  const keepClaims = createClaimsKeeper({
+    system: {
+      ...server,
+      async push(jwt) {
+        pushes++;
+        await server.push(jwt);
+      },
+      applied: async () => [{ revocations: {}, jwt: pushes === 0 ? '' : await server.lookUp() }],
+    },
+    known: () => ({ keys, formerAgentSigners: [], signer: operator }),
+    longestLifeMs,
+    nowMs: server.nowMs,
+    readRevokedKeys: async () => ({ takenBack: [], givenBack: new Map() }),
+  });
+  expect(await keepClaims()).toEqual({});
+  expect(pushes).toBe(1);
+});

@@ -108,6 +108,7 @@ export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughl
     const servers = await look();
     const issuer = options.known().signer.publicKey;
     return servers.every(({ jwt, revocations }) => {
+      if (jwt === '') return false;
       const { keysAreRight, claims } = read(jwt);
       const isCurrent = sameRevocations(revocations, wanted) || sameRevocations(revocations, newest);
       return isCurrent && keysAreRight && claims.iss === issuer;

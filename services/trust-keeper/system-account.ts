@@ -13,6 +13,7 @@ export interface Connection {
 /** The claims of an account that one server acts on. */
 export interface AppliedClaims {
   readonly revocations: Revocations;
+  /** Empty where the server does not say it. */
   readonly jwt: string;
 }
 
@@ -61,12 +62,18 @@ const updateAnswer = z.looseObject({
   data: z.looseObject({ code: z.int(), message: z.string().optional() }).optional(),
   error: z.looseObject({ description: z.string().optional() }).optional(),
 });
-/** `data` is null from a server that nobody of the account has come to yet: it has nothing to act on (measured). */
+/**
+ * `data` is null from a server that nobody of the account has come to yet: it has nothing to act on (measured). One that began with an
+ * account because of what others import from it may say no JWT until the next push (seen as three servers started one after the other).
+ */
 const accountAnswer = z.looseObject({
   data: z
     .looseObject({
       account_detail: z
-        .looseObject({ revoked_user: z.record(z.string(), z.string()).optional(), jwt: z.string() })
+        .looseObject({
+          revoked_user: z.record(z.string(), z.string()).optional(),
+          jwt: z.string().default(''),
+        })
         .optional(),
     })
     .nullish(),

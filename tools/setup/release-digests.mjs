@@ -22,7 +22,7 @@ const digestForm = /^[0-9a-f]{64}$/;
  * @param {unknown} found
  * @returns {string | undefined} what is wrong with the list
  */
-export function digestsProblem(found) {
+function digestsProblem(found) {
   if (typeof found !== 'object' || found === null || Array.isArray(found)) return 'is no list of programs';
   if (Object.keys(found).length === 0) return 'is empty';
   for (const [name, pins] of Object.entries(found)) {

@@ -76,7 +76,8 @@ export async function setUpStreams(
     else await jsm.streams.update(stream.name, { ...config, deny_delete: found.config.deny_delete });
   }
   for (const service of Object.keys(consumedEvents) as ConsumingService[]) {
-    const first = await jsm.consumers.info('EVENTS', service).catch(() => undefined);
+    // One that comes beside another begins where that one stands.
+    let standsAt: number | undefined;
     for (const { name, filters } of consumersOf(service)) {
       const config = {
         durable_name: name,
@@ -89,14 +90,13 @@ export async function setUpStreams(
       };
       const found = await jsm.consumers.info('EVENTS', name).catch(() => undefined);
       if (!found) {
-        // One that comes beside another begins where that one stands.
-        const handled =
-          options.handled?.[name] ?? options.handled?.[service] ?? first?.ack_floor.stream_seq ?? 0;
+        const handled = options.handled?.[name] ?? options.handled?.[service] ?? standsAt ?? 0;
         const begins =
           handled > 0 ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: handled + 1 } : {};
         await jsm.consumers.add('EVENTS', { ...config, ...begins });
         continue;
       }
+      standsAt ??= found.ack_floor.stream_seq;
       // Where it began cannot be changed, and after a restore that is not the first event.
       const { deliver_policy, opt_start_seq } = found.config;
       const began = opt_start_seq === undefined ? { deliver_policy } : { deliver_policy, opt_start_seq };

@@ -52,8 +52,8 @@ function statusInVain(
 }
 
 /**
- * Shows why a ManagedCluster that a person made has no effect: another cluster has its id or its name, or nobody knows who wrote it. One that has an effect
- * is shown by its record like every other cluster (`project-cluster.ts`).
+ * Shows why a ManagedCluster that a person made has no effect: another cluster has its id or its name, or nobody knows who wrote it.
+ * One that has an effect is shown by its record like every other cluster (`project-cluster.ts`).
  */
 export function createPredefinedProjection(tools: PredefinedTools): (name: string) => Promise<Pass> {
   const { log, view, writer, nowMs, unknownAuthors } = tools;

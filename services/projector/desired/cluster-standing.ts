@@ -87,7 +87,7 @@ export function phaseOf(record: ClusterRecord): 'undecided' | 'joining' | 'settl
 }
 
 /** What changes about a cluster that leaves waits for what changes about the others. */
-export function importanceOf(record: ClusterRecord): Importance & ('transition' | 'departure') {
+export function importanceOf(record: ClusterRecord): Importance {
   const standing = standingOf(record);
   return standing === 'leaving' || standing === 'left' ? 'departure' : 'transition';
 }

@@ -33,6 +33,17 @@ interface Parts {
   tell(drafts: readonly EventDraft[]): void;
 }
 
+/** Whether what a decision gives has no namespace yet, or one that Kubernetes is emptying; the record says whether it still gives it. */
+export function lacksNamespace(
+  decision: Decision,
+  { namespaces, present }: Pick<Parts, 'namespaces' | 'present'>,
+): boolean {
+  const isThere = present.hasNamespace(decision.namespace) && !present.isGoing(decision.namespace);
+  return (
+    !isThere && accessStep({ decision, identity: undefined, access: undefined }, namespaces) !== undefined
+  );
+}
+
 export interface AwaitedNamespaces {
   /** Makes Kubernetes fit the record, or puts the cluster aside until its namespace is gone. */
   bringOrWait(wake: Wake): Promise<readonly EventDraft[]>;
@@ -130,9 +141,7 @@ export function awaitNamespaces({ log, logger, namespaces, present, bring, tell 
       if (isEnding) return;
       next = event.sequence + 1;
       const decision = event.section as Decision;
-      const isThere = present.hasNamespace(decision.namespace) && !present.isGoing(decision.namespace);
-      const step = accessStep({ decision, identity: undefined, access: undefined }, namespaces);
-      if (!isThere && step !== undefined) put(event.id, decision.namespace);
+      if (lacksNamespace(decision, { namespaces, present })) put(event.id, decision.namespace);
     }
   }
   function readAgainLater(): void {

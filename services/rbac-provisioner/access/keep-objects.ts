@@ -20,7 +20,7 @@ import {
   type NamespaceOwners,
   wantedAccess,
 } from './access-step.ts';
-import { awaitNamespaces } from './awaited-namespaces.ts';
+import { awaitNamespaces, lacksNamespace } from './awaited-namespaces.ts';
 import { missing, type Wake } from './bring-access-about.ts';
 import { watchPresentObjects } from './present-objects.ts';
 
@@ -152,11 +152,7 @@ export function keepObjects({ log, kube, logger, namespaces, bring, tell }: Part
     let known = 0;
     for (const filter of givingFilters)
       for (const { id, section, sequence } of await log.readAll(filter)) {
-        const decision = section as Decision;
-        const { namespace } = decision;
-        const isThere = present.hasNamespace(namespace) && !present.isGoing(namespace);
-        const isToHave = accessStep({ decision, identity: undefined, access: undefined }, namespaces);
-        if (!isThere && isToHave !== undefined) wakeLater(id);
+        if (lacksNamespace(section as Decision, { namespaces, present })) wakeLater(id);
         if (filter === 'cluster.*.approved') known = Math.max(known, sequence);
       }
     awaited.readOnFrom(known + 1);

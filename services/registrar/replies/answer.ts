@@ -7,7 +7,7 @@ import type { Nkey } from '@rollcall/shared/trust';
 import { paceFor } from './beat-interval.ts';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
 import type { Refusal } from './refusal.ts';
-import { type Standing, standingOf } from './standing.ts';
+import { isKeyTakenBack, keyTakenBack, type Standing, standingOf } from './standing.ts';
 
 export interface AnswerSettings {
   readonly hubId: string;
@@ -72,9 +72,6 @@ export function rotateKeyOf({ decision }: ClusterRecord, agentKey: string): { ro
   return isWished ? { rotateKey: agentKey } : {};
 }
 
-const isTakenBack = ({ decision }: ClusterRecord, agentKey: string) =>
-  decision?.revokedKeys.some(({ key }) => key === agentKey) ?? false;
-
 /** Says where a key stands, with the credentials that go with it, made at this moment. */
 export function standingResult(
   standing: Standing,
@@ -108,7 +105,7 @@ export function standingResult(
         ...dropped,
       } as const;
       // The servers refuse every credential of a key on the revocation list until it is approved again; it waits over the callout.
-      if (isTakenBack(record, agentKey)) return waiting;
+      if (isKeyTakenBack(record, agentKey)) return waiting;
       const { jwt } = issueCredentials(settings.issuer, {
         role: 'waiting',
         agentKey,
@@ -120,8 +117,7 @@ export function standingResult(
     }
     case 'member': {
       // An approval takes the key off the list: what says both is no word to give credentials for.
-      if (isTakenBack(record, agentKey))
-        return refusalResult({ code: 'CLUSTER_REVOKED', message: 'this key was taken back' });
+      if (isKeyTakenBack(record, agentKey)) return refusalResult(keyTakenBack);
       const lifeMs = settings.memberLifeMs;
       const { jwt, expiresAtMs } = issueCredentials(settings.issuer, {
         role: 'member',

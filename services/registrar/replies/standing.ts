@@ -22,6 +22,9 @@ export const clusterLeft: Refusal = {
   message: 'the cluster of this key has left the hub',
 };
 
+/** Of a cluster whose other keys may be good. */
+export const keyTakenBack: Refusal = { code: 'CLUSTER_REVOKED', message: 'this key was taken back' };
+
 /** No key of a banned cluster is good, and no token makes it so. */
 export function banOf({ reason, message }: Decision): Refusal {
   return { code: 'CLUSTER_BANNED', message: `${reason}: ${message}` };
@@ -34,6 +37,11 @@ export function banOf({ reason, message }: Decision): Refusal {
 export function leavingKeyOf({ identity, decision }: ClusterRecord): string | undefined {
   if (!identity || identity.state === 'left' || decision?.verdict !== 'leaving') return undefined;
   return identity.admittedKey ?? identity.request.key;
+}
+
+/** Whether the approver's last word has the key among those that are taken back; an approval of it takes it off. */
+export function isKeyTakenBack({ decision }: ClusterRecord, agentKey: string): boolean {
+  return decision?.revokedKeys.some(({ key }) => key === agentKey) ?? false;
 }
 
 /** The request that waits for a decision, if one does. */
@@ -63,10 +71,8 @@ export function standingOf(record: ClusterRecord, agentKey: string): Standing {
   if (decision?.verdict === 'banned') return { kind: 'refused', refusal: banOf(decision) };
   if (decision?.approvedKey === agentKey) return { kind: 'member' };
   if (identity.request.key !== agentKey) {
-    const wasRevoked = decision?.revokedKeys.some(({ key }) => key === agentKey) ?? false;
-    return wasRevoked
-      ? { kind: 'refused', refusal: { code: 'CLUSTER_REVOKED', message: 'this key was taken back' } }
-      : { kind: 'unknown' };
+    const wasRevoked = isKeyTakenBack(record, agentKey);
+    return wasRevoked ? { kind: 'refused', refusal: keyTakenBack } : { kind: 'unknown' };
   }
   if (identity.state === 'refused') return { kind: 'unknown' };
   if (decision?.requestId !== identity.request.id) {

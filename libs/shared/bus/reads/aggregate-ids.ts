@@ -16,7 +16,7 @@ export interface WalkBeyond {
  * With so many subjects in the stream each page of a long list takes seconds of the server, in which it stores nothing; reading the
  * messages in their order takes longer and keeps nobody waiting (measured, ADR 17).
  */
-export const walkBeyondMany: WalkBeyond = { subjects: 1_000_000, events: subjectsInPage };
+const walkBeyondMany: WalkBeyond = { subjects: 1_000_000, events: subjectsInPage };
 
 const idOf = (subject: string) => subject.split('.')[3] ?? '';
 

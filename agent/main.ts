@@ -19,7 +19,7 @@ import { createKeyRing, newAgentState } from './keys/own-keys.ts';
 import type { OnPhase } from './protocol/phase.ts';
 import { remove, type Uninstall } from './install/removal.ts';
 import type { RotationWish } from './keys/rotation-wish.ts';
-import { createStateKeeper, type StateKeeper } from './keys/state-keeper.ts';
+import { createStateStore, type StateStore } from './keys/state-store.ts';
 
 export { mergeCidrs } from './facts/cidr.ts';
 export { clusterNameOf, readClusterId } from './facts/cluster-identity.ts';
@@ -157,7 +157,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   const admitted = Promise.withResolvers<Admission>();
   const left = Promise.withResolvers<void>();
   let membership: Membership | undefined;
-  let keeper: StateKeeper | undefined;
+  let stateStore: StateStore | undefined;
   let isRotationWanted = false;
 
   async function live(): Promise<void> {
@@ -167,13 +167,13 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
     const trustDigest = digestOfTrust(options.trust);
     const trusted = 'caPem' in options.trust ? { hubCaPem: options.trust.caPem, hubCaOf: trustDigest } : {};
     const state = known ?? { ...newAgentState({ clusterId, hubId: token?.hubId ?? '' }), ...trusted };
-    const keeping = createStateKeeper(store, { state, isKept: known !== undefined, logger, signal });
-    keeper = keeping;
+    const keeping = createStateStore(store, { state, isKept: known !== undefined, logger, signal });
+    stateStore = keeping;
     const keys = createKeyRing(() => keeping.state, store.place);
     const memberProof = createMemberProof(member, state.hubId);
     // A new agent shows it with its first request, which should not wait for it.
     if (state.member === undefined) void memberProof(keys.current().publicKey);
-    keeper.kept().catch(() => undefined);
+    stateStore.kept().catch(() => undefined);
     onPhase({
       phase: 'preflight',
       message: `cluster "${clusterName}" (${clusterId})`,
@@ -186,7 +186,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
       trustDigest,
       keys,
       token,
-      keeper,
+      stateStore,
       request: {
         clusterId,
         ...(clientId === undefined ? {} : { clientId }),
@@ -220,7 +220,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   /** Last of all the keys: until then a crash is followed by another try. */
   async function goAway(over: Membership): Promise<void> {
     await over.leave();
-    await withinMs(keeper?.kept() ?? Promise.resolve(), lastWriteMs);
+    await withinMs(stateStore?.kept() ?? Promise.resolve(), lastWriteMs);
     if (options.uninstall) await remove(options.uninstall, 'afterGoodbye', { logger, signal });
     onPhase({ phase: 'leave', message: 'the cluster has left the hub; the agent ends', detail: {} });
     left.resolve();
@@ -253,7 +253,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
     stopping.abort();
     await membership?.leave();
     await running;
-    await withinMs(keeper?.kept() ?? Promise.resolve(), lastWriteMs);
+    await withinMs(stateStore?.kept() ?? Promise.resolve(), lastWriteMs);
     member.close();
   }
   return {

@@ -6,7 +6,7 @@ import type { AgentState, KeyStore } from './keys/key-store.ts';
 import { createLogLines } from './log-lines.ts';
 import { createMembership } from './session/membership.ts';
 import { createKeyRing, newAgentState } from './keys/own-keys.ts';
-import { createStateKeeper } from './keys/state-keeper.ts';
+import { createStateStore } from './keys/state-store.ts';
 
 /** An agent without a process and a member of its own: keys, connections, messages and beats are those of a real one. */
 export interface SimulatedAgent {
@@ -85,14 +85,14 @@ export function startSimulatedAgent(
   function begin(isLeaveWanted: boolean) {
     const stopping = new AbortController();
     const { signal } = stopping;
-    const keeper = createStateKeeper(noStore, { state, isKept: false, logger, signal });
+    const stateStore = createStateStore(noStore, { state, isKept: false, logger, signal });
     const membership = createMembership({
       addresses: options.hub.map(parseHubAddress),
       hubCa: async () => caPem,
       trustDigest: digestOfTrust({ caPem }),
-      keys: createKeyRing(() => keeper.state, noStore.place),
+      keys: createKeyRing(() => stateStore.state, noStore.place),
       token: state.member ? undefined : token,
-      keeper,
+      stateStore,
       request: {
         clusterId: cluster,
         clientId: cluster,
@@ -123,7 +123,7 @@ export function startSimulatedAgent(
         stopping.abort();
         await membership.leave();
         await running;
-        state = keeper.state;
+        state = stateStore.state;
       },
     };
   }

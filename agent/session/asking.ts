@@ -51,7 +51,7 @@ export function createSending(session: Session): Sending {
     clockAheadMs: () => clockAheadMs,
     send(over, content) {
       const message = encodeAsk(content, {
-        hubId: session.keeper.state.hubId,
+        hubId: session.stateStore.state.hubId,
         ownKey: over.key,
         tokenKey: content.verb === 'join' ? session.token?.key : undefined,
         nextKey: content.verb === 'rotate' ? session.keys.next() : undefined,
@@ -76,7 +76,7 @@ export function createSending(session: Session): Sending {
 
 /** Asks to join, to renew or to leave, whichever is due, until it is answered. */
 export function createAsking(session: Session, { send }: Sending, options: AskingOptions): Asking {
-  const { clusterId, keeper, signal, logger } = session;
+  const { clusterId, stateStore, signal, logger } = session;
   let timer: NodeJS.Timeout | undefined;
 
   async function content(over: HubLink): Promise<AskContent> {
@@ -86,10 +86,10 @@ export function createAsking(session: Session, { send }: Sending, options: Askin
       .then((member) => (member === undefined ? {} : { member }));
     if (verb === 'renew') return { verb, body: { clusterId, ...(await proof) } };
     // The hub must not learn of a key that a crash could lose.
-    const [facts, member] = await Promise.all([options.readFacts(), proof, keeper.kept()]);
+    const [facts, member] = await Promise.all([options.readFacts(), proof, stateStore.kept()]);
     options.factsReport.sent(facts);
     // A hub that knows us has no use for them.
-    const former = session.joining.standing === 'forgotten' ? keeper.state.member?.jwt : undefined;
+    const former = session.joining.standing === 'forgotten' ? stateStore.state.member?.jwt : undefined;
     const formerJwt = former === undefined ? {} : { formerJwt: former };
     const tokenKey = session.token === undefined ? {} : { tokenKey: session.token.key.publicKey };
     session.tell('register', `asking to join as "${options.request.clusterName}"`);

@@ -28,35 +28,40 @@ export function createDialing(
     hubCa(options: { again: boolean }): Promise<string>;
   },
 ): Dialing {
-  const { keeper, keys, clusterId, trustDigest } = session;
+  const { stateStore, keys, clusterId, trustDigest } = session;
   const { network, hubCa } = options;
 
   function reached(address: HubAddress): void {
-    const { hubAddresses, hubAddressesReached = [] } = keeper.state;
+    const { hubAddresses, hubAddressesReached = [] } = stateStore.state;
     const told = toldAddresses(hubAddresses) ?? [];
     const now = reachedAddresses(told, [...hubAddressesReached, formatHubAddress(address)]);
     if (now.length > hubAddressesReached.length)
-      keeper.update((old) => ({ ...old, hubAddressesReached: now }));
+      stateStore.update((old) => ({ ...old, hubAddressesReached: now }));
   }
 
   function worked(jwt: string): void {
-    const { member } = keeper.state;
+    const { member } = stateStore.state;
     if (member && member.workedJwt !== jwt)
-      keeper.update((old) => ({ ...old, member: { ...member, ...old.member, workedJwt: jwt } }));
+      stateStore.update((old) => ({ ...old, member: { ...member, ...old.member, workedJwt: jwt } }));
   }
 
   async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
     const tokenKey = session.token?.key;
-    const formerJwt = keeper.state.member?.jwt;
+    const formerJwt = stateStore.state.member?.jwt;
     const who = { clusterId, ownKey, tokenKey, formerJwt };
-    const told = toldAddresses(keeper.state.hubAddresses) ?? [];
-    const { hubCaPem, hubCaOf, hubAddressesReached } = keeper.state;
+    const told = toldAddresses(stateStore.state.hubAddresses) ?? [];
+    const { hubCaPem, hubCaOf, hubAddressesReached } = stateStore.state;
     const addresses = addressesToTry(options.addresses, told, hubAddressesReached).flatMap(inAnyOrder);
     const dialed = await dialHub(credential, { addresses, network, caPem, ...who });
     const isNew = hubCaPem !== caPem || hubCaOf !== trustDigest;
     // What the hub has told meanwhile is newer than what this connection began with.
-    if (dialed && isNew && keeper.state.hubCaPem === hubCaPem)
-      keeper.update((old) => ({ ...old, hubCaPem: caPem, hubCaOf: trustDigest, hubCaToldAtMs: undefined }));
+    if (dialed && isNew && stateStore.state.hubCaPem === hubCaPem)
+      stateStore.update((old) => ({
+        ...old,
+        hubCaPem: caPem,
+        hubCaOf: trustDigest,
+        hubCaToldAtMs: undefined,
+      }));
     if (dialed) reached(dialed.address);
     const isOwn = ownKey.publicKey === keys.current().publicKey;
     if (dialed && isOwn && credential.role === 'member') worked(credential.jwt);
@@ -68,7 +73,7 @@ export function createDialing(
    * of is not doubted: the CA that it replaced may have leaked. Whoever gives another trust than before is believed first.
    */
   async function dial(credential: Credential, key: Nkey): Promise<HubLink | undefined> {
-    const { hubCaPem, hubCaOf, hubCaToldAtMs } = keeper.state;
+    const { hubCaPem, hubCaOf, hubCaToldAtMs } = stateStore.state;
     const kept = hubCaOf === undefined || hubCaOf === trustDigest ? hubCaPem : undefined;
     const caPem = kept ?? (await hubCa({ again: false }));
     try {
@@ -87,7 +92,7 @@ export function createDialing(
     async best() {
       const shown: Credential['role'][] = [];
       const hasToken = session.token !== undefined;
-      for (const credential of credentialsToTry(keeper.state, { hasToken, nowMs: Date.now() })) {
+      for (const credential of credentialsToTry(stateStore.state, { hasToken, nowMs: Date.now() })) {
         const dialed = await dial(credential, keys.current());
         if (dialed) return { link: dialed, shown };
         shown.push(credential.role);

@@ -30,13 +30,13 @@ export interface HearingOptions {
 export type Hear = (heard: { data: Uint8Array; subject: string; key: Nkey }) => void;
 
 export function createHearing(session: Session, options: HearingOptions): Hear {
-  const { keeper, logger, signal } = session;
+  const { stateStore, logger, signal } = session;
 
   /** Who answers with another key is another hub, or pretends to be ours: it is not followed, and people should know. */
   function hearStranger(data: Uint8Array, key: Nkey): void {
     const stranger = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted: () => true });
     if (stranger === undefined) return;
-    const message = `the answer is signed by the key of hub "${hubIdOf(stranger.answerKey)}", and the token is of hub "${keeper.state.hubId}"`;
+    const message = `the answer is signed by the key of hub "${hubIdOf(stranger.answerKey)}", and the token is of hub "${stateStore.state.hubId}"`;
     session.tellRefusal(
       'refused',
       errorAsRefusal(new RollcallError('HUB_WRONG', message)),
@@ -45,14 +45,14 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
   }
 
   return ({ data, subject, key }) => {
-    const { answerKey: pinned, hubId, hubCaPem: caPem } = keeper.state;
+    const { answerKey: pinned, hubId, hubCaPem: caPem } = stateStore.state;
     const answerKeyIsTrusted = (answerKey: string) =>
       pinned === undefined ? hubIdOf(answerKey) === hubId : answerKey === pinned;
     const heard = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted, caPem });
     if (signal.aborted) return;
     if (heard === undefined || heard.answer.hub !== hubId) return hearStranger(data, key);
     const { answer, answerKey } = heard;
-    if (pinned !== answerKey) keeper.update((old) => ({ ...old, answerKey }));
+    if (pinned !== answerKey) stateStore.update((old) => ({ ...old, answerKey }));
     const { result, inReplyTo, atMs } = answer;
     options.toldPlaces.learn(answer);
     const verb = subject.split('.').at(-1);

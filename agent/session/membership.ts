@@ -27,7 +27,7 @@ import { createRotation } from './rotation.ts';
 import type { RotationWish } from '../keys/rotation-wish.ts';
 import { createSession } from './session.ts';
 import { createStanding } from './standing.ts';
-import type { StateKeeper } from '../keys/state-keeper.ts';
+import type { StateStore } from '../keys/state-store.ts';
 import { createToldPlaces } from './told-places.ts';
 
 export interface Admission {
@@ -56,7 +56,7 @@ export interface MembershipOptions {
   hubCa(options: { again: boolean }): Promise<string>;
   readonly keys: KeyRing;
   readonly token: RegistrationToken | undefined;
-  readonly keeper: StateKeeper;
+  readonly stateStore: StateStore;
   readonly request: AskingOptions['request'];
   /** Read when the agent starts, so that they are there when it may ask. */
   readonly firstFacts: Promise<Facts>;
@@ -98,7 +98,7 @@ const steadyAfterMs = 10_000;
 const goodbyeRetryMs = 100;
 
 export function createMembership(options: MembershipOptions): Membership {
-  const { keeper, keys, request, patience, onPhase, signal, logger } = options;
+  const { stateStore, keys, request, patience, onPhase, signal, logger } = options;
   const { clusterId } = request;
   const { refusedRetryMs } = patience;
   const admitted = Promise.withResolvers<Admission>();
@@ -106,7 +106,7 @@ export function createMembership(options: MembershipOptions): Membership {
   const session = createSession({
     clusterId,
     keys,
-    keeper,
+    stateStore,
     token: options.token,
     trustDigest: options.trustDigest,
     refusedRetryMs,
@@ -148,7 +148,7 @@ export function createMembership(options: MembershipOptions): Membership {
     },
   });
   /** It was a member before this run: perhaps all of its fleet start together, and none of them has news that is in a hurry. */
-  const isReturning = keeper.state.member !== undefined;
+  const isReturning = stateStore.state.member !== undefined;
   let firstFacts: Promise<Facts> | undefined = options.firstFacts;
   const withClock = (facts: Facts): Facts => ({ ...facts, ...clockFact(sending.clockAheadMs()) });
   const readFacts = async () => {
@@ -201,7 +201,7 @@ export function createMembership(options: MembershipOptions): Membership {
   });
   /** The hub may change it at any time, and counts on it from then on: the next beat comes at once. */
   const pace: HearingOptions['pace'] = (said) => {
-    const { member } = keeper.state;
+    const { member } = stateStore.state;
     if (!member || !session.memberLink()) return;
     const { beatIntervalMs, returnWithinMs } = {
       beatIntervalMs:
@@ -210,7 +210,7 @@ export function createMembership(options: MembershipOptions): Membership {
     };
     const isAsBefore = beatIntervalMs === member.beatIntervalMs;
     if (isAsBefore && returnWithinMs === member.returnWithinMs) return;
-    keeper.update((old) =>
+    stateStore.update((old) =>
       old.member ? { ...old, member: { ...old.member, beatIntervalMs, returnWithinMs } } : old,
     );
     if (isAsBefore) return;
@@ -243,7 +243,7 @@ export function createMembership(options: MembershipOptions): Membership {
   }
 
   async function beMember(link: HubLink, before: HubLink | undefined): Promise<void> {
-    const { member } = keeper.state;
+    const { member } = stateStore.state;
     if (!member) return;
     const { clusterName, namespace, beatIntervalMs, returnWithinMs = 0 } = member;
     beating.beat(beatIntervalMs);

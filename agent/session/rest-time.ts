@@ -11,9 +11,9 @@ export interface Rest {
   afterRefusalMs(refusals: number): number;
 }
 
-export function createRest({ keeper, refusedRetryMs }: Session, reconnect: BackOff): Rest {
+export function createRest({ stateStore, refusedRetryMs }: Session, reconnect: BackOff): Rest {
   function standing() {
-    const { member } = keeper.state;
+    const { member } = stateStore.state;
     return {
       beatIntervalMs: member?.beatIntervalMs ?? 0,
       returnWithinMs: member?.returnWithinMs,

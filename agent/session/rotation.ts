@@ -37,7 +37,7 @@ const leastMs = 1000;
 const undecidedMs = 5000;
 
 export function createRotation(session: Session, options: RotationOptions): Rotation {
-  const { clusterId, keeper, keys, logger, signal } = session;
+  const { clusterId, stateStore, keys, logger, signal } = session;
   let wanted: { readonly wish?: string } | undefined;
   let askId: string | undefined;
   let asks = 0;
@@ -53,7 +53,7 @@ export function createRotation(session: Session, options: RotationOptions): Rota
 
   async function ask(): Promise<void> {
     // The hub must not learn of a key that a crash could lose.
-    await keeper.kept().catch(() => undefined);
+    await stateStore.kept().catch(() => undefined);
     const next = keys.next();
     const over = session.memberLink();
     // Also of an agent that leaves: the hub may have let the next key in, and then the former one cannot leave.
@@ -64,10 +64,10 @@ export function createRotation(session: Session, options: RotationOptions): Rota
   }
 
   function goOn(): void {
-    const mayBegin = keeper.state.next === undefined && !options.isLeaving();
+    const mayBegin = stateStore.state.next === undefined && !options.isLeaving();
     if (wanted !== undefined && mayBegin && session.memberLink()) {
       const next = { ...newSeeds(), ...wanted };
-      keeper.update((old) => ({ ...old, next }));
+      stateStore.update((old) => ({ ...old, next }));
       wanted = undefined;
     }
     const next = keys.next();
@@ -82,7 +82,7 @@ export function createRotation(session: Session, options: RotationOptions): Rota
 
   async function lookForWish(): Promise<void> {
     const wish = await options.wish?.read().catch(() => undefined);
-    const { rotatedBy, next } = keeper.state;
+    const { rotatedBy, next } = stateStore.state;
     const isNew = wish !== undefined && wish !== rotatedBy && wish !== next?.wish && wish !== wanted?.wish;
     if (isNew && !options.isLeaving() && !signal.aborted) begin(wish);
   }
@@ -96,7 +96,7 @@ export function createRotation(session: Session, options: RotationOptions): Rota
     begin,
     wished(key) {
       // Said again in each answer until another key is in.
-      const isUnderWay = wanted !== undefined || keeper.state.next !== undefined;
+      const isUnderWay = wanted !== undefined || stateStore.state.next !== undefined;
       if (key === keys.current().publicKey && !isUnderWay && !options.isLeaving()) begin();
     },
     connected() {

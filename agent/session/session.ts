@@ -5,12 +5,12 @@ import { type Joining, type JoiningInput, nextJoining, startJoining } from './jo
 import type { KeyRing } from '../keys/own-keys.ts';
 import type { OnPhase, PhaseDetail, PhaseName } from '../protocol/phase.ts';
 import { type Refusal, refusalDetail } from '../protocol/refusal.ts';
-import type { StateKeeper } from '../keys/state-keeper.ts';
+import type { StateStore } from '../keys/state-store.ts';
 
 export interface SessionOptions {
   readonly clusterId: string;
   readonly keys: KeyRing;
-  readonly keeper: StateKeeper;
+  readonly stateStore: StateStore;
   readonly token: RegistrationToken | undefined;
   /** Digest of how the agent was told to know its hub. */
   readonly trustDigest: string;
@@ -34,18 +34,18 @@ export interface Session extends Omit<SessionOptions, 'token'> {
 }
 
 export function createSession(options: SessionOptions): Session {
-  const { keys, keeper, refusedRetryMs, onPhase } = options;
+  const { keys, stateStore, refusedRetryMs, onPhase } = options;
   const session: Session = {
     ...options,
     link: undefined,
-    joining: startJoining({ nowMs: Date.now(), renewAtMs: keeper.state.member?.renewAtMs }),
+    joining: startJoining({ nowMs: Date.now(), renewAtMs: stateStore.state.member?.renewAtMs }),
     memberLink() {
       const { link } = session;
       const isThere = link?.role === 'member' && !link.isClosed();
       return isThere && link.key.publicKey === keys.current().publicKey ? link : undefined;
     },
     step(input) {
-      const { returnWithinMs } = keeper.state.member ?? {};
+      const { returnWithinMs } = stateStore.state.member ?? {};
       const context = { nowMs: Date.now(), random: Math.random(), refusedRetryMs, returnWithinMs };
       session.joining = nextJoining(session.joining, input, context);
     },

@@ -47,7 +47,7 @@ const droppedLabelsText = (keys: readonly string[]) =>
 const shortRestMs = 15_000;
 
 export function createStanding(session: Session, options: StandingOptions): Standing {
-  const { keeper, keys, clusterId, signal, logger } = session;
+  const { stateStore, keys, clusterId, signal, logger } = session;
   const { asking, leaving, hubAccess } = options;
   let adopting: Promise<void> = Promise.resolve();
   let toldDropped = false;
@@ -58,8 +58,8 @@ export function createStanding(session: Session, options: StandingOptions): Stan
   function waitWith(credentials: string | undefined): void {
     // A member whose connection stands is one, whatever else is being decided about it.
     if (credentials === undefined || session.link?.role === 'member') return;
-    if (!isIssuedLater(credentials, keeper.state.waitingJwt)) return;
-    keeper.update((old) => ({ ...old, member: undefined, waitingJwt: credentials }));
+    if (!isIssuedLater(credentials, stateStore.state.waitingJwt)) return;
+    stateStore.update((old) => ({ ...old, member: undefined, waitingJwt: credentials }));
   }
 
   /** Once: what waits is answered again and again, and so is who renews. */
@@ -114,7 +114,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
 
   /** From here on the next key is the agent's own. It renews soon: with that the hub hears that it needs the old one no more. */
   function takeOver(member: MemberState): void {
-    keeper.update(({ next, ...old }) => {
+    stateStore.update(({ next, ...old }) => {
       if (!next) return old;
       const { wish, ...seeds } = next;
       // The hub wishes too: what was wished beside the agent stays carried out.
@@ -126,7 +126,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
   function isNews(jwt: string, key: Nkey): boolean {
     if (leaving.isTold() || signal.aborted) return false;
     if (!isOwn(key)) return key.publicKey === keys.next()?.publicKey;
-    const known = keeper.state.member?.jwt;
+    const known = stateStore.state.member?.jwt;
     const isUsed = known === jwt && session.link?.role === 'member';
     return !isUsed && (known === jwt || isIssuedLater(jwt, known));
   }
@@ -152,10 +152,10 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     if (isRotated) session.joining = { ...session.joining, standing: 'admitted', askAtMs: Date.now() };
     const returnWithinMs = boundedReturn(result.returnWithinMs);
     const renewAtMs = session.joining.askAtMs;
-    const { workedJwt } = keeper.state.member ?? {};
+    const { workedJwt } = stateStore.state.member ?? {};
     const member = { jwt, workedJwt, clusterName, namespace, beatIntervalMs, returnWithinMs, renewAtMs };
     if (isRotated) takeOver({ ...member, workedJwt: jwt });
-    else keeper.update((old) => ({ ...old, waitingJwt: undefined, member }));
+    else stateStore.update((old) => ({ ...old, waitingJwt: undefined, member }));
     session.token = undefined;
     if (isRotated) session.tell('rotate', 'the hub has let the new key in');
     else if (session.link?.role === 'member') session.tell('renew', 'fresh credentials');

@@ -23,7 +23,7 @@ export interface ToldPlaces {
  * found at an address, the next connections say whether it is there by then.
  */
 export function createToldPlaces(session: Session, options: ToldPlacesOptions): ToldPlaces {
-  const { keeper, logger, signal, trustDigest } = session;
+  const { stateStore, logger, signal, trustDigest } = session;
   const { network = {} } = options;
   let waiting: Parameters<ToldPlaces['learn']>[0] | undefined;
   let isTrying = false;
@@ -38,7 +38,7 @@ export function createToldPlaces(session: Session, options: ToldPlacesOptions): 
 
   /** One after the other: most often the first answers. */
   async function isHubAnywhere(caPem: string): Promise<boolean> {
-    const { hubAddresses, hubAddressesReached } = keeper.state;
+    const { hubAddresses, hubAddressesReached } = stateStore.state;
     const told = toldAddresses(hubAddresses) ?? [];
     const groups = addressesToTry(options.addresses, told, hubAddressesReached);
     for (const address of groups.flat()) {
@@ -50,7 +50,7 @@ export function createToldPlaces(session: Session, options: ToldPlacesOptions): 
 
   /** The CA that works says which ones come next; the answer only carries it. */
   async function learnCas(told: unknown): Promise<void> {
-    const { hubId, hubCaPem, hubCaOf, hubCaToldAtMs } = keeper.state;
+    const { hubId, hubCaPem, hubCaOf, hubCaToldAtMs } = stateStore.state;
     if (told === undefined || hubCaPem === undefined || hubCaOf !== trustDigest) return;
     const said = readHubCas(told, { hub: hubId, caPem: hubCaPem });
     const isNews = said !== undefined && (hubCaToldAtMs === undefined || said.atMs > hubCaToldAtMs);
@@ -61,8 +61,8 @@ export function createToldPlaces(session: Session, options: ToldPlacesOptions): 
       return;
     }
     // Found anew by its pin meanwhile: that is heard of again with the next answer.
-    if (keeper.state.hubCaPem !== hubCaPem) return;
-    keeper.update((old) => ({ ...old, hubCaPem: said.caPem, hubCaToldAtMs: said.atMs }));
+    if (stateStore.state.hubCaPem !== hubCaPem) return;
+    stateStore.update((old) => ({ ...old, hubCaPem: said.caPem, hubCaToldAtMs: said.atMs }));
     if (!isKnown) logger.info({}, 'the hub is known by other CA certificates from now on');
   }
 
@@ -70,9 +70,9 @@ export function createToldPlaces(session: Session, options: ToldPlacesOptions): 
   async function learnAddresses(texts: readonly string[] | undefined): Promise<void> {
     const told = toldAddresses(texts);
     if (texts === undefined || told === undefined) return;
-    if (texts.join() !== (keeper.state.hubAddresses ?? []).join()) {
+    if (texts.join() !== (stateStore.state.hubAddresses ?? []).join()) {
       const given = new Set(options.addresses.map(formatHubAddress));
-      keeper.update(({ hubAddressesReached = [], ...old }) => ({
+      stateStore.update(({ hubAddressesReached = [], ...old }) => ({
         ...old,
         hubAddresses: texts,
         hubAddressesReached: reachedAddresses(told, hubAddressesReached),
@@ -80,14 +80,14 @@ export function createToldPlaces(session: Session, options: ToldPlacesOptions): 
       if (told.some((address) => !given.has(formatHubAddress(address))))
         logger.info({}, 'the hub is to be reached by other addresses from now on');
     }
-    const { hubCaPem, hubAddressesReached = [] } = keeper.state;
+    const { hubCaPem, hubAddressesReached = [] } = stateStore.state;
     if (hubCaPem === undefined || triedList === texts.join()) return;
     triedList = texts.join();
     for (const address of told) {
       const name = formatHubAddress(address);
       if (hubAddressesReached.includes(name)) continue;
       if (signal.aborted || !(await isHub(address, hubCaPem))) continue;
-      keeper.update((old) => ({
+      stateStore.update((old) => ({
         ...old,
         hubAddressesReached: reachedAddresses(told, [...(old.hubAddressesReached ?? []), name]),
       }));

@@ -227,15 +227,15 @@ test('of a first contact the CA is told, and who has another one is refused from
 /** Dials a server that shows the CA `ca`, which leaked and was replaced by `otherCa`. */
 async function dialed(of: Partial<AgentState>) {
   await using impostor = await startServer(leaf(ca), ca.certificatePem);
-  const keeper = {
+  const stateStore = {
     state: anAgentState({ hubCaPem: otherCa.certificatePem, ...of }),
     update(change: (state: AgentState) => AgentState) {
-      keeper.state = change(keeper.state);
+      stateStore.state = change(stateStore.state);
     },
   };
   const trustDigest = digestOfTrust(pinned);
   const keys = { current: () => ownKey };
-  const session = { keeper, keys, clusterId: 'c', token: undefined, trustDigest } as unknown as Session;
+  const session = { stateStore, keys, clusterId: 'c', token: undefined, trustDigest } as unknown as Session;
   const dialing = createDialing(session, {
     addresses: [impostor.address],
     hubCa: () => findHubCa([impostor.address], pinned),
@@ -249,7 +249,7 @@ async function dialed(of: Partial<AgentState>) {
   );
   return {
     outcome,
-    knownBy: keeper.state.hubCaPem === otherCa.certificatePem ? 'the new CA' : 'the former CA',
+    knownBy: stateStore.state.hubCaPem === otherCa.certificatePem ? 'the new CA' : 'the former CA',
   };
 }
 

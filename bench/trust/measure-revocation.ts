@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createNkey } from '@rollcall/shared/trust';
-import { startWorld } from '../../services/trust-keeper/tests/keeper-world.ts';
+import { startWorld } from '../../services/account-controller/tests/account-controller-world.ts';
 import { nowMs } from '../report/clock.ts';
 import { type Spread, spreadOf } from '../../cli/simulate/report/quantile.ts';
 
@@ -36,7 +36,7 @@ export async function measureRevocation(
 const keysOfOneCluster = 100;
 
 /**
- * Cuts on a real nats-server and by a real trust-keeper, one after the other. Client and keeper share a process.
+ * Cuts on a real nats-server and by a real account-controller, one after the other. Client and account-controller share a process.
  * @param options.live - keys that are on the list before, and stay
  */
 async function measureCuts(options: { live: number; cuts: number }): Promise<RevocationRow> {
@@ -52,10 +52,10 @@ async function measureCuts(options: { live: number; cuts: number }): Promise<Rev
       keys.map(({ publicKey }) => publicKey),
     );
   }
-  await using keeper = await world.startKeeper();
-  const problem = keeper.notReady();
+  await using controller = await world.startController();
+  const problem = controller.notReady();
   if (problem !== undefined) throw new RollcallError('CHILD_FAILED', problem);
-  // What was taken back before is told first; the keys themselves were on the list before the keeper was ready.
+  // What was taken back before is told first; the keys themselves were on the list before the account-controller was ready.
   for (let at = 0; at < options.live; at += keysOfOneCluster) await world.cut(`filler-${at}`);
   const cutMs: number[] = [];
   const provenMs: number[] = [];

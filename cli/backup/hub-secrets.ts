@@ -34,7 +34,7 @@ export function checkSecretFiles(files: Readonly<Record<string, string>>): void 
   for (const path of Object.keys(files)) {
     if (!patterns.some((pattern) => pattern.test(path))) throw damaged(`a file "${path}" belongs to no hub`);
   }
-  for (const needed of ['hub.json', 'identities/registrar.json', 'identities/trust-keeper.json']) {
+  for (const needed of ['hub.json', 'identities/registrar.json', 'identities/account-controller.json']) {
     if (files[needed] === undefined) throw damaged(`the file "${needed}" of the hub is not in it`);
   }
 }

@@ -53,7 +53,7 @@ export function addHubCommands(program: Command): void {
   program
     .command('serve')
     .description(
-      'run one service of a hub: registrar, approver, rbac-provisioner, heartbeat, projector, trust-keeper',
+      'run one service of a hub: registrar, approver, rbac-provisioner, heartbeat, projector, account-controller',
     )
     .usage('SERVICE [--config FILE] [--check] [settings]')
     .argument('[args...]')

@@ -16,7 +16,7 @@ test.each([
   { name: 'the value of a flag', line: ['get', 'clusters', '-o', 'y'], want: ['yaml'] },
   { name: 'the same in one word', line: ['get', 'clusters', '--output=y'], want: ['yaml'] },
   { name: 'the same as bash splits it', line: ['get', 'clusters', '--output', '=', 'y'], want: ['yaml'] },
-  { name: 'a service', line: ['serve', 'trust'], want: ['trust-keeper'] },
+  { name: 'a service', line: ['serve', 'acc'], want: ['account-controller'] },
   { name: 'the agents that a hub runs', line: ['serve', 'agent'], want: ['agent-host'] },
   { name: 'wishes', line: ['get', 'w'], want: ['wishes'] },
   { name: 'a key', line: ['trust', 'rotate', 'op'], want: ['operator-keys'] },

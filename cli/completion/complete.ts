@@ -10,7 +10,14 @@ const directives = { files: 0, noFiles: 4 } as const;
 
 const kindWords = ['clusters', 'requests', 'tokens', 'policies', 'sets', 'wishes'];
 
-const services = ['registrar', 'approver', 'rbac-provisioner', 'heartbeat', 'projector', 'trust-keeper'];
+const services = [
+  'registrar',
+  'approver',
+  'rbac-provisioner',
+  'heartbeat',
+  'projector',
+  'account-controller',
+];
 
 /** Names that stand as arguments, by command. */
 const liveArguments: Readonly<Record<string, readonly LiveKind[]>> = {

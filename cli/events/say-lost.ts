@@ -4,12 +4,12 @@ import { say } from '../output.ts';
 const answersWithinMs = 2000;
 
 /**
- * Whether a service says that its history is lost or cut (ADR 16). Each of them knows; the trust-keeper keeps what they know it by.
+ * Whether a service says that its history is lost or cut (ADR 16). Each of them knows; the account-controller keeps what they know it by.
  * @returns false also where nobody answers: that is for `rollcall status` to say
  */
 export async function isHistoryLost(nc: NatsConnection): Promise<boolean> {
   try {
-    const answer = await nc.request('$SRV.STATS.trust-keeper', '', { timeout: answersWithinMs });
+    const answer = await nc.request('$SRV.STATS.account-controller', '', { timeout: answersWithinMs });
     const { data } = answer.json<{ data?: { historyLost?: unknown } }>();
     return data?.historyLost === 1;
   } catch {

@@ -32,7 +32,7 @@ const modules: Readonly<Record<ServiceName, () => Promise<ServableService>>> = {
   'rbac-provisioner': async () => servable(await import('@rollcall/rbac-provisioner')),
   heartbeat: async () => servable(await import('@rollcall/heartbeat')),
   projector: async () => servable(await import('@rollcall/projector')),
-  'trust-keeper': async () => servable(await import('@rollcall/trust-keeper')),
+  'account-controller': async () => servable(await import('@rollcall/account-controller')),
   'agent-host': agentHost,
 };
 

@@ -3,9 +3,9 @@ import type { BusSide, KubernetesSide } from './read-sides.ts';
 import { judgeHub, troublesOf } from './hub-status.ts';
 import { statusText } from './status-text.ts';
 
-function troublesAt(figures: Readonly<Record<string, number>>, name = 'trust-keeper'): string[] {
-  const keeper = { name, id: 'one', version: '0.1.0', started: '', figures };
-  const bus: BusSide = { answers: [keeper], streams: {}, server: undefined, version: undefined };
+function troublesAt(figures: Readonly<Record<string, number>>, name = 'account-controller'): string[] {
+  const controller = { name, id: 'one', version: '0.1.0', started: '', figures };
+  const bus: BusSide = { answers: [controller], streams: {}, server: undefined, version: undefined };
   const kubernetes: KubernetesSide = { server: '', version: undefined, fence: undefined };
   return troublesOf(bus, kubernetes).map(({ check }) => check);
 }
@@ -18,7 +18,7 @@ test.each([
     want: ['revocations dropped', 'revocations'],
   },
   {
-    name: 'of a trust-keeper of before',
+    name: 'of an account-controller of before',
     figures: { revokedKeys: 100, revokedKeysRoom: 100 },
     want: ['revocations'],
   },

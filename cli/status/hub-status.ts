@@ -97,9 +97,10 @@ export interface Trouble {
 
 /** What the services say of themselves, and held wishes. */
 export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trouble[] {
-  const revokedKeys = figureOf(answers, 'trust-keeper', 'revokedKeys') ?? 0;
-  const revokedKeysRoom = figureOf(answers, 'trust-keeper', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
-  const revokedKeysDropped = figureOf(answers, 'trust-keeper', 'revokedKeysDropped') ?? 0;
+  const revokedKeys = figureOf(answers, 'account-controller', 'revokedKeys') ?? 0;
+  const revokedKeysRoom =
+    figureOf(answers, 'account-controller', 'revokedKeysRoom') ?? Number.POSITIVE_INFINITY;
+  const revokedKeysDropped = figureOf(answers, 'account-controller', 'revokedKeysDropped') ?? 0;
   const unproven = figureOf(answers, 'approver', 'unproven') ?? 0;
   const comparisonFailures = figureOf(answers, 'projector', 'comparisonFailures') ?? 0;
   const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;

@@ -41,7 +41,7 @@ function asBefore(): HubState {
     const nats = userClaims({ ...otherRoles.ops, account: 'HUB' }, keys.hub);
     const subject = decodeJwt(bus.jwt)?.sub ?? '';
     const jwt = encodeJwt({ subject, name, nowMs: 1_700_000_000_000, nats }, nkeyFromSeed(signers.hub));
-    const more = name === 'trust-keeper' ? { hubKeys: keys } : {};
+    const more = name === 'account-controller' ? { hubKeys: keys } : {};
     write({ ...identity, ...more, bus: { ...bus, jwt } }, 'identities', `${name}.json`);
   }
   const four = [keys.sys, keys.auth, keys.agents, keys.hub];
@@ -119,6 +119,6 @@ test('no two versions of a service that would write over each other run side by 
     'rollcall-projector': oneAfterTheOther,
     'rollcall-rbac-provisioner': undefined,
     'rollcall-registrar': undefined,
-    'rollcall-trust-keeper': undefined,
+    'rollcall-account-controller': undefined,
   });
 });

@@ -461,10 +461,10 @@ test('one side of the hub that is away does not hide the other', async () => {
 });
 
 test('a service that is away and a fence that was taken down are told, and exit 1', async () => {
-  await hub.up.services.find(({ name }) => name === 'trust-keeper')?.stop();
+  await hub.up.services.find(({ name }) => name === 'account-controller')?.stop();
   const { code, stdout } = await run('status', '-o', 'json');
   expect(JSON.parse(stdout).problems).toMatchObject([
-    { text: 'trust-keeper does not answer', severity: 'wrong' },
+    { text: 'account-controller does not answer', severity: 'wrong' },
   ]);
   expect(code).toBe(1);
   const binding = 'validatingadmissionpolicybindings';
@@ -478,7 +478,7 @@ test('a service that is away and a fence that was taken down are told, and exit 
   const taken = await hub.up.admin.get(resource, { name: 'rollcall-join' });
   await hub.up.admin.delete(resource, 'rollcall-join');
   const broken = await run('doctor');
-  expect(broken.stdout).toMatch(/finding +service trust-keeper: does not answer\n +→ /);
+  expect(broken.stdout).toMatch(/finding +service account-controller: does not answer\n +→ /);
   expect(broken.stdout).toMatch(
     /finding +fence: ValidatingAdmissionPolicyBinding rollcall-join is missing\n +→ Delete what is named, if it is there, and apply deploy\/fence/,
   );

@@ -13,7 +13,7 @@ test.each([
   { args: ['--help'], want: 'rollcall token create --print-register-command' },
   { args: ['register', '--help'], want: '--ca-cert-hash <sha256:hex>' },
   { args: ['token', 'create', '--help'], want: '--print-register-command' },
-  { args: ['serve', '--help'], want: 'trust-keeper' },
+  { args: ['serve', '--help'], want: 'account-controller' },
 ])('$args teach and end well', async ({ args, want }) => {
   const { code, stdout } = await runCli(args);
   expect(stdout).toContain(want);
@@ -210,7 +210,7 @@ test('a configuration is checked without being started: flags over variables ove
 test.each([
   { service: 'registrar', flag: '--member-life', refused: '168h', taken: '72h' },
   { service: 'registrar', flag: '--waiting-life', refused: '73h', taken: '72h' },
-  { service: 'trust-keeper', flag: '--longest-credential-life', refused: '72h', taken: '73h' },
+  { service: 'account-controller', flag: '--longest-credential-life', refused: '72h', taken: '73h' },
 ])(
   'no credential outlives its revocation: $service does not start with $flag $refused, and does with $taken',
   async ({ service, flag, refused, taken }) => {

@@ -39,7 +39,7 @@ test('a frame says how many clusters are in which state, who waits, and what goe
   expect(text).toMatch(/^Waiting requests +2, the oldest for 1m30s$/m);
   expect(text).toMatch(/^Beats +5\.0 \/s$/m);
   expect(text).toMatch(/^Events +10\.0 \/s, 50 in all$/m);
-  expect(text).toMatch(/trust-keeper 0\/0/);
+  expect(text).toMatch(/account-controller 0\/0/);
   expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
 

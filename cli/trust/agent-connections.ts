@@ -32,7 +32,7 @@ type Connection = NonNullable<z.infer<typeof page>['data']['connections']>[numbe
 
 /** Asks every server who of an account is connected, as the system user that the state directory has. */
 async function* connectionsOf(files: HubFiles, account: string): AsyncGenerator<Connection> {
-  const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'claims');
+  const nc = await connectBus(files.address, files.read('account-controller').sys, 'claims');
   try {
     for (let offset = 0, total = 1; offset < total; offset += pageSize) {
       const body = JSON.stringify({ auth: true, acc: account, limit: pageSize, offset });

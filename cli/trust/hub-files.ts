@@ -19,8 +19,8 @@ export interface RegistrarIdentity {
   readonly bus: BusCredentials;
 }
 
-/** What of the trust-keeper's does. */
-export interface KeeperIdentity {
+/** What of the account-controller's does. */
+export interface AccountControllerIdentity {
   readonly hubKeys: HubKeys;
   readonly formerAgentSigners?: readonly AgentSigners[];
   readonly operatorSigningSeed: string;
@@ -39,7 +39,7 @@ interface Documents {
   readonly hub: HubState;
   readonly offline: OfflineKeys;
   readonly registrar: RegistrarIdentity;
-  readonly 'trust-keeper': KeeperIdentity;
+  readonly 'account-controller': AccountControllerIdentity;
 }
 
 /** The keys of a hub that this machine holds, in the files where services and the next start read them. */
@@ -65,7 +65,7 @@ const paths: Record<keyof Documents, readonly string[]> = {
   hub: ['hub.json'],
   offline: ['offline', 'keys.json'],
   registrar: ['identities', 'registrar.json'],
-  'trust-keeper': ['identities', 'trust-keeper.json'],
+  'account-controller': ['identities', 'account-controller.json'],
 };
 
 /** @throws RollcallError HUB_MISSING, STATE_INVALID; KEYS_OFFLINE where those are read */

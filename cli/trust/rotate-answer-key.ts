@@ -25,7 +25,7 @@ export function rotateAnswerKey(files: HubFiles, nowMs: number): void {
     return { ...identity, answerKeySeed: next.seed, answerChain: [...(identity.answerChain ?? []), link] };
   });
   files.change('hub', (hub) => ({ ...hub, answerKey: next.publicKey }));
-  files.change('trust-keeper', (identity) => ({
+  files.change('account-controller', (identity) => ({
     ...identity,
     knownBy: { ...identity.knownBy, answerKey: next.publicKey },
   }));

@@ -28,7 +28,7 @@ function announce(files: HubFiles, { hubId, caPem, caCertHash }: HubState, nowMs
     answerChain: answerChain.map((link) => linkSignedByCa(link, caKey)),
   }));
   const cas = caCertHash.split(',');
-  files.change('trust-keeper', (identity) => ({ ...identity, knownBy: { ...identity.knownBy, cas } }));
+  files.change('account-controller', (identity) => ({ ...identity, knownBy: { ...identity.knownBy, cas } }));
 }
 
 export function announceCa(files: HubFiles, nowMs: number): HubState {

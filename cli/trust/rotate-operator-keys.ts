@@ -52,7 +52,7 @@ async function push(nc: NatsConnection, jwt: string): Promise<void> {
 
 /** @throws RollcallError CLAIMS_NOT_APPLIED, BUS_UNREACHABLE while the hub does not run */
 export async function pushAccounts(files: HubFiles, jwts: readonly string[]): Promise<void> {
-  const nc = await connectBus(files.address, files.read('trust-keeper').sys, 'claims');
+  const nc = await connectBus(files.address, files.read('account-controller').sys, 'claims');
   try {
     for (const jwt of jwts) await push(nc, jwt);
   } finally {
@@ -61,21 +61,21 @@ export async function pushAccounts(files: HubFiles, jwts: readonly string[]): Pr
 }
 
 /**
- * Everything is signed by the other listed key, by the trust-keeper what is its own; the one that signed is not on the list of
+ * Everything is signed by the other listed key, by the account-controller what is its own; the one that signed is not on the list of
  * the next start.
  * @throws RollcallError ROTATION_NOT_DUE, CLAIMS_NOT_APPLIED, BUS_UNREACHABLE
  */
 export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promise<void> {
   checkListIsRead(files);
-  const { hub, offline, keeper } = {
+  const { hub, offline, controller } = {
     hub: files.read('hub'),
     offline: files.read('offline'),
-    keeper: files.read('trust-keeper'),
+    controller: files.read('account-controller'),
   };
-  // Whoever was stopped in the middle goes on to the same key: by then the trust-keeper may sign with it already.
+  // Whoever was stopped in the middle goes on to the same key: by then the account-controller may sign with it already.
   const begun = hub.rotations?.['operator-keys']?.to;
   const staying = offline.operatorSigners.find((seed) =>
-    begun === undefined ? seed !== keeper.operatorSigningSeed : nkeyFromSeed(seed).publicKey === begun,
+    begun === undefined ? seed !== controller.operatorSigningSeed : nkeyFromSeed(seed).publicKey === begun,
   );
   if (staying === undefined) throw new RollcallError('STATE_INVALID', 'there is no second operator key');
   const signer = nkeyFromSeed(staying);
@@ -95,7 +95,7 @@ export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promis
   );
   const { [hub.keys.agents]: _kept, ...others } = accountJwts;
   await pushAccounts(files, Object.values(others));
-  files.change('trust-keeper', (identity) => ({ ...identity, operatorSigningSeed: staying }));
+  files.change('account-controller', (identity) => ({ ...identity, operatorSigningSeed: staying }));
   await untilTold(
     files,
     'the other operator key signs',

@@ -13,7 +13,7 @@ import { pushAccounts } from './rotate-operator-keys.ts';
 /** HUB and the accounts of roles as these keys make them, on every server and for the next start. */
 async function changeAccounts(files: HubFiles, keys: HubKeys, nowMs: number): Promise<void> {
   const { accountJwts } = files.read('hub');
-  const signer = nkeyFromSeed(files.read('trust-keeper').operatorSigningSeed);
+  const signer = nkeyFromSeed(files.read('account-controller').operatorSigningSeed);
   const ours: ReadonlySet<string> = new Set(['HUB', ...roleAccounts]);
   const changed = everyAccount(keys)
     .filter(({ name }) => ours.has(name))
@@ -30,7 +30,7 @@ async function changeAccounts(files: HubFiles, keys: HubKeys, nowMs: number): Pr
   );
   const jwts = { ...accountJwts, ...Object.fromEntries(changed) };
   files.change('hub', (hub) => ({ ...hub, keys, accountJwts: jwts }));
-  files.change('trust-keeper', (identity) => ({ ...identity, hubKeys: keys }));
+  files.change('account-controller', (identity) => ({ ...identity, hubKeys: keys }));
 }
 
 /** Of those that are not by the present key yet. Each service reads its file again and connects with the new user; whoever starts meanwhile has it from the beginning. */
@@ -51,7 +51,7 @@ function writeUsers(files: HubFiles, nowMs: number): void {
       writePrivate(path, credsFile(busUser(otherRoles[role], role, issuer, nowMs)));
   }
   // Not a service's own user, but signed by the same key.
-  files.change('trust-keeper', (identity) =>
+  files.change('account-controller', (identity) =>
     isOurs(identity.sys.jwt)
       ? identity
       : { ...identity, sys: busUser(otherRoles.claims, 'claims', issuer, nowMs) },

@@ -11,10 +11,10 @@ const mapRoles = <From, To>(of: Readonly<Record<AgentRole, From>>, how: (from: F
 const publicOf = (seeds: Readonly<Record<AgentRole, string>>): AgentSigners =>
   mapRoles(seeds, (seed) => nkeyFromSeed(seed).publicKey);
 
-/** The trust-keeper reads the keys that are good from its own file, and nowhere else. */
-function tellKeeper(files: HubFiles): void {
+/** The account-controller reads the keys that are good from its own file, and nowhere else. */
+function tellAccountController(files: HubFiles): void {
   const { keys } = files.read('hub');
-  files.change('trust-keeper', (identity) => ({ ...identity, hubKeys: keys }));
+  files.change('account-controller', (identity) => ({ ...identity, hubKeys: keys }));
 }
 
 function isGood(files: HubFiles, signers: AgentSigners): Promise<void> {
@@ -33,7 +33,7 @@ export async function announceSigningKeys(files: HubFiles, nowMs: number): Promi
     keys: { ...hub.keys, moreAgentSigners: [publicOf(seeds)] },
     rotations: { ...hub.rotations, 'signing-keys': { stage: 'announced', atMs: nowMs } },
   }));
-  tellKeeper(files);
+  tellAccountController(files);
   await isGood(files, publicOf(seeds));
 }
 
@@ -45,7 +45,7 @@ export async function switchSigningKeys(files: HubFiles, nowMs: number): Promise
     return switchSigningKeys(files, nowMs);
   }
   // Again, because a run before may have been stopped in between.
-  tellKeeper(files);
+  tellAccountController(files);
   await isGood(files, publicOf(seeds));
   files.change('registrar', (identity) => ({ ...identity, agentSigners: seeds }));
   files.change('hub', (hub) => ({
@@ -56,14 +56,14 @@ export async function switchSigningKeys(files: HubFiles, nowMs: number): Promise
       'signing-keys': { ...hub.rotations?.['signing-keys'], stage: 'switched', atMs: nowMs },
     },
   }));
-  tellKeeper(files);
+  tellAccountController(files);
   files.change('offline', ({ nextAgentSigners: _given, ...offline }) => offline);
 }
 
 export async function dropSigningKeys(files: HubFiles): Promise<void> {
   const { keys } = files.read('hub');
   const former = keys.moreAgentSigners ?? [];
-  files.change('trust-keeper', (identity) => ({
+  files.change('account-controller', (identity) => ({
     ...identity,
     formerAgentSigners: [...former, ...(identity.formerAgentSigners ?? [])].slice(0, rememberedGenerations),
   }));
@@ -72,7 +72,7 @@ export async function dropSigningKeys(files: HubFiles): Promise<void> {
     const { moreAgentSigners: _dropped, ...good } = hub.keys;
     return { ...hub, keys: good, rotations: others };
   });
-  tellKeeper(files);
+  tellAccountController(files);
   await untilTold(files, 'the former signing keys are dropped', ({ agentSigners }) =>
     agentSigners.every(({ keys: one }) => one['member'] === keys.agentSigners.member),
   );

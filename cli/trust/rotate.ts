@@ -137,7 +137,7 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
   }
   if (!isLifeKnown && !isNow) throw new RollcallError('ROTATION_NOT_DUE', lifeUnknown);
   const rotatedBy = await whoRotates(files.stateDir, client);
-  files.change('trust-keeper', (identity) => ({ ...identity, rotatedBy }));
+  files.change('account-controller', (identity) => ({ ...identity, rotatedBy }));
   const result = await withProgress(`rotating ${key}`, take(files, key, { step, isNow }));
   if (learnedByRenewal.has(key)) await noteLongestLife(files);
   await files.publish();

@@ -37,7 +37,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
       kind: rotation === undefined ? 'announce' : 'switch',
       dueAtMs: 0,
       says: [
-        'a next generation of keys, one a role, becomes good beside the present one (trust-keeper)',
+        'a next generation of keys, one a role, becomes good beside the present one (account-controller)',
         'once every server acts on it, the registrar signs with it; nothing is restarted, nobody is cut off',
         'the former one is dropped when you run the same command again, a day later',
       ],

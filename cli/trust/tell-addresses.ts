@@ -5,7 +5,7 @@ import { printResult, say } from '../output.ts';
 import { runsInPods } from '../install/hub/hub-in-pods.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { advertisedNow, reloadNatsServer, writeServerCertificate } from '../up/state/server-certificate.ts';
-import { type HubFiles, type KeeperIdentity, openHubFiles } from './hub-files.ts';
+import { type HubFiles, type AccountControllerIdentity, openHubFiles } from './hub-files.ts';
 import { publishHubInfo } from './publish-hub-info.ts';
 import { whoRotates } from './who-rotates.ts';
 
@@ -14,13 +14,13 @@ export interface TellFlags {
   readonly dryRun?: boolean;
 }
 
-/** Has the registrar say them in its answers, and the trust-keeper tell that in an event. */
+/** Has the registrar say them in its answers, and the account-controller tell that in an event. */
 export function noteAddresses(
   files: HubFiles,
   told: readonly string[],
-  rotatedBy: NonNullable<KeeperIdentity['rotatedBy']>,
+  rotatedBy: NonNullable<AccountControllerIdentity['rotatedBy']>,
 ): void {
-  files.change('trust-keeper', (identity) => ({
+  files.change('account-controller', (identity) => ({
     ...identity,
     knownBy: { ...identity.knownBy, addresses: told },
     rotatedBy,

@@ -127,7 +127,7 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
     operator: {
       root: keyFingerprint(nkeyFromSeed(offline.operator).publicKey),
       listed: offline.operatorSigners.map((seed) => keyFingerprint(nkeyFromSeed(seed).publicKey)),
-      signs: keyFingerprint(nkeyFromSeed(files.read('trust-keeper').operatorSigningSeed).publicKey),
+      signs: keyFingerprint(nkeyFromSeed(files.read('account-controller').operatorSigningSeed).publicKey),
     },
     callout: { user: keyFingerprint(keys.calloutUser), sealing: keyFingerprint(keys.calloutXkey) },
     sentinel: {

@@ -9,7 +9,7 @@ const toldWithinMs = 60_000;
 const everyMs = 200;
 
 /**
- * Waits until the trust-keeper tells that the servers act on what it was given.
+ * Waits until the account-controller tells that the servers act on what it was given.
  * @throws RollcallError DEADLINE_EXCEEDED, BUS_UNREACHABLE while the hub does not run
  */
 export async function untilTold(
@@ -26,7 +26,7 @@ export async function untilTold(
     for (const deadlineMs = performance.now() + withinMs; performance.now() < deadlineMs;) {
       const { lastOf } = await log.read({ kind: 'hub', id: 'trust' });
       // The cast is sound: decodeEvent has parsed the section.
-      const told = lastOf['trust-keeper']?.section as HubTrust | undefined;
+      const told = lastOf['account-controller']?.section as HubTrust | undefined;
       if (told && isSo(told)) return;
       await delay(everyMs);
     }
@@ -35,6 +35,6 @@ export async function untilTold(
   }
   throw new RollcallError(
     'DEADLINE_EXCEEDED',
-    `the trust-keeper has not told within ${withinMs / 1000} s that ${what}; run the same command again`,
+    `the account-controller has not told within ${withinMs / 1000} s that ${what}; run the same command again`,
   );
 }

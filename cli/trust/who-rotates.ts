@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { userName } from '../decide/user-name.ts';
-import type { KeeperIdentity } from './hub-files.ts';
+import type { AccountControllerIdentity } from './hub-files.ts';
 import { askOwnApiServer } from './own-api-server.ts';
 
 /** Not every number that a container runs as has an account. */
@@ -21,7 +21,7 @@ function account(): string {
 export async function whoRotates(
   stateDir: string,
   onHub?: KubeClient,
-): Promise<NonNullable<KeeperIdentity['rotatedBy']>> {
+): Promise<NonNullable<AccountControllerIdentity['rotatedBy']>> {
   // Keys are rotated while the hub does not run, too.
   const asked = onHub ? userName(onHub) : askOwnApiServer(stateDir, userName);
   const person = await asked.catch(() => undefined);

@@ -10,7 +10,7 @@ import { loadConfig } from '@rollcall/shared/config';
 import { type KubeAccess, kubeconfigYaml } from '@rollcall/shared/kubernetes';
 import type { ServiceName } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
-import * as trustKeeper from '@rollcall/trust-keeper';
+import * as accountController from '@rollcall/account-controller';
 import { renderManifest } from '../register/manifest.ts';
 import { writePrivate } from './private-files.ts';
 
@@ -57,7 +57,7 @@ export function serviceSettings(options: HubServicesOptions): Record<ServiceName
     'rbac-provisioner': settingsOf('rbac-provisioner', { kubeconfig: kubeconfigOf('rbac-provisioner') }),
     heartbeat: settingsOf('heartbeat'),
     projector: settingsOf('projector', { kubeconfig: kubeconfigOf('projector') }),
-    'trust-keeper': settingsOf('trust-keeper'),
+    'account-controller': settingsOf('account-controller'),
     // Members of a hub on a developer's machine are on that machine as well.
     'agent-host': settingsOf('agent-host', {
       kubeconfig: kubeconfigOf('agent-host'),
@@ -79,7 +79,7 @@ export async function startHubServices(options: HubServicesOptions): Promise<Run
     provisioner.start(loadConfig(provisioner.configSchema, values('rbac-provisioner'))),
     heartbeat.start(loadConfig(heartbeat.configSchema, values('heartbeat'))),
     projector.start(loadConfig(projector.configSchema, values('projector'))),
-    trustKeeper.start(loadConfig(trustKeeper.configSchema, values('trust-keeper'))),
+    accountController.start(loadConfig(accountController.configSchema, values('account-controller'))),
     agentHost.start(loadConfig(agentHost.configSchema, values('agent-host')), renderManifest),
   ];
   const outcomes = await Promise.allSettled(starts);

@@ -165,7 +165,7 @@ describe('an agent with credentials of its own', () => {
         const again = await connectWithCredentials(asked, key, credentials).catch(() => undefined);
         if (again) await floodUntilCut(again, garbage);
         const { decision, lastOf } = await record(clusterId);
-        return decision && isOut(decision, key.publicKey) && lastOf['trust-keeper'] && decision;
+        return decision && isOut(decision, key.publicKey) && lastOf['account-controller'] && decision;
       });
       expect(out.reason).toBe('Flooding');
       expect(out.verdict).toBe(role === 'member' ? 'revoked' : 'denied');

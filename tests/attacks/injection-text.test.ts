@@ -170,7 +170,14 @@ describe('text of agents, tokens, policies and services', () => {
   test('a line of our logs is one JSON object, whatever was logged', async () => {
     await runCli(['status'], { environment });
     const folder = join(hub.up.stateDir, 'logs');
-    const services = ['registrar', 'approver', 'heartbeat', 'projector', 'rbac-provisioner', 'trust-keeper'];
+    const services = [
+      'registrar',
+      'approver',
+      'heartbeat',
+      'projector',
+      'rbac-provisioner',
+      'account-controller',
+    ];
     const files = readdirSync(folder).filter((file) => services.some((name) => file.startsWith(name)));
     expect(files.length).toBeGreaterThan(0);
     for (const file of files) {

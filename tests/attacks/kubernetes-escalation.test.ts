@@ -87,7 +87,7 @@ describe.each([
   'rbac-provisioner',
   'heartbeat',
   'registrar',
-  'trust-keeper',
+  'account-controller',
 ])('a stolen %s', (service) => {
   test.each(byAnybody)('$name: refused', (attack) => expectRefused(hub, thief(service), attack));
 });

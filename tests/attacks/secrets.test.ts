@@ -24,7 +24,7 @@ const serviceNames = [
   'rbac-provisioner',
   'heartbeat',
   'projector',
-  'trust-keeper',
+  'account-controller',
 ] as const;
 
 function filesUnder(directory: string): string[] {

@@ -35,7 +35,7 @@ const attacks: readonly BusAttack[] = [
   { name: 'hear the box that it lies in', subscribe: 'rollcall.access.minted.*' },
   { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
   { name: 'hear what others append', subscribe: 'rollcall.events.>' },
-  { name: 'read the trust-keeper’s inbox', subscribe: '_INBOX_trust-keeper.>' },
+  { name: 'read the account-controller’s inbox', subscribe: '_INBOX_account-controller.>' },
   { name: 'push claims', publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }) },
   ...onJetStream('purge what it decided', 'STREAM.PURGE.EVENTS'),
   ...onJetStream('delete one decision', 'STREAM.MSG.DELETE.EVENTS', { body: '{"seq":1}' }),

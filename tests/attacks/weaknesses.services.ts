@@ -112,9 +112,9 @@ export const ofServices: readonly Weakness[] = [
     test: 'the sets that every hub has are made again',
   },
   {
-    folder: 'services/trust-keeper/tests',
+    folder: 'services/account-controller/tests',
     group: 'revocation',
-    file: 'services/trust-keeper/revocation-list.ts',
+    file: 'services/account-controller/revocation-list.ts',
     from: 'newestAtMs.set(key, atMs);\n    firm.add(key);',
     to: 'firm.add(key);',
     test: 'a history that is gone takes nobody off the list',

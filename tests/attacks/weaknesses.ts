@@ -20,7 +20,7 @@ export interface Weakness {
     | 'services/projector/tests'
     | 'services/rbac-provisioner/tests'
     | 'services/registrar/join'
-    | 'services/trust-keeper/tests'
+    | 'services/account-controller/tests'
     | 'tests/attacks'
     | 'tests/e2e'
     | 'tests/fence'
@@ -50,15 +50,15 @@ export const weaknesses: readonly Weakness[] = [
     test: 'whatever reply it names, nothing comes of what it may publish but an answer to itself > ops',
   },
   {
-    folder: 'services/trust-keeper/tests',
+    folder: 'services/account-controller/tests',
     group: 'revocation',
-    file: 'services/trust-keeper/revocation-list.ts',
+    file: 'services/account-controller/revocation-list.ts',
     from: 'Number(firm.has(b)) - Number(firm.has(a)) || bMs - aMs',
     to: 'bMs - aMs',
     test: 'a key that was taken back stays out when agents have replaced more keys since than the list takes',
   },
   {
-    folder: 'services/trust-keeper/tests',
+    folder: 'services/account-controller/tests',
     group: 'witness',
     file: 'libs/shared/service/watch-history.ts',
     from: 'if (why !== undefined) return { state, why };',
@@ -262,9 +262,9 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     'with the projector’s identity nobody can > approve a cluster',
   ),
   mayApprove(
-    'trust-keeper',
-    "...mayWrite('trust-keeper'),",
-    'with the trust-keeper’s user in HUB nobody can > approve a cluster',
+    'account-controller',
+    "...mayWrite('account-controller'),",
+    'with the account-controller’s user in HUB nobody can > approve a cluster',
   ),
   {
     ...inAttacks,

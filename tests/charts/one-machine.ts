@@ -11,7 +11,7 @@ export const hubServices = [
   'projector',
   'rbac-provisioner',
   'registrar',
-  'trust-keeper',
+  'account-controller',
 ] as const;
 
 export interface OneMachine {

@@ -21,7 +21,7 @@ test('what is published runs as compiled JavaScript, without a single TypeScript
     'rbac-provisioner',
     'heartbeat',
     'projector',
-    'trust-keeper',
+    'account-controller',
   ]) {
     expect(run('serve', service, '--help').stdout, service).toContain('--bus-servers');
   }

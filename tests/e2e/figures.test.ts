@@ -16,7 +16,7 @@ beforeAll(async () => {
     'rbac-provisioner': withPort,
     heartbeat: withPort,
     projector: withPort,
-    'trust-keeper': withPort,
+    'account-controller': withPort,
     'agent-host': withPort,
   };
   hub = await startTestEmbeddedHub({ settings });

@@ -80,7 +80,7 @@ const victims = [
   'rbac-provisioner',
   'heartbeat',
   'projector',
-  'trust-keeper',
+  'account-controller',
   'nats-server',
 ] as const;
 

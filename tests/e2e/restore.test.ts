@@ -242,7 +242,7 @@ test('a backup is one file, says what is in it, shows no key, and is never writt
   const again = await cli('backup', backupFile, '--passphrase-file', passphraseFile);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('code: BACKUP_EXISTS') });
   const text = gunzipSync(readFileSync(backupFile)).toString();
-  for (const path of ['registrar', 'setup', 'trust-keeper']) {
+  for (const path of ['registrar', 'setup', 'account-controller']) {
     const identity = readFileSync(join(stateDir, 'identities', `${path}.json`), 'utf8');
     for (const [seed] of identity.matchAll(/S[A-Z][A-Z2-7]{56}/g)) expect(text).not.toContain(seed);
   }

@@ -65,7 +65,7 @@ async function untilRotated(name: string, directory: string, from: string): Prom
   await until('the former key is out', async () => {
     const { decision, identity, lastOf } = await record(name);
     const isOut = decision?.revokedKeys.some(({ key }) => key === from) ?? false;
-    return isOut && identity?.rotatedAtMs !== undefined && lastOf['trust-keeper']?.type === 'cut';
+    return isOut && identity?.rotatedAtMs !== undefined && lastOf['account-controller']?.type === 'cut';
   });
   const state = await until('the store has one key', async () => {
     const kept = await stateIn(directory);

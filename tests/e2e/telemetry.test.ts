@@ -58,7 +58,7 @@ test('services say on the bus what they have counted [X-10]', async () => {
   const shown = await statsOf('projector');
   expect(shown).toMatchObject({ waitingRequests: 0, oldestWaitingSeconds: 0, deadLetters: 0 });
   expect(shown['kubernetesWrites']).toBeGreaterThan(0);
-  expect(await statsOf('trust-keeper')).toMatchObject({ deadLetters: 0 });
+  expect(await statsOf('account-controller')).toMatchObject({ deadLetters: 0 });
   await nc.close();
 });
 

@@ -217,13 +217,13 @@ test('the operator key is replaced: at once what it signed, at the next start th
   await expect(rotate('operator-keys', {}, stateDir)).rejects.toMatchObject({ code: 'ROTATION_NOT_DUE' });
   await restartNats();
   await joins('after-restart');
-  // Twice: by then every key of the beginning is gone. As one leaves it that was stopped once the trust-keeper had the other key.
-  const { operatorSigningSeed: leaked } = files.read('trust-keeper');
+  // Twice: by then every key of the beginning is gone. As one leaves it that was stopped once the account-controller had the other key.
+  const { operatorSigningSeed: leaked } = files.read('account-controller');
   const other = files.read('offline').operatorSigners.find((seed) => seed !== leaked) ?? '';
   const { publicKey: to } = nkeyFromSeed(other);
   const begun = { stage: 'switched', atMs: Date.now(), to } as const;
   files.change('hub', (state) => ({ ...state, rotations: { ...state.rotations, 'operator-keys': begun } }));
-  files.change('trust-keeper', (identity) => ({ ...identity, operatorSigningSeed: other }));
+  files.change('account-controller', (identity) => ({ ...identity, operatorSigningSeed: other }));
   await rotate('operator-keys', {}, stateDir);
   expect((await trustStatus(files)).operator.signs).toBe(keyFingerprint(to));
   expect(files.read('offline').operatorSigners).not.toContain(leaked);

@@ -51,7 +51,7 @@ test('a state directory of an earlier Rollcall gets the rights of this one, and 
     operatorSigners: [string, string];
   }>('offline', 'keys.json');
   const seeds: Record<string, string> = {};
-  for (const name of ['registrar', 'approver', 'heartbeat', 'projector', 'trust-keeper', 'setup']) {
+  for (const name of ['registrar', 'approver', 'heartbeat', 'projector', 'account-controller', 'setup']) {
     const identity = read<{ bus: { jwt: string; seed: string } }>('identities', `${name}.json`);
     seeds[name] = identity.bus.seed;
     const bus = { ...identity.bus, jwt: withFewerRights(identity.bus.jwt, signers['hub'] ?? '') };
@@ -104,7 +104,7 @@ test('services and people who were users of account HUB move to their own, and w
   const { roles: _none, ...keys } = hub.keys;
   for (const name of Object.keys(serviceRoles)) {
     const identity = read<{ bus: { jwt: string; seed: string } }>('identities', `${name}.json`);
-    const more = name === 'trust-keeper' ? { hubKeys: keys } : {};
+    const more = name === 'account-controller' ? { hubKeys: keys } : {};
     write({ ...identity, ...more, bus: inHub(identity.bus) }, 'identities', `${name}.json`);
   }
   const copy = inHub(parseCreds(readFileSync(join(stateDir, 'ops.creds'), 'utf8')));

@@ -294,9 +294,12 @@ test('the approver can read our kinds and write none', async () => {
   expect(await outcomeOf(approver.list(secrets))).toContain('cannot list');
 });
 
-test.each(['registrar', 'heartbeat', 'trust-keeper'])('the %s has no right in Kubernetes', async (name) => {
-  expect(await outcomeOf(hub.service(name).list(clusters))).toContain('cannot list');
-});
+test.each(['registrar', 'heartbeat', 'account-controller'])(
+  'the %s has no right in Kubernetes',
+  async (name) => {
+    expect(await outcomeOf(hub.service(name).list(clusters))).toContain('cannot list');
+  },
+);
 
 describe('the probe', () => {
   test('is refused by rollcall-accept, without any object', async () => {

@@ -15,7 +15,7 @@ export const serviceNames = [
   'rbac-provisioner',
   'heartbeat',
   'projector',
-  'trust-keeper',
+  'account-controller',
 ] as const satisfies readonly ServiceName[];
 
 function isReady(port: number): Promise<boolean> {

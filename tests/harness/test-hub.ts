@@ -41,7 +41,7 @@ export interface TestHub extends AsyncDisposable {
   /** Settings for a service's configSchema; one log file a service in the state directory. */
   serviceSettings(name: ServiceName): Record<string, string>;
   connectAs(role: ServiceName | 'setup' | 'ops' | 'inspector'): Promise<NatsConnection>;
-  /** What is in the file of that identity; `claims` and `callout` are parts of the trust-keeper's and the registrar's. */
+  /** What is in the file of that identity; `claims` and `callout` are parts of the account-controller's and the registrar's. */
   credentialsOf(role: BusUserName): BusCredentials;
   /** A user with these rights, whom only the holder of the keys that are kept offline can make. */
   userWith(role: Role, name: string): BusCredentials;
@@ -145,7 +145,7 @@ export async function startTestHub(
   function credentialsOf(role: BusUserName): BusCredentials {
     if (role === 'ops' || role === 'inspector')
       return parseCreds(readFileSync(join(stateDir, credsFiles[role]), 'utf8'));
-    if (role === 'claims') return identity<{ sys: BusCredentials }>('trust-keeper').sys;
+    if (role === 'claims') return identity<{ sys: BusCredentials }>('account-controller').sys;
     if (role === 'callout') return identity<{ callout: BusCredentials }>('registrar').callout;
     if (role === 'notice-probe') return identity<{ noticeProbe: BusCredentials }>('heartbeat').noticeProbe;
     // Nobody keeps these: whoever has the offline keys makes them for one command.

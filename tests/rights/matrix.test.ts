@@ -69,7 +69,7 @@ describe('a right that the table does not say is found, and named', () => {
     { name: 'projector', extra: 'rollcall.events.cluster.*.approved' },
     { name: 'heartbeat', extra: '$JS.API.STREAM.PURGE.EVENTS' },
     { name: 'approver', extra: '$JS.hub.API.STREAM.PURGE.EVENTS' },
-    { name: 'trust-keeper', extra: 'rollcall.answer.*.>' },
+    { name: 'account-controller', extra: 'rollcall.answer.*.>' },
     { name: 'ops', extra: 'rollcall.facts.*' },
   ] as const)('$name may publish $extra', async ({ name, extra }) => {
     const role: Role = usersInJwt[name];

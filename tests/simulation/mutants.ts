@@ -121,7 +121,7 @@ export const mutants = {
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {
-    file: 'services/trust-keeper/revocation-list.ts',
+    file: 'services/account-controller/revocation-list.ts',
     find: '((kept.get(key) ?? 0) + longestLifeMs) / 1000',
     put: '(kept.get(key) ?? 0) / 1000',
     from: 1,

@@ -1,8 +1,8 @@
 import { agentsAccountClaims, type HubKeys, roleAccounts } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt } from '@rollcall/shared/trust';
 import { nkeyFromRawSeed } from '../../libs/shared/trust/nkey.ts';
-import type { Connection, SystemAccount } from '../../services/trust-keeper/system-account.ts';
-import type { Revocations } from '../../services/trust-keeper/revocation-list.ts';
+import type { Connection, SystemAccount } from '../../services/account-controller/system-account.ts';
+import type { Revocations } from '../../services/account-controller/revocation-list.ts';
 import type { Replica } from './replica.ts';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { World } from './world.ts';

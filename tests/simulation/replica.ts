@@ -16,7 +16,7 @@ export const serviceNames = [
   'rbac-provisioner',
   'heartbeat',
   'projector',
-  'trust-keeper',
+  'account-controller',
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 

@@ -29,10 +29,10 @@ import type { AnswerSettings } from '../../services/registrar/replies/answer.ts'
 import { answerAsks } from '../../services/registrar/requests/asks.ts';
 import { createRotationAnswers } from '../../services/registrar/members/key-rotation.ts';
 import { createMemberChanges } from '../../services/registrar/limits/member-changes.ts';
-import { CutKeys, cutKeys } from '../../services/trust-keeper/cut-keys.ts';
-import { createConnectionEnder } from '../../services/trust-keeper/end-connections.ts';
-import { createClaimsKeeper } from '../../services/trust-keeper/keep-claims.ts';
-import { createRevokedKeysReader } from '../../services/trust-keeper/read-revoked-keys.ts';
+import { CutKeys, cutKeys } from '../../services/account-controller/cut-keys.ts';
+import { createConnectionEnder } from '../../services/account-controller/end-connections.ts';
+import { createClaimsController } from '../../services/account-controller/keep-claims.ts';
+import { createRevokedKeysReader } from '../../services/account-controller/read-revoked-keys.ts';
 import { createConsumer } from './delivery.ts';
 import { startHeartbeat } from './heartbeat-replica.ts';
 import { hubSecrets, openSystemAccount } from './nats-account.ts';
@@ -49,7 +49,7 @@ export const heartbeat = { intervalSeconds: 15, graceSeconds: 45 };
 /** Short, so that renewals happen within a seed. */
 export const memberLifeMs = 90_000;
 export const longestLifeMs = 600_000;
-/** As the trust keeper's own default. */
+/** As the account controller's own default. */
 const checkIntervalMs = 60_000;
 export const reservedNames = ['default'];
 
@@ -227,13 +227,13 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   }
 }
 
-function startTrustKeeper(world: World, replica: Replica, log: EventLog): void {
+function startAccountController(world: World, replica: Replica, log: EventLog): void {
   const { scheduler } = world;
   const { keys, operator } = hubSecrets();
   const system = openSystemAccount(world, replica);
   const clock = { longestLifeMs, nowMs: Date.now };
   const revokedKeys = createRevokedKeysReader(log, { ...clock, skipped: () => undefined });
-  const keepClaims = createClaimsKeeper({
+  const keepClaims = createClaimsController({
     ...clock,
     system,
     known: () => ({ keys, formerAgentSigners: [], signer: operator }),
@@ -266,8 +266,8 @@ export async function startService(world: World, replica: Replica): Promise<void
       return startProvisioner(world, replica, log);
     case 'projector':
       return startProjector(world, replica, log);
-    case 'trust-keeper':
-      return startTrustKeeper(world, replica, log);
+    case 'account-controller':
+      return startAccountController(world, replica, log);
     case 'heartbeat':
       return startHeartbeat(world, replica, log);
   }

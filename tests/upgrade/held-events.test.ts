@@ -30,7 +30,7 @@ test('what a newer version has written is held and told, and everything else goe
   await speakAsNewerApprover(hub, 'before');
 
   // Each service that is woken by it puts it aside for itself.
-  const holders = ['approver', 'projector', 'rbac-provisioner', 'registrar', 'trust-keeper'];
+  const holders = ['approver', 'projector', 'rbac-provisioner', 'registrar', 'account-controller'];
   const status = await until('every service holds it, and the approver has seen the fence', async () => {
     const { stdout } = await rollcall('status', '-o', 'json');
     const shown = JSON.parse(stdout) as {
@@ -46,7 +46,7 @@ test('what a newer version has written is held and told, and everything else goe
   expect(status.deadLetters).toBe(0);
   expect(status.problems).toEqual([
     {
-      text: 'events are held for a newer version (1 of approver, 1 of projector, 1 of rbac-provisioner, 1 of registrar, 1 of trust-keeper)',
+      text: 'events are held for a newer version (1 of approver, 1 of projector, 1 of rbac-provisioner, 1 of registrar, 1 of account-controller)',
       next: 'Upgrade the hub (docs/upgrading.md).',
       severity: 'wrong',
     },

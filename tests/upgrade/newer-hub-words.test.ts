@@ -11,7 +11,7 @@ import type { z } from 'zod';
 import { watchHistory } from '../../libs/shared/service/watch-history.ts';
 import * as heartbeat from '../../services/heartbeat/main.ts';
 import * as registrar from '../../services/registrar/main.ts';
-import * as trustKeeper from '../../services/trust-keeper/main.ts';
+import * as accountController from '../../services/account-controller/main.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
 /** After going back, the last words about the hub itself are of a version that nobody here knows: all start, and go on without. */
@@ -36,7 +36,11 @@ interface Service {
   readonly configSchema: z.ZodObject;
   start(config: never): Promise<RunningService>;
 }
-const services: Partial<Record<ServiceName, Service>> = { 'trust-keeper': trustKeeper, heartbeat, registrar };
+const services: Partial<Record<ServiceName, Service>> = {
+  'account-controller': accountController,
+  heartbeat,
+  registrar,
+};
 
 async function startAndStop(name: ServiceName, service: Service): Promise<string> {
   const values = hub.serviceSettings(name);
@@ -53,12 +57,12 @@ async function startAll(): Promise<Record<string, string>> {
     states[name] = await startAndStop(name as ServiceName, service);
   return states;
 }
-const allReady = { 'trust-keeper': 'ready', heartbeat: 'ready', registrar: 'ready' };
+const allReady = { 'account-controller': 'ready', heartbeat: 'ready', registrar: 'ready' };
 
 test('services start without the words of a newer version, and say nothing after them', async () => {
   expect(await startAll()).toEqual(allReady);
   const last = {
-    trust: await sayAsNewer('trust', 'trust-announced', 'trust-keeper'),
+    trust: await sayAsNewer('trust', 'trust-announced', 'account-controller'),
     pace: await sayAsNewer(paceAggregate.id, 'paced', 'heartbeat'),
     epoch: await sayAsNewer(epochAggregate.id, 'restore-reviewed', 'approver'),
   };

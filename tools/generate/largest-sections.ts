@@ -231,7 +231,7 @@ const sections: Readonly<Record<string, object>> = {
   'rbac-provisioner token': publication,
   'heartbeat cluster': liveness,
   'agent-host cluster': { state: 'installed', sinceMs: atMs, atMs },
-  'trust-keeper cluster': { key: nkey, atMs },
+  'account-controller cluster': { key: nkey, atMs },
 };
 /** These have a section of their own. */
 const sectionsOfTypes: Readonly<Record<string, object>> = {

@@ -78,7 +78,7 @@ export const hubValuesSchema = z.strictObject({
       projector: service('128Mi'),
       'rbac-provisioner': service('128Mi'),
       registrar: service('128Mi'),
-      'trust-keeper': service('128Mi'),
+      'account-controller': service('128Mi'),
     })
     .prefault({})
     .describe('The services, each a Deployment. env takes their settings: `rollcall serve NAME --help`.'),

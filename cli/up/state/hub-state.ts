@@ -223,7 +223,7 @@ function createHub(stateDir: string, nowMs: number): HubState {
       },
     },
     heartbeat: { noticeProbe: noticeProbe(account.agents, nowMs) },
-    'trust-keeper': {
+    'account-controller': {
       hubKeys: keys,
       operatorSigningSeed: operatorSigners[1].seed,
       sys: busUser(otherRoles.claims, 'claims', issuer, nowMs),

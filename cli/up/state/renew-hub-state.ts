@@ -99,7 +99,7 @@ interface IdentityFile {
   readonly sys?: BusUser;
   readonly callout?: BusUser;
   readonly noticeProbe?: BusUser;
-  /** Of the trust-keeper. */
+  /** Of the account-controller. */
   readonly hubKeys?: HubKeys;
   /** Of the registrar. */
   readonly answerChain?: readonly SignedLink[];

@@ -23,7 +23,7 @@ function writerOf({ kind, type, source }: Unreadable): EventWriter | undefined {
 }
 
 /** Nobody else's decision hangs on what these say: liveness and cuts are shown, and read by whoever wrote them. */
-const concernNobodyElse: ReadonlySet<EventWriter> = new Set(['heartbeat', 'trust-keeper']);
+const concernNobodyElse: ReadonlySet<EventWriter> = new Set(['heartbeat', 'account-controller']);
 
 /**
  * Whether an unreadable event is nothing to the reader. Else a heartbeat service that was taken over could hold all decisions

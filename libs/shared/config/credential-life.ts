@@ -10,7 +10,7 @@ export const longestCredentialLifeMs = 72 * hourMs;
 
 /**
  * A key that was taken back stays on the revocation list at least for that long: the longest life, and an hour for clocks that differ.
- * A trust-keeper that is set to less does not start. The two are one rule, so that no credential outlives its revocation.
+ * An account-controller that is set to less does not start. The two are one rule, so that no credential outlives its revocation.
  */
 export const revocationsCoverMs = longestCredentialLifeMs + hourMs;
 

@@ -391,7 +391,7 @@ export const errorCatalogue = {
   },
   CLAIMS_NOT_APPLIED: {
     retry: true,
-    hint: 'The NATS server took the claims and does not act on them; check that the operator lists the signing key of the trust-keeper.',
+    hint: 'The NATS server took the claims and does not act on them; check that the operator lists the signing key of the account-controller.',
   },
   ROTATION_NOT_DUE: {
     retry: false,

@@ -8,7 +8,7 @@ export const eventWriters = [
   'approver',
   'rbac-provisioner',
   'heartbeat',
-  'trust-keeper',
+  'account-controller',
   'agent-host',
   // No service: the command that fills the streams of a restored hub.
   'restore',

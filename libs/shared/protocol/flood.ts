@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readMessage } from './read-message.ts';
 
 /**
- * What registrars and trust-keepers tell each other about agents that flood. Core messages, never stored: a flood that goes on is
+ * What registrars and account-controllers tell each other about agents that flood. Core messages, never stored: a flood that goes on is
  * told again. The subject ends in the agent's public key.
  */
 export const floodHeardPrefix = 'rollcall.flood.heard.';
@@ -23,7 +23,7 @@ const cut = z.object({
   /** Names in the credentials of the connections that were ended. */
   clusters: z.array(z.string().max(253)).max(16),
 });
-/** A trust-keeper has ended the connections of that key. */
+/** An account-controller has ended the connections of that key. */
 export type FloodCut = z.infer<typeof cut>;
 
 /** @returns undefined for what is none, as is decodeFloodCut */

@@ -186,7 +186,7 @@ function linksOfTable(): readonly AccountLink[] {
 export function accountLinks(keys: Pick<HubKeys, 'agents' | 'sys'>): AccountLink[] {
   return [
     ...linksOfTable(),
-    // Of the claims of all accounts, which the trust-keeper may read, these alone.
+    // Of the claims of all accounts, which the account-controller may read, these alone.
     ...serviceAccounts.map((to) => ({
       from: 'SYS' as const,
       to,

@@ -11,7 +11,7 @@ export const roleAccounts = [
   'RBAC-PROVISIONER',
   'HEARTBEAT',
   'PROJECTOR',
-  'TRUST-KEEPER',
+  'ACCOUNT-CONTROLLER',
   'AGENT-HOST',
   'OPS',
   'INSPECTOR',
@@ -106,7 +106,7 @@ export const consumedEvents = {
     'hub.*.wishes-counted',
     'hub.*.admission-changed',
   ],
-  'trust-keeper': ['cluster.*.revoked', 'cluster.*.approved'],
+  'account-controller': ['cluster.*.revoked', 'cluster.*.approved'],
 } as const;
 export type ConsumingService = keyof typeof consumedEvents;
 
@@ -288,8 +288,8 @@ export const serviceRoles = {
     publish: [...mayConsume('projector'), ...readFacts, 'rollcall.history.witnessed'],
     subscribe: ['rollcall.stored-facts.*', 'rollcall.history.read'],
   }),
-  'trust-keeper': serviceRole('trust-keeper', 'turns revocations into account claims', {
-    publish: [...mayWrite('trust-keeper'), ...mayConsume('trust-keeper'), 'rollcall.flood.cut.*'],
+  'account-controller': serviceRole('account-controller', 'turns revocations into account claims', {
+    publish: [...mayWrite('account-controller'), ...mayConsume('account-controller'), 'rollcall.flood.cut.*'],
     subscribe: ['rollcall.flood.heard.*', 'rollcall.history.witnessed'],
   }),
   'agent-host': serviceRole(
@@ -393,7 +393,7 @@ export const otherRoles = {
   },
   claims: {
     account: 'CLAIMS',
-    description: 'the trust-keeper as it pushes account claims and cuts connections',
+    description: 'the account-controller as it pushes account claims and cuts connections',
     publish: [
       '$SYS.REQ.CLAIMS.UPDATE',
       '$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP',

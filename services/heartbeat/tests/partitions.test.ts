@@ -28,7 +28,7 @@ test.each([
 
 test('two parts: each cluster is heard by one of them, which says when it is gone', async () => {
   const hub = await startHubOfTest();
-  // As the trust-keeper does once `beatPartitions` is set: the server spreads beats.
+  // As the account-controller does once `beatPartitions` is set: the server spreads beats.
   await pushClaims(hub, {
     account: 'AGENTS',
     nats: agentsAccountClaims({ ...hub.hub.keys, beatPartitions: 2 }, {}),

@@ -98,7 +98,13 @@ beforeAll(async () => {
   [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
   admin = plane.admin;
   facts = openFactStore(await hub.connectAs('registrar'));
-  for (const writer of ['registrar', 'approver', 'rbac-provisioner', 'heartbeat', 'trust-keeper'] as const) {
+  for (const writer of [
+    'registrar',
+    'approver',
+    'rbac-provisioner',
+    'heartbeat',
+    'account-controller',
+  ] as const) {
     logs.set(writer, await hub.openLog(writer));
   }
   const { signal } = ending;

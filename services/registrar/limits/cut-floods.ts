@@ -40,7 +40,7 @@ export interface FloodCutter {
 }
 
 /**
- * What becomes of an agent that floods: the trust-keeper ends its connections, no registrar lets it in for a while, and where it is
+ * What becomes of an agent that floods: the account-controller ends its connections, no registrar lets it in for a while, and where it is
  * the agent of a cluster one event says so, upon which the approver decides (ADR 13).
  */
 export function cutFloods(

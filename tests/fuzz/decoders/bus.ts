@@ -23,7 +23,7 @@ import { memberOfNotice } from '../../../services/heartbeat/connections/connecti
 import { idStart } from '../../../services/heartbeat/receive/beat-subject.ts';
 import { aMember, clusterEvents } from '../../../services/projector/tests/cluster-record.builder.ts';
 import { decodeCalloutRequest } from '../../../services/registrar/callout/callout-request.ts';
-import { expectedAccount, readAccountClaims } from '../../../services/trust-keeper/account-claims.ts';
+import { expectedAccount, readAccountClaims } from '../../../services/account-controller/account-claims.ts';
 import { fixedKey, signedJwt } from '../fixed-keys.ts';
 import { bytesOf, following, type FuzzedDecoder, jsonBytes, must, textOf } from '../fuzzed-decoder.ts';
 

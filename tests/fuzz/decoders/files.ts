@@ -310,7 +310,7 @@ const streamLine = { stream: 'EVENTS', sequence: 1, subject: 'a.b', timeMs: 1, h
 const secretFiles = {
   'hub.json': '{}',
   'identities/registrar.json': '{}',
-  'identities/trust-keeper.json': '{}',
+  'identities/account-controller.json': '{}',
 };
 /** Line by line: anybody can write a file, and make its digests anew. */
 const backup: FuzzedDecoder = {

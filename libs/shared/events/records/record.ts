@@ -78,7 +78,7 @@ export function clusterRecord(record: AggregateRecord): ClusterRecord {
     decision: lastOf.approver?.section as Decision | undefined,
     access: lastOf['rbac-provisioner']?.section as Access | undefined,
     liveness: lastOf.heartbeat?.section as Liveness | undefined,
-    cut: lastOf['trust-keeper']?.section as Cut | undefined,
+    cut: lastOf['account-controller']?.section as Cut | undefined,
     hosting: lastOf['agent-host']?.section as Hosting | undefined,
   };
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { defineEvent } from '../define-event.ts';
 
-/** The trust-keeper's section of a cluster. */
+/** The account-controller's section of a cluster. */
 const cutSchema = z.looseObject({ key: z.string(), atMs: z.int() });
 export type Cut = z.infer<typeof cutSchema>;
 
 export const cut = defineEvent({
   kind: 'cluster',
-  writer: 'trust-keeper',
+  writer: 'account-controller',
   section: cutSchema,
   type: 'cut',
   description: 'The server was seen to refuse a revoked key. Follows revoked.',
@@ -29,7 +29,7 @@ export type HubTrust = z.infer<typeof hubTrustSchema>;
 
 export const trustAnnounced = defineEvent({
   kind: 'hub',
-  writer: 'trust-keeper',
+  writer: 'account-controller',
   section: hubTrustSchema,
   type: 'trust-announced',
   description:
@@ -38,7 +38,7 @@ export const trustAnnounced = defineEvent({
 
 export const trustChanged = defineEvent({
   kind: 'hub',
-  writer: 'trust-keeper',
+  writer: 'account-controller',
   section: hubTrustSchema,
   type: 'trust-changed',
   description:

@@ -27,17 +27,17 @@ const all = [
   'rbac-provisioner',
   'heartbeat',
   'projector',
-  'trust-keeper',
+  'account-controller',
   'agent-host',
 ] as const satisfies readonly ServiceName[];
 /** Those that handle events from the stream; the heartbeat service only listens. */
-const consuming = ['registrar', 'approver', 'rbac-provisioner', 'projector', 'trust-keeper'] as const;
+const consuming = ['registrar', 'approver', 'rbac-provisioner', 'projector', 'account-controller'] as const;
 const writing = [
   'registrar',
   'approver',
   'rbac-provisioner',
   'heartbeat',
-  'trust-keeper',
+  'account-controller',
   'agent-host',
 ] as const;
 
@@ -375,7 +375,7 @@ export const metricCatalogue = {
   rollcall_trust_pushes_total: {
     type: 'counter',
     help: 'Account claims pushed to the servers.',
-    services: ['trust-keeper'],
+    services: ['account-controller'],
   },
   rollcall_agent_host_members: {
     type: 'gauge',
@@ -385,27 +385,27 @@ export const metricCatalogue = {
   rollcall_trust_revocations: {
     type: 'gauge',
     help: 'Keys on the revocation list.',
-    services: ['trust-keeper'],
+    services: ['account-controller'],
   },
   rollcall_trust_revocations_room: {
     type: 'gauge',
     help: 'Keys that the revocation list has room for.',
-    services: ['trust-keeper'],
+    services: ['account-controller'],
   },
   rollcall_trust_revocations_dropped: {
     type: 'gauge',
     help: 'Keys that the revocation list had no room for: they are in again.',
-    services: ['trust-keeper'],
+    services: ['account-controller'],
   },
   rollcall_trust_kicks_total: {
     type: 'counter',
     help: 'Rounds of ending connections that the server let be.',
-    services: ['trust-keeper'],
+    services: ['account-controller'],
   },
   rollcall_trust_refused_total: {
     type: 'counter',
     help: 'Times that claims were not signed because more than revocations would change.',
-    services: ['trust-keeper'],
+    services: ['account-controller'],
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 

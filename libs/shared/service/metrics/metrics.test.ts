@@ -12,7 +12,7 @@ const services = [
   'rbac-provisioner',
   'heartbeat',
   'projector',
-  'trust-keeper',
+  'account-controller',
 ] as const;
 
 test.each(services)('what %s shows is strict OpenMetrics, before and after it has counted', (service) => {

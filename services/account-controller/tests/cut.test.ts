@@ -3,24 +3,24 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
 import { readOfflineKeys } from '../../../cli/up/state/offline-keys.ts';
-import { createClaimsKeeper } from '../keep-claims.ts';
-import { type KeeperWorld, startWorld } from './keeper-world.ts';
+import { createClaimsController } from '../keep-claims.ts';
+import { type AccountControllerWorld, startWorld } from './account-controller-world.ts';
 
-let world: KeeperWorld;
+let world: AccountControllerWorld;
 beforeEach(async () => {
   world = await startWorld();
 });
 afterEach(() => world?.[Symbol.asyncDispose]());
 
-async function connected(...how: Parameters<KeeperWorld['tryAs']>): Promise<NatsConnection> {
+async function connected(...how: Parameters<AccountControllerWorld['tryAs']>): Promise<NatsConnection> {
   const nc = await world.tryAs(...how);
   if (typeof nc === 'string') throw new Error(nc);
   return nc;
 }
 
 test('a revoked member is cut and stays out, and nobody else is [OC-8, X-5]', async () => {
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   const one = world.hub.agentCredentials('member', 'one');
   const other = world.hub.agentCredentials('member', 'other');
   const [oneConnection, otherConnection] = [await connected(one), await connected(other)];
@@ -37,8 +37,8 @@ test('a revoked member is cut and stays out, and nobody else is [OC-8, X-5]', as
 });
 
 test('who was revoked stays out after kill -9 of the server, and comes in after a new approval', async () => {
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   const one = world.hub.agentCredentials('member', 'one');
   await world.say('revoked', 'one', [one.publicKey]);
   await world.cut('one');
@@ -52,19 +52,19 @@ test('who was revoked stays out after kill -9 of the server, and comes in after 
   expect(await world.stored()).toEqual({});
 });
 
-test('what was revoked while no keeper ran is refused once one starts', async () => {
+test('what was revoked while no account-controller ran is refused once one starts', async () => {
   const one = world.hub.agentCredentials('member', 'one');
   await world.say('revoked', 'one', [one.publicKey]);
   const connection = await connected(one);
-  await using keeper = await world.startKeeper();
+  await using controller = await world.startController();
   await connection.closed();
-  expect(keeper.notReady()).toBeUndefined();
+  expect(controller.notReady()).toBeUndefined();
   expect(Object.keys(await world.stored())).toEqual([one.publicKey]);
 });
 
 test('a connection that the server knows by the name of its user is ended too', async () => {
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   // As the callout lets agents in: by another user key, which no revocation names, with the agent's key as the user's name.
   const agentKey = createNkey('user').publicKey;
   const nc = await connected(world.hub.agentCredentials('returning', agentKey), agentKey);
@@ -75,9 +75,9 @@ test('a connection that the server knows by the name of its user is ended too', 
   expect(await world.system.connectionsOf(world.keys.agents, agentKey)).toEqual([]);
 });
 
-test('two keepers at once end with the whole list', async () => {
-  await using one = await world.startKeeper();
-  await using two = await world.startKeeper();
+test('two account-controllers at once end with the whole list', async () => {
+  await using one = await world.startController();
+  await using two = await world.startController();
   const keys = Array.from({ length: 20 }, () => createNkey('user').publicKey);
   await Promise.all(keys.map((key, index) => world.say('revoked', `c${index}`, [key])));
   await Promise.all(keys.map((_key, index) => world.cut(`c${index}`)));
@@ -97,8 +97,8 @@ async function connectionQuestions(): Promise<{ count(): number }> {
 }
 
 test('200 keys at once are cut by a few lists of connections, and not by a question for each', async () => {
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   // As the callout lets agents in: only these are left when the servers refuse a key.
   const names = Array.from({ length: 200 }, () => createNkey('user').publicKey);
   const connections = await Promise.all(
@@ -115,8 +115,8 @@ test('200 keys at once are cut by a few lists of connections, and not by a quest
 });
 
 test('about a key that was cut nobody is asked again, while its cluster has others taken back', async () => {
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   const former = Array.from({ length: 72 }, () => ({ key: createNkey('user').publicKey, atMs: Date.now() }));
   await world.say('revoked', 'one', former);
   await world.cut('one');
@@ -149,8 +149,8 @@ test('claims that differ in more than revocations are not signed over', async ()
   const nowMs = Date.now() + 2000;
   await world.system.push(encodeJwt({ subject: world.keys.agents, name: 'AGENTS', nowMs, nats }, signer));
   await world.say('revoked', 'one', [createNkey('user').publicKey]);
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toContain('more than revocations');
+  await using controller = await world.startController();
+  expect(controller.notReady()).toContain('more than revocations');
   expect(await world.stored()).toEqual({});
 });
 
@@ -158,7 +158,7 @@ test('a push that the server acknowledges and ignores is not believed', async ()
   const { system, keys } = world;
   const signer = createNkey('operator');
   const revokedKeys = [{ key: createNkey('user').publicKey, atMs: Date.now() }];
-  const keepClaims = createClaimsKeeper({
+  const keepClaims = createClaimsController({
     system,
     // Not one of the operator's.
     known: () => ({ keys, formerAgentSigners: [], signer }),

@@ -29,9 +29,9 @@ const onHub: readonly BusAttack[] = [
   ...onJetStream('purge the stream', 'STREAM.PURGE.EVENTS'),
 ];
 
-describe('with the trust-keeper’s user in HUB nobody can', () => {
+describe('with the account-controller’s user in HUB nobody can', () => {
   test.each(onHub)('$name', async (attack) => {
-    await using thief = await stage.steal('trust-keeper');
+    await using thief = await stage.steal('account-controller');
     await expectRefused(stage, thief, attack);
   });
 });
@@ -95,7 +95,7 @@ describe('claims that it pushes', () => {
 
   /** Told here so that nobody thinks otherwise: docs/security/identities.md says what to do. */
   test('take over the whole bus when they are signed by the operator’s key in its file', async () => {
-    const path = join(stage.hub.stateDir, 'identities', 'trust-keeper.json');
+    const path = join(stage.hub.stateDir, 'identities', 'account-controller.json');
     const { operatorSigningSeed } = JSON.parse(readFileSync(path, 'utf8')) as { operatorSigningSeed: string };
     await expect(takeHub(nkeyFromSeed(operatorSigningSeed))).resolves.toBeUndefined();
   });

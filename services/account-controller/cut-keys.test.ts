@@ -16,7 +16,7 @@ function told(at: { epoch: number; sequence: number }): StoredEvent {
     definition: cut,
     eventId: 'e',
     timeMs: nowMs,
-    source: '/rollcall/trust-keeper',
+    source: '/rollcall/account-controller',
     traceparent: undefined,
     digest: 'sha256:0',
     previous: undefined,
@@ -53,7 +53,7 @@ test.each([
   { name: 'lapsed', keys: [{ key: 'K1', atMs: nowMs - 1001 }], cutAt: undefined, want: [] },
 ])('$name → $want', ({ keys, cutAt, want }) => {
   const decision = aDecision({ verdict: 'revoked', revokedKeys: keys });
-  const lastOf = cutAt ? { 'trust-keeper': told(cutAt) } : {};
+  const lastOf = cutAt ? { 'account-controller': told(cutAt) } : {};
   const toCut = keysToCut({ decision, lastOf }, event, { nowMs, longestLifeMs });
   expect(toCut.map(({ key }) => key)).toEqual(want);
 });

@@ -13,7 +13,7 @@ import { type HubState, openHubState } from '../../../cli/up/state/hub-state.ts'
 import { natsServerConfig } from '../../../cli/up/nats/nats-config.ts';
 import { writePrivate } from '../../../cli/up/private-files.ts';
 import { writeServerCertificate } from '../../../cli/up/state/server-certificate.ts';
-import { createClaimsKeeper } from '../keep-claims.ts';
+import { createClaimsController } from '../keep-claims.ts';
 import { createSystemAccount } from '../system-account.ts';
 
 type Name = 'one' | 'two';
@@ -58,7 +58,7 @@ async function startServer(name: Name): Promise<void> {
 }
 
 async function connectSys(name: Name): Promise<NatsConnection> {
-  const { sys } = identity<{ sys: BusCredentials }>('trust-keeper');
+  const { sys } = identity<{ sys: BusCredentials }>('account-controller');
   const address = { servers: [`127.0.0.1:${ports[name]}`], caPem: hub.caPem };
   const nc = await connectBus(address, sys, 'claims');
   connections.push(nc);
@@ -101,11 +101,11 @@ afterEach(async () => {
 
 test('a revocation reaches every server, also one that was down when it was pushed', async () => {
   const { hubKeys, operatorSigningSeed } = identity<{ hubKeys: HubKeys; operatorSigningSeed: string }>(
-    'trust-keeper',
+    'account-controller',
   );
   const system = createSystemAccount(await connectSys('one'));
   const taken: { key: string; atMs: number }[] = [];
-  const keepClaims = createClaimsKeeper({
+  const keepClaims = createClaimsController({
     system,
     known: () => ({ keys: hubKeys, formerAgentSigners: [], signer: nkeyFromSeed(operatorSigningSeed) }),
     longestLifeMs: 3_600_000,

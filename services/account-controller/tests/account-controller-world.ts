@@ -16,12 +16,12 @@ import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { configSchema, start } from '../main.ts';
 import { createSystemAccount, type SystemAccount } from '../system-account.ts';
 
-export interface KeeperWorld extends AsyncDisposable {
+export interface AccountControllerWorld extends AsyncDisposable {
   readonly hub: TestHub;
-  /** The SYS user of the trust-keeper, to look at what it did and to do harm. */
+  /** The SYS user of the account-controller, to look at what it did and to do harm. */
   readonly system: SystemAccount;
   readonly keys: HubKeys;
-  startKeeper(): Promise<AsyncDisposable & { notReady(): string | undefined }>;
+  startController(): Promise<AsyncDisposable & { notReady(): string | undefined }>;
   /** Appends a word of the approver: who is approved has no key taken back; who is revoked has these. */
   say(
     word: 'approved' | 'revoked',
@@ -44,9 +44,9 @@ export interface KeeperWorld extends AsyncDisposable {
   stored(): Promise<Record<string, number>>;
 }
 
-export async function startWorld(): Promise<KeeperWorld> {
+export async function startWorld(): Promise<AccountControllerWorld> {
   const hub = await startTestHub();
-  const settings = hub.serviceSettings('trust-keeper');
+  const settings = hub.serviceSettings('account-controller');
   const identity = JSON.parse(readFileSync(settings['identityFile'] ?? '', 'utf8')) as {
     sys: BusCredentials;
     hubKeys: HubKeys;
@@ -68,7 +68,7 @@ export async function startWorld(): Promise<KeeperWorld> {
       return system;
     },
     keys: identity.hubKeys,
-    async startKeeper() {
+    async startController() {
       const running = await start(configSchema.parse({ ...settings, checkInterval: '1s' }));
       return { notReady: () => running.notReady(), [Symbol.asyncDispose]: () => running.stop() };
     },
@@ -100,7 +100,7 @@ export async function startWorld(): Promise<KeeperWorld> {
         for await (const event of followEvents(watcher, approver, follow)) {
           if (event.type !== 'cut') continue;
           const record = await read(clusterId);
-          const last = record.lastOf['trust-keeper'];
+          const last = record.lastOf['account-controller'];
           if (last && last.sequence > (record.lastOf.approver?.sequence ?? 0)) return record;
         }
       } finally {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt } from '@rollcall/shared/trust';
 import { hubSecrets } from '../../tests/simulation/nats-account.ts';
-import { createClaimsKeeper } from './keep-claims.ts';
+import { createClaimsController } from './keep-claims.ts';
 import type { ToldKeys } from './read-revoked-keys.ts';
 import type { Revocations } from './revocation-list.ts';
 
@@ -37,7 +37,7 @@ test('who was stopped while it read the stream does not push over the list of an
   const server = aServer();
   const taken = { key: 'UA', atMs: 1_000_500 };
   const reads: PromiseWithResolvers<ToldKeys>[] = [];
-  const keepClaims = createClaimsKeeper({
+  const keepClaims = createClaimsController({
     system: server,
     known: () => ({ keys, formerAgentSigners: [], signer: operator }),
     longestLifeMs,
@@ -64,7 +64,7 @@ test('who was stopped while it read the stream does not push over the list of an
 test('a server that does not say by which claims it acts gets them once more', async () => {
   const server = aServer();
   let pushes = 0;
-  const keepClaims = createClaimsKeeper({
+  const keepClaims = createClaimsController({
     system: {
       ...server,
       async push(jwt) {

@@ -4,7 +4,7 @@ import { fullJitterMs } from '../hub/back-off.ts';
 import type { AgentState, KeyStore } from './key-store.ts';
 
 /** The agent's state in memory, written behind: a store that is slow or away delays nothing but itself. */
-export interface StateKeeper {
+export interface StateStore {
   readonly state: AgentState;
   update(change: (state: AgentState) => AgentState): void;
   /** Resolves once everything so far is in the store, however long that takes; rejects only when stopped before. */
@@ -13,10 +13,10 @@ export interface StateKeeper {
 
 const retryBackOff = { firstMs: 1000, longestMs: 60_000 };
 
-export function createStateKeeper(
+export function createStateStore(
   store: KeyStore,
   options: { state: AgentState; isKept: boolean; logger: Logger; signal: AbortSignal },
-): StateKeeper {
+): StateStore {
   const { logger, signal } = options;
   let state = options.state;
   let keptState: AgentState | undefined = options.isKept ? state : undefined;

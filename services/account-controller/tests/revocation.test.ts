@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { agentsAccountClaims, mostRevocations, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import { type KeeperWorld, startWorld } from './keeper-world.ts';
+import { type AccountControllerWorld, startWorld } from './account-controller-world.ts';
 
-let world: KeeperWorld;
+let world: AccountControllerWorld;
 beforeEach(async () => {
   world = await startWorld();
 });
@@ -23,7 +23,7 @@ async function fillList(): Promise<void> {
     ]),
   );
   const { operatorSigningSeed } = JSON.parse(
-    readFileSync(join(world.hub.stateDir, 'identities', 'trust-keeper.json'), 'utf8'),
+    readFileSync(join(world.hub.stateDir, 'identities', 'account-controller.json'), 'utf8'),
   ) as { operatorSigningSeed: string };
   // While keys roll over there are two generations.
   const keys = { ...world.keys, moreAgentSigners: [world.keys.agentSigners] };
@@ -53,8 +53,8 @@ function renewal(of: { seed: string }, aheadMs: number) {
 }
 
 test('a renewal signed while the key was taken back stays out, and a new approval lets even the old one in', async () => {
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   const one = world.hub.agentCredentials('member', 'one');
   await world.say('revoked', 'one', [one.publicKey]);
   await world.cut('one');
@@ -71,8 +71,8 @@ test('a server that comes back with older claims is mended without an event', as
     readdirSync(folder, { withFileTypes: true, recursive: true })
       .filter((entry) => entry.isFile() && entry.name === `${world.keys.agents}.jwt`)
       .map((entry) => join(entry.parentPath, entry.name));
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   const [path = ''] = find(directory);
   const backup = readFileSync(path, 'utf8');
   const one = world.hub.agentCredentials('member', 'one');
@@ -87,8 +87,8 @@ test('a server that comes back with older claims is mended without an event', as
 test('a history that is gone takes nobody off the list, and an approval of that key does', async () => {
   const one = world.hub.agentCredentials('member', 'one');
   {
-    await using keeper = await world.startKeeper();
-    expect(keeper.notReady()).toBeUndefined();
+    await using controller = await world.startController();
+    expect(controller.notReady()).toBeUndefined();
     await world.say('revoked', 'one', [one.publicKey]);
     await world.cut('one');
   }
@@ -96,15 +96,15 @@ test('a history that is gone takes nobody off the list, and an approval of that 
   const { stateDir } = world.hub;
   await world.killAndRestartServer(() => rmSync(join(stateDir, 'nats', 'jetstream'), { recursive: true }));
   {
-    await using keeper = await world.startKeeper();
-    expect(keeper.notReady()).toContain('HISTORY_LOST');
+    await using controller = await world.startController();
+    expect(controller.notReady()).toContain('HISTORY_LOST');
     expect(await world.stored()).toEqual(before);
   }
   // Somebody accepts the loss: a new epoch begins.
-  const identity = join(stateDir, 'identities', 'trust-keeper.json');
+  const identity = join(stateDir, 'identities', 'account-controller.json');
   writeFileSync(identity, JSON.stringify({ ...JSON.parse(readFileSync(identity, 'utf8')), epoch: 2 }));
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   expect(await world.stored()).toEqual(before);
   expect(await world.tryAs(one)).toContain('Authorization Violation');
   await world.say('approved', 'one', [], one.publicKey);
@@ -123,8 +123,8 @@ test('a key that was taken back stays out when agents have replaced more keys si
     }));
     await world.say('revoked', `busy-${begin}`, keys);
   }
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   const stored = await world.stored();
   expect(Object.keys(stored)).toHaveLength(mostRevocations);
   expect(stored).toHaveProperty(one.publicKey);
@@ -140,16 +140,16 @@ test('a key that is pushed off a full list before it was cut loses its connectio
     for await (const { type } of connected.status()) if (type === 'disconnect' || type === 'close') return;
   }
   const ended = untilEnded();
-  await using keeper = await world.startKeeper();
-  expect(keeper.notReady()).toBeUndefined();
+  await using controller = await world.startController();
+  expect(controller.notReady()).toBeUndefined();
   await ended;
   expect(Object.keys(await world.stored())).not.toContain(one.publicKey);
   const inspector = await world.hub.connectAs('inspector');
-  const answer = await inspector.request('$SRV.STATS.trust-keeper', '', { timeout: 5000 });
+  const answer = await inspector.request('$SRV.STATS.account-controller', '', { timeout: 5000 });
   const { data } = answer.json<{ data: Record<string, number> }>();
   expect(data).toMatchObject({ revokedKeysDropped: 1 });
   const log = await world.hub.openLog('approver');
-  expect((await log.read({ kind: 'cluster', id: 'one' })).lastOf['trust-keeper']).toBeUndefined();
+  expect((await log.read({ kind: 'cluster', id: 'one' })).lastOf['account-controller']).toBeUndefined();
 });
 
 test('as many keys as the list takes fit one push, and every server acts on them', async () => {

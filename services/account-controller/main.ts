@@ -16,7 +16,7 @@ import { cutFlooders } from './cut-flooders.ts';
 import { CutKeys, cutKeys } from './cut-keys.ts';
 import { createConnectionEnder } from './end-connections.ts';
 import { inBatches } from './in-batches.ts';
-import { createClaimsKeeper, type Thoroughly } from './keep-claims.ts';
+import { createClaimsController, type Thoroughly } from './keep-claims.ts';
 import { keepWitness } from './keep-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
 import { alarmingShare, type Revocations } from './revocation-list.ts';
@@ -56,7 +56,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
     return { keys, formerAgentSigners, signer: nkeyFromSeed(operatorSigningSeed) };
   };
   return runService({
-    name: 'trust-keeper',
+    name: 'account-controller',
     description: 'turns revocations and rolled keys into account claims',
     config,
     identity,
@@ -73,7 +73,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
           ),
       });
       let told: HubTrust | undefined = await readToldTrust(log);
-      const keepList = createClaimsKeeper({
+      const keepList = createClaimsController({
         ...clock,
         system,
         known,
@@ -140,7 +140,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
       const flooders = cutFlooders(nc, { system, account, logger, onKick });
       const departures = inBatches(departuresEveryMs);
       const consumption = await consumeEvents(nc, {
-        service: 'trust-keeper',
+        service: 'account-controller',
         logger,
         metrics,
         async handle(event) {

@@ -53,7 +53,7 @@ export function cutFlooders(
   }
 
   const subscription = nc.subscribe(`${floodHeardPrefix}*`, {
-    queue: 'trust-keeper',
+    queue: 'account-controller',
     callback: (error, message) => {
       const flood = error ? undefined : decodeFloodHeard(message.string());
       if (flood) take(message.subject.slice(floodHeardPrefix.length), flood);

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import type { AgentState } from './key-store.ts';
 import { createLogLines } from '../log-lines.ts';
 import { newAgentState } from './own-keys.ts';
-import { createStateKeeper } from './state-keeper.ts';
+import { createStateStore } from './state-store.ts';
 
 /** @param takes - what the store waits for before it has saved */
-function aKeeper(takes?: Promise<void>) {
+function aStateStore(takes?: Promise<void>) {
   const saved: AgentState[] = [];
   const store = {
     place: 'memory',
@@ -15,37 +15,37 @@ function aKeeper(takes?: Promise<void>) {
       await takes;
     },
   };
-  const keeper = createStateKeeper(store, {
+  const stateStore = createStateStore(store, {
     state: newAgentState({ clusterId: 'cluster-1', hubId: 'hub-1' }),
     isKept: true,
     logger: createLogLines('error', () => undefined),
     signal: new AbortController().signal,
   });
-  return { keeper, saved };
+  return { stateStore, saved };
 }
 
 test('what changes in one turn is one write', async () => {
-  const { keeper, saved } = aKeeper();
-  keeper.update((old) => ({ ...old, answerKey: 'A' }));
-  keeper.update((old) => ({ ...old, waitingJwt: 'J' }));
-  await keeper.kept();
+  const { stateStore, saved } = aStateStore();
+  stateStore.update((old) => ({ ...old, answerKey: 'A' }));
+  stateStore.update((old) => ({ ...old, waitingJwt: 'J' }));
+  await stateStore.kept();
   expect(saved).toEqual([expect.objectContaining({ answerKey: 'A', waitingJwt: 'J' })]);
 });
 
 test('what changes while a write is under way is kept as well', async () => {
-  const { keeper, saved } = aKeeper();
-  keeper.update((old) => ({ ...old, answerKey: 'A' }));
-  const first = keeper.kept();
+  const { stateStore, saved } = aStateStore();
+  stateStore.update((old) => ({ ...old, answerKey: 'A' }));
+  const first = stateStore.kept();
   await new Promise(setImmediate);
-  keeper.update((old) => ({ ...old, answerKey: 'B' }));
+  stateStore.update((old) => ({ ...old, answerKey: 'B' }));
   await first;
-  await keeper.kept();
+  await stateStore.kept();
   expect(saved.at(-1)).toMatchObject({ answerKey: 'B' });
 });
 
 test('what is kept already is not written', async () => {
-  const { keeper, saved } = aKeeper();
-  await keeper.kept();
+  const { stateStore, saved } = aStateStore();
+  await stateStore.kept();
   expect(saved).toEqual([]);
 });
 
@@ -53,14 +53,14 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
   'what changes %d turns after the store has saved is kept as well',
   async (turns) => {
     const gate = Promise.withResolvers<void>();
-    const { keeper, saved } = aKeeper(gate.promise);
-    keeper.update((old) => ({ ...old, answerKey: 'A' }));
+    const { stateStore, saved } = aStateStore(gate.promise);
+    stateStore.update((old) => ({ ...old, answerKey: 'A' }));
     await new Promise(setImmediate);
     async function changeThen(): Promise<void> {
       await gate.promise;
       for (let turn = 0; turn < turns; turn++) await undefined;
-      keeper.update((old) => ({ ...old, answerKey: 'B' }));
-      await keeper.kept();
+      stateStore.update((old) => ({ ...old, answerKey: 'B' }));
+      await stateStore.kept();
     }
     const changed = changeThen();
     gate.resolve();

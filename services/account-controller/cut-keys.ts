@@ -59,7 +59,7 @@ export function keysToCut(
   event: Pick<StoredEvent, 'epoch' | 'sequence'>,
   valid: { nowMs: number; longestLifeMs: number },
 ): Decision['revokedKeys'] {
-  const told = record.lastOf['trust-keeper'];
+  const told = record.lastOf['account-controller'];
   if (told && isNewer(told, event)) return [];
   const taken = record.decision?.revokedKeys ?? [];
   return taken.filter(({ atMs }) => atMs + valid.longestLifeMs >= valid.nowMs);
@@ -100,7 +100,7 @@ export async function cutKeys(world: CutWorld, event: StoredEvent): Promise<void
         const { key } = last;
         const message = `the servers refuse ${keys.map((taken) => keyFingerprint(taken.key)).join(', ')} and have no connection of it`;
         const what = {
-          by: { service: 'trust-keeper' },
+          by: { service: 'account-controller' },
           reason: 'Cut',
           message,
           section: { key, atMs: nowMs },

@@ -18,7 +18,7 @@ const told = (operatorKey: string, ...agentSigners: [AgentSigners, number][]): H
 const recordOf = (section: HubTrust | undefined) => ({
   aggregate: { kind: 'hub', id: 'trust' } as const,
   head: undefined,
-  lastOf: section === undefined ? {} : { 'trust-keeper': { section } as unknown as StoredEvent },
+  lastOf: section === undefined ? {} : { 'account-controller': { section } as unknown as StoredEvent },
 });
 
 test.each([

@@ -47,7 +47,9 @@ const mostRounds = 10;
  *   share a pass: one that runs already may have read the stream too early, so they wait for the next.
  * @throws (the returned function) RollcallError CLAIMS_DIFFER, CLAIMS_NOT_APPLIED
  */
-export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughly) => Promise<Revocations> {
+export function createClaimsController(
+  options: KeepClaimsOptions,
+): (how?: Thoroughly) => Promise<Revocations> {
   const { system, longestLifeMs } = options;
   let lastRead: { jwt: string; claims: AccountClaims } | undefined;
   let expected: { of: KnownKeys['keys']; account: ExpectedAccount } | undefined;
@@ -68,7 +70,7 @@ export function createClaimsKeeper(options: KeepClaimsOptions): (how?: Thoroughl
 
   const pass = inTurn(async (): Promise<{ wanted: Revocations; pushed: boolean }> => {
     const known = options.known();
-    // The time and the stored claims come before the stream: of two keepers, the one that was stopped while it read the stream
+    // The time and the stored claims come before the stream: of two account-controllers, the one that was stopped while it read the stream
     // pushes what is older by its `iat` too, and the servers drop it.
     const nowMs = options.nowMs();
     const storedJwt = await system.lookUp(known.keys.agents);

@@ -36,7 +36,7 @@ const fingerprints = (keys: Readonly<Record<string, string>>) =>
 
 /** The hub's trust as it was last told. The cast is sound: decodeEvent has parsed the section. */
 function toldTrust({ lastOf }: Pick<AggregateRecord, 'lastOf'>): HubTrust | undefined {
-  return lastOf['trust-keeper']?.section as HubTrust | undefined;
+  return lastOf['account-controller']?.section as HubTrust | undefined;
 }
 
 /**
@@ -94,7 +94,7 @@ export function decideTrust(
   const { answerKey = told?.answerKey } = seen;
   return [
     draft(reasons.length > 0 ? trustChanged : trustAnnounced, record, {
-      by: person === undefined ? { service: 'trust-keeper' } : { person: person.person },
+      by: person === undefined ? { service: 'account-controller' } : { person: person.person },
       reason,
       message: message.slice(0, 1024),
       section: {

@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const repository = join(import.meta.dirname, '..');
+
+/**
+ * Words that we used before the field's own (docs/words.md). Each is looked for in paths, and in code and prose alike, whatever
+ * the case: `camelCase`, `kebab-case` and `UPPER_CASE` are one.
+ */
+const formerWords: readonly { readonly word: RegExp; readonly instead: string }[] = [
+  { word: /trust[-_ ]?keeper|\bkeepers?\b|state-?keeper/i, instead: 'account-controller; store' },
+];
+
+/** Measured or recorded by an earlier version, made by others, or the list itself. */
+const excepted = [
+  /^bench\/results\//,
+  /^docs\/words\.md$/,
+  /^package-lock\.json$/,
+  /^tests\/fixtures\//,
+  /^tools\/words\.test\.ts$/,
+];
+
+const paths = execFileSync('git', ['ls-files', '-z'], { cwd: repository, encoding: 'utf8' })
+  .split('\0')
+  .filter((path) => path !== '' && !excepted.some((place) => place.test(path)));
+
+const texts = new Map(paths.map((path) => [path, readText(path)]));
+
+/** Undefined for a file that is removed and not committed yet. */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(join(repository, path), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** `path:line: text` of every place with the word. */
+function placesOf(word: RegExp): string[] {
+  return [...texts].flatMap(([path, text]) => {
+    if (text === undefined) return [];
+    const lines = text.split('\n').map((line, index) => ({ line, at: `${path}:${index + 1}` }));
+    const found = lines.filter(({ line }) => word.test(line)).map(({ line, at }) => `${at}: ${line.trim()}`);
+    return word.test(path) ? [`${path}: its name`, ...found] : found;
+  });
+}
+
+test.each(formerWords)('nothing says $word: it is $instead', ({ word }) => {
+  expect(placesOf(word)).toEqual([]);
+});

@@ -18,7 +18,7 @@ import { type Admission, createMembership, type Membership, type Patience } from
 import { createKeyRing, newAgentState } from './keys/own-keys.ts';
 import type { OnPhase } from './protocol/phase.ts';
 import { remove, type Uninstall } from './install/removal.ts';
-import type { RotationWish } from './keys/rotation-wish.ts';
+import type { RotationRequest } from './keys/rotation-request.ts';
 import { createStateStore, type StateStore } from './keys/state-store.ts';
 
 export { mergeCidrs } from './facts/cidr.ts';
@@ -39,7 +39,11 @@ export { createLogLines } from './log-lines.ts';
 export type { FactSettings } from './facts/member-facts.ts';
 export type { Admission, Patience } from './session/membership.ts';
 export type { OnPhase, PhaseDetail, PhaseEvent, PhaseName } from './protocol/phase.ts';
-export { directoryRotationWish, type RotationWish, secretRotationWish } from './keys/rotation-wish.ts';
+export {
+  directoryRotationRequest,
+  type RotationRequest,
+  secretRotationRequest,
+} from './keys/rotation-request.ts';
 
 export interface AgentOptions {
   /** `host:port` of one hub, any of which will do. */
@@ -69,7 +73,7 @@ export interface AgentOptions {
   /** How to remove what installed this agent, for when its cluster leaves. Default: nothing is removed. */
   readonly uninstall?: Uninstall | undefined;
   /** Where a person beside the agent asks for a new key (`rollcall agent rotate`). Default: nowhere. */
-  readonly rotationWish?: RotationWish | undefined;
+  readonly rotationRequest?: RotationRequest | undefined;
   /** Leave the hub, as soon as it hears of it. Default: stay until the hub says so. */
   readonly leave?: boolean;
   readonly onPhase?: OnPhase;
@@ -98,7 +102,7 @@ const defaultPatience: Patience = {
   refusedRetryMs: 300_000,
   factsIntervalMs: 300_000,
   lookAgainMs: 30_000,
-  rotationWishMs: 10_000,
+  rotationRequestMs: 10_000,
 };
 const defaultLongestAccessMs = 3_600_000;
 /** A known agent checks whose keys it has, but does not wait long for a member that is down. */
@@ -206,7 +210,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
         sealingKey: keys.sealing,
         longestMs: options.longestAccessMs ?? defaultLongestAccessMs,
       },
-      rotationWish: options.rotationWish,
+      rotationRequest: options.rotationRequest,
       patience,
       onPhase,
       logger,

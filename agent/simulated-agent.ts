@@ -29,7 +29,7 @@ const patience = {
   refusedRetryMs: 300_000,
   factsIntervalMs: 300_000,
   lookAgainMs: 30_000,
-  rotationWishMs: 10_000,
+  rotationRequestMs: 10_000,
 };
 
 /** What a member with three nodes reports. */

@@ -83,9 +83,9 @@ export function openMemberApi(access: KubeAccess, version: string): MemberApi {
     watch: (resource, options) => (access.caution ? listOnce : watchResource)(client, resource, options),
     async ownToken(audience) {
       const namespace = access.contextName === 'in-cluster' ? access.namespace : account;
-      const wish = { audiences: [audience], expirationSeconds: tokenLifeS };
+      const tokenSpec = { audiences: [audience], expirationSeconds: tokenLifeS };
       try {
-        return (await requestAccountToken(client, { namespace, name: account }, wish)).token;
+        return (await requestAccountToken(client, { namespace, name: account }, tokenSpec)).token;
       } catch {
         return undefined;
       }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { decodeAgentState, encodeAgentState, type KeyStore } from './key-store.ts';
 import type { Uninstall } from '../install/removal.ts';
-import { forgetRotationWish } from './rotation-wish.ts';
+import { forgetRotationRequest } from './rotation-request.ts';
 import { removePrivateFile, writePrivateFile } from './private-file.ts';
 
 const fileName = 'agent-state';
@@ -49,7 +49,7 @@ export function forgetDirectory(directory: string): Uninstall {
     beforeGoodbye: () => removePrivateFile(join(directory, hubKubeconfigFile)),
     async afterGoodbye() {
       for (const name of [fileName, hubKubeconfigFile]) await removePrivateFile(join(directory, name));
-      await forgetRotationWish(directory);
+      await forgetRotationRequest(directory);
       // Only if there is nothing of others in it.
       await rmdir(directory).catch(() => undefined);
     },

@@ -30,8 +30,8 @@ export interface AgentState extends Seeds {
   readonly waitingJwt?: string | undefined;
   readonly member?: MemberState | undefined;
   /** A rotation is under way: kept before the hub hears of it, until the hub has let it in (ADR 10). */
-  readonly next?: (Seeds & { readonly wish?: string | undefined }) | undefined;
-  /** The wish of a person beside the agent that was last carried out: each counts once. */
+  readonly next?: (Seeds & { readonly rotationRequest?: string | undefined }) | undefined;
+  /** The request of a person beside the agent that was last carried out: each counts once. */
   readonly rotatedBy?: string | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface HearingOptions {
   /** An answer about a rotation of keys. */
   rotation(answer: Answer): void;
   /** A person wants this key of the agent replaced. */
-  rotationWished(key: string): void;
+  rotationRequested(key: string): void;
   /** The hub does not know what it should: where we stand is asked anew. */
   askStanding(): void;
   /** An answer about where a key stands. */
@@ -56,7 +56,7 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
     const { result, inReplyTo, atMs } = answer;
     options.toldPlaces.learn(answer);
     const verb = subject.split('.').at(-1);
-    if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationWished(result.rotateKey);
+    if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationRequested(result.rotateKey);
     const isToLast = options.sending.isLast(inReplyTo);
     // Making a token takes the hub a while: it says less about the clocks.
     if (verb !== 'access') options.sending.answered(inReplyTo, atMs);

@@ -24,7 +24,7 @@ import type { Uninstall } from '../install/removal.ts';
 import { createRest } from './rest-time.ts';
 import { boundedReturn } from './return-time.ts';
 import { createRotation } from './rotation.ts';
-import type { RotationWish } from '../keys/rotation-wish.ts';
+import type { RotationRequest } from '../keys/rotation-request.ts';
 import { createSession } from './session.ts';
 import { createStanding } from './standing.ts';
 import type { StateStore } from '../keys/state-store.ts';
@@ -44,7 +44,7 @@ export interface Patience {
   /** How long kinds that the member does not have, or does not show us, are left alone. */
   readonly lookAgainMs: number;
   /** How often the agent looks whether a person beside it wants a new key. */
-  readonly rotationWishMs: number;
+  readonly rotationRequestMs: number;
 }
 
 export interface MembershipOptions {
@@ -73,7 +73,7 @@ export interface MembershipOptions {
   /** Where a kubeconfig for the hub is put, and what the hub seals it to; undefined: none is asked for. */
   readonly access?: Pick<HubAccessOptions, 'store' | 'sealingKey' | 'longestMs'> | undefined;
   /** Where a person beside the agent asks for a new key. */
-  readonly rotationWish?: Pick<RotationWish, 'read'> | undefined;
+  readonly rotationRequest?: Pick<RotationRequest, 'read'> | undefined;
   readonly patience: Patience;
   readonly onPhase: OnPhase;
   readonly logger: Logger;
@@ -191,8 +191,8 @@ export function createMembership(options: MembershipOptions): Membership {
   const standing = createStanding(session, { asking, dialing, factsReport, hubAccess, leaving, take });
   const rotation = createRotation(session, {
     sending,
-    wish: options.rotationWish,
-    wishEveryMs: patience.rotationWishMs,
+    rotationRequest: options.rotationRequest,
+    requestEveryMs: patience.rotationRequestMs,
     isLeaving: () => leaving.ask() !== undefined,
     rotated(result, atMs) {
       const next = keys.next();
@@ -224,7 +224,7 @@ export function createMembership(options: MembershipOptions): Membership {
     toldPlaces: createToldPlaces(session, options),
     pace,
     rotation: rotation.hear,
-    rotationWished: rotation.wished,
+    rotationRequested: rotation.requested,
     askStanding: () => asking.now(),
     standing: standing.follow,
   });

@@ -4,14 +4,14 @@ import type { Sending } from './asking.ts';
 import { fullJitterMs } from '../hub/back-off.ts';
 import { newSeeds } from '../keys/own-keys.ts';
 import { answeredRefusal } from '../protocol/refusal.ts';
-import type { RotationWish } from '../keys/rotation-wish.ts';
+import type { RotationRequest } from '../keys/rotation-request.ts';
 import type { Session } from './session.ts';
 
 export interface RotationOptions {
   readonly sending: Pick<Sending, 'send'>;
   /** Where people ask for one; undefined: only `begin` does. */
-  readonly wish: Pick<RotationWish, 'read'> | undefined;
-  readonly wishEveryMs: number;
+  readonly rotationRequest: Pick<RotationRequest, 'read'> | undefined;
+  readonly requestEveryMs: number;
   /** Nothing is begun any more once the cluster leaves. */
   isLeaving(): boolean;
   /** The hub has let the next key in. */
@@ -21,9 +21,9 @@ export interface RotationOptions {
 /** A new key in the place of the agent's own, vouched for by the old one (ADR 10). */
 export interface Rotation {
   /** Makes the next key, or goes on with the one that is under way; at once, or when the agent is a member again. */
-  begin(wish?: string): void;
+  begin(rotationRequest?: string): void;
   /** The hub says that a person wants this key replaced. */
-  wished(key: string): void;
+  requested(key: string): void;
   /** A member connection is there. */
   connected(): void;
   hear(answer: Answer): void;
@@ -38,11 +38,11 @@ const undecidedMs = 5000;
 
 export function createRotation(session: Session, options: RotationOptions): Rotation {
   const { clusterId, stateStore, keys, logger, signal } = session;
-  let wanted: { readonly wish?: string } | undefined;
+  let wanted: { readonly rotationRequest?: string } | undefined;
   let askId: string | undefined;
   let asks = 0;
   let askTimer: NodeJS.Timeout | undefined;
-  let wishTimer: NodeJS.Timeout | undefined;
+  let requestTimer: NodeJS.Timeout | undefined;
 
   function askIn(delayMs: number): void {
     clearTimeout(askTimer);
@@ -80,31 +80,35 @@ export function createRotation(session: Session, options: RotationOptions): Rota
     askIn(0);
   }
 
-  async function lookForWish(): Promise<void> {
-    const wish = await options.wish?.read().catch(() => undefined);
+  async function lookForRequest(): Promise<void> {
+    const rotationRequest = await options.rotationRequest?.read().catch(() => undefined);
     const { rotatedBy, next } = stateStore.state;
-    const isNew = wish !== undefined && wish !== rotatedBy && wish !== next?.wish && wish !== wanted?.wish;
-    if (isNew && !options.isLeaving() && !signal.aborted) begin(wish);
+    const isNew =
+      rotationRequest !== undefined &&
+      rotationRequest !== rotatedBy &&
+      rotationRequest !== next?.rotationRequest &&
+      rotationRequest !== wanted?.rotationRequest;
+    if (isNew && !options.isLeaving() && !signal.aborted) begin(rotationRequest);
   }
 
-  function begin(wish?: string): void {
-    wanted = wish === undefined ? {} : { wish };
+  function begin(rotationRequest?: string): void {
+    wanted = rotationRequest === undefined ? {} : { rotationRequest };
     goOn();
   }
 
   return {
     begin,
-    wished(key) {
+    requested(key) {
       // Said again in each answer until another key is in.
       const isUnderWay = wanted !== undefined || stateStore.state.next !== undefined;
       if (key === keys.current().publicKey && !isUnderWay && !options.isLeaving()) begin();
     },
     connected() {
       goOn();
-      if (options.wish === undefined || wishTimer !== undefined) return;
-      void lookForWish();
-      wishTimer = setInterval(() => void lookForWish(), options.wishEveryMs);
-      wishTimer.unref();
+      if (options.rotationRequest === undefined || requestTimer !== undefined) return;
+      void lookForRequest();
+      requestTimer = setInterval(() => void lookForRequest(), options.requestEveryMs);
+      requestTimer.unref();
     },
     hear({ result, inReplyTo, atMs }) {
       const next = keys.next();
@@ -126,7 +130,7 @@ export function createRotation(session: Session, options: RotationOptions): Rota
     },
     stop() {
       clearTimeout(askTimer);
-      clearInterval(wishTimer);
+      clearInterval(requestTimer);
     },
   };
 }

@@ -116,9 +116,9 @@ export function createStanding(session: Session, options: StandingOptions): Stan
   function takeOver(member: MemberState): void {
     stateStore.update(({ next, ...old }) => {
       if (!next) return old;
-      const { wish, ...seeds } = next;
-      // The hub wishes too: what was wished beside the agent stays carried out.
-      const rotatedBy = wish ?? old.rotatedBy;
+      const { rotationRequest, ...seeds } = next;
+      // The hub asks too: what was asked for beside the agent stays carried out.
+      const rotatedBy = rotationRequest ?? old.rotatedBy;
       return { ...old, ...seeds, member, waitingJwt: undefined, rotatedBy };
     });
   }

@@ -30,7 +30,7 @@ export interface TakerReport {
 export interface Taken {
   readonly beats: number;
   /** Transitions that it would have written: all clusters beat, so any is wrong. */
-  readonly wishes: number;
+  readonly proposals: number;
 }
 
 /** The argument of the process that sends. */

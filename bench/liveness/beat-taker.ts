@@ -29,7 +29,7 @@ const logger: Logger = { debug: nothing, info: nothing, warn: nothing, error: no
 const listenToNothing: Listen = (nc) => {
   let beats = 0;
   const subscription = nc.subscribe('rollcall.beat.*', { callback: () => void beats++ });
-  return { counts: () => ({ beats, wishes: 0 }), stop: async () => subscription.unsubscribe() };
+  return { counts: () => ({ beats, proposals: 0 }), stop: async () => subscription.unsubscribe() };
 };
 
 /**
@@ -41,14 +41,14 @@ function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
   const intervalMs = (clusters * 1000) / ratePerSecond;
   let stoppedMs = performance.now() - 1e6;
   let offsetMs = 0;
-  let wishes = 0;
+  let proposals = 0;
   const clock = { monotonicMs: () => performance.now() - offsetMs, hubMs: () => Date.now() };
   const engine = new LivenessEngine({
     nowMs: stoppedMs - 2 * intervalMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     storm: { share: 0.3, groupShare: 0.5, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
-    output: { wish: () => void wishes++, live: nothing, storm: nothing, keyUse: nothing },
+    output: { proposal: () => void proposals++, live: nothing, storm: nothing, keyUse: nothing },
   });
   const ids = Buffer.alloc(64);
   for (let turn = 0; turn < 3 * clusters; turn++) {
@@ -70,7 +70,7 @@ function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
     const receiver = receiveBeats(nc, { engine, log, clock, logger, partition: undefined });
     const stopTime = keepTime({ engine, clock, logger, isListening: () => true });
     return {
-      counts: () => ({ beats: receiver.counts.taken, wishes }),
+      counts: () => ({ beats: receiver.counts.taken, proposals }),
       async stop() {
         stoppedMs = clock.monotonicMs();
         stopTime();

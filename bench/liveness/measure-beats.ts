@@ -39,7 +39,7 @@ const warmUpMs = 1500;
 /** What one stretch cost, and what came of all that was sent before, in and after it. */
 interface Stretch extends TakerReport {
   readonly lost: number;
-  readonly wishes: number;
+  readonly proposals: number;
 }
 
 interface Worker extends AsyncDisposable {
@@ -107,8 +107,8 @@ export async function measureBeats(seconds: number, say: (message: string) => vo
       await delay(stretchMs);
       const report = await worker.tell<TakerReport>('end');
       const sent = await sender.tell<number>(0);
-      const { beats, wishes } = await worker.tell<Taken>('stop');
-      stretches.push({ ...report, lost: sent - beats, wishes });
+      const { beats, proposals } = await worker.tell<Taken>('stop');
+      stretches.push({ ...report, lost: sent - beats, proposals });
     }
   }
   const empty = ready.flatMap(({ taker, stretches }) => (taker === 'empty' ? stretches : []));
@@ -133,6 +133,6 @@ function sizeOf(clusters: number, stretches: readonly Stretch[], empty: readonly
     timesEmpty: median(stretches.map((one, round) => perBeatUs(one) / perBeatUs(empty[round] ?? one))),
     residentBytes: Math.max(...stretches.map((one) => one.residentBytes)),
     lost: stretches.reduce((sum, { lost }) => sum + lost, 0),
-    wrong: stretches.at(-1)?.wishes ?? 0,
+    wrong: stretches.at(-1)?.proposals ?? 0,
   };
 }

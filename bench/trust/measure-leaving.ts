@@ -122,7 +122,7 @@ export async function measureLeaving(
     audit: 'none',
     withMember: false,
     // So many in a minute would be held until a person confirms them.
-    settings: { approver: { wishesPerMinute: '100000', wishesShare: '1' } },
+    settings: { approver: { bulkPerMinute: '100000', bulkShare: '1' } },
   });
   const { report } = hub;
   const admin = openBenchClient(report.admin);

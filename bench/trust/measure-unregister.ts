@@ -66,7 +66,7 @@ export async function measureUnregister(
     audit: 'metadata',
     withMember: false,
     // So many in a minute would be held until a person confirms them.
-    settings: { approver: { wishesPerMinute: '1000', wishesShare: '1' } },
+    settings: { approver: { bulkPerMinute: '1000', bulkShare: '1' } },
   });
   const { report } = hub;
   const admin = openBenchClient(report.admin);

@@ -2,15 +2,15 @@ import {
   createLogLines,
   directoryHubAccess,
   directoryKeyStore,
-  directoryRotationWish,
+  directoryRotationRequest,
   forgetDirectory,
   type HubAccessStore,
   type KeyStore,
   type OnPhase,
-  type RotationWish,
+  type RotationRequest,
   secretHubAccess,
   secretKeyStore,
-  secretRotationWish,
+  secretRotationRequest,
   showConditions,
   type Uninstall,
   uninstallFromMember,
@@ -26,7 +26,7 @@ import { resources } from '@rollcall/shared/kubernetes/resources';
 export interface AgentHome {
   readonly store: KeyStore;
   readonly hubAccess: HubAccessStore;
-  readonly rotationWish: RotationWish;
+  readonly rotationRequest: RotationRequest;
   readonly uninstall: Uninstall;
   /** Where people see how the agent stands; undefined where nobody looks but at its lines. */
   readonly showConditions: OnPhase | undefined;
@@ -41,7 +41,7 @@ function directoryHome(directory: string, bootstrap: AgentHome['bootstrap']): Ag
   return {
     store: directoryKeyStore(directory),
     hubAccess: directoryHubAccess(directory),
-    rotationWish: directoryRotationWish(directory),
+    rotationRequest: directoryRotationRequest(directory),
     uninstall: forgetDirectory(directory),
     showConditions: undefined,
     bootstrap,
@@ -59,7 +59,7 @@ function podHome(client: KubeClient): AgentHome {
   return {
     store: secretKeyStore(client, { namespace }),
     hubAccess: secretHubAccess(client, { namespace }),
-    rotationWish: secretRotationWish(client, { namespace }),
+    rotationRequest: secretRotationRequest(client, { namespace }),
     uninstall: uninstallFromMember(client),
     showConditions: showConditions(client, {
       namespace,
@@ -101,7 +101,7 @@ export function hostedHome(client: KubeClient, name: string): AgentHome {
   return {
     store: secretKeyStore(client, { namespace, name: keys }),
     hubAccess: secretHubAccess(client, { namespace, name: hubKubeconfig }),
-    rotationWish: secretRotationWish(client, { namespace, name: bootstrap }),
+    rotationRequest: secretRotationRequest(client, { namespace, name: bootstrap }),
     uninstall: forgetHosted(client, { before: [hubKubeconfig], after: [bootstrap, keys] }),
     showConditions: undefined,
     bootstrap: { client, namespace, name: bootstrap },

@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type AgentState,
   directoryKeyStore,
-  directoryRotationWish,
+  directoryRotationRequest,
   type KeyStore,
-  type RotationWish,
+  type RotationRequest,
   secretKeyStore,
-  secretRotationWish,
+  secretRotationRequest,
 } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient } from '@rollcall/shared/kubernetes';
@@ -26,7 +26,7 @@ export interface AgentRotateFlags extends MemberFlags, HostedAgentFlags {
 
 interface Installed {
   readonly store: KeyStore;
-  readonly wish: RotationWish;
+  readonly rotationRequest: RotationRequest;
   /** For people. */
   readonly place: string;
   close(): void;
@@ -35,20 +35,20 @@ interface Installed {
 const lookAgainMs = 250;
 
 /**
- * Where the keys of the agent are, and a wish is heard.
+ * Where the keys of the agent are, and a request for a new key is read.
  * @throws RollcallError USAGE; KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
  */
 async function findInstalled(flags: AgentRotateFlags): Promise<Installed> {
   const hosted = openHostedAgent(flags);
   if (hosted) {
-    const { store, rotationWish: wish, place, close } = hosted;
-    return { store, wish, place, close };
+    const { store, rotationRequest, place, close } = hosted;
+    return { store, rotationRequest, place, close };
   }
   const { stateDir } = flags;
   if (stateDir !== undefined) {
     const store = directoryKeyStore(stateDir);
-    const wish = directoryRotationWish(stateDir);
-    return { store, wish, place: `keys: ${store.place}`, close: () => undefined };
+    const rotationRequest = directoryRotationRequest(stateDir);
+    return { store, rotationRequest, place: `keys: ${store.place}`, close: () => undefined };
   }
   const member = await memberAccess(flags);
   const options = { fieldManager: 'rollcall-cli', userAgent: `rollcall/${rollcallVersion}` };
@@ -56,7 +56,7 @@ async function findInstalled(flags: AgentRotateFlags): Promise<Installed> {
   const namespace = agentNamespace;
   return {
     store: secretKeyStore(client, { namespace }),
-    wish: secretRotationWish(client, { namespace }),
+    rotationRequest: secretRotationRequest(client, { namespace }),
     place: `member: ${member.server} (context "${member.contextName}", user "${member.userName}")`,
     close: () => client.close(),
   };
@@ -70,14 +70,15 @@ async function stateOf({ store }: Installed): Promise<AgentState> {
 
 const fingerprintOf = ({ seed }: AgentState) => keyFingerprint(nkeyFromSeed(seed).publicKey);
 
-/** The agent keeps its new key once the hub has let it in, and names the wish that it was for. */
+/** The agent keeps its new key once the hub has let it in, and names the request that it was for. */
 async function untilRotated(installed: Installed, id: string, timeoutMs: number): Promise<AgentState> {
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     const state = await stateOf(installed);
     if (state.rotatedBy === id) return state;
     if (performance.now() > deadlineMs) {
-      const stage = state.next?.wish === id ? 'the hub has not let it in yet' : 'the agent has not begun';
+      const stage =
+        state.next?.rotationRequest === id ? 'the hub has not let it in yet' : 'the agent has not begun';
       throw new RollcallError(
         'DEADLINE_EXCEEDED',
         `no new key after ${timeoutMs / 1000} s: ${stage}; the agent goes on, look at what it says`,
@@ -103,7 +104,7 @@ export async function rotateAgentKey(flags: AgentRotateFlags): Promise<void> {
       return;
     }
     const id = randomUUID();
-    await installed.wish.write(id);
+    await installed.rotationRequest.write(id);
     const after = await untilRotated(installed, id, timeoutMs);
     printResult(
       `the agent of cluster "${name}" has a new key: ${fingerprintOf(before)} → ${fingerprintOf(after)}`,

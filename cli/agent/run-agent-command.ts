@@ -122,7 +122,7 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
   let home: AgentHome | undefined;
   try {
     home = openHome(client, flags);
-    const { store, hubAccess, rotationWish, uninstall } = home;
+    const { store, hubAccess, rotationRequest, uninstall } = home;
     const bootstrap = await readBootstrap(home.bootstrap);
     const hub = flags.hub ?? (bootstrap.hub === undefined ? undefined : [bootstrap.hub]);
     const trust = trustOf(flags) ?? bootstrap.trust;
@@ -151,7 +151,7 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
       version: rollcallVersion,
       uninstall,
       hubAccess,
-      rotationWish,
+      rotationRequest,
       onPhase(event) {
         tell(event);
         home?.showConditions?.(event);

@@ -1,4 +1,4 @@
-import { approved, eventCatalogue, requested, type StoredEvent, wishesHeld } from '@rollcall/shared/events';
+import { approved, eventCatalogue, requested, type StoredEvent, bulkHeld } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { auditEntry, type AuditFilter, newMemory, trustEvents } from './audit-entries.ts';
@@ -58,12 +58,12 @@ const history = [
   }),
   anEvent({
     kind: 'hub',
-    id: 'wishes',
-    type: 'wishes-held',
-    definition: wishesHeld,
+    id: 'operations',
+    type: 'bulk-held',
+    definition: bulkHeld,
     sequence: 7,
     by: { service: 'approver' },
-    section: { held: { id: 'w', limit: 5, wishes: [{ clusterId: 'c1', person: 'bob' }] } },
+    section: { held: { id: 'w', limit: 5, operations: [{ clusterId: 'c1', person: 'bob' }] } },
     timeMs: 1000,
   }),
 ];
@@ -75,7 +75,7 @@ test.each<{ name: string; filter: AuditFilter; want: number[] }>([
   { name: 'a token by its whole name', filter: { token: 'rollcall-join/first' }, want: [2, 4, 5, 6] },
   { name: 'a token of another namespace', filter: { token: 'other/first' }, want: [] },
   { name: 'a person', filter: { person: 'alice' }, want: [2] },
-  { name: 'a person whose wish is held in a mass', filter: { person: 'bob' }, want: [7] },
+  { name: 'a person whose operation is held in a bulk change', filter: { person: 'bob' }, want: [7] },
   { name: 'a key, let in and put out once', filter: { key: keyFingerprint('K1') }, want: [2, 4] },
   { name: 'the key that asks later', filter: { key: keyFingerprint('K2') }, want: [6] },
   { name: 'the key of a token', filter: { key: keyFingerprint('T1') }, want: [5] },
@@ -94,7 +94,7 @@ test('later events have the name that an earlier one said', () => {
     'edge-1',
     'rollcall-join/first',
     'edge-1',
-    'wishes',
+    'operations',
   ]);
 });
 
@@ -122,7 +122,7 @@ const notOfTrust = new Set([
   'name.released',
   'hub.counted',
   'hub.spent-noted',
-  'hub.wishes-counted',
+  'hub.bulk-counted',
   'hub.storm',
   'hub.paced',
   'hub.storm-ended',

@@ -20,7 +20,7 @@ export const trustEvents: ReadonlySet<string> = new Set([
   'cluster.left',
   'cluster.admitted',
   'cluster.pinned',
-  'cluster.rotation-wished',
+  'cluster.rotation-requested',
   'cluster.rotated',
   'cluster.cut',
   'cluster.provisioned',
@@ -37,8 +37,8 @@ export const trustEvents: ReadonlySet<string> = new Set([
   'set.declared',
   'set.withdrawn',
   'hub.admission-changed',
-  'hub.wishes-held',
-  'hub.wishes-confirmed',
+  'hub.bulk-held',
+  'hub.bulk-confirmed',
   'hub.trust-announced',
   'hub.trust-changed',
   'hub.archived',
@@ -69,7 +69,7 @@ export interface AuditFilter {
   readonly clusterId?: string | undefined;
   /** Name, or namespace/name. */
   readonly token?: string | undefined;
-  /** Who decided, or whose wish waits in a mass. */
+  /** Who decided, or whose operation waits in a bulk change. */
   readonly person?: string | undefined;
   /** Fingerprint. */
   readonly key?: string | undefined;
@@ -81,13 +81,13 @@ interface Named {
   readonly namespace?: unknown;
   readonly name?: unknown;
   readonly request?: { readonly tokenName?: unknown; readonly tokenId?: unknown };
-  readonly held?: MassOfWishes;
-  readonly confirmed?: MassOfWishes;
+  readonly held?: BulkChange;
+  readonly confirmed?: BulkChange;
 }
 
-/** A mass of wishes names the clusters and people in it. */
-interface MassOfWishes {
-  readonly wishes?: readonly { readonly clusterId?: unknown; readonly person?: unknown }[];
+/** A bulk change names the clusters and people in it. */
+interface BulkChange {
+  readonly operations?: readonly { readonly clusterId?: unknown; readonly person?: unknown }[];
 }
 
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
@@ -120,21 +120,21 @@ function remember(event: StoredEvent, { names, tokens, takenKeys }: Remembered):
   return keysInEvent(event, taken);
 }
 
-/** Of a cluster or of a mass of wishes that has it in it. */
+/** Of a cluster or of a bulk change that has it in it. */
 function isAbout(event: StoredEvent, clusterId: string): boolean {
   return (
     (event.kind === 'cluster' && event.id === clusterId) ||
-    wishesIn(event).some((wish) => wish.clusterId === clusterId)
+    operationsIn(event).some((operation) => operation.clusterId === clusterId)
   );
 }
 
-function wishesIn({ kind, section }: StoredEvent) {
+function operationsIn({ kind, section }: StoredEvent) {
   const { held, confirmed } = kind === 'hub' ? ((section ?? {}) as Named) : {};
-  return [...(held?.wishes ?? []), ...(confirmed?.wishes ?? [])];
+  return [...(held?.operations ?? []), ...(confirmed?.operations ?? [])];
 }
 
 function isOfPerson(event: StoredEvent, person: string): boolean {
-  return event.by?.person === person || wishesIn(event).some((wish) => wish.person === person);
+  return event.by?.person === person || operationsIn(event).some((operation) => operation.person === person);
 }
 
 function isOfToken(token: string, wanted: string): boolean {

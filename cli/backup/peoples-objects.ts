@@ -16,10 +16,10 @@ function withoutMarks(entries: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(Object.entries(entries).filter(isForeign));
 }
 
-/** What of an object a person wrote; the rest is the API server's or ours. A wish is none for a later life. */
+/** What of an object a person wrote; the rest is the API server's or ours. An operation is none for a later life. */
 function asWritten({ apiVersion, kind, metadata, ...rest }: StoredObject<KubeObject>): KubeObject {
   const { name, namespace } = metadata;
-  const { wish: _spoken, ...spec } = (rest as { spec?: Record<string, unknown> }).spec ?? {};
+  const { operation: _spoken, ...spec } = (rest as { spec?: Record<string, unknown> }).spec ?? {};
   return {
     apiVersion,
     kind,

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { DecideFlags } from '../decide/decide-request.ts';
-import type { WishFlags } from '../decide/wish-for-cluster.ts';
+import type { OperationFlags } from '../decide/cluster-operation.ts';
 import type { DocumentFormat } from '../document-text.ts';
 import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../output.ts';
-import type { ConfirmFlags } from '../wishes/confirm-wishes.ts';
+import type { ConfirmFlags } from '../operations/confirm-operations.ts';
 import { collect, doneOption, outputOption, withBus, withHub } from './common-flags.ts';
 
 const eventExamples = `
@@ -16,7 +16,7 @@ Examples:
   rollcall events --type approved --type denied -o json one CloudEvent a line
   rollcall events --follow                              lines marked \`live\` are what is heard now and not stored`;
 
-const wishes = {
+const operations = {
   revoke: 'put the key of a cluster out; its agent may ask again',
   ban: 'put a cluster out for good, whatever key it asks with',
   unban: 'let a banned cluster ask again',
@@ -24,8 +24,8 @@ const wishes = {
 
 export function addPeopleCommands(program: Command): void {
   withBus(program.command('get'))
-    .description('show clusters, requests, tokens, policies, sets, or wishes that are held')
-    .argument('<kind>', 'clusters, requests, tokens, policies, sets or wishes; short names work too')
+    .description('show clusters, requests, tokens, policies, sets, or operations that are held')
+    .argument('<kind>', 'clusters, requests, tokens, policies, sets or operations; short names work too')
     .argument('[names...]')
     .option('-n, --namespace <name>', 'of this namespace only (tokens)')
     .option('-w, --watch', 'go on with what changes')
@@ -39,9 +39,9 @@ export function addPeopleCommands(program: Command): void {
         const { getHeard } = await import('../get/get-heard.ts');
         return getHeard(kind, names, flags);
       }
-      if (kind === 'wishes') {
-        const { listWishes } = await import('../wishes/list-wishes.ts');
-        return listWishes(names, flags);
+      if (kind === 'operations') {
+        const { listOperations } = await import('../operations/list-operations.ts');
+        return listOperations(names, flags);
       }
       const { get } = await import('../get/get.ts');
       return get(kind, names, flags);
@@ -68,15 +68,15 @@ export function addPeopleCommands(program: Command): void {
 
   for (const verb of ['revoke', 'ban', 'unban'] as const) {
     withHub(program.command(verb))
-      .description(wishes[verb])
+      .description(operations[verb])
       .argument('<name>', 'of the cluster')
       .option('--reason <text>', 'why; it is kept in the history')
       .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
       .option('--dry-run', 'ask the hub whether you may, and change nothing')
       .addOption(doneOption())
-      .action(async (name: string, flags: WishFlags) => {
-        const { wishForCluster } = await import('../decide/wish-for-cluster.ts');
-        await wishForCluster(verb, name, flags);
+      .action(async (name: string, flags: OperationFlags) => {
+        const { operationForCluster } = await import('../decide/cluster-operation.ts');
+        await operationForCluster(verb, name, flags);
       });
   }
 
@@ -87,20 +87,20 @@ export function addPeopleCommands(program: Command): void {
     .option('--timeout <duration>', 'how long to wait until the new key is in', '60s')
     .option('--dry-run', 'ask the hub whether you may, and change nothing')
     .addOption(doneOption())
-    .action(async (name: string, flags: WishFlags) => {
+    .action(async (name: string, flags: OperationFlags) => {
       const { rotateKey } = await import('../decide/rotate-key.ts');
       await rotateKey(name, flags);
     });
 
   withHub(program.command('confirm'))
-    .description('have a mass of wishes acted on that the hub holds')
-    .argument('<id>', 'as `rollcall get wishes` shows it')
+    .description('have a bulk change acted on that the hub holds')
+    .argument('<id>', 'as `rollcall get operations` shows it')
     .option('--no-wait', 'end once the confirmation is written')
     .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
     .option('--dry-run', 'ask the hub whether you may, and change nothing')
     .action(async (id: string, flags: ConfirmFlags) => {
-      const { confirmWishes } = await import('../wishes/confirm-wishes.ts');
-      await confirmWishes(id, flags);
+      const { confirmOperations } = await import('../operations/confirm-operations.ts');
+      await confirmOperations(id, flags);
     });
 
   withBus(program.command('events'))

@@ -143,7 +143,7 @@ test.each([
   },
   { text: 'm, or by `kubectl x`; rollcall confirm ID', want: ['confirm ID'] },
   { text: 'made by rollcall join', want: [] },
-  { text: 'run `rollcall status`, or (rollcall get wishes)', want: ['status'] },
+  { text: 'run `rollcall status`, or (rollcall get operations)', want: ['status'] },
   { text: 'decides: rollcall frobnicate X', want: [] },
 ])('without backticks a line is found as well: $text', ({ text, want }) => {
   expect(printedIn(text)).toEqual(want);

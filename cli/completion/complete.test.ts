@@ -18,7 +18,7 @@ test.each([
   { name: 'the same as bash splits it', line: ['get', 'clusters', '--output', '=', 'y'], want: ['yaml'] },
   { name: 'a service', line: ['serve', 'acc'], want: ['account-controller'] },
   { name: 'the agents that a hub runs', line: ['serve', 'agent'], want: ['agent-host'] },
-  { name: 'wishes', line: ['get', 'w'], want: ['wishes'] },
+  { name: 'operations', line: ['get', 'o'], want: ['operations'] },
   { name: 'a key', line: ['trust', 'rotate', 'op'], want: ['operator-keys'] },
   { name: 'a shell', line: ['completion', ''], want: ['bash', 'zsh', 'fish'] },
   { name: 'nothing that exists', line: ['frobnicate', 'x'], want: [] },

@@ -8,7 +8,7 @@ import { shells } from './shell-scripts.ts';
 /** What a shell does with the answer; the numbers are those of cobra, because kubectl reads them from plugins. */
 const directives = { files: 0, noFiles: 4 } as const;
 
-const kindWords = ['clusters', 'requests', 'tokens', 'policies', 'sets', 'wishes'];
+const kindWords = ['clusters', 'requests', 'tokens', 'policies', 'sets', 'operations'];
 
 const services = [
   'registrar',
@@ -34,7 +34,7 @@ const liveArguments: Readonly<Record<string, readonly LiveKind[]>> = {
   unregister: ['cluster'],
   'token delete': ['token'],
   'token renew': ['token'],
-  confirm: ['wish'],
+  confirm: ['operation'],
 };
 /** Of these, any number may be named. */
 const manyArguments = new Set(['token delete', 'token renew']);

@@ -69,7 +69,7 @@ const readers = {
   set: [resources.managedClusterSets, (one: Listed) => ({ value: one.metadata.name, description: '' })],
 } as const;
 type ListedKind = keyof typeof readers;
-export type LiveKind = ListedKind | 'wish';
+export type LiveKind = ListedKind | 'operation';
 
 /** The kind that a person names, by any of its names. */
 export function liveKindOf(word: string): LiveKind | undefined {
@@ -78,18 +78,18 @@ export function liveKindOf(word: string): LiveKind | undefined {
 }
 
 /** What `rollcall confirm` takes: at most one. */
-async function heldWishes(client: KubeClient): Promise<Candidate[]> {
-  const { heldWishesPlace, readShownWishes } = await import('@rollcall/shared/resources');
-  const path = `/api/v1/namespaces/${heldWishesPlace.namespace}/configmaps/${heldWishesPlace.name}`;
+async function heldOperations(client: KubeClient): Promise<Candidate[]> {
+  const { heldOperationsPlace, readShownOperations } = await import('@rollcall/shared/resources');
+  const path = `/api/v1/namespaces/${heldOperationsPlace.namespace}/configmaps/${heldOperationsPlace.name}`;
   const { status, body } = await client.raw(path, { timeoutMs: withinMs });
   if (status !== 200) return [];
   const { data } = JSON.parse(body) as { data?: Record<string, string> };
-  const { held } = readShownWishes(data);
-  return held ? [{ value: held.id, description: `wishes: ${held.wishes.length}` }] : [];
+  const { held } = readShownOperations(data);
+  return held ? [{ value: held.id, description: `operations: ${held.operations.length}` }] : [];
 }
 
 async function candidatesOf(client: KubeClient, kind: LiveKind, namespace?: string): Promise<Candidate[]> {
-  if (kind === 'wish') return heldWishes(client);
+  if (kind === 'operation') return heldOperations(client);
   const [resource, candidate] = readers[kind];
   return (await list(client, resource, namespace)).map(candidate);
 }

@@ -8,7 +8,7 @@ import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { wasRefusedUnjudged } from '../request-of-name.ts';
 import { waitForObject } from '../wait-for-object.ts';
-import { actedOrHeld } from '../wishes/acted-or-held.ts';
+import { actedOrHeld } from '../operations/acted-or-held.ts';
 import { failsAsBefore, isAnswer } from './decision-outcome.ts';
 import { findRequest, type RequestObject, type RequestStatus, type StoredRequest } from './find-request.ts';
 import { refuseChanged } from './refuse-changed.ts';

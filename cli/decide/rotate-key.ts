@@ -9,16 +9,16 @@ import { say } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { userName } from './user-name.ts';
-import { type WishFlags, writeWish } from './wish-for-cluster.ts';
+import { type OperationFlags, writeOperation } from './cluster-operation.ts';
 
 type Cluster = ManagedCluster & KubeObject;
 
 /**
  * `rollcall rotate NAME`: asks the agent of a cluster, from the hub, to take a new key in the place of its own, and waits until
  * the hub has let that in. The agent does it by itself (ADR 10); one that is away hears of it when it is back.
- * @throws RollcallError NOT_FOUND, USAGE, WISH_FORBIDDEN, DECISION_CHANGED, DEADLINE_EXCEEDED (the wish stands); KubeApiError
+ * @throws RollcallError NOT_FOUND, USAGE, OPERATION_FORBIDDEN, DECISION_CHANGED, DEADLINE_EXCEEDED (the operation stands); KubeApiError
  */
-export async function rotateKey(name: string, flags: WishFlags): Promise<void> {
+export async function rotateKey(name: string, flags: OperationFlags): Promise<void> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const { dryRun = false, reason = null } = flags;
   const client = openHub(flags);
@@ -32,10 +32,10 @@ export async function rotateKey(name: string, flags: WishFlags): Promise<void> {
       throw new RollcallError('USAGE', `no key of cluster "${name}" is let in, so there is none to rotate`);
     say(`cluster "${name}" (${cluster.spec.clusterId ?? ''}), key ${keyFingerprint}`);
     const by = await userName(client);
-    const wish = { id: `rotate-${randomUUID()}`, verb: 'RotateKey', keyFingerprint, reason, by };
-    await withProgress('writing the wish', writeWish(client, name, { wish, dryRun }));
+    const operation = { id: `rotate-${randomUUID()}`, verb: 'RotateKey', keyFingerprint, reason, by };
+    await withProgress('writing the operation', writeOperation(client, name, { operation, dryRun }));
     if (dryRun) {
-      say('you may wish this (dry run; nothing was changed)');
+      say('you may operation this (dry run; nothing was changed)');
       return;
     }
     const isOther = ({ status }: Cluster) =>
@@ -46,7 +46,7 @@ export async function rotateKey(name: string, flags: WishFlags): Promise<void> {
     if (!rotated) {
       throw new RollcallError(
         'DEADLINE_EXCEEDED',
-        `your wish is written, and the agent has no new key after ${timeoutMs / 1000} s; one that is away, or of an older version, hears of it later or never: \`rollcall events --cluster ${name}\``,
+        `your operation is written, and the agent has no new key after ${timeoutMs / 1000} s; one that is away, or of an older version, hears of it later or never: \`rollcall events --cluster ${name}\``,
       );
     }
     const now = rotated.status?.keyFingerprint ?? '';

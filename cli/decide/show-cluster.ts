@@ -33,8 +33,8 @@ async function findMember(target: string, flags: BusFlags): Promise<{ clusterId:
 }
 
 /**
- * Brings a cluster into sight on a hub that shows only exceptions (ADR 18), for as long as it is asked for: then people can wish
- * of it what they wish of any other.
+ * Brings a cluster into sight on a hub that shows only exceptions (ADR 18), for as long as it is asked for: then people can
+ * ask of it what they ask of any other.
  * @param target - name or id
  * @throws RollcallError USAGE, NOT_FOUND, DEADLINE_EXCEEDED, BUS_UNREACHABLE; KubeApiError
  */

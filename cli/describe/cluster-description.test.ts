@@ -278,7 +278,7 @@ test.each([
   {
     result: 'Denied',
     reason: 'RestoredFromPicture',
-    wish: 'Ban',
+    operation: 'Ban',
     want: 'banned',
     next: '`rollcall unban edge-1`',
   },
@@ -296,7 +296,7 @@ test.each([
   },
   { result: 'Failed', reason: 'NamespaceTaken', want: 'failed', next: 'NamespaceTaken: what to do' },
   { result: 'Failed', reason: 'NamespaceTaken', want: 'failed', next: '`rollcall get requests c1 -o yaml`' },
-])('without the history, $result ($reason) is $want: $next', ({ result, reason, wish, want, next }) => {
+])('without the history, $result ($reason) is $want: $next', ({ result, reason, operation, want, next }) => {
   const request = {
     metadata: { name: 'c1' },
     spec: { clusterId: 'c1', clusterName: 'edge-1' },
@@ -304,7 +304,7 @@ test.each([
   } as unknown as NonNullable<ClusterSources['request']>;
   const cluster = {
     metadata: { name: 'edge-1' },
-    spec: { clusterId: 'c1', ...(wish === undefined ? {} : { wish: { verb: wish } }) },
+    spec: { clusterId: 'c1', ...(operation === undefined ? {} : { operation: { verb: operation } }) },
     status: { conditions: [{ type: 'Accepted', status: 'False', reason, message: '' }] },
   } as unknown as NonNullable<ClusterSources['cluster']>;
   const missing = [{ source: 'history', why: 'may not' }] as const;

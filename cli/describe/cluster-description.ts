@@ -186,8 +186,8 @@ function shownAsOut({ cluster, request }: ClusterSources): string | undefined {
   if (!isOut) return undefined;
   const known = [request?.status?.reason, accepted?.reason].map((reason) => outBy[reason ?? '']);
   const found = known.find((one) => one !== undefined);
-  // After a restore the reason is that, and what the person wished still stands there.
-  return found ?? (cluster?.spec?.wish?.verb === 'Ban' ? 'banned' : undefined);
+  // After a restore the reason is that, and what the person wanted still stands there.
+  return found ?? (cluster?.spec?.operation?.verb === 'Ban' ? 'banned' : undefined);
 }
 
 const states: Readonly<Record<string, string>> = { True: 'ready', False: 'unreachable', Unknown: 'suspect' };

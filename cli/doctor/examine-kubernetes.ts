@@ -166,8 +166,8 @@ type Cluster = ManagedCluster & { readonly metadata: { readonly name: string } }
 const conditionOf = ({ status }: Cluster, wanted: string) =>
   status?.conditions?.find(({ type }) => type === wanted);
 
-/** Nobody wished that: an object defines no cluster, or the hub itself put one out. */
-const unwished = new Set(['NameReserved', 'IdMismatch', 'IdTaken', 'NameTaken', 'Flooding']);
+/** Nobody wanted that: an object defines no cluster, or the hub itself put one out. */
+const unwanted = new Set(['NameReserved', 'IdMismatch', 'IdTaken', 'NameTaken', 'Flooding']);
 
 /** Objects that people wrote and that are no cluster of the hub: no mark of it is on them, so a large fleet is not read for it. */
 export async function refusedClusters(client: KubeClient, signal: AbortSignal): Promise<Finding> {
@@ -177,7 +177,7 @@ export async function refusedClusters(client: KubeClient, signal: AbortSignal): 
   });
   const refused = ofPeople.flatMap((cluster) => {
     const accepted = conditionOf(cluster, 'Accepted');
-    const isRefused = accepted?.status !== 'True' && unwished.has(accepted?.reason ?? '');
+    const isRefused = accepted?.status !== 'True' && unwanted.has(accepted?.reason ?? '');
     return isRefused ? [`${cluster.metadata.name} (${accepted?.reason})`] : [];
   });
   return refused.length === 0
@@ -190,11 +190,11 @@ export async function refusedClusters(client: KubeClient, signal: AbortSignal): 
 }
 
 /** Nobody has claimed it, or a person has put it out: it is not to be ready. */
-function isAsPeopleWish(cluster: Cluster): boolean {
+function isAsPeopleWant(cluster: Cluster): boolean {
   const accepted = conditionOf(cluster, 'Accepted');
   const isLeaving = conditionOf(cluster, 'Deleting')?.status === 'True';
   return (
-    isLeaving || (accepted !== undefined && accepted.status !== 'True' && !unwished.has(accepted.reason))
+    isLeaving || (accepted !== undefined && accepted.status !== 'True' && !unwanted.has(accepted.reason))
   );
 }
 
@@ -206,7 +206,7 @@ async function clusters(client: KubeClient): Promise<Finding[]> {
     const clock = conditionOf(cluster, 'ClockSynced');
     return clock?.status === 'False' ? [`${cluster.metadata.name}: ${clock.message}`] : [];
   });
-  const wanted = all.filter((cluster) => !isAsPeopleWish(cluster));
+  const wanted = all.filter((cluster) => !isAsPeopleWant(cluster));
   const notReady = wanted
     .filter((cluster) => conditionOf(cluster, 'Ready')?.status !== 'True')
     // What is known to be gone first.

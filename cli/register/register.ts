@@ -1,6 +1,6 @@
 import {
   directoryKeyStore,
-  directoryRotationWish,
+  directoryRotationRequest,
   firstHubCa,
   directoryHubAccess,
   forgetDirectory,
@@ -191,7 +191,7 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
       version: rollcallVersion,
       uninstall: forgetDirectory(directory),
       hubAccess: directoryHubAccess(directory),
-      rotationWish: directoryRotationWish(directory),
+      rotationRequest: directoryRotationRequest(directory),
     },
     { timeoutMs: wanted.timeoutMs, sinceMs },
   );

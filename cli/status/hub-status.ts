@@ -23,7 +23,7 @@ export interface HubStatus {
   readonly storm: boolean | undefined;
   readonly waitingRequests: number | undefined;
   readonly oldestWaitingSeconds: number | undefined;
-  readonly heldWishes: { readonly id: string; readonly count: number } | undefined;
+  readonly heldOperations: { readonly id: string; readonly count: number } | undefined;
   readonly fence: 'in place' | 'missing' | undefined;
   /** Mutating admission of others that may change what people write. */
   readonly mutators: readonly string[] | undefined;
@@ -95,7 +95,7 @@ export interface Trouble {
   readonly next: string;
 }
 
-/** What the services say of themselves, and held wishes. */
+/** What the services say of themselves, and held operations. */
 export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trouble[] {
   const revokedKeys = figureOf(answers, 'account-controller', 'revokedKeys') ?? 0;
   const revokedKeysRoom =
@@ -124,9 +124,9 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
       next: '`rollcall events --type admission-changed` names them; who may and wants them writes them again.',
     },
     held && {
-      check: 'wishes',
-      message: `${held.wishes.length} wishes that put members out are held`,
-      next: `\`rollcall get wishes\` shows them, \`rollcall confirm ${held.id}\` has them acted on.`,
+      check: 'operations',
+      message: `${held.operations.length} operations that put members out are held`,
+      next: `\`rollcall get operations\` shows them, \`rollcall confirm ${held.id}\` has them acted on.`,
     },
     isOneSignal && {
       check: 'signals',
@@ -233,7 +233,7 @@ export function judgeHub(
     storm: storm === undefined ? undefined : storm === 1,
     waitingRequests: figureOf(answers, 'projector', 'waitingRequests'),
     oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),
-    heldWishes: kubernetes.held && { id: kubernetes.held.id, count: kubernetes.held.wishes.length },
+    heldOperations: kubernetes.held && { id: kubernetes.held.id, count: kubernetes.held.operations.length },
     mutators: kubernetes.mutators,
     fence: isFenceKnown ? (isFenceMissing ? 'missing' : 'in place') : undefined,
     streams,

@@ -88,7 +88,7 @@ export function unasked(bus: BusSide, kubernetes: KubernetesSide): Problem[] {
         ]),
     ...(kubernetes.heldError === undefined
       ? []
-      : [unknown(`held wishes could not be looked at: ${kubernetes.heldError}`, mayLook)]),
+      : [unknown(`held operations could not be looked at: ${kubernetes.heldError}`, mayLook)]),
   ];
 }
 

@@ -2,10 +2,10 @@ import { countHeldEvents } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { foreignMutators } from '@rollcall/shared/fence';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
-import type { ShownWishes } from '@rollcall/shared/resources';
+import type { ShownOperations } from '@rollcall/shared/resources';
 import type { StreamSize } from '@rollcall/shared/bus';
 import type { OpenBus } from '../events/open-bus.ts';
-import { shownWishes } from '../wishes/shown-wishes.ts';
+import { shownOperations } from '../operations/shown-operations.ts';
 import { askServices, type ServiceAnswer } from './ask-services.ts';
 import { fenceFindings } from './fence-state.ts';
 import { serverVersion } from './server-version.ts';
@@ -32,8 +32,8 @@ export interface KubernetesSide {
   /** Mutating admission of others that matches our kinds; undefined where this person may not look. */
   readonly mutators?: readonly string[];
   readonly mutatorsError?: string;
-  /** What of a mass of wishes waits; undefined where nothing does, or this person may not see it. */
-  readonly held?: ShownWishes['held'];
+  /** What of a bulk change waits; undefined where nothing does, or this person may not see it. */
+  readonly held?: ShownOperations['held'];
   readonly heldError?: string;
   readonly error?: string;
   readonly next?: string;
@@ -54,9 +54,9 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
   const { server } = client.access;
   try {
     // Side by side: one that hangs takes no time from the others.
-    const [version, wishes, fence, mutators] = await Promise.all([
+    const [version, operations, fence, mutators] = await Promise.all([
       serverVersion(client),
-      shownWishes(client).catch((thrown: unknown) => ({ held: undefined, heldError: said(thrown) })),
+      shownOperations(client).catch((thrown: unknown) => ({ held: undefined, heldError: said(thrown) })),
       fenceFindings(client).then(
         (found) => ({ fence: found }),
         (thrown: unknown) => ({ fence: undefined, fenceError: said(thrown) }),
@@ -71,8 +71,8 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
       version,
       ...fence,
       ...mutators,
-      held: wishes.held,
-      ...('heldError' in wishes ? wishes : {}),
+      held: operations.held,
+      ...('heldError' in operations ? operations : {}),
     };
   } catch (thrown) {
     return kubernetesAway(thrown, server);

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { dataOfWishes, heldWishesPlace } from '@rollcall/shared/resources';
+import { dataOfOperations, heldOperationsPlace } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestControlPlane, type TestControlPlane } from '../../tests/harness/control-plane.ts';
@@ -97,16 +97,16 @@ test('tokens are completed where the command looks for them, and kinds by all th
   expect(await bashCompletes('token', 'create', '--cluster-set', '')).toBe('sites\n');
 });
 
-test('the id of wishes that are held is completed', async () => {
+test('the id of operations that are held is completed', async () => {
   expect(await bashCompletes('confirm', '')).toBe('\n');
-  const wish = { cluster: 'edge-1', clusterId: 'id', wish: 'leaving', by: 'anna', digest: 'd' };
+  const operation = { cluster: 'edge-1', clusterId: 'id', operation: 'leaving', by: 'anna', digest: 'd' };
   await plane.admin.apply(
     resources.configMaps,
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      metadata: heldWishesPlace,
-      data: dataOfWishes({ held: { id: 'held-1', limit: 5, wishes: [wish] } }),
+      metadata: heldOperationsPlace,
+      data: dataOfOperations({ held: { id: 'held-1', limit: 5, operations: [operation] } }),
     } as KubeObject,
     { force: true },
   );

@@ -58,7 +58,7 @@ test('who may ask for less is told what could not be asked, and never that all i
   const { code, stdout } = await status('--kubeconfig', kubeconfig, ...bus);
   expect(stdout).toMatch(/^Nobody can say that all is well:$/m);
   expect(stdout).toMatch(/^ {2}- streams that could not be looked at: FACTS, DEAD$/m);
-  expect(stdout).toMatch(/^ {2}- held wishes could not be looked at: /m);
+  expect(stdout).toMatch(/^ {2}- held operations could not be looked at: /m);
   expect(stdout).toMatch(/^ {2}- clusters: /m);
   expect(stdout).not.toContain('Everything is as it should be');
   expect(code).toBe(5);

@@ -22,7 +22,7 @@ import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { cleanMember } from './clean-member.ts';
 import { checkIsMemberOf } from './member-of-cluster.ts';
-import { actedOrHeld } from '../wishes/acted-or-held.ts';
+import { actedOrHeld } from '../operations/acted-or-held.ts';
 import { untilGone } from './until-gone.ts';
 
 export interface UnregisterFlags extends HubFlags, MemberFlags {
@@ -61,10 +61,14 @@ function sayPlan({ metadata, spec, status }: Cluster): void {
   }
 }
 
-/** A delete carries no name, so the name comes first; force is a wish of its own, which the API server checks. */
-async function signWish(client: KubeClient, { metadata }: Cluster, flags: UnregisterFlags): Promise<void> {
+/** A delete carries no name, so the name comes first; force is an operation of its own, which the API server checks. */
+async function signOperation(
+  client: KubeClient,
+  { metadata }: Cluster,
+  flags: UnregisterFlags,
+): Promise<void> {
   const by = await userName(client);
-  const wish = {
+  const operation = {
     id: `leave-${randomUUID()}`,
     verb: 'ForceDelete',
     reason: 'rollcall unregister --force',
@@ -72,7 +76,7 @@ async function signWish(client: KubeClient, { metadata }: Cluster, flags: Unregi
   };
   const patch = {
     metadata: { annotations: { [annotations.leaveRequestedBy]: by } },
-    ...(flags.force ? { spec: { wish } } : {}),
+    ...(flags.force ? { spec: { operation } } : {}),
   };
   let stored: Cluster;
   try {
@@ -80,11 +84,11 @@ async function signWish(client: KubeClient, { metadata }: Cluster, flags: Unregi
     stored = await client.mergePatch<Cluster>(resources.managedClusters, metadata.name, patch, how);
   } catch (cause) {
     if (!isForbidden(cause)) throw cause;
-    if (flags.force) throw new RollcallError('WISH_FORBIDDEN', cause.message, { cause });
+    if (flags.force) throw new RollcallError('OPERATION_FORBIDDEN', cause.message, { cause });
     say('you may not change the cluster, so its history will not say that it was you');
     return;
   }
-  if (flags.force) refuseChanged({ id: wish.id, verb: wish.verb }, stored.spec.wish);
+  if (flags.force) refuseChanged({ id: operation.id, verb: operation.verb }, stored.spec.operation);
 }
 
 function whatRemains({ status }: Cluster): string {
@@ -157,7 +161,7 @@ async function forgetKubeconfig(client: KubeClient, { metadata, spec }: Cluster)
 /**
  * Unregisters a cluster: the hub takes everything of it away, and its agent removes itself. With a kubeconfig of the member it
  * is cleaned from here, whether its agent runs or not.
- * @throws RollcallError NOT_FOUND; MEMBER_OTHER, before anything is changed; WISH_FORBIDDEN, DECISION_CHANGED; WISHES_HELD; DEADLINE_EXCEEDED with what
+ * @throws RollcallError NOT_FOUND; MEMBER_OTHER, before anything is changed; OPERATION_FORBIDDEN, DECISION_CHANGED; BULK_HELD; DEADLINE_EXCEEDED with what
  * remains; KubeApiError
  */
 export async function unregister(name: string, flags: UnregisterFlags): Promise<void> {
@@ -175,7 +179,7 @@ export async function unregister(name: string, flags: UnregisterFlags): Promise<
       await withProgress('looking at the member', checkIsMemberOf(member, cluster));
     }
     sayPlan(cluster);
-    await signWish(client, cluster, flags);
+    await signOperation(client, cluster, flags);
     if (flags.dryRun) {
       const { uid } = cluster.metadata;
       await client.delete(resources.managedClusters, name, { dryRun: true, preconditions: { uid } });

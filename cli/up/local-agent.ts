@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   directoryHubAccess,
   directoryKeyStore,
-  directoryRotationWish,
+  directoryRotationRequest,
   forgetDirectory,
   type OnPhase,
   runAgent,
@@ -85,7 +85,7 @@ export async function startLocalAgent(
     // Whoever unregistered it has it again, with new keys, at the next `up`.
     uninstall: forgetDirectory(directory),
     hubAccess: directoryHubAccess(directory),
-    rotationWish: directoryRotationWish(directory),
+    rotationRequest: directoryRotationRequest(directory),
     clusterName: options.clusterName,
     ...(isOtherUid ? { clientId: known.clusterId } : {}),
     version: rollcallVersion,

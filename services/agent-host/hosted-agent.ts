@@ -15,7 +15,7 @@ import {
   uninstallFromMember,
 } from '@rollcall/agent';
 import { failureWords, ofHub } from './failure-words.ts';
-import { type HostWish, isOfEarlierLife } from './host-wish.ts';
+import { type DesiredHosting, isOfEarlierLife } from './desired-hosting.ts';
 import { type MemberSecret, type Secret, textIn } from './member-secret.ts';
 
 /** What the agents of a host have in common. */
@@ -56,7 +56,7 @@ function inOurWords(logger: Logger): Logger {
 }
 
 /** Tells what becomes of a member: nothing that it says itself. */
-export function loggerOf(host: HostedAgents, { clusterId }: Pick<HostWish, 'clusterId'>): Logger {
+export function loggerOf(host: HostedAgents, { clusterId }: Pick<DesiredHosting, 'clusterId'>): Logger {
   return inOurWords(host.logger.child({ clusterId }));
 }
 
@@ -84,7 +84,7 @@ export function uninstallAccount(access: KubeAccess): Uninstall {
 /** What the host keeps for a member: the last to go, because by it a host that was ended in between finds what is to be done. */
 export function uninstallOnHub(
   { client }: Pick<HostedAgents, 'client'>,
-  { clusterId }: Pick<HostWish, 'clusterId'>,
+  { clusterId }: Pick<DesiredHosting, 'clusterId'>,
 ): Uninstall {
   const secrets = [tokenSecret(clusterId), keysSecret(clusterId)];
   return {
@@ -102,7 +102,7 @@ const kubeconfigKey = 'kubeconfig';
 /** @returns the kubeconfig of an account that `rollcall join` made; undefined where there is none, or no keys of an agent */
 export async function keptKubeconfig(
   { client }: Pick<HostedAgents, 'client'>,
-  { clusterId }: Pick<HostWish, 'clusterId'>,
+  { clusterId }: Pick<DesiredHosting, 'clusterId'>,
 ): Promise<string | undefined> {
   const secret = await client.get<Secret>(resources.secrets, { name: keysSecret(clusterId), namespace });
   return textIn(secret, kubeconfigKey);
@@ -114,10 +114,10 @@ export async function keptKubeconfig(
  */
 export async function startHostedAgent(
   host: HostedAgents,
-  member: { wish: HostWish; secret: MemberSecret; access: KubeAccess },
+  member: { hosting: DesiredHosting; secret: MemberSecret; access: KubeAccess },
 ): Promise<RunningAgent> {
-  const { wish, secret, access } = member;
-  const { clusterId, clusterName, clientId, clusterType } = wish;
+  const { hosting, secret, access } = member;
+  const { clusterId, clusterName, clientId, clusterType } = hosting;
   const openStore = (): KeyStore => {
     const { place, load, save } = secretKeyStore(host.client, {
       namespace,
@@ -126,12 +126,12 @@ export async function startHostedAgent(
     });
     return { place, load: () => ofHub(load()), save: (state) => ofHub(save(state)) };
   };
-  const logger = loggerOf(host, wish);
+  const logger = loggerOf(host, hosting);
   let store = openStore();
   let known = await store.load();
-  if (known && isOfEarlierLife(known, wish)) {
+  if (known && isOfEarlierLife(known, hosting)) {
     logger.info({}, 'the keys of an earlier life of the cluster are forgotten');
-    await uninstallOnHub(host, wish).afterGoodbye();
+    await uninstallOnHub(host, hosting).afterGoodbye();
     store = openStore();
     known = await store.load();
   }

@@ -6,7 +6,7 @@ import { namespaces } from '@rollcall/shared/resources';
 import { fullJitterMs } from '@rollcall/agent/back-off';
 import { remove } from '@rollcall/agent';
 import { failureWords, ofHub } from './failure-words.ts';
-import type { HostWish } from './host-wish.ts';
+import type { DesiredHosting } from './desired-hosting.ts';
 import type { HostingOutcome } from './hosting-event.ts';
 import {
   type HostedAgents,
@@ -29,14 +29,14 @@ export interface HostedMemberParts extends HostedAgents {
   /** @throws RollcallError MEMBER_KUBECONFIG_REFUSED */
   readonly accessOf: (kubeconfig: string) => Promise<KubeAccess>;
   /** Has the hub hear what became of it, however long that takes; never rejects. */
-  tell(wish: HostWish, outcome: HostingOutcome): Promise<void>;
+  tell(hosting: DesiredHosting, outcome: HostingOutcome): Promise<void>;
 }
 
 /** One member that the hub reaches by itself; each goes its own way, so that none waits for another. */
 export interface HostedMember {
-  readonly wish: HostWish;
+  readonly hosting: DesiredHosting;
   /** Its record says more now; what waits for that goes on. */
-  update(wish: HostWish): void;
+  update(hosting: DesiredHosting): void;
   /** A Secret is another now: what waits, or uses the former one, looks again at once. */
   wake(): void;
   /** Its cluster has left: it ends, and takes along what was made for it. Resolves then. */
@@ -55,10 +55,10 @@ const backOff = { firstMs: 1000, longestMs: 300_000 };
 /** An agent that was installed pulls its image, and starts. */
 const heardWithinMs = 600_000;
 
-export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMember {
+export function hostMember(first: DesiredHosting, parts: HostedMemberParts): HostedMember {
   const stopping = new AbortController();
   const ending = new AbortController();
-  let wish = first;
+  let hosting = first;
   let changed = new AbortController();
   /** Kept: the Secret may go with the cluster, before what was made in the member. */
   let reached: Reached | undefined;
@@ -74,8 +74,8 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
 
   async function openAccess(kubeconfig: string): Promise<KubeAccess> {
     const access = await parts.accessOf(kubeconfig);
-    if (wish.mode === 'Pull' || typeof access.token !== 'string') return access;
-    const where = { namespace: namespaces.agents, name: tokenSecret(wish.clusterId) };
+    if (hosting.mode === 'Pull' || typeof access.token !== 'string') return access;
+    const where = { namespace: namespaces.agents, name: tokenSecret(hosting.clusterId) };
     return withRenewedToken(access, {
       store: secretTokenStore(parts.client, { ...where, first: access.token }),
       userAgent: memberClientOptions.userAgent,
@@ -86,11 +86,11 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
   }
 
   async function look(): Promise<Reached> {
-    const secret = await ofHub(readMemberSecret(parts.client, wish));
+    const secret = await ofHub(readMemberSecret(parts.client, hosting));
     const access = await openAccess(secret.kubeconfig);
     const member = createKubeClient(access, memberClientOptions);
     try {
-      await smokeTest(member, wish);
+      await smokeTest(member, hosting);
     } finally {
       member.close();
     }
@@ -100,9 +100,9 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
   /** @returns whether the cluster has left */
   async function push(): Promise<boolean> {
     reached = await look();
-    const agent = await startHostedAgent(parts, { wish, ...reached });
+    const agent = await startHostedAgent(parts, { hosting, ...reached });
     try {
-      await parts.tell(wish, {
+      await parts.tell(hosting, {
         state: 'probed',
         reason: 'Probed',
         message: 'the agent host reaches the member, and is its agent',
@@ -120,17 +120,17 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
 
   /** @returns whether the agent in the member has asked; its token may be spent by then, so nothing is installed twice */
   async function pull(): Promise<boolean> {
-    if (!wish.hasAsked) {
+    if (!hosting.hasAsked) {
       const { secret, access } = await look();
       const { agentImage: image, render } = parts;
-      await installAgent({ access, secret, wish, image, render });
-      if (!wish.hasAsked) await rest(heardWithinMs);
+      await installAgent({ access, secret, hosting, image, render });
+      if (!hosting.hasAsked) await rest(heardWithinMs);
     }
-    if (wish.hasAsked) {
-      await parts.tell(wish, {
+    if (hosting.hasAsked) {
+      await parts.tell(hosting, {
         state: 'installed',
         reason: 'AgentInstalled',
-        message: `an agent runs in the member; the kubeconfig is not needed any more, and the Secret "${wish.secret}" can be deleted`,
+        message: `an agent runs in the member; the kubeconfig is not needed any more, and the Secret "${hosting.secret}" can be deleted`,
       });
       return true;
     }
@@ -143,7 +143,7 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
     while (!isOver()) {
       changed = new AbortController();
       try {
-        const isDone = await (wish.mode === 'Push' ? push() : pull());
+        const isDone = await (hosting.mode === 'Push' ? push() : pull());
         if (isDone) return;
         failures = 0;
       } catch (thrown) {
@@ -152,7 +152,7 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
         const words = failureWords(thrown);
         const restMs = fullJitterMs(backOff, failures, Math.random());
         logger.warn({ reason: words.reason, delayMs: Math.round(restMs) }, 'a member cannot be hosted');
-        await parts.tell(wish, { state: 'failed', ...words });
+        await parts.tell(hosting, { state: 'failed', ...words });
         await rest(restMs);
       }
     }
@@ -161,39 +161,39 @@ export function hostMember(first: HostWish, parts: HostedMemberParts): HostedMem
   /** The way to an account that was made in the member. By what an earlier run of this host kept, where this one never got there. */
   async function accountAccess(): Promise<KubeAccess | undefined> {
     if (reached) return reached.secret.isMadeByJoin ? reached.access : undefined;
-    const kubeconfig = await ofHub(keptKubeconfig(parts, wish));
+    const kubeconfig = await ofHub(keptKubeconfig(parts, hosting));
     return kubeconfig === undefined ? undefined : openAccess(kubeconfig);
   }
 
   /** What of it is not done when the host ends is done by its next run: the keys on the hub go last. */
   async function takeAway(): Promise<void> {
     const { signal } = stopping;
-    const options = { logger: loggerOf(parts, wish), signal };
+    const options = { logger: loggerOf(parts, hosting), signal };
     const access = await accountAccess().catch((error: unknown) => {
       options.logger.error({ err: toRollcallError(error) }, 'the way to the account in a member is lost');
       return undefined;
     });
     if (access) await remove(uninstallAccount(access), 'afterGoodbye', options);
-    if (!signal.aborted) await remove(uninstallOnHub(parts, wish), 'afterGoodbye', options);
+    if (!signal.aborted) await remove(uninstallOnHub(parts, hosting), 'afterGoodbye', options);
   }
 
   async function live(): Promise<void> {
     if (!first.hasLeft) await host();
-    if (!stopping.signal.aborted && wish.mode === 'Push') await takeAway();
+    if (!stopping.signal.aborted && hosting.mode === 'Push') await takeAway();
   }
 
   const running = live().catch((error: unknown) => {
     logger.error({ reason: failureWords(error).reason }, 'a member is not hosted any more');
   });
   return {
-    get wish() {
-      return wish;
+    get hosting() {
+      return hosting;
     },
     update(next) {
-      const hasCome = next.hasAsked && !wish.hasAsked;
-      wish = next;
+      const hasCome = next.hasAsked && !hosting.hasAsked;
+      hosting = next;
       // In mode Push it is this agent that has asked, and it goes on.
-      if (hasCome && wish.mode === 'Pull') changed.abort();
+      if (hasCome && hosting.mode === 'Pull') changed.abort();
     },
     wake: () => changed.abort(),
     async end() {

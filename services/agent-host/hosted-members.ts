@@ -9,7 +9,7 @@ import { fullJitterMs } from '@rollcall/agent/back-off';
 import { decideHosting, type HostingOutcome } from './hosting-event.ts';
 import { keysSecret } from './hosted-agent.ts';
 import { hostMember, type HostedMember, type HostedMemberParts } from './hosted-member.ts';
-import { type HostWish, hostWishOf, isSameWork } from './host-wish.ts';
+import { type DesiredHosting, desiredHostingOf, isSameWork } from './desired-hosting.ts';
 
 export interface HostedMembers {
   /** Something was said about a cluster: its record is read, and followed. */
@@ -37,14 +37,14 @@ export function createHostedMembers(
   const starting = new AbortController();
   let underWay = 0;
 
-  async function tell(wish: HostWish, outcome: HostingOutcome): Promise<void> {
+  async function tell(hosting: DesiredHosting, outcome: HostingOutcome): Promise<void> {
     const gather = async () => ({
-      record: clusterRecord(await log.read({ kind: 'cluster', id: wish.clusterId })),
-      wish,
+      record: clusterRecord(await log.read({ kind: 'cluster', id: hosting.clusterId })),
+      hosting,
       outcome,
       nowMs: nowMs(),
     });
-    const { clusterId } = wish;
+    const { clusterId } = hosting;
     const { signal } = starting;
     for (let failures = 1; !signal.aborted; failures++) {
       try {
@@ -69,23 +69,23 @@ export function createHostedMembers(
     if (members.get(clusterId) === member) members.delete(clusterId);
   }
 
-  function begin(wish: HostWish): HostedMember {
-    const member = hostMember(wish, { ...parts, tell });
-    members.set(wish.clusterId, member);
+  function begin(hosting: DesiredHosting): HostedMember {
+    const member = hostMember(hosting, { ...parts, tell });
+    members.set(hosting.clusterId, member);
     return member;
   }
 
   async function follow(clusterId: string): Promise<void> {
-    const wish = hostWishOf(clusterRecord(await log.read({ kind: 'cluster', id: clusterId })));
+    const hosting = desiredHostingOf(clusterRecord(await log.read({ kind: 'cluster', id: clusterId })));
     const before = members.get(clusterId);
-    if (!wish || wish.hasLeft) {
+    if (!hosting || hosting.hasLeft) {
       // Without one: an earlier run of this host ended before all was taken away.
-      const member = before ?? (wish && kept.has(keysSecret(clusterId)) ? begin(wish) : undefined);
+      const member = before ?? (hosting && kept.has(keysSecret(clusterId)) ? begin(hosting) : undefined);
       if (member) void endAside(clusterId, member);
       return;
     }
-    if (before && isSameWork(before.wish, wish)) {
-      before.update(wish);
+    if (before && isSameWork(before.hosting, hosting)) {
+      before.update(hosting);
       return;
     }
     if (before) {
@@ -96,7 +96,7 @@ export function createHostedMembers(
     const atMost = Math.min(underWay * startEveryMs, longestStartMs);
     await delay(Math.random() * atMost, undefined, { signal: starting.signal }).catch(() => undefined);
     underWay--;
-    if (!starting.signal.aborted) begin(wish);
+    if (!starting.signal.aborted) begin(hosting);
   }
 
   const looks = createReconciler({ logger, handle: follow, concurrency: 64 });
@@ -111,7 +111,7 @@ export function createHostedMembers(
       // A published token goes when it is used: that is no news.
       if (namespace === namespaces.join && isGone) return;
       for (const member of members.values()) {
-        const { secret, clusterName } = member.wish;
+        const { secret, clusterName } = member.hosting;
         if (name === (namespace === namespaces.join ? clusterName : secret)) member.wake();
       }
     },

@@ -6,7 +6,7 @@ import {
   hosted,
   hostingFailed,
 } from '@rollcall/shared/events';
-import type { HostWish } from './host-wish.ts';
+import type { DesiredHosting } from './desired-hosting.ts';
 
 /** What became of a member that the hub reaches by itself. */
 export interface HostingOutcome {
@@ -22,12 +22,12 @@ const definitions = { probed: hosted, installed: agentInstalled, failed: hosting
 /** The event that says so; none where the record says it already, or is about another life of the cluster. */
 export function decideHosting(context: {
   readonly record: ClusterRecord;
-  readonly wish: Pick<HostWish, 'sinceMs'>;
+  readonly hosting: Pick<DesiredHosting, 'sinceMs'>;
   readonly outcome: HostingOutcome;
   readonly nowMs: number;
 }): EventDraft[] {
-  const { record, wish, outcome, nowMs } = context;
-  const { sinceMs } = wish;
+  const { record, hosting, outcome, nowMs } = context;
+  const { sinceMs } = hosting;
   if (record.decision?.predefined?.kubeconfig?.sinceMs !== sinceMs) return [];
   const said = record.lastOf['agent-host'];
   const { state, reason, message } = outcome;

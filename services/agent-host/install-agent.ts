@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { applyManifests, type KubeAccess } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { memberClientOptions } from './hosted-agent.ts';
-import type { HostWish } from './host-wish.ts';
+import type { DesiredHosting } from './desired-hosting.ts';
 import type { MemberSecret } from './member-secret.ts';
 
 /** What the manifests of an agent are filled in with. */
@@ -23,11 +23,11 @@ export type RenderAgent = (values: AgentManifestValues) => string;
 export async function installAgent(of: {
   access: KubeAccess;
   secret: MemberSecret;
-  wish: Pick<HostWish, 'clusterName' | 'clientId'>;
+  hosting: Pick<DesiredHosting, 'clusterName' | 'clientId'>;
   image: string;
   render: RenderAgent;
 }): Promise<void> {
-  const { access, secret, wish, image, render } = of;
+  const { access, secret, hosting, image, render } = of;
   const { token, hub, caPem } = secret;
   if (token === undefined) throw new RollcallError('TOKEN_INVALID', 'there is no token for the agent');
   if (hub === undefined || caPem === undefined) {
@@ -36,7 +36,7 @@ export async function installAgent(of: {
       'the Secret has a token and does not say how members reach the hub (hub, caBundle)',
     );
   }
-  const { clusterName, clientId } = wish;
+  const { clusterName, clientId } = hosting;
   const manifest = render({ hub: hub.split(','), trust: { caPem }, token, image, clusterName, clientId });
   const member = createKubeClient(access, memberClientOptions);
   try {

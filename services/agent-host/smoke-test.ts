@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { isSafeId } from '@rollcall/shared/events/safe-id';
-import type { HostWish } from './host-wish.ts';
+import type { DesiredHosting } from './desired-hosting.ts';
 
 const timeoutMs = 10_000;
 const oldest = { major: 1, minor: 28 } as const;
@@ -37,7 +37,7 @@ function isNewEnough(gitVersion: unknown): boolean {
  */
 export async function smokeTest(
   member: Reader,
-  wish: Pick<HostWish, 'clusterId' | 'clientId'>,
+  hosting: Pick<DesiredHosting, 'clusterId' | 'clientId'>,
 ): Promise<void> {
   const { gitVersion } = await readJson(member, '/version');
   if (!isNewEnough(gitVersion)) throw new RollcallError('MEMBER_TOO_OLD', 'the member is older than 1.28');
@@ -45,7 +45,7 @@ export async function smokeTest(
   const uid: unknown = (metadata as { uid?: unknown } | undefined)?.uid;
   if (typeof uid !== 'string' || !isSafeId(uid))
     throw new RollcallError('MEMBER_UNREACHABLE', 'the namespace kube-system of the member has no UID');
-  if (wish.clientId === undefined && uid !== wish.clusterId)
+  if (hosting.clientId === undefined && uid !== hosting.clusterId)
     throw new RollcallError('MEMBER_OTHER', 'the member is another cluster');
   await readJson(member, '/api/v1/nodes?limit=1');
 }

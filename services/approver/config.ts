@@ -10,7 +10,7 @@ const settings = z.strictObject({
     .string()
     .optional()
     .describe(
-      'kubeconfig of rollcall-fence-probe; without it the fence counts as missing and wishes of people are held',
+      'kubeconfig of rollcall-fence-probe; without it the fence counts as missing and operations of people are held',
     ),
   fenceProbeContext: z.string().optional().describe('context in that kubeconfig; without it the current one'),
   // Facts: an expression takes microseconds; only a hostile one needs longer.
@@ -21,15 +21,15 @@ const settings = z.strictObject({
     .max(10_000)
     .default(100)
     .describe('how long all policies together may take for one request, in ms'),
-  // Principle 6: a mass of wishes is held until a person confirms it.
-  wishesPerMinute: z.coerce
+  // Principle 6: a bulk change is held until a person confirms it.
+  bulkPerMinute: z.coerce
     .number()
     .int()
     .min(1)
     .max(100_000)
     .default(5)
     .describe('how many members people may put out within a minute before more are held until confirmed'),
-  wishesShare: z.coerce
+  bulkShare: z.coerce
     .number()
     .min(0)
     .max(1)

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Trace } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import type { StoredEvent, Wishes } from '@rollcall/shared/events';
+import type { StoredEvent, BulkChanges } from '@rollcall/shared/events';
 import { fencePolicyNames } from '@rollcall/shared/fence';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
@@ -69,7 +69,7 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
     case 'token.declared':
     case 'token.withdrawn':
       return judgeHeldOfToken(parts, event.id);
-    case 'hub.wishes-confirmed':
+    case 'hub.bulk-confirmed':
     case 'token.published':
       // Both are acted on in `work`; nothing of a cluster follows from them here.
       return;
@@ -84,8 +84,8 @@ const traceOf = ({ correlation, traceparent }: StoredEvent): Trace => ({ correla
 /** Clusters that an event says may flood the hub; whether they do, and nobody has decided since, is in their records. */
 function maybeFlooding({ kind, type, id, section }: StoredEvent): readonly string[] {
   if (kind === 'cluster') return type === 'flooding' || type === 'flooded' ? [id] : [];
-  if (type !== 'wishes-confirmed') return [];
-  return ((section as Wishes).confirmed?.wishes ?? []).map(({ clusterId }) => clusterId);
+  if (type !== 'bulk-confirmed') return [];
+  return ((section as BulkChanges).confirmed?.operations ?? []).map(({ clusterId }) => clusterId);
 }
 
 interface Clients {
@@ -131,7 +131,7 @@ async function startDeciding(
   const fleet = createFleetView(log, (error) =>
     logger.warn({ err: error }, 'an event was left out of the counts of the fleet'),
   );
-  const mass = { fleet, limit: { perMinute: config.wishesPerMinute, share: config.wishesShare } };
+  const bulk = { fleet, limit: { perMinute: config.bulkPerMinute, share: config.bulkShare } };
   const probe = startAdmissionProbe({
     client: probeClient,
     logger,
@@ -145,7 +145,7 @@ async function startDeciding(
       queueMicrotask(() => hearing.changed());
     },
   });
-  const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, mass, life, tokenRules, nowMs };
+  const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, bulk, life, tokenRules, nowMs };
   const hearing = whileStanding({
     log,
     logger,
@@ -169,7 +169,7 @@ async function startDeciding(
     metrics,
     async handle(event) {
       for (const id of maybeFlooding(event))
-        await answerFlooding({ log, heartbeat, ...mass, nowMs }, id, traceOf(event));
+        await answerFlooding({ log, heartbeat, ...bulk, nowMs }, id, traceOf(event));
       await handleEvent(judging, event);
       if (event.type === 'published') hearing.current()?.wakeToken(event.id);
       if (event.type === 'left') hearing.current()?.lookAtPredefined();

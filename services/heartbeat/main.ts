@@ -89,7 +89,7 @@ async function work(
       deadlineMs: config.stormDeadline,
     },
     output: {
-      wish: (wish) => writer?.write(wish),
+      proposal: (proposal) => writer?.write(proposal),
       live,
       storm({ isDeadline: _isDeadline, ...change }) {
         const { silent: count, change: state, group } = change;

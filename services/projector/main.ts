@@ -28,7 +28,7 @@ import {
   mayWaitMs,
   predefinedKey,
   setKey,
-  wishesKey,
+  operationsKey,
 } from './apply/what-is-dirty.ts';
 
 export { configSchema } from './config.ts';
@@ -111,8 +111,8 @@ async function compareHistory(
 
 async function markAll({ log }: ServiceContext, { view, dirty }: Projection): Promise<number> {
   const count = await markWholeHistory(log, dirty);
-  // Also where nobody ever wished: a restored ConfigMap may show what is held no more.
-  dirty.mark(wishesKey, 'fact');
+  // Also where nobody ever put a member out: a restored ConfigMap may show what is held no more.
+  dirty.mark(operationsKey, 'fact');
   for (const name of [...ownSets.keys(), ...view.sets.list().map(({ metadata }) => metadata.name)])
     dirty.mark(setKey(name), 'count');
   for (const object of view.clusters.list()) {

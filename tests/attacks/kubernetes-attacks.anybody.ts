@@ -61,7 +61,7 @@ export const byAnybody: readonly Attack[] = [
     want: 'cannot create',
   },
   {
-    name: 'confirms a mass of wishes',
+    name: 'confirms a bulk change',
     attempt: (client) =>
       client.mergePatch(
         resources.configMaps,

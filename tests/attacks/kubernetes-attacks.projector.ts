@@ -23,7 +23,7 @@ export const byProjector: readonly Attack[] = [
     name: 'bans a cluster',
     attempt: (client) =>
       client.mergePatch(ours.clusters, 'c-1', {
-        spec: { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1' } },
+        spec: { operation: { id: '1', verb: 'Ban', keyFingerprint: 'K1' } },
       }),
     want: 'denied request',
   },
@@ -35,7 +35,7 @@ export const byProjector: readonly Attack[] = [
   {
     name: 'has a cluster leave by deleting it',
     attempt: (client) => client.delete(ours.clusters, 'c-1'),
-    want: 'that a cluster leaves is a wish of people',
+    want: 'whether a cluster leaves is for people to say',
   },
   {
     name: 'has it leave through the garbage collector',

@@ -71,7 +71,7 @@ describe('a stolen projector', () => {
     expect(token?.spec).not.toMatchObject(patch.spec);
   });
 
-  test('takes the finalizer off and deletes: no wish, the cluster is made again', async () => {
+  test('takes the finalizer off and deletes: not a person’s deletion, the cluster is made again', async () => {
     const projector = hub.service('projector');
     await projector.create(ours.clusters, aPicture('c-2', {}, { finalizers: ['rollcall.dev/leave'] }));
     await projector.mergePatch(ours.clusters, 'c-2', { metadata: { finalizers: null } });

@@ -35,7 +35,7 @@ const keys = new Map<string, string>();
 const fingerprintOf = (name: string) => keyFingerprint(keys.get(name) ?? '');
 const recordOf = async (name: string) => clusterRecord(await log.read({ kind: 'cluster', id: name }));
 
-/** As the projector had shown it when the hub was lost, with an approval of anna's, and her later wish to revoke it. */
+/** As the projector had shown it when the hub was lost, with an approval of anna's, and her later operation to revoke it. */
 async function showWithWords(name: string, accepted: 'PersonApproved' | 'PersonRevoked'): Promise<void> {
   const fingerprint = fingerprintOf(name);
   await world.showRequest(name, keys.get(name) ?? '');
@@ -54,7 +54,7 @@ async function showWithWords(name: string, accepted: 'PersonApproved' | 'PersonR
     spec: { decision: { verdict: 'Approve', keyFingerprint: fingerprint, by: anna } },
   });
   await annas.mergePatch<KubeObject>(resources.managedClusters, name, {
-    spec: { wish: { id: 'w1', verb: 'Revoke', keyFingerprint: fingerprint, by: anna } },
+    spec: { operation: { id: 'w1', verb: 'Revoke', keyFingerprint: fingerprint, by: anna } },
   });
   const requestStatus = { observed: lost, result: 'Approved' };
   await projector.mergePatch(
@@ -188,13 +188,13 @@ test('an approval of before lets in nobody who was revoked since', async () => {
 });
 
 test('where access was given again after a revocation, that one takes once more, and the old approval gives nothing', async () => {
-  await is('again', { verdict: 'revoked', reason: 'PersonRevoked', wishes: ['w1'] });
+  await is('again', { verdict: 'revoked', reason: 'PersonRevoked', operations: ['w1'] });
   await lookedAtAgain();
   expect((await recordOf('again')).decision).toMatchObject({ verdict: 'revoked' });
 });
 
 test.each(['revoked', 'again', 'unknown', 'waiting'])(
-  'what a person gives in the new life is not taken by a wish of before: %s',
+  'what a person gives in the new life is not taken by an operation of before: %s',
   async (name) => {
     await showHead(name);
     const decision = {

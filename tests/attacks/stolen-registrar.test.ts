@@ -40,7 +40,7 @@ const attacks: readonly BusAttack[] = [
     name: 'beat for a cluster in HUB',
     publish: ({ victim }) => ({ subject: `rollcall.beat.${victim.clusterId}`, body: '1' }),
   },
-  { name: 'hear wishes for access of others', subscribe: 'rollcall.access.mint' },
+  { name: 'hear requests for access of others', subscribe: 'rollcall.access.mint' },
   { name: 'read the approver’s inbox', subscribe: '_INBOX_approver.>' },
   { name: 'push claims', publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }) },
   ...onJetStream('purge the stream', 'STREAM.PURGE.EVENTS'),

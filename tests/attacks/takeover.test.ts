@@ -256,7 +256,7 @@ test('of a banned cluster neither its own key nor another one gets in, with what
   await until('the cluster is shown', () => hub.cluster(clusterName));
   await hub.up.admin.mergePatch(resources.managedClusters, clusterName, {
     spec: {
-      wish: { id: randomUUID(), verb: 'Ban', keyFingerprint: keyFingerprint(owner.agent.key.publicKey) },
+      operation: { id: randomUUID(), verb: 'Ban', keyFingerprint: keyFingerprint(owner.agent.key.publicKey) },
     },
   });
   await owner.agent.nc.closed();

@@ -4,7 +4,7 @@ import { createNkey } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../services/heartbeat/config.ts';
 import { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
-import type { TransitionWish } from '../../services/heartbeat/engine/liveness-signals.ts';
+import type { ProposedTransition } from '../../services/heartbeat/engine/liveness-signals.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
 import { aMember, clusterId } from './year-stream.ts';
 
@@ -22,7 +22,7 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
   let nowMs = startMs;
   const stream = aMember(createNkey('user'), nowMs);
   const before = stream.bytes;
-  const wishes: TransitionWish[] = [];
+  const proposals: ProposedTransition[] = [];
   let events = 0;
   const engine = new LivenessEngine({
     nowMs,
@@ -30,7 +30,7 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
     steadyForMs: config.flapSteady,
     storm: { share: 1, groupShare: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 300_000 },
     output: {
-      wish: (wish) => void wishes.push(wish),
+      proposal: (proposal) => void proposals.push(proposal),
       live: () => undefined,
       storm: () => undefined,
       keyUse: () => undefined,
@@ -45,11 +45,11 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
     nowMs,
   );
   function write(): void {
-    for (let wish = wishes.shift(); wish; wish = wishes.shift()) {
-      const finding = { ...wish, lastBeatAtMs: wish.lastBeatMs, nowMs, flap };
+    for (let proposal = proposals.shift(); proposal; proposal = proposals.shift()) {
+      const finding = { ...proposal, lastBeatAtMs: proposal.lastBeatMs, nowMs, flap };
       events += stream.append(decideLiveness(stream.read(), finding), nowMs);
       const { liveness } = stream.read();
-      engine.settle(wish, { state: livenessStateOf(liveness), sinceMs: liveness?.sinceMs ?? 0 }, nowMs);
+      engine.settle(proposal, { state: livenessStateOf(liveness), sinceMs: liveness?.sinceMs ?? 0 }, nowMs);
     }
   }
   const id = Buffer.from(clusterId);

@@ -79,7 +79,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
   },
   'docs/operations.md': {
     'rollcall unregister edge-1': 'puts a cluster out; tests/e2e/leaving.test.ts runs it',
-    'rollcall confirm w-0123456789': 'needs wishes that are held',
+    'rollcall confirm b-0123456789': 'needs operations that are held',
     'rollcall dead retry --all': 'needs a dead letter; tests/bus/consume-events.test.ts has some',
     'rollcall up --servers 3': 'starts another hub; tests/e2e/three-servers.test.ts runs it',
     'rollcall history archive --to /mnt/archives':
@@ -110,7 +110,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
   },
   'docs/security/revoke.md': {
     'rollcall revoke edge-1 --reason "laptop with its kubeconfig was lost"':
-      'puts a cluster out; cli/tests/wishes.test.ts runs it',
+      'puts a cluster out; cli/tests/cluster-operations.test.ts runs it',
     'rollcall trust rotate signing-keys': 'rotate.md runs it',
   },
   'docs/security/rotate.md': {
@@ -378,7 +378,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     },
     'TOKEN=$(rollcall token create --description "sent to the wrong person" -o json | grep -o \'"name":"[^"]*\' | cut -d\'"\' -f4)':
       { prints: [/token-\w+/] },
-    'rollcall get wishes': { prints: [/No wishes are held/] },
+    'rollcall get operations': { prints: [/No operations are held/] },
     'rollcall dead list': { prints: [/No dead letters/] },
     'du -sh .rollcall/nats .rollcall/kubernetes .rollcall/logs': { prints: [/\.rollcall\/nats/] },
     'rollcall history archive --dry-run': { prints: [/0 events up to 0 would be archived/] },

@@ -29,7 +29,7 @@ const agents = new Map<string, TestAgent>();
 async function start(directory = stateDir): Promise<void> {
   hub = await startTestEmbeddedHub({
     stateDir: directory,
-    settings: { approver: { wishesPerMinute: '1000' } },
+    settings: { approver: { bulkPerMinute: '1000' } },
   });
 }
 
@@ -196,8 +196,8 @@ test('after a restart clusters come, come back, leave and are put out, and a sec
   const decisionOf = async () => clusterRecord(await hub.log.read({ kind: 'cluster', id })).decision;
   const by = 'rollcall-admin';
   const fingerprint = keyFingerprint((await decisionOf())?.approvedKey ?? '');
-  const wish = { id: 'out', verb: 'Revoke', keyFingerprint: fingerprint, by };
-  await hub.up.admin.mergePatch(resources.managedClusters, 'revoked', { spec: { wish } });
+  const operation = { id: 'out', verb: 'Revoke', keyFingerprint: fingerprint, by };
+  await hub.up.admin.mergePatch(resources.managedClusters, 'revoked', { spec: { operation } });
   await until('it is revoked', async () => (await decisionOf())?.verdict === 'revoked');
 
   // From two machines at once: only one of them deletes.

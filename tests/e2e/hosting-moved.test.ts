@@ -61,8 +61,8 @@ test('Secrets of members that lie beside the tokens are moved at the start, and 
     const token = await hub.createToken();
     await hub.startAgent({ name: 'elsewhere', token: token.text });
     const { spec, metadata: of } = await hub.untilReady('elsewhere');
-    const wish = { spec: { kubeconfigSecret: 'elsewhere-kubeconfig' } };
-    await hub.up.admin.mergePatch(resources.managedClusters, of.name, wish);
+    const operation = { spec: { kubeconfigSecret: 'elsewhere-kubeconfig' } };
+    await hub.up.admin.mergePatch(resources.managedClusters, of.name, operation);
     thief = `rollcall-agent-${spec.clusterId}`;
     await secretKeyStore(hub.up.admin, { namespace: namespaces.join, name: thief }).save(
       newAgentState({ clusterId: spec.clusterId ?? '', hubId: hub.up.hub.hubId }),

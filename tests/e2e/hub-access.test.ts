@@ -32,7 +32,7 @@ let hub: TestEmbeddedHub;
 let base: string;
 const running: RunningAgent[] = [];
 beforeAll(async () => {
-  hub = await startTestEmbeddedHub({ settings: { approver: { wishesPerMinute: '1000' } } });
+  hub = await startTestEmbeddedHub({ settings: { approver: { bulkPerMinute: '1000' } } });
   base = mkdtempSync(join(tmpdir(), 'rollcall-access-'));
   // Whoever is called open-… is given access; everybody else gets in without.
   await hub.up.admin.create(resources.approvalPolicies, {

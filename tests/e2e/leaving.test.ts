@@ -33,7 +33,7 @@ beforeAll(async () => {
   // One after the other: what was started is stopped also when the other does not start.
   plane = await startTestControlPlane({ withControllerManager: true, withManifests: false });
   // Each test puts somebody out: together they are a mass, which would have to be confirmed.
-  hub = await startTestEmbeddedHub({ settings: { approver: { wishesPerMinute: '1000' } } });
+  hub = await startTestEmbeddedHub({ settings: { approver: { bulkPerMinute: '1000' } } });
   // Kubernetes' own controllers make their accounts when they start.
   const account = 'v1/serviceaccounts kube-system/generic-garbage-collector';
   for (const side of [hub.up.admin, plane.admin])

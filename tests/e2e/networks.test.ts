@@ -37,7 +37,7 @@ beforeAll(async () => {
   hub = await startTestEmbeddedHub({
     websocket: 'localhost:0',
     // Short-lived, so that renewals happen while the test looks.
-    settings: { approver: { wishesPerMinute: '1000' }, registrar: { memberLife: '20s' } },
+    settings: { approver: { bulkPerMinute: '1000' }, registrar: { memberLife: '20s' } },
   });
   proxies = {
     plain: await startConnectProxy({ target: nats }),

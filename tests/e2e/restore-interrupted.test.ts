@@ -33,13 +33,13 @@ beforeAll(async () => {
   }
   await runCli(['backup', backupFile, '--passphrase-file', passphraseFile], options);
   const { decision } = clusterRecord(await hub.log.read({ kind: 'cluster', id: 'revoked' }));
-  const wish = {
+  const operation = {
     id: 'w1',
     verb: 'Revoke',
     keyFingerprint: keyFingerprint(decision?.approvedKey ?? ''),
     by: 'rollcall-admin',
   };
-  await hub.up.admin.mergePatch(resources.managedClusters, 'revoked', { spec: { wish } });
+  await hub.up.admin.mergePatch(resources.managedClusters, 'revoked', { spec: { operation } });
   await until('it is shown as revoked', async () => {
     return conditionOf(await hub?.cluster('revoked'), 'Accepted')?.status === 'False';
   });

@@ -83,11 +83,11 @@ async function register(name: string, token: Token = tokens.all): Promise<TestAg
   return started;
 }
 
-async function wish(name: string, verb: 'Revoke' | 'Ban'): Promise<void> {
+async function operation(name: string, verb: 'Revoke' | 'Ban'): Promise<void> {
   const { decision } = await recordOf(name);
   const fingerprint = keyFingerprint(decision?.approvedKey ?? '');
   await hub.up.admin.mergePatch<ManagedCluster & { metadata: object }>(resources.managedClusters, name, {
-    spec: { wish: { id: `${verb}-${name}`, verb, keyFingerprint: fingerprint, by: 'rollcall-admin' } },
+    spec: { operation: { id: `${verb}-${name}`, verb, keyFingerprint: fingerprint, by: 'rollcall-admin' } },
   });
   const wanted = verb === 'Ban' ? 'banned' : 'revoked';
   await until(`${name} is ${wanted}`, async () => (await recordOf(name)).decision?.verdict === wanted);
@@ -167,7 +167,7 @@ beforeAll(async () => {
   for (const name of ['stays', 'revoked-later', 'banned']) await hub.untilReady(name);
   await until('held is held', async () => (await requestOf('held'))?.status?.result === 'Held');
   await until('beforehand is known', async () => (await recordOf('beforehand-1')).decision !== undefined);
-  await wish('banned', 'Ban');
+  await operation('banned', 'Ban');
 });
 
 afterAll(async () => {
@@ -341,7 +341,7 @@ test('Kubernetes was kept: what it shows as taken is taken again, what it would 
   // After the backup: a cluster more, one less, and a person who lets one in.
   await register('newer');
   await hub.untilReady('newer');
-  await wish('revoked-later', 'Revoke');
+  await operation('revoked-later', 'Revoke');
   const keyFingerprintOfHeld = (await requestOf('held'))?.spec.keyFingerprint;
   await hub.up.admin.mergePatch(resources.clusterRegistrationRequests, 'held', {
     spec: { decision: { verdict: 'Approve', keyFingerprint: keyFingerprintOfHeld, by: 'rollcall-admin' } },

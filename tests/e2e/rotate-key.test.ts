@@ -7,9 +7,9 @@ import {
   type AgentState,
   directoryHubAccess,
   directoryKeyStore,
-  directoryRotationWish,
+  directoryRotationRequest,
   secretKeyStore,
-  secretRotationWish,
+  secretRotationRequest,
 } from '@rollcall/agent';
 import { clusterRecord } from '@rollcall/shared/events';
 import { kubeconfigYaml, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
@@ -132,13 +132,13 @@ test('the owner rotates its key while a stranger who asked by its id waits for a
   await hub.untilReady(name);
 });
 
-// At once: an agent looks every ten seconds for a wish.
+// At once: an agent looks every ten seconds for a request.
 test.concurrent('rollcall agent rotate asks the agent that runs, and says when it is done', async () => {
   const name = 'is-asked';
   const { directory, before } = await aMember(name);
   await rotateAgentKey({ stateDir: directory, timeout: '60s', memberKubeconfig: join(files, 'member') });
   await untilRotated(name, directory, keyOf(before));
-  expect((await stateIn(directory)).rotatedBy).toBe(await directoryRotationWish(directory).read());
+  expect((await stateIn(directory)).rotatedBy).toBe(await directoryRotationRequest(directory).read());
 });
 
 const rotateFromHub = (...args: string[]) =>
@@ -153,9 +153,9 @@ test.concurrent('rollcall rotate asks the agent from the hub', async () => {
   const second = await untilRotated(name, directory, keyOf(before));
   expect(there.stdout).toContain(`${fingerprintOf(before)} → ${fingerprintOf(second)}`);
   expect(there.code).toBe(0);
-  const wished = (await hub.log.readAll(`cluster.${name}.rotation-wished`)).at(-1);
-  expect(wished).toMatchObject({ by: { person: 'rollcall-admin' }, reason: 'RotationWished' });
-  expect(wished?.message).toContain('once a year');
+  const requested = (await hub.log.readAll(`cluster.${name}.rotation-requested`)).at(-1);
+  expect(requested).toMatchObject({ by: { person: 'rollcall-admin' }, reason: 'RotationRequested' });
+  expect(requested?.message).toContain('once a year');
 });
 
 test.concurrent('an agent that was away when rollcall rotate asked takes a new key when it is back', async () => {
@@ -182,7 +182,7 @@ test.concurrent('rollcall agent rotate without a directory asks the agent whose 
     name,
     token: (await hub.createToken()).text,
     store: secretKeyStore(admin, { namespace }),
-    rotationWish: secretRotationWish(admin, { namespace }),
+    rotationRequest: secretRotationRequest(admin, { namespace }),
   });
   await agent.admitted();
   await hub.untilReady(name);
@@ -195,7 +195,7 @@ test.concurrent('rollcall agent rotate without a directory asks the agent whose 
   const after = await until('one key is left', stateNow);
   expect(keyOf(after)).not.toBe(keyOf(before));
   expect((await record(name)).decision?.approvedKey).toBe(keyOf(after));
-  expect(after.rotatedBy).toBe(await secretRotationWish(admin, { namespace }).read());
+  expect(after.rotatedBy).toBe(await secretRotationRequest(admin, { namespace }).read());
 });
 
 test.each([

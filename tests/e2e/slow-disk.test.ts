@@ -113,13 +113,13 @@ test.skipIf(noDisk !== undefined)(
     // A cut: the revocation is two events, and then nothing waits for the disk.
     const id = ids.get('is-revoked') ?? '';
     const { decision } = clusterRecord(await hub.log.read({ kind: 'cluster', id }));
-    const wish = {
+    const operation = {
       id: 'out',
       verb: 'Revoke',
       keyFingerprint: keyFingerprint(decision?.approvedKey ?? ''),
       by: 'rollcall-admin',
     };
-    await hub.up.admin.mergePatch(resources.managedClusters, 'is-revoked', { spec: { wish } });
+    await hub.up.admin.mergePatch(resources.managedClusters, 'is-revoked', { spec: { operation } });
     await until('its beats have ended', async () => performance.now() - (lastBeatMs.get(id) ?? 0) > 6000, {
       withinMs: 180_000,
     });

@@ -62,7 +62,7 @@ const stored = async (resource: typeof requests | typeof clusters, name: string)
   (await hub.admin.get<KubeObject<Record<string, unknown>>>(resource, { name }))?.spec;
 const shape = ({ apiVersion, kind, metadata }: KubeObject) => ({ apiVersion, kind, metadata });
 
-describe('a decision or a wish of somebody without the right', () => {
+describe('a decision or an operation of somebody without the right', () => {
   test.each([
     {
       name: 'by merge patch',
@@ -92,18 +92,19 @@ describe('a decision or a wish of somebody without the right', () => {
       want: 'denied request',
     },
     {
-      name: 'as a wish by merge patch',
-      write: () => attacker.mergePatch(clusters, 'c-1', { spec: { wish: ban } }),
+      name: 'as an operation by merge patch',
+      write: () => attacker.mergePatch(clusters, 'c-1', { spec: { operation: ban } }),
       want: 'managedclusters/revoke for "c-1"',
     },
     {
-      name: 'as a wish through the status subresource',
-      write: () => attacker.mergePatch(clusters, 'c-1', { spec: { wish: ban } }, { subresource: 'status' }),
+      name: 'as an operation through the status subresource',
+      write: () =>
+        attacker.mergePatch(clusters, 'c-1', { spec: { operation: ban } }, { subresource: 'status' }),
       want: 'rollcall-projection',
     },
     {
-      name: 'as a cluster that is made with a wish',
-      write: () => attacker.create(clusters, aCluster('c-new', { wish: ban })),
+      name: 'as a cluster that is made with an operation',
+      write: () => attacker.create(clusters, aCluster('c-new', { operation: ban })),
       want: 'managedclusters/revoke for "c-new"',
     },
     {
@@ -114,7 +115,7 @@ describe('a decision or a wish of somebody without the right', () => {
     {
       name: 'about another cluster than the right is for',
       write: () =>
-        hub.as('revokes-a').mergePatch(clusters, 'c-1', { spec: { wish: { ...ban, by: 'revokes-a' } } }),
+        hub.as('revokes-a').mergePatch(clusters, 'c-1', { spec: { operation: { ...ban, by: 'revokes-a' } } }),
       want: 'managedclusters/revoke for "c-1"',
     },
     {
@@ -125,7 +126,7 @@ describe('a decision or a wish of somebody without the right', () => {
   ])('$name', async ({ write, want }) => {
     expect(await outcomeOf(write())).toContain(want);
     expect(await stored(requests, 'r-1')).not.toHaveProperty('decision');
-    expect(await stored(clusters, 'c-1')).not.toHaveProperty('wish');
+    expect(await stored(clusters, 'c-1')).not.toHaveProperty('operation');
     expect(await hub.admin.get(clusters, { name: 'c-new' })).toBeUndefined();
   });
 
@@ -137,11 +138,11 @@ describe('a decision or a wish of somebody without the right', () => {
   });
 
   test('a dry run of somebody with the right writes nothing', async () => {
-    const patch = { spec: { wish: { ...ban, by: 'boss' } } };
+    const patch = { spec: { operation: { ...ban, by: 'boss' } } };
     expect(await outcomeOf(hub.as('boss').mergePatch(clusters, 'c-1', patch, { dryRun: true }))).toBe(
       'allowed',
     );
-    expect(await stored(clusters, 'c-1')).not.toHaveProperty('wish');
+    expect(await stored(clusters, 'c-1')).not.toHaveProperty('operation');
   });
 });
 
@@ -194,17 +195,17 @@ describe('in the name of another', () => {
     expect(await ask(mallory, null)).toBe('allowed');
   });
 
-  test('a wish must say which key it is about, and the refusal prints the line', async () => {
+  test('an operation must say which key it is about, and the refusal prints the line', async () => {
     const keyless = hub
       .as('boss')
-      .mergePatch(clusters, 'c-1', { spec: { wish: { id: 'w2', verb: 'Revoke' } } });
+      .mergePatch(clusters, 'c-1', { spec: { operation: { id: 'w2', verb: 'Revoke' } } });
     expect(await outcomeOf(keyless)).toContain(
-      `kubectl patch managedclusters.rollcall.dev c-1 --type=merge -p '{"spec":{"wish":{"id":"w2","verb":"Revoke","keyFingerprint":"KEY","by":"boss"}}}'`,
+      `kubectl patch managedclusters.rollcall.dev c-1 --type=merge -p '{"spec":{"operation":{"id":"w2","verb":"Revoke","keyFingerprint":"KEY","by":"boss"}}}'`,
     );
   });
 });
 
-describe('confirming a mass of wishes', () => {
+describe('confirming a bulk change', () => {
   const { name, namespace } = confirmations;
   const confirm = (userName: string, data: object) =>
     outcomeOf(hub.as(userName).mergePatch(resources.configMaps, name, { data }, { namespace }));

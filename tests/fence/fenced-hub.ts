@@ -100,21 +100,21 @@ export async function probeDecision(probe: KubeClient): Promise<string> {
 
 /** Policies are in force some 100 ms after they were written; the ones that were applied last come last. */
 async function fenceIsUp(admin: KubeClient, probe: KubeClient): Promise<void> {
-  const wishOf = (wish: object): Promise<string> =>
+  const operationOf = (operation: object): Promise<string> =>
     outcomeOf(
       admin.create(
         resources.managedClusters,
-        aCluster('fence-probe', { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1', ...wish } }),
+        aCluster('fence-probe', { operation: { id: '1', verb: 'Ban', keyFingerprint: 'K1', ...operation } }),
         {
           dryRun: true,
         },
       ),
     );
   for (;;) {
-    const answers = [await probeDecision(probe), await wishOf({ at: 'now' }), await wishOf({})];
+    const answers = [await probeDecision(probe), await operationOf({ at: 'now' }), await operationOf({})];
     const isUp =
       answers[0]?.includes('rollcall-accept') === true &&
-      answers[1]?.includes('rollcall-wish') === true &&
+      answers[1]?.includes('rollcall-operation') === true &&
       answers[2] === 'allowed';
     if (isUp) return;
     await delay(50);

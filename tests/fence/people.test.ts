@@ -139,12 +139,12 @@ describe('what only the hub writes', () => {
   });
 });
 
-const wish = (userName: string, name: string, verb: string, id = verb): Promise<string> =>
+const operation = (userName: string, name: string, verb: string, id = verb): Promise<string> =>
   outcomeOf(
-    hub.as(userName).mergePatch(clusters, name, { spec: { wish: { id, verb, keyFingerprint: 'K1' } } }),
+    hub.as(userName).mergePatch(clusters, name, { spec: { operation: { id, verb, keyFingerprint: 'K1' } } }),
   );
 
-describe('wishes', () => {
+describe('operations', () => {
   test.each([
     { verb: 'Revoke', right: 'revoke' },
     { verb: 'Ban', right: 'revoke' },
@@ -153,25 +153,25 @@ describe('wishes', () => {
     { verb: 'RotateKey', right: 'replacekey' },
     { verb: 'ForceDelete', right: 'forcedelete' },
   ])('$verb needs $right', async ({ verb, right }) => {
-    const name = `wish-${verb.toLowerCase()}`;
+    const name = `operation-${verb.toLowerCase()}`;
     await projector.create(clusters, aPicture(name));
-    expect(await wish('alice', name, verb)).toContain(`managedclusters/${right} for "${name}"`);
+    expect(await operation('alice', name, verb)).toContain(`managedclusters/${right} for "${name}"`);
     const answerToRevoker = right === 'revoke' ? 'allowed' : `managedclusters/${right} for "${name}"`;
-    expect(await wish('revoker', name, verb)).toContain(answerToRevoker);
-    expect(await wish('boss', name, verb, 'second')).toBe('allowed');
+    expect(await operation('revoker', name, verb)).toContain(answerToRevoker);
+    expect(await operation('boss', name, verb, 'second')).toBe('allowed');
   });
 
   test('carry the name of who made them', async () => {
-    await projector.create(clusters, aPicture('wish-by'));
-    const forged = { spec: { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1', by: 'mallory' } } };
-    const stored = await hub.as('boss').mergePatch(clusters, 'wish-by', forged);
-    expect(stored.spec).toMatchObject({ wish: { by: 'boss' } });
-    const later = { spec: { wish: { by: 'revoker' } } };
-    expect(await outcomeOf(hub.as('revoker').mergePatch(clusters, 'wish-by', later))).toContain(
-      'cannot change without a changed wish',
+    await projector.create(clusters, aPicture('operation-by'));
+    const forged = { spec: { operation: { id: '1', verb: 'Ban', keyFingerprint: 'K1', by: 'mallory' } } };
+    const stored = await hub.as('boss').mergePatch(clusters, 'operation-by', forged);
+    expect(stored.spec).toMatchObject({ operation: { by: 'boss' } });
+    const later = { spec: { operation: { by: 'revoker' } } };
+    expect(await outcomeOf(hub.as('revoker').mergePatch(clusters, 'operation-by', later))).toContain(
+      'cannot change without a changed operation',
     );
-    expect(await wish('revoker', 'wish-by', 'Unban', '1')).toContain(
-      'a changed wish needs a new spec.wish.id',
+    expect(await operation('revoker', 'operation-by', 'Unban', '1')).toContain(
+      'a changed operation needs a new spec.operation.id',
     );
   });
 
@@ -207,7 +207,7 @@ test('access to the hub needs accept in every direction, also with a new cluster
   }
   // Whoever shows the cluster does not give it anything.
   const shown = projector.mergePatch(clusters, 'opens', { spec: { access: 'None' } });
-  expect(await outcomeOf(shown)).toMatch(/rollcall-(services|wish|authors)/);
+  expect(await outcomeOf(shown)).toMatch(/rollcall-(services|operation|authors)/);
 });
 
 const move = (userName: string, set: string | null): Promise<string> => {
@@ -300,13 +300,13 @@ describe('below Kubernetes 1.36, where nothing is stamped', () => {
   beforeAll(async () => {
     await projector.create(requests, aRequest('r-old'));
     await projector.create(clusters, aPicture('old'));
-    for (const name of ['rollcall-stamp-decision', 'rollcall-stamp-wish']) {
+    for (const name of ['rollcall-stamp-decision', 'rollcall-stamp-operation']) {
       await hub.admin.delete(resources.mutatingAdmissionPolicyBindings, name);
     }
-    const banned = { spec: { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1' } } };
-    const wishIsStamped = async (): Promise<boolean> =>
+    const banned = { spec: { operation: { id: '1', verb: 'Ban', keyFingerprint: 'K1' } } };
+    const operationIsStamped = async (): Promise<boolean> =>
       (await outcomeOf(hub.admin.mergePatch(clusters, 'old', banned, { dryRun: true }))) === 'allowed';
-    await vi.waitUntil(async () => !(await wishIsStamped()), { timeout: 30_000 });
+    await vi.waitUntil(async () => !(await operationIsStamped()), { timeout: 30_000 });
   });
 
   test('the refusal prints the line that works', async () => {
@@ -316,11 +316,11 @@ describe('below Kubernetes 1.36, where nothing is stamped', () => {
     expect(await decisionOf('r-old')).toEqual({ verdict: 'Approve', by: 'alice', keyFingerprint: 'K1' });
   });
 
-  test('nobody decides or wishes in the name of another', async () => {
+  test('nobody decides or asks in the name of another', async () => {
     const decision = { verdict: 'Deny', by: 'alice' };
     expect(await decide('bob', 'r-old', decision)).toContain('must be your own user name');
-    const wished = { spec: { wish: { id: '1', verb: 'Ban', keyFingerprint: 'K1', by: 'alice' } } };
-    expect(await outcomeOf(hub.as('boss').mergePatch(clusters, 'old', wished))).toContain(
+    const patch = { spec: { operation: { id: '1', verb: 'Ban', keyFingerprint: 'K1', by: 'alice' } } };
+    expect(await outcomeOf(hub.as('boss').mergePatch(clusters, 'old', patch))).toContain(
       'must be your own user name, "boss"',
     );
     expect(await decide('bob', 'r-old', { verdict: 'Deny', by: 'bob' })).toBe('allowed');

@@ -228,12 +228,12 @@ describe('the projector', () => {
     expect(await outcomeOf(projector.create(requests, aRequest('r2', { decision })))).toMatch(
       /rollcall-(services|accept)/,
     );
-    for (const spec of [{ wish: { id: '1', verb: 'Ban' } }, { hubAcceptsClient: true }]) {
+    for (const spec of [{ operation: { id: '1', verb: 'Ban' } }, { hubAcceptsClient: true }]) {
       expect(await outcomeOf(projector.mergePatch(clusters, 'c1', { spec }))).toMatch(
-        /rollcall-(services|wish)/,
+        /rollcall-(services|operation)/,
       );
       expect(await outcomeOf(projector.create(clusters, aPicture('c2', spec)))).toMatch(
-        /rollcall-(services|wish)/,
+        /rollcall-(services|operation)/,
       );
     }
   });
@@ -242,9 +242,9 @@ describe('the projector', () => {
     await hub.grant('system:serviceaccount:rollcall-system:rollcall-projector', 'rollcall-admin');
     const decided = projector.mergePatch(requests, 'r1', { spec: { decision: { verdict: 'Approve' } } });
     expect(await outcomeOf(decided)).toContain('spec.decision belongs to people');
-    const wish = { id: '1', verb: 'Ban', keyFingerprint: 'K1' };
-    const wished = projector.mergePatch(clusters, 'c1', { spec: { wish } });
-    expect(await outcomeOf(wished)).toContain('spec.wish belongs to people');
+    const operation = { id: '1', verb: 'Ban', keyFingerprint: 'K1' };
+    const patched = projector.mergePatch(clusters, 'c1', { spec: { operation } });
+    expect(await outcomeOf(patched)).toContain('spec.operation belongs to people');
     const accepted = projector.mergePatch(clusters, 'c1', { spec: { hubAcceptsClient: true } });
     expect(await outcomeOf(accepted)).toContain('spec.hubAcceptsClient belongs to people');
     const opened = projector.mergePatch(clusters, 'c1', { spec: { access: 'Namespace' } });

@@ -163,10 +163,10 @@ const silent = (): void => undefined;
 const logger: Logger = { debug: silent, info: silent, warn: silent, error: silent, child: () => logger };
 describe('by watch alone it is noticed that', () => {
   test.each([
-    { resource: policies, name: 'rollcall-wish' },
-    { resource: bindings, name: 'rollcall-wish' },
-    { resource: mutatingPolicies, name: 'rollcall-stamp-wish' },
-    { resource: mutatingBindings, name: 'rollcall-stamp-wish' },
+    { resource: policies, name: 'rollcall-operation' },
+    { resource: bindings, name: 'rollcall-operation' },
+    { resource: mutatingPolicies, name: 'rollcall-stamp-operation' },
+    { resource: mutatingBindings, name: 'rollcall-stamp-operation' },
   ])('$resource.kind $name is deleted', async ({ resource, name }) => {
     const versions: (string | undefined)[] = [];
     const probe = startAdmissionProbe({

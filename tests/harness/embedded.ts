@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import {
   type AgentOptions,
   directoryKeyStore,
-  directoryRotationWish,
+  directoryRotationRequest,
   type HubAccessStore,
   type KeyStore,
   type PhaseEvent,
-  type RotationWish,
+  type RotationRequest,
   runAgent,
   type RunningAgent,
 } from '@rollcall/agent';
@@ -76,7 +76,7 @@ export interface TestAgentOptions {
   readonly directory?: string;
   /** Where its keys are kept, and where it is asked for new ones; default: its directory. */
   readonly store?: KeyStore;
-  readonly rotationWish?: RotationWish;
+  readonly rotationRequest?: RotationRequest;
   readonly hubAccess?: HubAccessStore;
   /** Whatever else an agent can be told. */
   readonly more?: Partial<Pick<AgentOptions, 'hub' | 'labels' | 'clusterType' | 'patience' | 'facts'>>;
@@ -142,7 +142,7 @@ export async function startTestEmbeddedHub(
       pins = [up.hub.caCertHash],
       directory = mkdtempSync(join(base, 'agent-')),
       store = directoryKeyStore(directory),
-      rotationWish = directoryRotationWish(directory),
+      rotationRequest = directoryRotationRequest(directory),
       hubAccess,
       more = {},
     }) {
@@ -153,7 +153,7 @@ export async function startTestEmbeddedHub(
         token,
         member: member ?? up.plane.access,
         store,
-        rotationWish,
+        rotationRequest,
         hubAccess,
         clusterName: name,
         ...(member ? {} : { clientId }),

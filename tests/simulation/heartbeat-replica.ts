@@ -32,7 +32,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     steadyForMs: 60_000,
     storm: { share: 0.5, groupShare: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
     output: {
-      wish: (wish) => writer?.write(wish),
+      proposal: (proposal) => writer?.write(proposal),
       live: () => undefined,
       storm: (change) => void writeStorm(log, { ...change, nowMs: clock.hubMs() }).catch(() => undefined),
       keyUse: () => undefined,

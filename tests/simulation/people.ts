@@ -132,13 +132,13 @@ export class People {
         const plural = random.pick(['clusterregistrationrequests', 'managedclusters']);
         const [object] = kube.list(plural);
         if (!object) return;
-        this.#say(`loses ${plural} ${object.metadata.name} without a wish`);
+        this.#say(`loses ${plural} ${object.metadata.name} without an operation`);
         return kube.vanish(plural, object.metadata.name);
       }
       case 'new member':
         return this.#newMember();
       default:
-        return this.#wish(action);
+        return this.#operation(action);
     }
   }
 
@@ -257,21 +257,21 @@ export class People {
     kube.patch(resources.clusterRegistrationRequests, { name: metadata.name }, { spec: { decision } });
   }
 
-  #wish(wish: 'accepts' | 'leave' | 'label' | 'cordon'): void {
+  #operation(operation: 'accepts' | 'leave' | 'label' | 'cordon'): void {
     const { random, kube, stream } = this.#world;
     const clusters = kube.list('managedclusters');
     if (clusters.length === 0) return;
     const object = random.pick(clusters);
     const { name, uid = '' } = object.metadata;
-    if (wish === 'leave') return this.#remove(resources.managedClusters, object);
+    if (operation === 'leave') return this.#remove(resources.managedClusters, object);
     const patches = {
       accepts: { spec: { hubAcceptsClient: random.pick([true, false, null]) } },
       label: { metadata: { labels: { team: random.pick(['x', 'y', null]) } } },
       cordon: { spec: { unschedulable: random.chance(0.5) } },
     };
     const { team } = patches.label.metadata.labels;
-    if (wish === 'label') this.said.set(uid, { team, afterSequence: stream.stored.length });
-    this.#say(`patches managedcluster ${name}: ${JSON.stringify(patches[wish])}`);
-    kube.patch(resources.managedClusters, { name }, patches[wish]);
+    if (operation === 'label') this.said.set(uid, { team, afterSequence: stream.stored.length });
+    this.#say(`patches managedcluster ${name}: ${JSON.stringify(patches[operation])}`);
+    kube.patch(resources.managedClusters, { name }, patches[operation]);
   }
 }

@@ -14,7 +14,7 @@ if (file === undefined) {
   process.exit(2);
 }
 
-await using hub = await startTestEmbeddedHub({ settings: { approver: { wishesPerMinute: '1000' } } });
+await using hub = await startTestEmbeddedHub({ settings: { approver: { bulkPerMinute: '1000' } } });
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
 const joinNamespace = 'rollcall-join';

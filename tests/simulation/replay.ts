@@ -85,10 +85,10 @@ const judged: Again = (event, history) => {
   if (event.by?.person === undefined) {
     return decideRequest({ record, outcome: outcomeOf(event, decision, history), heartbeat, nowMs });
   }
-  // A wish of a ManagedCluster follows from an object that no event carries.
+  // What a person changes in a ManagedCluster follows from an object that no event carries.
   if (event.reason !== 'PersonApproved' && event.reason !== 'PersonDenied') return undefined;
   const said = event.message.split(': ').slice(1).join(': ');
-  const wish = {
+  const spoken = {
     verdict: event.type === 'approved' ? 'Approve' : 'Deny',
     keyFingerprint: keyFingerprint(decision.key ?? ''),
     by: event.by.person,
@@ -96,7 +96,7 @@ const judged: Again = (event, history) => {
     digest: decision.actedOn ?? '',
     shown: record.lastOf.approver,
   } as const;
-  return decidePersonDecision({ record, wish, heartbeat, nowMs });
+  return decidePersonDecision({ record, decision: spoken, heartbeat, nowMs });
 };
 
 const rotationAsked = (identity: Identity, history: History): readonly EventDraft[] => {
@@ -213,7 +213,7 @@ const deciders: Readonly<Record<string, Again>> = {
   'cluster.held': judged,
   'cluster.denied': judged,
   'cluster.revoked': (event, history) =>
-    // With that verdict it is a wish of its own; else it follows from the decision before it, or ends a rotation.
+    // With that verdict it is an operation of its own; else it follows from the decision before it, or ends a rotation.
     (event.section as Decision).verdict === 'revoked'
       ? undefined
       : event.reason === 'KeyRotated'

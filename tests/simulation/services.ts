@@ -156,10 +156,10 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
       return 'the fence is missing';
     },
   };
-  // Nobody confirms here: a mass of wishes is tested by itself (services/approver/bulk/mass-of-wishes.test.ts).
+  // Nobody confirms here: a bulk change is tested by itself (services/approver/bulk/bulk-change.test.ts).
   const fleet = createFleetView(log);
-  const mass = { fleet, limit: { perMinute: 1_000_000, share: 1 } };
-  const people = hearPeople({ log, client, logger, standing, heartbeat, leaveWaitMs, mass, nowMs });
+  const bulk = { fleet, limit: { perMinute: 1_000_000, share: 1 } };
+  const people = hearPeople({ log, client, logger, standing, heartbeat, leaveWaitMs, bulk, nowMs });
   const declaring = { log, client, logger, standing, nowMs };
   const tokens = declareObjects(
     declaring,

@@ -29,7 +29,7 @@ function recordOf(world: World, id: string): ClusterRecord {
   return clusterRecord(foldRecord(aggregate, world.stream.ofAggregate(aggregate)));
 }
 
-/** Whether it left last, and not was let in; and by its wish the namespace was to go with it. */
+/** Whether it left last, and not was let in; and by its decision the namespace was to go with it. */
 function hasLeftForGood(world: World, id: string): boolean {
   const events = world.stream.from(1, `cluster.${id}.*`);
   const isLetIn = ({ definition, section }: StoredEvent) =>

@@ -24,7 +24,7 @@ export interface WorldOptions {
   onAppended(batch: readonly StoredEvent[]): void;
 }
 
-/** Most seeds are small: what goes wrong mostly needs two processes and one wish, and many small histories are lived in the time of one large. */
+/** Most seeds are small: what goes wrong mostly needs two processes and one change, and many small histories are lived in the time of one large. */
 const sizes = {
   small: { replicas: [1, 1, 1, 1, 2], members: [1, 1, 2], acts: 4, lastActMs: [1000, 3000, 8000] },
   large: { replicas: [1, 1, 2, 2, 3], members: [1, 2, 3], acts: 10, lastActMs: [3000, 8000, 20_000, 60_000] },

@@ -105,7 +105,7 @@ async function everyObject(): Promise<Map<string, { uid: string; spec: object }>
   return found;
 }
 
-/** An agent that is not back yet does not hear of a wish, and nobody gets two keys within a minute: it is wished until it is done. */
+/** An agent that is not back yet does not hear of a request, and nobody gets two keys within a minute: it is asked for until it is done. */
 async function expectRotated(name: string): Promise<void> {
   const said: string[] = [];
   while (said.length < 9) {

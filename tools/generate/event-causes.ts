@@ -1,5 +1,5 @@
 import { mostSpentInEvent } from '@rollcall/shared/events';
-import { mostListed } from '../../services/approver/bulk/mass-of-wishes.ts';
+import { mostListed } from '../../services/approver/bulk/bulk-change.ts';
 import { configSchema as heartbeatConfig } from '../../services/heartbeat/config.ts';
 import { windowIntervals } from '../../services/heartbeat/engine/key-use.ts';
 import { sayAgainAfterMs as beatFloodAgainMs } from '../../services/heartbeat/write/flood-event.ts';
@@ -103,7 +103,7 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.changed': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'cluster.cordoned': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'cluster.uncordoned': { by: ['person'], often: perWrite, stopsWhenFull: false },
-  'cluster.rotation-wished': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'cluster.rotation-requested': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'cluster.predefined': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'name.reserved': { by: ['person'], often: 'once for each predefined cluster', stopsWhenFull: false },
   'name.released': { by: ['hub'], often: onceALife, stopsWhenFull: false },
@@ -118,13 +118,13 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
     often: 'once for each approval while a policy counts the fleet',
     stopsWhenFull: false,
   },
-  'hub.wishes-counted': { by: ['person'], often: 'once for each member put out', stopsWhenFull: false },
-  'hub.wishes-held': {
+  'hub.bulk-counted': { by: ['person'], often: 'once for each member put out', stopsWhenFull: false },
+  'hub.bulk-held': {
     by: ['person'],
     often: `once for each member to be put out beyond the limit, ${mostListed} before a confirmation`,
     stopsWhenFull: false,
   },
-  'hub.wishes-confirmed': { by: ['person'], often: perWrite, stopsWhenFull: false },
+  'hub.bulk-confirmed': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'hub.admission-changed': {
     by: ['hub', 'operator'],
     often:

@@ -1,6 +1,6 @@
 import { type EventDefinition, mostSpentInEvent } from '@rollcall/shared/events';
 
-import { longestPerson, mostConfirmed, mostListed } from '../../services/approver/bulk/mass-of-wishes.ts';
+import { longestPerson, mostConfirmed, mostListed } from '../../services/approver/bulk/bulk-change.ts';
 
 /** Sections at their worst, by the bounds of what agents, objects and deciders may write; the tests of these bounds lie beside them. */
 
@@ -127,8 +127,8 @@ const decision = {
   message: text(1024),
   decidedAtMs: atMs,
   actedOn: text(71),
-  wishes: many(64, () => text(128)),
-  rotateWish: { key: nkey, atMs },
+  operations: many(64, () => text(128)),
+  rotationRequest: { key: nkey, atMs },
   forced: true,
   leavingUid: text(36),
   leaveUntilMs: atMs,
@@ -170,17 +170,17 @@ const policyDeclaration = {
   withdrawn: true,
 };
 /** Of the person as much as takes so many bytes, whatever characters the name has. */
-const massWish = {
+const bulkOperation = {
   clusterId: id,
   clusterName: id,
-  wish: text(16),
+  digest: text(16),
   type: text(16),
   person: text(longestPerson),
 };
-const wishes = {
+const operations = {
   recent: many(60, () => ({ atMs, count: 1e6 })),
-  held: { id: text(12), limit: 1e6, wishes: many(mostListed, () => massWish) },
-  confirmed: { atMs, wishes: many(mostConfirmed, () => massWish) },
+  held: { id: text(12), limit: 1e6, operations: many(mostListed, () => bulkOperation) },
+  confirmed: { atMs, operations: many(mostConfirmed, () => bulkOperation) },
 };
 const liveness = {
   state: 'unreachable',
@@ -237,9 +237,9 @@ const sections: Readonly<Record<string, object>> = {
 const sectionsOfTypes: Readonly<Record<string, object>> = {
   'cluster.refused': refusedIdentity,
   'hub.counted': { clusterId: id, requestId: text(64) },
-  'hub.wishes-counted': wishes,
-  'hub.wishes-held': wishes,
-  'hub.wishes-confirmed': wishes,
+  'hub.bulk-counted': operations,
+  'hub.bulk-held': operations,
+  'hub.bulk-confirmed': operations,
   'hub.storm': { silent: 1e9, known: 1e9, sinceMs: atMs, group: { kind: 'server', name: text(64) } },
   'hub.storm-ended': { silent: 1e9, known: 1e9, sinceMs: atMs, group: { kind: 'server', name: text(64) } },
   'hub.paced': {
@@ -271,7 +271,7 @@ const sectionsOfTypes: Readonly<Record<string, object>> = {
     isDone: false,
     operator: text(300),
   },
-  // Uid of the object, and id of the wish.
+  // Uid of the object, and id of the operation.
   'hub.spent-noted': { epoch: 1e9, spent: spentWords },
   'hub.restore-reviewed': { epoch: 1e9, takenBack: 1e9, held: 1e9, spent: spentWords, spentParts: 1e9 },
   'hub.restored': { epoch: 1e9, throughSequence: 1e9, backupTakenAtMs: atMs },

@@ -17,7 +17,7 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Check --kubeconfig and --context, or start a hub here with `rollcall up`.',
   },
-  WISH_FORBIDDEN: {
+  OPERATION_FORBIDDEN: {
     retry: false,
     hint: 'Ask somebody with the role rollcall-admin, or for verb create on what the message names.',
   },
@@ -25,9 +25,9 @@ export const errorCatalogue = {
     retry: false,
     hint: 'What stands in the way is still there: `rollcall dead list -o wide` says what. An upgrade may help; an UNEXPECTED one is a bug.',
   },
-  WISHES_HELD: {
+  BULK_HELD: {
     retry: true,
-    hint: 'Look at what waits with `rollcall get wishes`, then `rollcall confirm ID`.',
+    hint: 'Look at what waits with `rollcall get operations`, then `rollcall confirm ID`.',
   },
   ACCEPT_FORBIDDEN: {
     retry: false,

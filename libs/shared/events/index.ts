@@ -76,4 +76,4 @@ export {
 } from './predefined.ts';
 export { type AggregateId, aggregateSubjects, parseEventSubject } from './subjects.ts';
 export * from './types/trust-events.ts';
-export { wishConfirmedForMs, wishesAggregate, wishesOf } from './records/wishes-record.ts';
+export { bulkConfirmedForMs, bulkAggregate, bulkOf } from './records/bulk-record.ts';

@@ -15,5 +15,5 @@ export const fencePolicyNames = [
   'rollcall-services',
   'rollcall-services-delete',
   'rollcall-set-in-use',
-  'rollcall-wish',
+  'rollcall-operation',
 ] as const;

@@ -10,12 +10,12 @@ export type { ClusterRegistrationToken } from './cluster-registration-token.ts';
 export type { Condition } from './condition.ts';
 export { crdOf } from './crd.ts';
 export {
-  dataOfWishes,
-  heldWishesPlace,
-  readShownWishes,
-  type ShownWish,
-  type ShownWishes,
-} from './held-wishes.ts';
+  dataOfOperations,
+  heldOperationsPlace,
+  readShownOperations,
+  type ShownOperation,
+  type ShownOperations,
+} from './held-operations.ts';
 export type { ManagedClusterSet } from './managed-cluster-set.ts';
 export type { ManagedCluster } from './managed-cluster.ts';
 export {

@@ -37,10 +37,10 @@ const heartbeat = z
     ],
   });
 
-const wish = z.object({
+const operation = z.object({
   id: text(64)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)
-    .describe('Any word that was not used for this cluster before; a wish is acted on once per id.'),
+    .describe('Any word that was not used for this cluster before; an operation is acted on once per id.'),
   verb: z
     .enum(['Revoke', 'Ban', 'Unban', 'ReplaceKey', 'RotateKey', 'ForceDelete'])
     .describe(
@@ -48,14 +48,14 @@ const wish = z.object({
     ),
   keyFingerprint: keyFingerprint()
     .optional()
-    .describe('The key this is about; another key makes the wish void.'),
+    .describe('The key this is about; another key makes the operation void.'),
   reason: text(256).optional().describe('Why, in your own words; it is kept in the history.'),
   by: text(512)
     .optional()
     .describe('You. Filled in by API servers from 1.36 on; below, it must be your own user name.'),
   at: timestamp()
     .optional()
-    .describe('Nobody may write this: the hub time of the event is the time of the wish.'),
+    .describe('Nobody may write this: the hub time of the event is the time of the operation.'),
 });
 
 const spec = z
@@ -76,7 +76,7 @@ const spec = z
       .boolean()
       .optional()
       .describe(
-        'Set by people only, with verb create on managedclusters/accept. Unset: no wish. false takes all access away, true gives it back.',
+        'Set by people only, with verb create on managedclusters/accept. Unset: no change. false takes all access away, true gives it back.',
       ),
     clientConfigs: z
       .array(clientConfig)
@@ -116,7 +116,9 @@ const spec = z
       .describe(
         'Access of the member to the hub API. Namespace: role rollcall-member in its own namespace. Set by people only, with verb create on managedclusters/accept. Unset: what the policy gave that let it in, else None.',
       ),
-    wish: wish.optional().describe('What a person wants done with this cluster; nobody else may write it.'),
+    operation: operation
+      .optional()
+      .describe('What a person wants done with this cluster; nobody else may write it.'),
   })
   .meta({
     'x-kubernetes-validations': [
@@ -205,7 +207,7 @@ const wide = (name: string, jsonPath: string, type: Column['type'] = 'string'): 
   wide: true,
 });
 
-/** A cluster of the fleet. Written by: projector, or a person beforehand (predefined); wishes by people. */
+/** A cluster of the fleet. Written by: projector, or a person beforehand (predefined); operations by people. */
 export const managedCluster = defineKind({
   kind: 'ManagedCluster',
   plural: 'managedclusters',

@@ -40,7 +40,7 @@ export const annotations = {
 export const reservedPrefixes = ['rollcall.dev/', 'kubernetes.io/', 'k8s.io/'] as const;
 
 /**
- * The ConfigMap in which a person confirms a mass of wishes: `confirm` is the id, `by` who says so. Shipped empty in
+ * The ConfigMap in which a person confirms a bulk change: `confirm` is the id, `by` who says so. Shipped empty in
  * deploy/rbac, so that nobody needs the right to make one.
  */
 export const confirmations = { name: 'rollcall-confirmations', namespace: 'rollcall-system' } as const;

@@ -60,7 +60,7 @@ export const consumedEvents = {
     'cluster.*.cordoned',
     'cluster.*.uncordoned',
     // A person wants the agent to take a new key.
-    'cluster.*.rotation-wished',
+    'cluster.*.rotation-requested',
   ],
   approver: [
     'cluster.*.requested',
@@ -70,7 +70,7 @@ export const consumedEvents = {
     'cluster.*.flooding',
     'cluster.*.flooded',
     // What was held because it was too much may be a flood.
-    'hub.*.wishes-confirmed',
+    'hub.*.bulk-confirmed',
     'policy.*.declared',
     'policy.*.withdrawn',
     'token.*.declared',
@@ -101,9 +101,9 @@ export const consumedEvents = {
     'token.*.*',
     'policy.*.*',
     'set.*.*',
-    'hub.*.wishes-held',
-    'hub.*.wishes-confirmed',
-    'hub.*.wishes-counted',
+    'hub.*.bulk-held',
+    'hub.*.bulk-confirmed',
+    'hub.*.bulk-counted',
     'hub.*.admission-changed',
   ],
   'account-controller': ['cluster.*.revoked', 'cluster.*.approved'],

@@ -36,7 +36,7 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
   ],
   [
     /^rollcall\.access\.mint$/,
-    { publish: 'passes on an agent’s signed wish for access', subscribe: 'hears such wishes' },
+    { publish: 'passes on an agent’s signed request for access', subscribe: 'hears such requests' },
   ],
   [
     /^rollcall\.flood\.heard\./,

@@ -81,7 +81,7 @@ async function factsOf(member: MemberApi): Promise<Facts> {
   ending.abort();
   return facts;
 }
-const wish = { clusterId: 'id-1', clientId: 'id-1' };
+const hosting = { clusterId: 'id-1', clientId: 'id-1' };
 
 /** The whole error, with all that it was caused by. */
 function everyWord(thrown: unknown): string {
@@ -93,7 +93,7 @@ function everyWord(thrown: unknown): string {
 async function failureOf(access: KubeAccess) {
   const client = createKubeClient(access, options);
   try {
-    await smokeTest(client, wish);
+    await smokeTest(client, hosting);
     throw new Error('it was taken for a member');
   } catch (error) {
     const words = failureWords(error);

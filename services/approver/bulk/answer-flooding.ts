@@ -18,8 +18,8 @@ import {
   withAllRevoked,
   withTakenByAgent,
 } from '../decision/cluster-section.ts';
-import { gatherWish, type MassParts } from './mass-of-wishes.gather.ts';
-import { passOrHold } from './mass-of-wishes.ts';
+import { gatherBulk, type BulkParts } from './bulk-change.gather.ts';
+import { passOrHold } from './bulk-change.ts';
 import { putOutLog } from './put-out.ts';
 import { decideRevocation } from '../decision/settle-clusters.ts';
 
@@ -88,7 +88,7 @@ export function decideFlooding(
       message: `its agent floods the hub: ${what}`,
     };
     if (decision?.approvedKey === key) return takeOut({ ...record, decision }, words, base.nowMs);
-    // A ban and a wish to leave say more than a denial would.
+    // A ban and a deletion say more than a denial would.
     const isFinal = decision?.verdict === 'banned' || decision?.verdict === 'leaving';
     if (identity?.state === 'requested' && identity.request.key === key && !isFinal)
       return turnDown({ ...record, identity }, words, base);
@@ -96,21 +96,21 @@ export function decideFlooding(
   return [];
 }
 
-/** Under the same limit as the wishes of people: a fault of ours that looks like a flood must not put the fleet out. */
+/** Under the same limit as the wants of people: a fault of ours that looks like a flood must not put the fleet out. */
 export async function answerFlooding(
-  mass: MassParts & { readonly log: EventLog; readonly heartbeat: Heartbeat },
+  bulk: BulkParts & { readonly log: EventLog; readonly heartbeat: Heartbeat },
   clusterId: string,
   trace: Trace,
 ): Promise<void> {
   const look = async () => {
-    const record = clusterRecord(await mass.log.read({ kind: 'cluster', id: clusterId }));
-    return { record, drafts: decideFlooding(record, { heartbeat: mass.heartbeat, nowMs: mass.nowMs() }) };
+    const record = clusterRecord(await bulk.log.read({ kind: 'cluster', id: clusterId }));
+    return { record, drafts: decideFlooding(record, { heartbeat: bulk.heartbeat, nowMs: bulk.nowMs() }) };
   };
   await decideAndAppend(
-    putOutLog(mass.log),
+    putOutLog(bulk.log),
     {
-      gather: () => gatherWish(mass, look),
-      decide: (wished) => (wished.mass ? passOrHold(wished.mass) : wished.drafts),
+      gather: () => gatherBulk(bulk, look),
+      decide: (gathered) => (gathered.bulk ? passOrHold(gathered.bulk) : gathered.drafts),
     },
     trace,
   );

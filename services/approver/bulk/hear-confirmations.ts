@@ -1,7 +1,7 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { createEventId, wishesAggregate } from '@rollcall/shared/events';
+import { createEventId, bulkAggregate } from '@rollcall/shared/events';
 import {
   createResourceCache,
   type KubeClient,
@@ -14,9 +14,9 @@ import { confirmations } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { boundedWord, objectName } from '../admission/object-words.ts';
 import type { Standing } from '../admission/while-standing.ts';
-import { type Confirmation, confirmationWaits, decideConfirmation } from './mass-of-wishes.ts';
+import { type Confirmation, confirmationWaits, decideConfirmation } from './bulk-change.ts';
 
-/** The ConfigMap in which a mass of operations is confirmed. */
+/** The ConfigMap in which a bulk change is confirmed. */
 export type ConfirmationObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
 /** @returns undefined where nobody confirms, or nobody says who: the fence does not let that through */
@@ -37,7 +37,7 @@ export function confirmationWords(object: StoredObject<ConfirmationObject>): str
 const lookAgainMs = 1000;
 
 /**
- * Turns what a person writes into the ConfigMap of confirmations into `wishes-confirmed` (ADR 11); what was
+ * Turns what a person writes into the ConfigMap of confirmations into `bulk-confirmed` (ADR 11); what was
  * written while the admission policies did not hold does not count. An id counts once: it names a list that is no longer held afterwards.
  */
 export function hearConfirmations(parts: {
@@ -60,8 +60,8 @@ export function hearConfirmations(parts: {
       const unproven = standing.unproven.of(listedAs);
       if (!confirmation || confirmationWords(object).some((word) => unproven.has(word))) return;
       const gather = async () => {
-        const wishes = await log.read(wishesAggregate);
-        return { wishes, confirmation, nowMs: parts.nowMs() };
+        const bulk = await log.read(bulkAggregate);
+        return { bulk, confirmation, nowMs: parts.nowMs() };
       };
       const context = await gather();
       if (confirmationWaits(context)) return wakeLater();

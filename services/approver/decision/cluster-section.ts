@@ -154,7 +154,7 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
     ...(sameLife?.predefined === undefined ? {} : { predefined: sameLife.predefined }),
     revokedKeys: previous?.revokedKeys ?? [],
     ...(previous?.actedOn === undefined ? {} : { actedOn: previous.actedOn }),
-    ...(previous?.wishes === undefined ? {} : { wishes: previous.wishes }),
+    ...(previous?.operations === undefined ? {} : { operations: previous.operations }),
     ...(previous?.leavingUid === undefined ? {} : { leavingUid: previous.leavingUid }),
     ...(approvedKey === undefined ? {} : { approvedKey }),
     ...(approvedKey === undefined || previous?.retiringKey === undefined

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { EventDraft } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { type ClusterObject, decideClusterWish } from '../people/cluster-wish.ts';
+import { type ClusterObject, decideClusterChange } from '../people/cluster-change.ts';
 import { decidePersonDecision } from '../people/person-decision.ts';
 import { decideRequest, type PolicyOutcome } from '../requests/policy-verdict.ts';
 import { decideRevocation, mayEndInRevoked } from './settle-clusters.ts';
@@ -79,7 +79,7 @@ function play(history: History, next: Step, at: number): readonly EventDraft[] {
     case 'judge':
       return history.apply(decideRequest({ ...base, outcome: outcomeOf(next) }));
     case 'person': {
-      const wish = {
+      const said = {
         verdict: next.verdict,
         keyFingerprint: keyFingerprint(next.key),
         by: 'anna',
@@ -87,11 +87,11 @@ function play(history: History, next: Step, at: number): readonly EventDraft[] {
         digest: `d${at}`,
         shown: { epoch: 1, sequence: 1_000_000 },
       } as const;
-      return history.apply(decidePersonDecision({ ...base, wish }));
+      return history.apply(decidePersonDecision({ ...base, decision: said }));
     }
     case 'cluster':
       return history.apply(
-        decideClusterWish({ ...base, object: clusterObject(next.accepts, next.deleted, next.uid) }),
+        decideClusterChange({ ...base, object: clusterObject(next.accepts, next.deleted, next.uid) }),
       );
     case 'settle':
       return history.apply(decideRevocation(record));

@@ -2,7 +2,7 @@ import { approved, type Decision, draft, type Identity } from '@rollcall/shared/
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { allKeysTaken, approvalAfter } from './cluster-section.ts';
-import { type ClusterObject, decideClusterWish } from '../people/cluster-wish.ts';
+import { type ClusterObject, decideClusterChange } from '../people/cluster-change.ts';
 import { leavesRequestOpen } from '../requests/judge-requests.ts';
 import { decideRotationEnd } from './key-rotated.ts';
 import { decideRequest } from '../requests/policy-verdict.ts';
@@ -107,8 +107,8 @@ const revokedAfter = (decision: Decision) => {
 
 test('a key that its agent replaced is marked as such, one that a person wants replaced is taken back', () => {
   expect(revokedAfter(isIn)).toEqual([{ key: K, atMs: nowMs, rotated: true }]);
-  const wished = { ...owner, rotateWish: { key: K, atMs: nowMs } };
-  const judged = decided(asking([old, next]), wished)?.section as Decision;
+  const asked = { ...owner, rotationRequest: { key: K, atMs: nowMs } };
+  const judged = decided(asking([old, next]), asked)?.section as Decision;
   expect(judged).toMatchObject({ approvedKey: N, retiringKey: K });
   expect(revokedAfter(judged)).toEqual([{ key: K, atMs: nowMs }]);
 });
@@ -168,17 +168,17 @@ test('access that is withdrawn and restored before the rotation is judged leaves
   });
   const history = new History().identity(identity);
   history.apply([draft(approved, history.record, { reason: 'R', message: 'm', section: owner })]);
-  const wish = (hubAcceptsClient: boolean) =>
-    decideClusterWish({
+  const operation = (hubAcceptsClient: boolean) =>
+    decideClusterChange({
       record: history.record,
       object: object(hubAcceptsClient),
       heartbeat,
       nowMs,
       leaveWaitMs: 1,
     });
-  history.apply(wish(false));
+  history.apply(operation(false));
   history.apply(decideRevocation(history.record));
-  const [restored] = wish(true);
+  const [restored] = operation(true);
   expect(restored).toMatchObject({ reason: 'AccessRestored', section: { verdict: 'held', approvedKey: K } });
   expect(restored && leavesRequestOpen(restored)).toBe(true);
   history.apply(restored ? [restored] : []);

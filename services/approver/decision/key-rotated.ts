@@ -45,9 +45,9 @@ export function rotationAfter(base: SectionBase, outcome: Omit<Outcome, 'verdict
     ...section,
     approvedKey: identity.request.key,
     ...(former === undefined ? {} : { retiringKey: former }),
-    ...(former === undefined || previous?.rotateWish?.key !== former
+    ...(former === undefined || previous?.rotationRequest?.key !== former
       ? {}
-      : { rotateWish: previous.rotateWish }),
+      : { rotationRequest: previous.rotationRequest }),
   };
 }
 
@@ -59,8 +59,8 @@ export function decideRotationEnd(record: ClusterRecord, nowMs: number): EventDr
   if (retiringKey === undefined || identity.rotatedFrom !== retiringKey) return [];
   if (identity.admittedKey !== decision.approvedKey) return [];
   // Whoever wants another key may have lost this one: then it is taken back by a person, not only replaced.
-  const isWished = decision.rotateWish?.key === retiringKey;
-  const revokedKeys = isWished
+  const isOperationed = decision.rotationRequest?.key === retiringKey;
+  const revokedKeys = isOperationed
     ? withRevoked(decision.revokedKeys, [retiringKey], nowMs)
     : withRotated(decision.revokedKeys, retiringKey, nowMs);
   const outcome = {

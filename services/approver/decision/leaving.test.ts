@@ -85,7 +85,7 @@ test.each([
     want: [],
   },
   {
-    name: 'one whose wish another key has signed',
+    name: 'one whose request another key has signed',
     identity: { leave: asked(other, {}, ownerKey) },
     want: [],
   },
@@ -141,12 +141,12 @@ test.each([
   },
   {
     name: 'a person wanted its key replaced',
-    previous: { rotateWish: { key: ownerKey, atMs: 1 } },
+    previous: { rotationRequest: { key: ownerKey, atMs: 1 } },
     want: { TAKEN: 'firm', REPLACED: 'rotated', OWN: 'firm' },
   },
   {
     name: 'a person wanted the one replaced that it is just leaving behind',
-    previous: { retiringKey: 'OLD', rotateWish: { key: 'OLD', atMs: 1 } },
+    previous: { retiringKey: 'OLD', rotationRequest: { key: 'OLD', atMs: 1 } },
     want: { TAKEN: 'firm', REPLACED: 'rotated', OWN: 'by agent', OLD: 'firm' },
   },
 ])('which keys make room on a full list: $name', ({ previous, want }) => {

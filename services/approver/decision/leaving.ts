@@ -51,7 +51,7 @@ export function leavingSection(
   // Nobody was let in: then it is the key that waits that leaves.
   const listed = isOwned ? taken.revokedKeys : take(taken.revokedKeys, [key], nowMs);
   // One that a person wanted replaced may be in other hands: it is not only its agent that takes it back.
-  const unsafe = listed.find((revoked) => revoked.key === previous?.rotateWish?.key);
+  const unsafe = listed.find((revoked) => revoked.key === previous?.rotationRequest?.key);
   const revokedKeys = unsafe ? withRevoked(listed, [unsafe.key], nowMs) : listed;
   const isThere = how.isAgentThere ?? isAgentThere(how.record);
   return {

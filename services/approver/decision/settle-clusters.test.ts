@@ -50,7 +50,7 @@ test.each([
 test('no other decision comes before a revocation that is due: it is found by its decision being the newest', () => {
   const section = aDecision({ verdict: 'denied', decidedAtMs, revokedKeys: now });
   const record = aRecord(anIdentity(), { definition: denied, section });
-  const wish = {
+  const decision = {
     verdict: 'Approve',
     keyFingerprint: keyFingerprint('K1'),
     by: 'anna',
@@ -58,7 +58,7 @@ test('no other decision comes before a revocation that is due: it is found by it
     digest: 'd9',
     shown: { epoch: 1, sequence: 1_000_000 },
   } as const;
-  const byPerson = decidePersonDecision({ record, wish, heartbeat, nowMs });
+  const byPerson = decidePersonDecision({ record, decision, heartbeat, nowMs });
   const outcome = { kind: 'evaluated', matches: [], failures: [] } as const;
   const asksAgain = aRecord(anIdentity({ request: aRequest({ id: 'later', key: 'K9' }) }), {
     definition: denied,

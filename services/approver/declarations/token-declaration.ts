@@ -28,7 +28,7 @@ export interface TokenRules {
   readonly namespaces: readonly string[] | 'any';
 }
 
-/** A token that outlives whoever made it is a mistake, not a wish. */
+/** A token that outlives whoever made it is a mistake, not an intention. */
 const longestTtlMs = 3653 * 86_400_000;
 
 /** Why a ttl is not taken, or undefined. */

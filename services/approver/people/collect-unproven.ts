@@ -13,7 +13,7 @@ import {
   confirmations,
   type ManagedCluster,
 } from '@rollcall/shared/resources';
-import { clusterIdOfObject, type ClusterObject, decideClusterWish } from './cluster-wish.ts';
+import { clusterIdOfObject, type ClusterObject, decideClusterChange } from './cluster-change.ts';
 import type { DeclaredKind } from '../declarations/declare-objects.ts';
 import { type ConfirmationObject, confirmationWords } from '../bulk/hear-confirmations.ts';
 import type { Heartbeat } from '../decision/cluster-section.ts';
@@ -95,7 +95,7 @@ async function collectClusters(parts: CollectParts, add: Add): Promise<void> {
     const author = authorWord(object);
     const settings = { heartbeat, leaveWaitMs, nowMs: nowMs() };
     const isChanged =
-      record.decision === undefined || decideClusterWish({ record, object: rest, ...settings }).length > 0;
+      record.decision === undefined || decideClusterChange({ record, object: rest, ...settings }).length > 0;
     add(resource, object.metadata.name, [
       ...words,
       ...(author !== undefined && (isChanged || words.length > 0) ? [author] : []),

@@ -17,7 +17,7 @@ export interface HearParts {
   readonly logger: Logger;
   readonly heartbeat: Heartbeat;
   readonly leaveWaitMs: number;
-  readonly mass: PeopleParts['mass'];
+  readonly bulk: PeopleParts['bulk'];
   /** Of a hub that was restored. */
   readonly life: Life | undefined;
   readonly tokenRules: TokenRules;

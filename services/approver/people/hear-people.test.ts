@@ -40,8 +40,8 @@ function hear(words: Parameters<typeof setPeopleStage>[0]): void {
   history.apply([draft(denied, history.record, { reason: 'R', message: 'm', section: withdrawn })]);
   stage.events.push(...history.events);
   const { log, client, logger, standing } = stage;
-  const mass = { fleet, limit: { perMinute: 10, share: 1 } };
-  hearPeople({ log, client, logger, standing, heartbeat, mass, leaveWaitMs: 1000, nowMs: () => nowMs });
+  const bulk = { fleet, limit: { perMinute: 10, share: 1 } };
+  hearPeople({ log, client, logger, standing, heartbeat, bulk, leaveWaitMs: 1000, nowMs: () => nowMs });
 }
 beforeEach(() => hear([]));
 afterEach(() => stage.stop());
@@ -59,7 +59,7 @@ function settleAtRead(number: number): void {
 test.each([1, 2, 3])(
   'who is let in again while the policies are down stays out, also where the revocation that was due comes at read %i',
   async (read) => {
-    stage.missing = 'rollcall-wish is missing';
+    stage.missing = 'rollcall-operation is missing';
     settleAtRead(read);
     stage.watch('managedclusters').tell('ADDED', letsIn(2));
     await delay(2 * aMomentMs);

@@ -7,7 +7,7 @@ import {
   createEventId,
   type EventDraft,
   nameRecord,
-  wishesHeld,
+  bulkHeld,
 } from '@rollcall/shared/events';
 import {
   createResourceCache,
@@ -27,17 +27,17 @@ import type { Heartbeat } from '../decision/cluster-section.ts';
 import {
   clusterIdOfObject,
   type ClusterObject,
-  decideClusterWish,
+  decideClusterChange,
   isUntouched,
   setOfObject,
-} from './cluster-wish.ts';
+} from './cluster-change.ts';
 import { objectName } from '../admission/object-words.ts';
 import { clusterWords, requestWords, withoutWords } from './unproven-words.ts';
 import type { Standing } from '../admission/while-standing.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
-import { gatherWish, type MassParts } from '../bulk/mass-of-wishes.gather.ts';
-import { passOrHold, putsOut } from '../bulk/mass-of-wishes.ts';
+import { gatherBulk, type BulkParts } from '../bulk/bulk-change.gather.ts';
+import { passOrHold, putsOut } from '../bulk/bulk-change.ts';
 import { putOutLog } from '../bulk/put-out.ts';
 import { decideRevocation, settleRevocation } from '../decision/settle-clusters.ts';
 
@@ -47,8 +47,8 @@ export interface PeopleParts {
   readonly logger: Logger;
   readonly standing: Standing;
   readonly heartbeat: Heartbeat;
-  /** Who is put out in a mass waits for a confirmation. */
-  readonly mass: Pick<MassParts, 'fleet' | 'limit'>;
+  /** Who is put out in a bulk change waits for a confirmation. */
+  readonly bulk: Pick<BulkParts, 'fleet' | 'limit'>;
   /** How long the agent of a cluster that leaves has to clean up. */
   readonly leaveWaitMs: number;
   /** What people said before the hub was restored, and counts no more (restored-picture.ts). */
@@ -75,12 +75,12 @@ interface Read {
   readonly unprovenWords: ReadonlySet<string>;
 }
 
-/** What follows from a wish. */
+/** What follows from a change. */
 type Decide = (record: ClusterRecord) => EventDraft[];
 
 /**
  * Turns what people do with ClusterRegistrationRequests and ManagedClusters into decisions. An object that is missing or was
- * deleted without our finalizer is no wish. While the admission policies do not hold, everything waits, and what was written then
+ * deleted without our finalizer is no change. While the admission policies do not hold, everything waits, and what was written then
  * does not count.
  */
 export function hearPeople(parts: PeopleParts): Listening {
@@ -98,12 +98,12 @@ export function hearPeople(parts: PeopleParts): Listening {
     const record = await readCluster(clusterId);
     const { identity, newest } = record;
     if (!identity) return false;
-    const isWish = decide(record).length > 0;
+    const isChange = decide(record).length > 0;
     // Most looks find nothing to do: each status that the projector writes wakes one.
-    if (!isWish && decideRevocation(record).length === 0) return false;
-    if (isWish && !(await fenceHolds(clusterId))) return false;
-    // A wish that a newer record lets through was not asked for above; the next look asks.
-    const checked = isWish ? decide : () => [];
+    if (!isChange && decideRevocation(record).length === 0) return false;
+    if (isChange && !(await fenceHolds(clusterId))) return false;
+    // A change that a newer record lets through was not asked for above; the next look asks.
+    const checked = isChange ? decide : () => [];
     const correlation = identity.request.id;
     const step = {
       name: 'approver person',
@@ -118,7 +118,7 @@ export function hearPeople(parts: PeopleParts): Listening {
     const isActedOn = await inSpan(step, (traceparent) =>
       actOn(record, checked, { correlation, traceparent }),
     );
-    return isActedOn || !isWish;
+    return isActedOn || !isChange;
   }
 
   async function actOn(record: ClusterRecord, decide: Decide, trace: Trace): Promise<boolean> {
@@ -131,16 +131,16 @@ export function hearPeople(parts: PeopleParts): Listening {
       decideAndAppend(
         putOutLog(log),
         {
-          gather: () => gatherWish({ log, ...parts.mass, nowMs: parts.nowMs }, look),
-          decide: (wished) => (wished.mass ? passOrHold(wished.mass) : wished.drafts),
+          gather: () => gatherBulk({ log, ...parts.bulk, nowMs: parts.nowMs }, look),
+          decide: (gathered) => (gathered.bulk ? passOrHold(gathered.bulk) : gathered.drafts),
         },
         trace,
       );
     // All that put members out are counted in one place: at the same time they would only conflict with each other.
-    const isCounted = decide(record).some((wish) => putsOut(record, wish));
+    const isCounted = decide(record).some((event) => putsOut(record, event));
     const { drafts } = await (isCounted ? queue('counted', write) : write());
     for (const { definition, by, reason, message } of drafts) {
-      if (definition === wishesHeld) logger.warn({ clusterId, code: 'WISHES_HELD' }, message);
+      if (definition === bulkHeld) logger.warn({ clusterId, code: 'BULK_HELD' }, message);
       else if (definition.kind === 'cluster')
         logger.info(
           { clusterId, reason, person: by?.person ?? 'unknown', correlation: trace.correlation },
@@ -197,10 +197,10 @@ export function hearPeople(parts: PeopleParts): Listening {
     logger,
     async handle(name) {
       const object = requests.get(name);
-      const wish = object && readPersonDecision(object);
-      if (!wish || requestWords(object).some((word) => unproven.of(requestName(name)).has(word))) return;
+      const decision = object && readPersonDecision(object);
+      if (!decision || requestWords(object).some((word) => unproven.of(requestName(name)).has(word))) return;
       const decide = (record: ClusterRecord) =>
-        decidePersonDecision({ record, wish, spent, heartbeat, nowMs: parts.nowMs() });
+        decidePersonDecision({ record, decision, spent, heartbeat, nowMs: parts.nowMs() });
       if (await act(name, decide)) requestLooks.wake(name);
     },
   });
@@ -216,7 +216,7 @@ export function hearPeople(parts: PeopleParts): Listening {
       const settings = { heartbeat, leaveWaitMs, setProblem };
       if (isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }))) return;
       const decide = (record: ClusterRecord) =>
-        decideClusterWish({
+        decideClusterChange({
           record,
           object: withoutWords(object, unprovenWords, record.decision),
           spent,

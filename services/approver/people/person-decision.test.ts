@@ -5,7 +5,7 @@ import { decidePersonDecision, type PersonDecision, readPersonDecision } from '.
 import { decideRevocation } from '../decision/settle-clusters.ts';
 import { aDecision, anIdentity, aRecord, aRequest, heartbeat, History, nowMs } from '../tests/builders.ts';
 
-const wish = (overrides: Partial<PersonDecision> = {}): PersonDecision => ({
+const aPersonDecision = (overrides: Partial<PersonDecision> = {}): PersonDecision => ({
   verdict: 'Approve',
   keyFingerprint: keyFingerprint('K1'),
   by: 'anna',
@@ -15,63 +15,68 @@ const wish = (overrides: Partial<PersonDecision> = {}): PersonDecision => ({
   shown: { epoch: 1, sequence: 1_000_000 },
   ...overrides,
 });
-const deny = wish({ verdict: 'Deny', digest: 'd2' });
+const deny = aPersonDecision({ verdict: 'Deny', digest: 'd2' });
 const heldBefore = { definition: held, section: aDecision({ verdict: 'held', reason: 'NoRuleMatched' }) };
 const approvedBefore = { definition: approved, section: aDecision() };
 const deniedBefore = { definition: denied, section: aDecision({ verdict: 'denied', actedOn: 'd0' }) };
 
 test.each([
-  { name: 'approve what is held', before: heldBefore, wish: wish(), want: 'approved' },
-  { name: 'deny what is held', before: heldBefore, wish: deny, want: 'denied' },
-  { name: 'approve what nobody has judged yet', before: undefined, wish: wish(), want: 'approved' },
-  { name: 'deny what is approved', before: approvedBefore, wish: deny, want: 'denied' },
-  { name: 'approve what was denied', before: deniedBefore, wish: wish(), want: 'approved' },
+  { name: 'approve what is held', before: heldBefore, decision: aPersonDecision(), want: 'approved' },
+  { name: 'deny what is held', before: heldBefore, decision: deny, want: 'denied' },
+  {
+    name: 'approve what nobody has judged yet',
+    before: undefined,
+    decision: aPersonDecision(),
+    want: 'approved',
+  },
+  { name: 'deny what is approved', before: approvedBefore, decision: deny, want: 'denied' },
+  { name: 'approve what was denied', before: deniedBefore, decision: aPersonDecision(), want: 'approved' },
   {
     name: 'approve what is approved: noted, so that it counts once',
     before: approvedBefore,
-    wish: wish(),
+    decision: aPersonDecision(),
     want: 'changed',
   },
-  { name: 'deny what is denied: noted', before: deniedBefore, wish: deny, want: 'changed' },
+  { name: 'deny what is denied: noted', before: deniedBefore, decision: deny, want: 'changed' },
   {
     name: 'a decision about another key',
     before: heldBefore,
-    wish: wish({ keyFingerprint: keyFingerprint('K2') }),
+    decision: aPersonDecision({ keyFingerprint: keyFingerprint('K2') }),
     want: undefined,
   },
   {
     name: 'a decision that was acted on',
     before: deniedBefore,
-    wish: wish({ digest: 'd0' }),
+    decision: aPersonDecision({ digest: 'd0' }),
     want: undefined,
   },
   {
     name: 'a decision from a picture before the last one that was acted on',
     before: deniedBefore,
-    wish: wish({ shown: { epoch: 1, sequence: 0 } }),
+    decision: aPersonDecision({ shown: { epoch: 1, sequence: 0 } }),
     want: undefined,
   },
   {
     name: 'a decision from a picture before the last word of a policy',
     before: heldBefore,
-    wish: wish({ shown: { epoch: 1, sequence: 0 } }),
+    decision: aPersonDecision({ shown: { epoch: 1, sequence: 0 } }),
     want: 'approved',
   },
   {
     name: 'a cluster that leaves',
     before: { definition: leaving, section: aDecision({ verdict: 'leaving' }) },
-    wish: wish(),
+    decision: aPersonDecision(),
     want: undefined,
   },
   {
     name: 'a banned cluster',
     before: { definition: denied, section: aDecision({ verdict: 'banned' }) },
-    wish: wish(),
+    decision: aPersonDecision(),
     want: undefined,
   },
-])('decidePersonDecision: $name → $want', ({ before, wish: decision, want }) => {
+])('decidePersonDecision: $name → $want', ({ before, decision, want }) => {
   const record = aRecord(anIdentity(), before);
-  const [event, ...more] = decidePersonDecision({ record, wish: decision, heartbeat, nowMs });
+  const [event, ...more] = decidePersonDecision({ record, decision, heartbeat, nowMs });
   expect(event?.definition.type).toBe(want);
   expect(more).toEqual([]);
   if (!event) return;
@@ -82,21 +87,30 @@ test.each([
 
 test('an approval that was so already does not undo what a person takes back later', () => {
   const history = new History().identity(anIdentity({ state: 'admitted', admittedKey: 'K1' }));
-  history.apply(decidePersonDecision({ record: history.record, wish: wish(), heartbeat, nowMs }));
-  const again = wish({ digest: 'another object, the same words' });
-  history.apply(decidePersonDecision({ record: history.record, wish: again, heartbeat, nowMs }));
-  expect(decidePersonDecision({ record: history.record, wish: again, heartbeat, nowMs })).toEqual([]);
+  history.apply(
+    decidePersonDecision({ record: history.record, decision: aPersonDecision(), heartbeat, nowMs }),
+  );
+  const again = aPersonDecision({ digest: 'another object, the same words' });
+  history.apply(decidePersonDecision({ record: history.record, decision: again, heartbeat, nowMs }));
+  expect(decidePersonDecision({ record: history.record, decision: again, heartbeat, nowMs })).toEqual([]);
 });
 
 test('a cluster that left cannot be approved', () => {
   const record = aRecord(anIdentity({ state: 'left' }));
-  expect(decidePersonDecision({ record, wish: wish(), heartbeat, nowMs })).toEqual([]);
+  expect(decidePersonDecision({ record, decision: aPersonDecision(), heartbeat, nowMs })).toEqual([]);
 });
 
 test('a denial after approval takes the key back, and ends in revoked once', () => {
   const history = new History().identity(anIdentity({ state: 'admitted', admittedKey: 'K1' }));
-  history.apply(decidePersonDecision({ record: history.record, wish: wish(), heartbeat, nowMs: nowMs - 1 }));
-  history.apply(decidePersonDecision({ record: history.record, wish: deny, heartbeat, nowMs }));
+  history.apply(
+    decidePersonDecision({
+      record: history.record,
+      decision: aPersonDecision(),
+      heartbeat,
+      nowMs: nowMs - 1,
+    }),
+  );
+  history.apply(decidePersonDecision({ record: history.record, decision: deny, heartbeat, nowMs }));
   expect(history.record.decision?.approvedKey).toBeUndefined();
   const [event] = history.apply(decideRevocation(history.record));
   expect(event?.definition.type).toBe('revoked');
@@ -105,7 +119,7 @@ test('a denial after approval takes the key back, and ends in revoked once', () 
   history.apply(
     decidePersonDecision({
       record: history.record,
-      wish: wish({ digest: 'd3' }),
+      decision: aPersonDecision({ digest: 'd3' }),
       heartbeat,
       nowMs: nowMs + 1,
     }),
@@ -134,7 +148,9 @@ const twoKeys = () => {
 
 test('approving a new key replaces the old one, which is revoked', () => {
   const history = twoKeys();
-  history.apply(decidePersonDecision({ record: history.record, wish: wish(), heartbeat, nowMs }));
+  history.apply(
+    decidePersonDecision({ record: history.record, decision: aPersonDecision(), heartbeat, nowMs }),
+  );
   const [event] = history.apply(decideRevocation(history.record));
   expect(event?.reason).toBe('KeyReplaced');
   expect(event?.section).toMatchObject({
@@ -146,7 +162,7 @@ test('approving a new key replaces the old one, which is revoked', () => {
 
 test('denying a new key leaves the owner alone', () => {
   const history = twoKeys();
-  history.apply(decidePersonDecision({ record: history.record, wish: deny, heartbeat, nowMs }));
+  history.apply(decidePersonDecision({ record: history.record, decision: deny, heartbeat, nowMs }));
   expect(history.record.decision).toMatchObject({
     verdict: 'denied',
     key: 'K1',
@@ -156,7 +172,7 @@ test('denying a new key leaves the owner alone', () => {
   expect(decideRevocation(history.record)).toEqual([]);
 });
 
-const object = (decision: object | undefined, uid = 'u1') =>
+const object = (said: object | undefined, uid = 'u1') =>
   ({
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'ClusterRegistrationRequest',
@@ -167,7 +183,7 @@ const object = (decision: object | undefined, uid = 'u1') =>
       clusterType: 'Standard',
       mode: 'Pull',
       keyFingerprint: 'f',
-      ...(decision ? { decision } : {}),
+      ...(said ? { decision: said } : {}),
     },
   }) as Parameters<typeof readPersonDecision>[0];
 
@@ -184,7 +200,12 @@ test('a decision without key or name is none, and the same words in another obje
 
 test('the section says everything that the next one needs', () => {
   const record = aRecord(anIdentity(), heldBefore);
-  const [event] = decidePersonDecision({ record, wish: wish({ reason: 'known' }), heartbeat, nowMs });
+  const [event] = decidePersonDecision({
+    record,
+    decision: aPersonDecision({ reason: 'known' }),
+    heartbeat,
+    nowMs,
+  });
   expect(event?.message).toBe('anna approves: known');
   expect(event?.section as Decision).toMatchObject({
     clusterName: 'alpha',

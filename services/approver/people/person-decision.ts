@@ -48,7 +48,7 @@ export function readPersonDecision({
 
 export interface PersonDecisionContext {
   readonly record: ClusterRecord;
-  readonly wish: PersonDecision;
+  readonly decision: PersonDecision;
   /** Digests of decisions that stood there before the hub was restored, and count no more. */
   readonly spent?: ReadonlySet<string> | undefined;
   readonly heartbeat: Heartbeat;
@@ -58,7 +58,7 @@ export interface PersonDecisionContext {
 interface Question {
   readonly identity: Identity;
   readonly previous: Decision | undefined;
-  readonly wish: PersonDecision;
+  readonly decision: PersonDecision;
   readonly spent: ReadonlySet<string> | undefined;
   /** The approver's newest event. */
   readonly last: StoredEvent | undefined;
@@ -67,16 +67,16 @@ interface Question {
 type Objection = (question: Question) => boolean;
 
 /** The record says which key asks now; the picture may be older, or restored from a backup. */
-const isAboutAnotherKey: Objection = ({ identity, wish }) =>
-  wish.keyFingerprint !== keyFingerprint(identity.request.key);
-const wasActedOn: Objection = ({ previous, wish }) => previous?.actedOn === wish.digest;
-const isOfFormerLife: Objection = ({ spent, wish }) => spent?.has(wish.digest) ?? false;
+const isAboutAnotherKey: Objection = ({ identity, decision }) =>
+  decision.keyFingerprint !== keyFingerprint(identity.request.key);
+const wasActedOn: Objection = ({ previous, decision }) => previous?.actedOn === decision.digest;
+const isOfFormerLife: Objection = ({ spent, decision }) => spent?.has(decision.digest) ?? false;
 /**
  * Only the newest decision is known to have been acted on. A picture from before it (a late watch) may still show one that a
  * person has taken back since; once the picture shows our last word, whatever stands in it came later.
  */
-const isFromBefore: Objection = ({ previous, wish, last }) =>
-  previous?.actedOn !== undefined && last !== undefined && (!wish.shown || isNewer(last, wish.shown));
+const isFromBefore: Objection = ({ previous, decision, last }) =>
+  previous?.actedOn !== undefined && last !== undefined && (!decision.shown || isNewer(last, decision.shown));
 const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || identity.state === 'refused';
 /** Whoever leaves asks again before anybody can let it in again. */
 const isLeaving: Objection = ({ identity, previous }) =>
@@ -86,9 +86,9 @@ const isBanned: Objection = ({ previous }) => previous?.verdict === 'banned';
 /** The decision that says the same already. */
 function saysSoAlready(
   { identity, previous }: Pick<Question, 'identity' | 'previous'>,
-  wish: PersonDecision,
+  decision: PersonDecision,
 ): Decision | undefined {
-  const verdict = wish.verdict === 'Approve' ? 'approved' : 'denied';
+  const verdict = decision.verdict === 'Approve' ? 'approved' : 'denied';
   return isAboutRequest(previous, identity) && previous.verdict === verdict ? previous : undefined;
 }
 
@@ -104,36 +104,41 @@ export const objections: readonly Objection[] = [
 
 /** What follows from a person's decision; nothing where any objection holds. A `revoked` that is still due comes first, and alone. */
 export function decidePersonDecision(context: PersonDecisionContext): EventDraft[] {
-  const { record, wish, spent, heartbeat, nowMs } = context;
+  const { record, decision, spent, heartbeat, nowMs } = context;
   const { identity, decision: previous } = record;
   const due = decideRevocation(record);
   if (due.length > 0) return due;
   if (
     !identity ||
-    objections.some((objects) => objects({ identity, previous, wish, spent, last: record.lastOf.approver }))
+    objections.some((objects) =>
+      objects({ identity, previous, decision, spent, last: record.lastOf.approver }),
+    )
   )
     return [];
-  const by = { person: wish.by };
-  const same = saysSoAlready({ identity, previous }, wish);
+  const by = { person: decision.by };
+  const same = saysSoAlready({ identity, previous }, decision);
   if (same) {
     // Noted, because it stands in the object for good: unnoted it would undo, one day, what came after it.
-    const message = `${wish.by} decides what is so already`;
-    const section = { ...same, actedOn: wish.digest };
+    const message = `${decision.by} decides what is so already`;
+    const section = { ...same, actedOn: decision.digest };
     return [draft(changed, record, { by, reason: 'DecisionNoted', message, section })];
   }
   const base = { identity, previous, heartbeat, nowMs };
-  const says = wish.reason ? `: ${wish.reason}` : '';
-  if (wish.verdict === 'Approve') {
-    const outcome = { by, reason: 'PersonApproved', message: `${wish.by} approves${says}` };
+  const says = decision.reason ? `: ${decision.reason}` : '';
+  if (decision.verdict === 'Approve') {
+    const outcome = { by, reason: 'PersonApproved', message: `${decision.by} approves${says}` };
     return [
       draft(approved, record, {
         ...outcome,
-        section: { ...approvalAfter(base, outcome), actedOn: wish.digest },
+        section: { ...approvalAfter(base, outcome), actedOn: decision.digest },
       }),
     ];
   }
-  const outcome = { by, reason: 'PersonDenied', message: `${wish.by} denies${says}` };
+  const outcome = { by, reason: 'PersonDenied', message: `${decision.by} denies${says}` };
   return [
-    draft(denied, record, { ...outcome, section: { ...denialAfter(base, outcome), actedOn: wish.digest } }),
+    draft(denied, record, {
+      ...outcome,
+      section: { ...denialAfter(base, outcome), actedOn: decision.digest },
+    }),
   ];
 }

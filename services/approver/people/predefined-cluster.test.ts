@@ -13,7 +13,7 @@ import {
 } from '@rollcall/shared/events';
 import { leaveFinalizer } from '@rollcall/shared/resources';
 import { expect, test } from 'vitest';
-import type { ClusterObject } from './cluster-wish.ts';
+import type { ClusterObject } from './cluster-change.ts';
 import { decideRequest } from '../requests/policy-verdict.ts';
 import { decidePredefined } from './predefined-cluster.ts';
 import { decideNameRelease } from '../decision/settle-clusters.ts';

@@ -15,7 +15,7 @@ import {
 } from '@rollcall/shared/events';
 import { annotations, labels, leaveFinalizer } from '@rollcall/shared/resources';
 import { type Heartbeat, heartbeatWanted } from '../decision/cluster-section.ts';
-import { type ClusterObject, ownLabels, setOfObject } from './cluster-wish.ts';
+import { type ClusterObject, ownLabels, setOfObject } from './cluster-change.ts';
 import { declaredBy } from '../declarations/declared-by.ts';
 
 export interface PredefinedContext {
@@ -43,7 +43,7 @@ export function isBeforeRequest(record: ClusterRecord): boolean {
 
 function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Decision {
   const { metadata, spec } = object;
-  const { actedOn, wishes, leavingUid, revokedKeys = [] } = record.decision ?? {};
+  const { actedOn, operations, leavingUid, revokedKeys = [] } = record.decision ?? {};
   const clusterSet = setOfObject(object);
   const kubeconfigOf = (secret: string) => {
     const before = isPredefinedUnclaimed(record.decision) ? record.decision.predefined.kubeconfig : undefined;
@@ -65,7 +65,7 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
     message: `a person made ManagedCluster "${metadata.name}"; a token that names it may claim it`,
     decidedAtMs: nowMs,
     ...(actedOn === undefined ? {} : { actedOn }),
-    ...(wishes === undefined ? {} : { wishes }),
+    ...(operations === undefined ? {} : { operations }),
     ...(leavingUid === undefined ? {} : { leavingUid }),
     predefined: {
       ...(spec.clientId === undefined ? {} : { clientId: spec.clientId }),
@@ -109,8 +109,8 @@ function endOf({ record, name, object, nowMs }: PredefinedContext, decision: Dec
 
 /**
  * What follows from a ManagedCluster that a person made, before an agent has asked as this cluster: it is declared with its
- * name, all or nothing; declared again when it changes; and ended when it is deleted. Afterwards its wishes count like those
- * of every other cluster (`cluster-wish.ts`).
+ * name, all or nothing; declared again when it changes; and ended when it is deleted. Afterwards its changes count like those
+ * of every other cluster (`cluster-change.ts`).
  */
 export function decidePredefined(context: PredefinedContext): EventDraft[] {
   const { record, name, object } = context;
@@ -126,7 +126,7 @@ export function decidePredefined(context: PredefinedContext): EventDraft[] {
   }
   // A late watch can still show an object whose deletion was acted on.
   if (decision?.leavingUid === metadata.uid) return [];
-  // The projector has marked it as the picture of a record: of one that has ended since, or of another id. No new wish.
+  // The projector has marked it as the picture of a record: of one that has ended since, or of another id. No new change.
   if (!isDeclared && metadata.labels?.[labels.clusterId] !== undefined) return [];
   if (predefinedObstacle({ name: metadata.name, spec, cluster: record, holder: name })) return [];
   const section = sectionOf(context);

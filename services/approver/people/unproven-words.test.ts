@@ -1,6 +1,6 @@
 import type { Decision } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import type { ClusterObject } from './cluster-wish.ts';
+import type { ClusterObject } from './cluster-change.ts';
 import { clusterWords, newClusterWords, withoutWords } from './unproven-words.ts';
 
 const anObject = (spec: object, metadata: object = {}): ClusterObject =>
@@ -19,7 +19,7 @@ const decision = (more: Partial<Decision>) =>
     revokedKeys: [],
     ...more,
   }) as unknown as Decision;
-const wish = { id: 'w1', verb: 'Ban', by: 'anna' };
+const operation = { id: 'w1', verb: 'Ban', by: 'anna' };
 
 test.each([
   { name: 'nothing new', object: anObject({ access: 'None' }), record: decision({}), want: [] },
@@ -35,11 +35,11 @@ test.each([
     record: decision({ access: 'Namespace' }),
     want: [],
   },
-  { name: 'an operation', object: anObject({ wish }), record: decision({}), want: ['operation:u1/w1'] },
+  { name: 'an operation', object: anObject({ operation }), record: decision({}), want: ['operation:u1/w1'] },
   {
     name: 'an operation that was acted on',
-    object: anObject({ wish }),
-    record: decision({ wishes: ['w1'] }),
+    object: anObject({ operation }),
+    record: decision({ operations: ['w1'] }),
     want: [],
   },
   { name: 'a set', object: anObject({}, inSet('red')), record: decision({}), want: ['cluster-set:red'] },
@@ -78,7 +78,7 @@ test('without its words an object says what the record says', () => {
     other: 'x',
   };
   const object = anObject(
-    { wish, access: 'Namespace', hubAcceptsClient: false, kubeconfigSecret: 's', unschedulable: true },
+    { operation, access: 'Namespace', hubAcceptsClient: false, kubeconfigSecret: 's', unschedulable: true },
     { ...inSet('red'), annotations },
   );
   const { spec, metadata } = withoutWords(object, new Set(clusterWords(object)), { clusterSet: 'blue' });
@@ -91,7 +91,7 @@ test('without its words an object says what the record says', () => {
 test('no word is longer than an event has room for, whatever stood in the annotations meanwhile', () => {
   const foreign = '\u0001'.repeat(40_000);
   const annotations = { 'rollcall.dev/changed-by': foreign, 'rollcall.dev/leave-requested-by': foreign };
-  const words = clusterWords(anObject({ wish }, { annotations }));
+  const words = clusterWords(anObject({ operation }, { annotations }));
   expect(words.map((word) => word.slice(0, word.indexOf(':')))).toEqual([
     'operation',
     'cluster-set',
@@ -100,5 +100,5 @@ test('no word is longer than an event has room for, whatever stood in the annota
   ]);
   for (const word of words) expect(JSON.stringify(word).length).toBeLessThanOrEqual(302);
   const another = { ...annotations, 'rollcall.dev/leave-requested-by': `${foreign}x` };
-  expect(clusterWords(anObject({ wish }, { annotations: another }))[2]).not.toBe(words[2]);
+  expect(clusterWords(anObject({ operation }, { annotations: another }))[2]).not.toBe(words[2]);
 });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClusterRecord, Decision } from '@rollcall/shared/events';
 import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, type ClusterRegistrationRequest, labels } from '@rollcall/shared/resources';
-import { type ClusterObject, setOfObject } from './cluster-wish.ts';
+import { type ClusterObject, setOfObject } from './cluster-change.ts';
 import { readPersonDecision } from './person-decision.ts';
 import { boundedWord, type Words } from '../admission/object-words.ts';
 
@@ -29,7 +29,7 @@ export function clusterWords(object: ClusterObject): Words {
   const { metadata, spec } = object;
   const author = authorWord(object);
   return [
-    ...said('operation', spec.wish && `${metadata.uid}/${spec.wish.id}`),
+    ...said('operation', spec.operation && `${metadata.uid}/${spec.operation.id}`),
     ...said('access', spec.access),
     ...said('cluster-set', setOfObject(object) ?? ''),
     ...said('accepts', spec.hubAcceptsClient),
@@ -48,7 +48,7 @@ export function newClusterWords(object: ClusterObject, { decision }: Pick<Cluste
   const isWithdrawn = decision?.verdict === 'denied' && decision.reason === 'AccessWithdrawn';
   const acceptsMatters = spec.hubAcceptsClient === true ? isWithdrawn : decision?.approvedKey !== undefined;
   const isKnown: Readonly<Record<string, boolean>> = {
-    operation: spec.wish !== undefined && (decision?.wishes?.includes(spec.wish.id) ?? false),
+    operation: spec.operation !== undefined && (decision?.operations?.includes(spec.operation.id) ?? false),
     access: spec.access === (decision?.access ?? 'None'),
     'cluster-set': setOfObject(object) === decision?.clusterSet,
     accepts: decision !== undefined && !acceptsMatters,
@@ -69,7 +69,7 @@ export function withoutWords(
     clusterWords(object).flatMap((word) => (unproven.has(word) ? [word.slice(0, word.indexOf(':'))] : [])),
   );
   if (names.size === 0) return object;
-  const { wish, access, hubAcceptsClient, kubeconfigSecret, ...spec } = object.spec;
+  const { operation, access, hubAcceptsClient, kubeconfigSecret, ...spec } = object.spec;
   const { [labels.clusterSet]: setLabel, ...otherLabels } = object.metadata.labels ?? {};
   const clusterSet = names.has('cluster-set') ? decision?.clusterSet : setLabel;
   const { ...notes } = object.metadata.annotations;
@@ -84,7 +84,7 @@ export function withoutWords(
     },
     spec: {
       ...spec,
-      ...(wish === undefined || names.has('operation') ? {} : { wish }),
+      ...(operation === undefined || names.has('operation') ? {} : { operation }),
       ...(access === undefined || names.has('access') ? {} : { access }),
       ...(hubAcceptsClient === undefined || names.has('accepts') ? {} : { hubAcceptsClient }),
       ...(kubeconfigSecret === undefined || names.has('kubeconfig') ? {} : { kubeconfigSecret }),

@@ -3,7 +3,7 @@ import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { describe, expect, test } from 'vitest';
-import type { ClusterObject } from '../people/cluster-wish.ts';
+import type { ClusterObject } from '../people/cluster-change.ts';
 import { readPersonDecision } from '../people/person-decision.ts';
 import { reviewPicture, spentWords } from './restored-picture.ts';
 import {
@@ -25,13 +25,13 @@ interface ShownCluster {
   readonly observed?: { epoch: number; sequence: number };
   readonly accepted?: string;
   readonly key?: string;
-  readonly wish?: object;
+  readonly operation?: object;
 }
-function aCluster({ observed = lost, accepted, key = 'K1', wish }: ShownCluster = {}): ClusterObject {
+function aCluster({ observed = lost, accepted, key = 'K1', operation }: ShownCluster = {}): ClusterObject {
   const status = accepted === undefined ? 'True' : 'False';
   return {
     metadata: { name: 'alpha', uid: 'u1', resourceVersion: '1' },
-    spec: { clusterId, ...(wish ? { wish } : {}) },
+    spec: { clusterId, ...(operation ? { operation } : {}) },
     status: {
       observed,
       keyFingerprint: keyFingerprint(key),
@@ -75,8 +75,8 @@ const review = (
 test.each([
   { name: 'a ban after the backup', cluster: aCluster({ accepted: 'PersonBanned' }), want: banned },
   {
-    name: 'a ban after the backup, known by its wish',
-    cluster: aCluster({ accepted: 'Flooding', wish: { id: 'w', verb: 'Ban', by: 'anna' } }),
+    name: 'a ban after the backup, known by its operation',
+    cluster: aCluster({ accepted: 'Flooding', operation: { id: 'w', verb: 'Ban', by: 'anna' } }),
     want: banned,
   },
   { name: 'a revocation after the backup', cluster: aCluster({ accepted: 'PersonRevoked' }), want: revoked },
@@ -148,11 +148,14 @@ test('an approval that was acted on before the backup is no reason for anything'
   expect(review(member, undefined, object)).toBeUndefined();
 });
 
-test.each(['Unban', 'ReplaceKey'])('a wish to %s that stands there from before is noted', (verb) => {
-  const wish = { id: 'w1', verb, by: 'anna', keyFingerprint: keyFingerprint('K1') };
-  const cluster = aCluster({ observed: known, accepted: 'PersonBanned', wish });
+test.each(['Unban', 'ReplaceKey'])('an operation to %s that stands there from before is noted', (verb) => {
+  const operation = { id: 'w1', verb, by: 'anna', keyFingerprint: keyFingerprint('K1') };
+  const cluster = aCluster({ observed: known, accepted: 'PersonBanned', operation });
   const found = review(out, cluster);
-  expect(found).toMatchObject({ kind: 'held', draft: { section: { verdict: 'banned', wishes: ['w1'] } } });
+  expect(found).toMatchObject({
+    kind: 'held',
+    draft: { section: { verdict: 'banned', operations: ['w1'] } },
+  });
   const section = found?.draft.section as Decision;
   const after = aRecord(anIdentity({ request: aRequest() }), { definition: banned, section });
   expect(review(after, cluster)).toBeUndefined();
@@ -234,8 +237,8 @@ describe('what people said before counts no more', () => {
     const picture = { record, cluster: shown.cluster, request: shown.request, heartbeat, nowMs };
     return spentWords(picture, reviewPicture(picture));
   };
-  const revokedSince = aCluster({ accepted: 'PersonRevoked', wish: spoken('Revoke') });
-  const inForce = aCluster({ wish: spoken('Revoke') });
+  const revokedSince = aCluster({ accepted: 'PersonRevoked', operation: spoken('Revoke') });
+  const inForce = aCluster({ operation: spoken('Revoke') });
 
   test.each([
     { name: 'an approval of who was revoked since', record: member, cluster: revokedSince },
@@ -253,25 +256,29 @@ describe('what people said before counts no more', () => {
     {
       name: 'one of a key that is not in',
       record: member,
-      cluster: aCluster({ wish: spoken('Revoke', 'K0') }),
+      cluster: aCluster({ operation: spoken('Revoke', 'K0') }),
     },
-    { name: 'Unban', record: out, cluster: aCluster({ wish: spoken('Unban') }) },
-    { name: 'ReplaceKey', record: member, cluster: aCluster({ wish: spoken('ReplaceKey', 'K2') }) },
-    { name: 'RotateKey', record: member, cluster: aCluster({ wish: spoken('RotateKey') }) },
+    { name: 'Unban', record: out, cluster: aCluster({ operation: spoken('Unban') }) },
+    { name: 'ReplaceKey', record: member, cluster: aCluster({ operation: spoken('ReplaceKey', 'K2') }) },
+    { name: 'RotateKey', record: member, cluster: aCluster({ operation: spoken('RotateKey') }) },
   ])('$name', ({ record, cluster }) => {
     expect(spent(record, { cluster })).toEqual(['u1/w1']);
   });
 
   test.each([
     { name: 'a revocation of the key that is in', record: member, cluster: inForce },
-    { name: 'a ban of who is in', record: member, cluster: aCluster({ wish: spoken('Ban') }) },
-    { name: 'a ban of who is not known', record: nothing, cluster: aCluster({ wish: spoken('Ban') }) },
+    { name: 'a ban of who is in', record: member, cluster: aCluster({ operation: spoken('Ban') }) },
+    { name: 'a ban of who is not known', record: nothing, cluster: aCluster({ operation: spoken('Ban') }) },
   ])('but $name takes once more', ({ record, cluster }) => {
     expect(spent(record, { cluster })).toEqual([]);
   });
 
   test('what the backup has as acted on needs no mention', () => {
-    const section = aDecision({ verdict: 'revoked', ...(digest ? { actedOn: digest } : {}), wishes: ['w1'] });
+    const section = aDecision({
+      verdict: 'revoked',
+      ...(digest ? { actedOn: digest } : {}),
+      operations: ['w1'],
+    });
     const record = aRecord(anIdentity(), { definition: revoked, section });
     expect(spent(record, { request: approval, cluster: revokedSince })).toEqual([]);
   });

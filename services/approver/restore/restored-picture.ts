@@ -23,9 +23,9 @@ import {
   sectionAfter,
   withAllRevoked,
 } from '../decision/cluster-section.ts';
-import type { ClusterObject } from '../people/cluster-wish.ts';
+import type { ClusterObject } from '../people/cluster-change.ts';
 import { readPersonDecision } from '../people/person-decision.ts';
-import { mostRemembered, readWish } from '../people/spoken-wish.ts';
+import { mostRemembered, readOperation } from '../people/operation.ts';
 
 /** What Kubernetes shows of one cluster while the hub begins a new life. */
 export interface RestoredPicture {
@@ -59,11 +59,11 @@ function acceptedOf(cluster: ClusterObject | undefined) {
   return cluster?.status?.conditions?.find(({ type }) => type === 'Accepted');
 }
 
-/** Its `spec.wish` may be a later one; the condition says whose word is in force. */
+/** Its `spec.operation` may be a later one; the condition says whose word is in force. */
 function isShownBanned(cluster: ClusterObject | undefined): boolean {
   const accepted = acceptedOf(cluster);
-  const wish = cluster && readWish(cluster);
-  return accepted?.status === 'False' && (accepted.reason === 'PersonBanned' || wish?.verb === 'Ban');
+  const operation = cluster && readOperation(cluster);
+  return accepted?.status === 'False' && (accepted.reason === 'PersonBanned' || operation?.verb === 'Ban');
 }
 
 /** A ban about a cluster that came after the backup: at most what a person laid down beforehand is known of it. */
@@ -168,33 +168,36 @@ function shownAgainst({ request, cluster, identity }: Known): string | undefined
 }
 
 /**
- * A decision or a wish that stands there and would let somebody in: whether it was acted on, and taken back since, stands in
+ * A decision or an operation that stands there and would let somebody in: whether it was acted on, and taken back since, stands in
  * events that are lost. It is noted as acted on, so that it never counts; a person says it again, in other words.
  */
-function holdWishes(known: Known): Review | undefined {
+function holdOperations(known: Known): Review | undefined {
   const { record, request, cluster, identity, base } = known;
   const { decision: previous } = record;
   const reason = 'RestoredDecision';
-  const wish = request && readPersonDecision(request);
+  const operation = request && readPersonDecision(request);
   const isIn =
-    previous?.approvedKey !== undefined && keyFingerprint(previous.approvedKey) === wish?.keyFingerprint;
-  if (wish?.verdict === 'Approve' && !isIn && previous?.actedOn !== wish.digest) {
-    const message = `${wish.by} approved before the hub was restored; approve again, with a reason`;
+    previous?.approvedKey !== undefined && keyFingerprint(previous.approvedKey) === operation?.keyFingerprint;
+  if (operation?.verdict === 'Approve' && !isIn && previous?.actedOn !== operation.digest) {
+    const message = `${operation.by} approved before the hub was restored; approve again, with a reason`;
     const isOpen =
       previous === undefined || (previous.verdict === 'held' && isAboutRequest(previous, identity));
     const outcome = { by, reason, message };
     const section = isOpen ? sectionAfter(base, { ...outcome, verdict: 'held' }) : previous;
     const does = draft(isOpen ? held : changed, record, {
       ...outcome,
-      section: { ...section, actedOn: wish.digest },
+      section: { ...section, actedOn: operation.digest },
     });
     return { kind: 'held', draft: does };
   }
-  const spoken = cluster && readWish(cluster);
+  const spoken = cluster && readOperation(cluster);
   const gives = spoken?.verb === 'Unban' || spoken?.verb === 'ReplaceKey';
-  if (!spoken || !gives || !previous || previous.wishes?.includes(spoken.id)) return undefined;
-  const message = `${spoken.by} wished ${spoken.verb} before the hub was restored; it takes a new wish`;
-  const section = { ...previous, wishes: [...(previous.wishes ?? []), spoken.id].slice(-mostRemembered) };
+  if (!spoken || !gives || !previous || previous.operations?.includes(spoken.id)) return undefined;
+  const message = `${spoken.by} wanted ${spoken.verb} before the hub was restored; it takes a new operation`;
+  const section = {
+    ...previous,
+    operations: [...(previous.operations ?? []), spoken.id].slice(-mostRemembered),
+  };
   return { kind: 'held', draft: draft(changed, record, { by, reason, message, section }) };
 }
 
@@ -218,12 +221,12 @@ export function reviewPicture(picture: RestoredPicture): Review | undefined {
     return isAhead(picture) && !identity ? banUnknown(picture) : noteAhead(picture);
   const known = { ...picture, identity, base: { identity, previous, heartbeat, nowMs } };
   const taken = (isAhead(picture) ? takeBack(known) : undefined) ?? takeListed(known);
-  return taken ?? holdWishes(known) ?? noteAhead(picture);
+  return taken ?? holdOperations(known) ?? noteAhead(picture);
 }
 
 /**
  * What people had said before the restore and must not count when it is read again: each approval, whoever is in meanwhile, and
- * each wish but one that takes what is still in. That one counts once more: whether it was acted on, and access given again
+ * each operation but one that takes what is still in. That one counts once more: whether it was acted on, and access given again
  * since, nobody knows. One that took what is out by now is spent too, or it would take what a person gives in the new life.
  * @param review - what followed from the same picture
  */
@@ -232,11 +235,13 @@ export function spentWords(picture: RestoredPicture, review: Review | undefined)
   const { decision: previous } = record;
   const decided = request && readPersonDecision(request);
   const isApproval = decided?.verdict === 'Approve' && previous?.actedOn !== decided.digest;
-  const wish = cluster && readWish(cluster);
+  const operation = cluster && readOperation(cluster);
   const inNow = review?.kind === 'taken back' ? undefined : previous?.approvedKey;
   const takes =
-    (wish?.verb === 'Revoke' && inNow !== undefined && wish.keyFingerprint === keyFingerprint(inNow)) ||
-    (wish?.verb === 'Ban' && previous?.verdict !== 'banned');
-  const isSpent = wish && !takes && previous?.wishes?.includes(wish.id) !== true;
-  return [...(isApproval ? [decided.digest] : []), ...(isSpent ? [wish.word] : [])];
+    (operation?.verb === 'Revoke' &&
+      inNow !== undefined &&
+      operation.keyFingerprint === keyFingerprint(inNow)) ||
+    (operation?.verb === 'Ban' && previous?.verdict !== 'banned');
+  const isSpent = operation && !takes && previous?.operations?.includes(operation.id) !== true;
+  return [...(isApproval ? [decided.digest] : []), ...(isSpent ? [operation.word] : [])];
 }

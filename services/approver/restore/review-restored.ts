@@ -17,7 +17,7 @@ import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import type { Heartbeat } from '../decision/cluster-section.ts';
-import { clusterIdOfObject, type ClusterObject } from '../people/cluster-wish.ts';
+import { clusterIdOfObject, type ClusterObject } from '../people/cluster-change.ts';
 import { type Review, reviewPicture, spentWords } from './restored-picture.ts';
 
 export interface ReviewParts {

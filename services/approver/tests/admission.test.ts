@@ -344,13 +344,13 @@ test('access, a set and an acceptance that were written meanwhile change nothing
   const show = { status: { observed: head } };
   await projector.mergePatch(resources.managedClusters, 'victim', show, { subresource: 'status' });
   projector.close();
-  await world.plane.admin.delete(bindings, 'rollcall-wish');
+  await world.plane.admin.delete(bindings, 'rollcall-operation');
   await onceAllowed(() =>
     mallory.mergePatch(resources.managedClusters, 'victim', {
       spec: { access: 'Namespace', hubAcceptsClient: false },
     }),
   );
-  await putBack('rollcall-wish');
+  await putBack('rollcall-operation');
   await isListed('managedclusters/victim');
   expect((await world.cluster('victim')).decision).toMatchObject({ verdict: 'approved', access: 'None' });
   await anna.mergePatch(resources.managedClusters, 'victim', { spec: { access: 'None' } });

@@ -16,7 +16,7 @@ const requests = ids(decisions, 'r').map((name) => ({
 }));
 const clusters = ids(operations, 'c').map((name) => ({
   metadata: { name, uid: name.padEnd(36, '-') },
-  spec: { clusterId: name, wish: { id: name.padEnd(128, 'w'), verb: 'Unban', by: 'anna' } },
+  spec: { clusterId: name, operation: { id: name.padEnd(128, 'w'), verb: 'Unban', by: 'anna' } },
 }));
 const client = {
   list: ({ plural }: { plural: string }) =>

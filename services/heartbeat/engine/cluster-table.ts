@@ -53,7 +53,7 @@ export class ClusterTable {
   /** Beats since the last look for floods. */
   beats: Uint32Array;
   /** Number of the newest transition that is, or was, being written. */
-  wish: Uint32Array;
+  proposal: Uint32Array;
   state: Uint8Array;
   mark: Uint8Array;
   readonly #countOf = new Uint32Array(livenessStates.length);
@@ -71,7 +71,7 @@ export class ClusterTable {
     this.server = new Uint16Array(capacity);
     this.clusterSet = new Uint16Array(capacity);
     this.beats = new Uint32Array(capacity);
-    this.wish = new Uint32Array(capacity);
+    this.proposal = new Uint32Array(capacity);
     this.state = new Uint8Array(capacity);
     this.mark = new Uint8Array(capacity);
   }
@@ -134,7 +134,7 @@ export class ClusterTable {
       server,
       clusterSet,
       beats,
-      wish,
+      proposal,
       state,
       mark,
     } = this;
@@ -150,7 +150,7 @@ export class ClusterTable {
       server,
       clusterSet,
       beats,
-      wish,
+      proposal,
       state,
       mark,
     ];
@@ -168,7 +168,7 @@ export class ClusterTable {
     this.server = copiedInto(this.server, new Uint16Array(capacity));
     this.clusterSet = copiedInto(this.clusterSet, new Uint16Array(capacity));
     this.beats = copiedInto(this.beats, new Uint32Array(capacity));
-    this.wish = copiedInto(this.wish, new Uint32Array(capacity));
+    this.proposal = copiedInto(this.proposal, new Uint32Array(capacity));
     this.state = copiedInto(this.state, new Uint8Array(capacity));
     this.mark = copiedInto(this.mark, new Uint8Array(capacity));
   }

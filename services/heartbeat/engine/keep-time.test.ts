@@ -24,7 +24,12 @@ function aSilentCluster(options: { isListening: () => boolean }) {
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     storm: { share: 1, groupShare: 1, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
-    output: { wish: (wish) => history.push(wish.state), live: ignore, storm: ignore, keyUse: ignore },
+    output: {
+      proposal: (proposal) => history.push(proposal.state),
+      live: ignore,
+      storm: ignore,
+      keyUse: ignore,
+    },
   });
   const cluster = { clusterId: 'c1', key: 'U', intervalMs: 15_000, graceMs: 45_000 };
   engine.put({ ...cluster, state: 'ready', sinceMs: 0, lastBeatMs: 0 }, nowMs);

@@ -2,20 +2,20 @@ import { beatFlags } from '@rollcall/shared/bus';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LivenessEngine } from './liveness-engine.ts';
-import type { KnownCluster, MemberConnection, TransitionWish } from './liveness-signals.ts';
+import type { KnownCluster, MemberConnection, ProposedTransition } from './liveness-signals.ts';
 import type { StormWatchSettings } from '../outage/storm-watch.ts';
 import type { LivenessState } from '@rollcall/shared/events';
 
 const intervalMs = 15_000;
 const graceMs = 45_000;
 
-/** An engine whose wishes are written at once, and a clock that the test turns. */
+/** An engine whose proposals are written at once, and a clock that the test turns. */
 function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) {
   const history: string[] = [];
   const live: string[] = [];
   const storms: string[] = [];
   const keyUses: string[] = [];
-  const wishes: TransitionWish[] = [];
+  const proposals: ProposedTransition[] = [];
   const pending: (() => void)[] = [];
   let nowMs = 1000;
   const engine = new LivenessEngine({
@@ -24,10 +24,12 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
     steadyForMs: 120_000,
     storm: { share: 1, groupShare: 1, minimum: 1, windowMs: 15_000, deadlineMs: 300_000, ...storm },
     output: {
-      wish(wish) {
-        history.push(`${wish.clusterId} ${wish.state}`);
-        wishes.push(wish);
-        pending.push(() => engine.settle(wish, { state: wish.state, sinceMs: wish.decidedAtMs }, nowMs));
+      proposal(proposal) {
+        history.push(`${proposal.clusterId} ${proposal.state}`);
+        proposals.push(proposal);
+        pending.push(() =>
+          engine.settle(proposal, { state: proposal.state, sinceMs: proposal.decidedAtMs }, nowMs),
+        );
       },
       live: (clusterId, state) => live.push(`${clusterId} ${state}`),
       storm: ({ change, group }) => storms.push(group ? `${change} ${group.kind} ${group.name}` : change),
@@ -47,7 +49,7 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
     live,
     storms,
     keyUses,
-    wishes,
+    proposals,
     nowMs: () => nowMs,
     put(clusterId: string, state: LivenessState = 'neverSeen', keyShared = false, clusterSet?: string) {
       know({ clusterId, state, keyShared, clusterSet });
@@ -373,25 +375,27 @@ test.each([
 ])(
   'what is answered late about the life before says nothing of a cluster that $name',
   ({ isSeenToLeave }) => {
-    const { engine, wishes, history, nowMs, put, putAs } = aHub();
+    const { engine, proposals, history, nowMs, put, putAs } = aHub();
     const hear = () => engine.hear(Buffer.from('c1'), 0, 2, 0, nowMs());
-    const settle = (wish: TransitionWish | undefined, outcome?: { state: LivenessState; sinceMs: number }) =>
-      wish && engine.settle(wish, outcome, nowMs());
+    const settle = (
+      proposal: ProposedTransition | undefined,
+      outcome?: { state: LivenessState; sinceMs: number },
+    ) => proposal && engine.settle(proposal, outcome, nowMs());
     put('c1');
     hear();
     if (isSeenToLeave) engine.remove('c1', nowMs());
     putAs('UB', 'c1');
     const isReady = { state: 'ready', sinceMs: nowMs() } as const;
-    settle(wishes[0], isReady);
+    settle(proposals[0], isReady);
     expect(engine.stateOf('c1')).toBe('neverSeen');
     hear();
     expect(history).toEqual(['c1 ready', 'c1 ready']);
     // Nor while its own is being written, whatever the answer is.
-    settle(wishes[0], isReady);
-    settle(wishes[0]);
-    if (wishes[0]) engine.retry(wishes[0], nowMs());
+    settle(proposals[0], isReady);
+    settle(proposals[0]);
+    if (proposals[0]) engine.retry(proposals[0], nowMs());
     expect([engine.stateOf('c1'), engine.isWriting('c1')]).toEqual(['neverSeen', true]);
-    settle(wishes[1], isReady);
+    settle(proposals[1], isReady);
     expect([engine.stateOf('c1'), engine.isWriting('c1')]).toEqual(['ready', false]);
   },
 );

@@ -11,7 +11,7 @@ import type {
   EngineOutput,
   KnownCluster,
   MemberConnection,
-  TransitionWish,
+  ProposedTransition,
 } from './liveness-signals.ts';
 import { SteadyWatch } from './steady-watch.ts';
 import { StormCensus } from './storm-census.ts';
@@ -30,7 +30,7 @@ function hashOfKey(key: string): number {
 }
 
 /**
- * Liveness of all clusters in memory: signals in, wishes out, no I/O and no clock of its own. All times are ms of one
+ * Liveness of all clusters in memory: signals in, proposals out, no I/O and no clock of its own. All times are ms of one
  * monotonic clock. `hear` takes raw beats and is all that a healthy cluster costs: it writes two numbers, and the deadline
  * in the wheel finds out later that it has moved.
  */
@@ -48,7 +48,7 @@ export class LivenessEngine {
   #stretch = 1;
   #returnWithinMs = 0;
   /** How many there were. */
-  #wishes = 0;
+  #proposals = 0;
 
   constructor(options: {
     nowMs: number;
@@ -142,7 +142,7 @@ export class LivenessEngine {
       table.set(slot, marks.connectionLost, false);
       table.set(slot, marks.keyWatched, false);
       this.#keyUse.forget(slot);
-      // It left and came back: a wish from before is answered by a record of its former life. Rotated, it goes on as it was.
+      // It left and came back: a proposal from before is answered by a record of its former life. Rotated, it goes on as it was.
       if (cluster.state === 'neverSeen') table.set(slot, marks.writing, false);
     }
     if (cluster.keyShared || table.has(slot, marks.keyWatched))
@@ -296,29 +296,29 @@ export class LivenessEngine {
     table.set(slot, marks.memberDown, table.stateOf(slot) === 'memberDown');
   }
 
-  /** The wish as it stands now, or undefined (and settled) when it no longer holds. */
-  confirm(wish: TransitionWish, nowMs: number): TransitionWish | undefined {
-    const slot = this.#slotOf(wish);
+  /** The proposal as it stands now, or undefined (and settled) when it no longer holds. */
+  confirm(proposal: ProposedTransition, nowMs: number): ProposedTransition | undefined {
+    const slot = this.#slotOf(proposal);
     if (slot < 0) return undefined;
     const verdict = this.#judge(slot, nowMs);
-    if (verdict.kind === 'becomes') return this.#wishOf(slot, verdict, nowMs);
+    if (verdict.kind === 'becomes') return this.#operationOf(slot, verdict, nowMs);
     this.#table.set(slot, marks.writing, false);
     this.#look(slot, nowMs);
     return undefined;
   }
 
   /**
-   * The answer to a wish: what the cluster's record says now, whether by this wish or because another replica was faster.
+   * The answer to a proposal: what the cluster's record says now, whether by this proposal or because another replica was faster.
    * @param outcome - undefined: it is no member any more
    */
   settle(
-    wish: TransitionWish,
+    proposal: ProposedTransition,
     outcome: { state: LivenessState; sinceMs: number } | undefined,
     nowMs: number,
   ): void {
-    const slot = this.#slotOf(wish);
+    const slot = this.#slotOf(proposal);
     if (slot < 0) return;
-    if (!outcome) return this.remove(wish.clusterId, nowMs);
+    if (!outcome) return this.remove(proposal.clusterId, nowMs);
     this.#table.set(slot, marks.writing, false);
     this.#setState(slot, outcome);
     this.#look(slot, nowMs);
@@ -330,9 +330,9 @@ export class LivenessEngine {
     if (slot >= 0) this.#table.set(slot, marks.saidGoodbye, false);
   }
 
-  /** The wish could not be written; it is judged again at `atMs`. */
-  retry(wish: TransitionWish, atMs: number): void {
-    const slot = this.#slotOf(wish);
+  /** The proposal could not be written; it is judged again at `atMs`. */
+  retry(proposal: ProposedTransition, atMs: number): void {
+    const slot = this.#slotOf(proposal);
     if (slot < 0) return;
     this.#table.set(slot, marks.writing, false);
     this.#wheel.schedule(slot, atMs);
@@ -390,12 +390,13 @@ export class LivenessEngine {
   }
 
   /**
-   * Where the wish is still under way, else -1. A cluster that left and came back has another wish, or none: what was written of its
+   * Where the proposal is still under way, else -1. A cluster that left and came back has another proposal, or none: what was written of its
    * life before says nothing of this one.
    */
-  #slotOf({ clusterId, number }: TransitionWish): number {
+  #slotOf({ clusterId, number }: ProposedTransition): number {
     const slot = this.#find(clusterId);
-    const isUnderWay = slot >= 0 && this.#table.has(slot, marks.writing) && this.#table.wish[slot] === number;
+    const isUnderWay =
+      slot >= 0 && this.#table.has(slot, marks.writing) && this.#table.proposal[slot] === number;
     return isUnderWay ? slot : -1;
   }
 
@@ -460,15 +461,15 @@ export class LivenessEngine {
     }
     this.#wheel.cancel(slot);
     this.#table.set(slot, marks.writing, true);
-    this.#wishes = (this.#wishes + 1) >>> 0;
-    this.#table.wish[slot] = this.#wishes;
-    this.#output.wish(this.#wishOf(slot, verdict, nowMs));
+    this.#proposals = (this.#proposals + 1) >>> 0;
+    this.#table.proposal[slot] = this.#proposals;
+    this.#output.proposal(this.#operationOf(slot, verdict, nowMs));
   }
 
-  #wishOf(slot: number, verdict: Becomes, nowMs: number): TransitionWish {
+  #operationOf(slot: number, verdict: Becomes, nowMs: number): ProposedTransition {
     const { state, cause } = verdict;
     const table = this.#table;
-    const number = table.wish[slot]!;
+    const number = table.proposal[slot]!;
     const lastBeatMs = table.lastBeatMs[slot]!;
     const from = table.stateOf(slot);
     return { clusterId: table.ids.textOf(slot), number, from, state, cause, decidedAtMs: nowMs, lastBeatMs };

@@ -6,9 +6,9 @@ import type { StormChange } from '../outage/storm-watch.ts';
 export type Becomes = Extract<LivenessVerdict, { kind: 'becomes' }>;
 
 /** A transition that should be written; whether it is, the cluster's record decides. */
-export interface TransitionWish {
+export interface ProposedTransition {
   readonly clusterId: string;
-  /** Of this wish; the answer counts for no other one about the cluster. */
+  /** Of this proposal; the answer counts for no other one about the cluster. */
   readonly number: number;
   readonly from: LivenessState;
   readonly state: Becomes['state'];
@@ -41,8 +41,8 @@ export interface MemberConnection {
 }
 
 export interface EngineOutput {
-  /** Answered by `settle`, `confirm` or `retry`; until then no other wish comes for the cluster. */
-  wish(wish: TransitionWish): void;
+  /** Answered by `settle`, `confirm` or `retry`; until then no other proposal comes for the cluster. */
+  proposal(proposal: ProposedTransition): void;
   /** For whoever watches; not kept. */
   live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;
   storm(change: StormChange): void;

@@ -2,11 +2,11 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AggregateRecord } from '@rollcall/shared/events';
 import { expect, onTestFinished, test } from 'vitest';
-import type { TransitionWish } from '../engine/liveness-signals.ts';
+import type { ProposedTransition } from '../engine/liveness-signals.ts';
 import { aMember } from '../tests/builders.ts';
 import { writeLot } from './transition-lot.ts';
 
-const suspected: TransitionWish = {
+const suspected: ProposedTransition = {
   clusterId: 'c1',
   number: 1,
   from: 'ready',

@@ -5,25 +5,25 @@ import { inSpan } from '@rollcall/shared/tracing';
 import type { FlapSettings } from '../members/flap-rule.ts';
 import { type HubClock, toHubTime } from '../engine/hub-clock.ts';
 import { decideLiveness, type LivenessFinding } from '../members/liveness-event.ts';
-import type { TransitionWish } from '../engine/liveness-signals.ts';
+import type { ProposedTransition } from '../engine/liveness-signals.ts';
 import { membershipOf } from '../members/membership.ts';
 
 export interface LotParts {
   readonly log: Pick<EventLog, 'read' | 'append'>;
   readonly clock: HubClock;
   readonly flap: FlapSettings;
-  /** Is told from which record a wish is being decided: of one whose answer was lost nothing else tells. */
-  decidedFrom?(wish: TransitionWish, record: ClusterRecord): void;
-  /** The wish as it stands now, asked right before each try to write it; undefined: it is over, and nothing comes of it. */
-  stillWished?(wish: TransitionWish): TransitionWish | undefined;
+  /** Is told from which record a proposal is being decided: of one whose answer was lost nothing else tells. */
+  decidedFrom?(proposal: ProposedTransition, record: ClusterRecord): void;
+  /** The proposal as it stands now, asked right before each try to write it; undefined: it is over, and nothing comes of it. */
+  stillProposed?(proposal: ProposedTransition): ProposedTransition | undefined;
 }
 
-/** What became of a wish. */
+/** What became of a proposal. */
 export interface LotOutcome {
-  readonly wish: TransitionWish;
+  readonly proposal: ProposedTransition;
   /** From which it was decided. */
   readonly record: ClusterRecord;
-  /** Undefined: the record lets nothing follow from the wish. */
+  /** Undefined: the record lets nothing follow from the proposal. */
   readonly written: EventDraft | undefined;
 }
 
@@ -36,11 +36,11 @@ export async function readCluster(log: Pick<EventLog, 'read'>, clusterId: string
  * @param lot.done - the step lasts until then
  */
 async function traceOf(
-  wish: TransitionWish,
+  proposal: ProposedTransition,
   record: ClusterRecord,
   { nowMs, done }: { nowMs: number; done: Promise<unknown> },
 ): Promise<Trace> {
-  const isJoining = wish.state === 'ready' && !membershipOf(record)?.liveness;
+  const isJoining = proposal.state === 'ready' && !membershipOf(record)?.liveness;
   const admission = isJoining ? record.lastOf.registrar : undefined;
   if (!admission) return { correlation: createEventId(nowMs) };
   const { correlation } = admission;
@@ -50,7 +50,7 @@ async function traceOf(
     traceparent: admission.traceparent,
     attributes: {
       'rollcall.service': 'heartbeat',
-      'rollcall.event.id': wish.clusterId,
+      'rollcall.event.id': proposal.clusterId,
       'rollcall.correlation': correlation,
     },
   } as const;
@@ -65,46 +65,46 @@ async function traceOf(
 }
 
 /**
- * Writes what follows from wishes about different clusters in one append, all or none: each by itself costs the server a write to
- * its disk that nothing else goes on beside (ADR 8). Of a wish that is over by then there is no outcome.
+ * Writes what follows from proposals about different clusters in one append, all or none: each by itself costs the server a write to
+ * its disk that nothing else goes on beside (ADR 8). Of a proposal that is over by then there is no outcome.
  * @throws RollcallError APPEND_CONFLICT after too many lost races, BUS_UNREACHABLE, or why one of the records cannot be read
  */
-export async function writeLot(lot: readonly TransitionWish[], parts: LotParts): Promise<LotOutcome[]> {
+export async function writeLot(lot: readonly ProposedTransition[], parts: LotParts): Promise<LotOutcome[]> {
   const { log, clock, flap } = parts;
-  const findingOf = ({ from, state, cause, lastBeatMs }: TransitionWish): LivenessFinding => {
+  const findingOf = ({ from, state, cause, lastBeatMs }: ProposedTransition): LivenessFinding => {
     return { from, state, cause, flap, nowMs: clock.hubMs(), lastBeatAtMs: toHubTime(clock, lastBeatMs) };
   };
 
   const { promise: done, resolve: end } = Promise.withResolvers<void>();
   const nowMs = clock.hubMs();
-  const traces = new Map<TransitionWish, Trace>();
-  let wishes = lot;
+  const traces = new Map<ProposedTransition, Trace>();
+  let proposals = lot;
   let outcomes: LotOutcome[] = [];
   const work = decideAndAppend(
     log,
     {
       async gather() {
         const read = await Promise.all(
-          wishes.map(async (wish) => {
-            const record = await readCluster(log, wish.clusterId);
-            const trace = traces.get(wish) ?? (await traceOf(wish, record, { nowMs, done }));
-            traces.set(wish, trace);
-            return { asked: wish, record, trace };
+          proposals.map(async (proposal) => {
+            const record = await readCluster(log, proposal.clusterId);
+            const trace = traces.get(proposal) ?? (await traceOf(proposal, record, { nowMs, done }));
+            traces.set(proposal, trace);
+            return { asked: proposal, record, trace };
           }),
         );
         // Now and not before: what was read, and lost races, took their time.
         const current = read.flatMap(({ asked, ...one }) => {
-          const wish = parts.stillWished ? parts.stillWished(asked) : asked;
-          return wish ? [{ ...one, asked, wish }] : [];
+          const proposal = parts.stillProposed ? parts.stillProposed(asked) : asked;
+          return proposal ? [{ ...one, asked, proposal }] : [];
         });
-        wishes = current.map(({ asked }) => asked);
-        for (const { wish, record } of current) parts.decidedFrom?.(wish, record);
-        return current.map((one) => ({ ...one, finding: findingOf(one.wish) }));
+        proposals = current.map(({ asked }) => asked);
+        for (const { proposal, record } of current) parts.decidedFrom?.(proposal, record);
+        return current.map((one) => ({ ...one, finding: findingOf(one.proposal) }));
       },
       decide(gathered) {
-        outcomes = gathered.map(({ wish, record, finding, trace }) => {
+        outcomes = gathered.map(({ proposal, record, finding, trace }) => {
           const [draft] = decideLiveness(record, finding);
-          return { wish, record, written: draft && { ...draft, trace } };
+          return { proposal, record, written: draft && { ...draft, trace } };
         });
         return outcomes.flatMap(({ written }) => written ?? []);
       },

@@ -47,7 +47,7 @@ function aReplica(lose: (append: number) => boolean) {
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     storm: { share: 0.5, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { wish: (wish) => writer?.write(wish), live: quiet, storm: quiet, keyUse: quiet },
+    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, storm: quiet, keyUse: quiet },
   });
   writer = createTransitionWriter({
     engine,
@@ -174,7 +174,7 @@ test('who is heard again while the verdict waits behind slow appends is not decl
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     storm: { share: 1, groupShare: 1, minimum: 100_000, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { wish: (wish) => writer?.write(wish), live: quiet, storm: quiet, keyUse: quiet },
+    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, storm: quiet, keyUse: quiet },
   });
   writer = createTransitionWriter({
     engine,
@@ -241,7 +241,7 @@ function aSilentFleet(ids: readonly string[]) {
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     storm: { share: 1, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { wish: (wish) => writer?.write(wish), live: quiet, storm: quiet, keyUse: quiet },
+    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, storm: quiet, keyUse: quiet },
   });
   const clock = { monotonicMs: () => nowMs, hubMs: () => nowMs };
   const siblings = { youngest: async () => [] };

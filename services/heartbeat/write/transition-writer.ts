@@ -13,7 +13,7 @@ import type { HubClock } from '../engine/hub-clock.ts';
 import type { FlapSettings } from '../members/flap-rule.ts';
 import { knownCluster } from '../members/known-clusters.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
-import type { KnownCluster, TransitionWish } from '../engine/liveness-signals.ts';
+import type { KnownCluster, ProposedTransition } from '../engine/liveness-signals.ts';
 import { membershipOf } from '../members/membership.ts';
 import type { Siblings } from './siblings.ts';
 import { type LotOutcome, readCluster, writeLot } from './transition-lot.ts';
@@ -29,7 +29,7 @@ const collectMs = 20;
 const retryAfterMs = 1000;
 
 export interface TransitionWriter {
-  write(wish: TransitionWish): void;
+  write(proposal: ProposedTransition): void;
   /** Finishes what is being written; what only waits is left to the next start. */
   drain(): Promise<void>;
 }
@@ -56,36 +56,37 @@ export interface WrittenTransition {
 }
 
 /** Silence may be ours alone; a lost connection was heard, and everything else is good news. */
-const silences = new Set<TransitionWish['cause']>(['NoBeats', 'StormHeld', 'Unreachable']);
+const silences = new Set<ProposedTransition['cause']>(['NoBeats', 'StormHeld', 'Unreachable']);
 
 /**
  * Since when it is so, for what was heard meanwhile. What a sibling wrote carries its clock, and by that a beat from before might
- * look like one after: the time of our own wish for the same counts, and for anything else the next beat.
+ * look like one after: the time of our own proposal for the same counts, and for anything else the next beat.
  */
-function changedAtMs(wish: TransitionWish, known: KnownCluster): number {
+function changedAtMs(proposal: ProposedTransition, known: KnownCluster): number {
   if (known.state === 'neverSeen') return known.sinceMs;
-  return known.state === wish.state ? wish.decidedAtMs : Infinity;
+  return known.state === proposal.state ? proposal.decidedAtMs : Infinity;
 }
 
 const newestOf = ({ lastOf }: ClusterRecord) => lastOf.heartbeat?.sequence;
 
-/** Takes wishes to the stream: checks own ears and siblings where it matters, then writes what changes the record. */
+/** Takes proposals to the stream: checks own ears and siblings where it matters, then writes what changes the record. */
 export function createTransitionWriter(options: WriterOptions): TransitionWriter {
   const { engine, log, siblings, clock, logger } = options;
   /** Read from `next` on: shifting a long array costs as much as it is long. */
-  const toWrite: TransitionWish[] = [];
+  const toWrite: ProposedTransition[] = [];
   let next = 0;
-  const doubtful: TransitionWish[] = [];
+  const doubtful: ProposedTransition[] = [];
   const running = new Set<Promise<void>>();
-  /** Where our own event stood before the wish, of wishes that are being written. */
-  const basis = new WeakMap<TransitionWish, number | undefined>();
+  /** Where our own event stood before the proposal, of proposals that are being written. */
+  const basis = new WeakMap<ProposedTransition, number | undefined>();
   const lotParts = {
     ...options,
-    decidedFrom: (wish: TransitionWish, record: ClusterRecord) => void basis.set(wish, newestOf(record)),
-    stillWished,
+    decidedFrom: (proposal: ProposedTransition, record: ClusterRecord) =>
+      void basis.set(proposal, newestOf(record)),
+    stillProposed,
   };
-  /** Settled before they were written: the cluster was heard, and what it is next is another wish. */
-  const over = new WeakSet<TransitionWish>();
+  /** Settled before they were written: the cluster was heard, and what it is next is another proposal. */
+  const over = new WeakSet<ProposedTransition>();
   let collecting: NodeJS.Timeout | undefined;
   let writing = 0;
   let draining = false;
@@ -95,78 +96,80 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     running.add(tracked);
   }
 
-  function settle({ wish, record, written }: LotOutcome): void {
-    if (!written) return settleBy(wish, record, wish.from);
-    const { clusterId } = wish;
+  function settle({ proposal, record, written }: LotOutcome): void {
+    if (!written) return settleBy(proposal, record, proposal.from);
+    const { clusterId } = proposal;
     const liveness = written.section as Liveness;
     const state = livenessStateOf(liveness);
     const joinedFrom = written.definition === joined ? record : undefined;
     options.written({ clusterId, state, cause: liveness.cause }, joinedFrom);
-    engine.settle(wish, { state, sinceMs: wish.decidedAtMs }, clock.monotonicMs());
+    engine.settle(proposal, { state, sinceMs: proposal.decidedAtMs }, clock.monotonicMs());
   }
 
-  /** Behind slow appends and lost races a wish may wait for long, and the cluster be heard meanwhile. */
-  function stillWished(wish: TransitionWish): TransitionWish | undefined {
-    if (!silences.has(wish.cause)) return wish;
-    if (over.has(wish)) return undefined;
-    const current = engine.confirm(wish, clock.monotonicMs());
-    if (!current) over.add(wish);
+  /** Behind slow appends and lost races a proposal may wait for long, and the cluster be heard meanwhile. */
+  function stillProposed(proposal: ProposedTransition): ProposedTransition | undefined {
+    if (!silences.has(proposal.cause)) return proposal;
+    if (over.has(proposal)) return undefined;
+    const current = engine.confirm(proposal, clock.monotonicMs());
+    if (!current) over.add(proposal);
     return current;
   }
 
-  async function writeTogether(lot: readonly TransitionWish[]): Promise<void> {
-    const wishes = lot.filter((wish) => !over.has(wish));
-    for (const outcome of await writeLot(wishes, lotParts)) settle(outcome);
+  async function writeTogether(lot: readonly ProposedTransition[]): Promise<void> {
+    const proposals = lot.filter((proposal) => !over.has(proposal));
+    for (const outcome of await writeLot(proposals, lotParts)) settle(outcome);
   }
 
-  function write(lot: readonly TransitionWish[]): Promise<void> {
+  function write(lot: readonly ProposedTransition[]): Promise<void> {
     return togetherOrEach(lot, writeTogether, (some, error) => {
       logger.warn({ err: error, count: some.length }, 'transitions could not be written');
-      for (const wish of some) if (!over.has(wish)) settleLater(wish);
+      for (const proposal of some) if (!over.has(proposal)) settleLater(proposal);
     });
   }
 
   /** @param refused - the state from which the record let nothing follow; asked at once again it would say the same again */
-  function settleBy(wish: TransitionWish, record: ClusterRecord, refused?: LivenessState): void {
+  function settleBy(proposal: ProposedTransition, record: ClusterRecord, refused?: LivenessState): void {
     const nowMs = clock.monotonicMs();
     const member = membershipOf(record);
-    if (!member) return engine.settle(wish, undefined, nowMs);
-    const known = knownCluster(wish.clusterId, member, clock);
-    if (known.state === refused) engine.retry(wish, nowMs + known.intervalMs);
-    else engine.settle(wish, { state: known.state, sinceMs: changedAtMs(wish, known) }, nowMs);
+    if (!member) return engine.settle(proposal, undefined, nowMs);
+    const known = knownCluster(proposal.clusterId, member, clock);
+    if (known.state === refused) engine.retry(proposal, nowMs + known.intervalMs);
+    else engine.settle(proposal, { state: known.state, sinceMs: changedAtMs(proposal, known) }, nowMs);
   }
 
   /** Whether a goodbye was told, by us or a sibling, and another beat since: told again, it would stop the cluster twice. */
-  function isGoodbyeOver(wish: TransitionWish, record: ClusterRecord): boolean {
-    const isNews = basis.has(wish) && newestOf(record) !== basis.get(wish);
-    return isNews && wish.state === 'stopped' && livenessStateOf(membershipOf(record)?.liveness) === 'ready';
+  function isGoodbyeOver(proposal: ProposedTransition, record: ClusterRecord): boolean {
+    const isNews = basis.has(proposal) && newestOf(record) !== basis.get(proposal);
+    return (
+      isNews && proposal.state === 'stopped' && livenessStateOf(membershipOf(record)?.liveness) === 'ready'
+    );
   }
 
   /**
    * What failed may be stored all the same: only the record knows what state the cluster is in now. Judged from the old one, a
    * goodbye that came meanwhile would say nothing new, and the cluster would be shown as ready for ever.
    */
-  function settleLater(wish: TransitionWish): void {
+  function settleLater(proposal: ProposedTransition): void {
     const look = async () => {
       if (draining) return;
       try {
-        const record = await readCluster(log, wish.clusterId);
-        if (isGoodbyeOver(wish, record)) engine.forgetGoodbye(wish.clusterId);
-        settleBy(wish, record);
+        const record = await readCluster(log, proposal.clusterId);
+        if (isGoodbyeOver(proposal, record)) engine.forgetGoodbye(proposal.clusterId);
+        settleBy(proposal, record);
       } catch {
-        settleLater(wish);
+        settleLater(proposal);
       }
     };
     setTimeout(() => track(look()), retryAfterMs).unref();
   }
 
   /** Who comes first is written at once; who comes while others are being written waits, and all who wait go together. */
-  function takeLot(): TransitionWish[] {
+  function takeLot(): ProposedTransition[] {
     if (draining || writing >= lotsAtOnce) return [];
-    const lot: TransitionWish[] = [];
+    const lot: ProposedTransition[] = [];
     for (; next < toWrite.length && lot.length < mostTogether; next++) {
-      const wish = toWrite[next] as TransitionWish;
-      const current = stillWished(wish);
+      const proposal = toWrite[next] as ProposedTransition;
+      const current = stillProposed(proposal);
       if (current) lot.push(current);
     }
     if (next < toWrite.length) return lot;
@@ -186,8 +189,8 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     }
   }
 
-  async function secondOpinion(wishes: readonly TransitionWish[]): Promise<void> {
-    const ids = wishes.map((wish) => wish.clusterId);
+  async function secondOpinion(proposals: readonly ProposedTransition[]): Promise<void> {
+    const ids = proposals.map((proposal) => proposal.clusterId);
     try {
       if (!(await options.earsWork())) {
         logger.warn({ count: ids.length }, 'own beats do not come back; nobody is declared silent');
@@ -201,11 +204,11 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
       }
     } catch (thrown) {
       logger.warn({ err: toRollcallError(thrown), count: ids.length }, 'siblings could not be asked');
-      for (const wish of wishes) engine.retry(wish, clock.monotonicMs() + retryAfterMs);
+      for (const proposal of proposals) engine.retry(proposal, clock.monotonicMs() + retryAfterMs);
       return;
     }
-    for (const wish of wishes) {
-      const confirmed = engine.confirm(wish, clock.monotonicMs());
+    for (const proposal of proposals) {
+      const confirmed = engine.confirm(proposal, clock.monotonicMs());
       if (confirmed) toWrite.push(confirmed);
     }
     pump();
@@ -219,13 +222,13 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   }
 
   return {
-    write(wish) {
-      if (!silences.has(wish.cause)) {
-        toWrite.push(wish);
+    write(proposal) {
+      if (!silences.has(proposal.cause)) {
+        toWrite.push(proposal);
         pump();
         return;
       }
-      doubtful.push(wish);
+      doubtful.push(proposal);
       collecting ??= setTimeout(ask, collectMs);
     },
     async drain() {

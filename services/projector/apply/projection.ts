@@ -8,7 +8,7 @@ import { type KubeView, watchOurKinds } from './kube-view.ts';
 import { createClusterProjection } from './project-cluster.ts';
 import { createDeclaredProjection } from './project-declared.ts';
 import { createPredefinedProjection } from './project-predefined.ts';
-import { createWishesProjection } from './project-wishes.ts';
+import { createOperationsProjection } from './project-operations.ts';
 import { createThrottle } from '../queue/throttle.ts';
 import { createUnknownAuthors } from './unknown-authors.ts';
 import { createWaitingRequests, type WaitingRequests } from './waiting-requests.ts';
@@ -102,14 +102,14 @@ export function createProjection(
     expiredTokenKeptMs: config.expiredTokenKept,
   });
   const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now, unknownAuthors });
-  const wishes = createWishesProjection({ log, client, writer, nowMs: Date.now });
+  const operations = createOperationsProjection({ log, client, writer, nowMs: Date.now });
   const passes = {
     cluster,
     predefined,
     token: declared.token,
     policy: declared.policy,
     set: declared.set,
-    wishes,
+    operations,
     admission: unknownAuthors.pass,
   };
   const dirty: DirtyObjects = createDirtyObjects({

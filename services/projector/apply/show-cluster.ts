@@ -44,7 +44,7 @@ const noSettings = { unschedulable: undefined, taints: undefined, access: undefi
 function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: ClusterShape): JsonObject {
   const { finalizers = [], labels: shown = {}, deletionTimestamp } = current.metadata;
   const given = isDecisionUnshown(record, current);
-  // What it says beyond its name would read as wishes, the defaults of the API server too.
+  // What it says beyond its name would read as changes, the defaults of the API server too.
   const isToFill = isMadeOfKnown(record, current);
   const settings = isToFill ? { ...noSettings, ...shape.settings } : {};
   const kept = isToFill
@@ -128,7 +128,7 @@ export function createClusterPicture(
     if (current?.metadata.labels?.[labels.clusterId] !== clusterId) return;
     const { finalizers = [], deletionTimestamp } = current.metadata;
     let last: ShownCluster | undefined = current;
-    // Before the delete, so that the approver never takes our own delete for a person's wish.
+    // Before the delete, so that the approver never takes our own delete for a person's.
     if (finalizers.includes(leaveFinalizer)) {
       const others = finalizers.filter((one) => one !== leaveFinalizer);
       last = await writer.patch(view.clusters, current, {
@@ -207,7 +207,7 @@ export function createClusterPicture(
     if (!current) return { isShown: false, againInMs: lookAgainMs };
     // Again, because generation and conditions are now those of the object as it is.
     const now = desiredCluster(record, facts, current);
-    // A decision that changes nothing to be seen is witnessed too: the approver takes only what is newer for a person's wish.
+    // A decision that changes nothing to be seen is witnessed too: the approver takes only what is newer for a person's change.
     const isUnshown = isDecisionUnshown(record, current);
     const unknown = await tools.unknownAuthors.of(view.clusters, current);
     const difference =

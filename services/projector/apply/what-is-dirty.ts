@@ -4,7 +4,7 @@ import {
   predefinedId,
   publicationIdOf,
   type StoredEvent,
-  wishesAggregate,
+  bulkAggregate,
 } from '@rollcall/shared/events';
 import { labels } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
@@ -19,8 +19,8 @@ const policyKey = (id: string) => `policy/${id}`;
 /** A ManagedCluster by its name, that a person made beforehand. */
 export const predefinedKey = (name: string) => `predefined/${name}`;
 export const setKey = (name: string) => `set/${name}`;
-/** The mass of wishes that waits: one for the hub. */
-export const wishesKey = `wishes/${wishesAggregate.id}`;
+/** The bulk change that waits: one for the hub. */
+export const operationsKey = `operations/${bulkAggregate.id}`;
 
 /** What people wrote that does not count: one list for the hub. */
 const admissionKey = `admission/${admissionAggregate.id}`;
@@ -36,7 +36,7 @@ export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | un
       return policyKey(event.id);
     case 'hub':
       if (event.id === admissionAggregate.id) return admissionKey;
-      return event.id === wishesAggregate.id ? wishesKey : undefined;
+      return event.id === bulkAggregate.id ? operationsKey : undefined;
     default:
       // A set shows a count of what is there; its events say nothing that is shown.
       return undefined;
@@ -49,14 +49,14 @@ const nextWordWithinMs = 50;
 const onTheWay = new Set(['cluster.admitted', 'cluster.provisioned']);
 
 /** Whoever has one has most likely a hundred. */
-const nextWishWithinMs = 200;
+const nextOperationWithinMs = 200;
 
 /**
  * How long the picture may wait for the event that follows this one.
  * @param joinSettleMs - how long the status of an approved cluster waits for its first beat
  */
 export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>, joinSettleMs: number): number {
-  if (kind === 'hub') return nextWishWithinMs;
+  if (kind === 'hub') return nextOperationWithinMs;
   const name = `${kind}.${type}`;
   if (onTheWay.has(name)) return joinSettleMs;
   return name === 'cluster.requested' ? nextWordWithinMs : 0;

@@ -313,7 +313,7 @@ function deleting(picture: ClusterPicture): Judged {
         status: 'True',
         reason: 'WaitingForDecision',
         message:
-          'deletion was asked for; the hub has not decided yet (many at once wait until a person confirms them: rollcall get wishes)',
+          'deletion was asked for; the hub has not decided yet (many at once wait until a person confirms them: rollcall get operations)',
         atMs,
       }
     : { type, status: 'False', reason: 'NotLeaving', message: '', atMs };

@@ -30,7 +30,7 @@ export interface ClusterFacts {
   readonly epoch: number;
 }
 
-/** Metadata and spec as far as they are ours; decision, wish and hubAcceptsClient belong to people. */
+/** Metadata and spec as far as they are ours; decision, operation and hubAcceptsClient belong to people. */
 export interface ClusterShape {
   readonly labels: Readonly<Record<string, string>>;
   /** Of the prefix for them; undefined: those that are there stay. */

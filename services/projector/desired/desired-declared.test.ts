@@ -322,7 +322,10 @@ describe('written by nobody knows whom', () => {
 
   test.each([
     { words: ['access:Namespace', 'changed-by:anna@2/1'], want: ['spec.access was written'] },
-    { words: ['operation:uid/1', 'accepts:true'], want: ['spec.wish, spec.hubAcceptsClient was written'] },
+    {
+      words: ['operation:uid/1', 'accepts:true'],
+      want: ['spec.operation, spec.hubAcceptsClient was written'],
+    },
     { words: ['changed-by:anna@2/1', 'leave-requested-by:anna'], want: [] },
   ])('a cluster with $words', ({ words, want }) => {
     const record = admission('managedclusters/blue', ...words);

@@ -4,7 +4,7 @@ import {
   type Decision,
   type EventDefinition,
   predefined,
-  rotationWished,
+  rotationRequested,
 } from '@rollcall/shared/events';
 import { describe, expect, test } from 'vitest';
 import { aDecision } from '../tests/cluster-record.builder.ts';
@@ -26,7 +26,7 @@ const person = (labels: Labels, more: Partial<Decision> = {}): Decided => ({
   section: aDecision({ labels, ...more }),
   person: 'anna',
 });
-const unrelated = (labels: Labels): Decided => ({ ...policy(labels), definition: rotationWished });
+const unrelated = (labels: Labels): Decided => ({ ...policy(labels), definition: rotationRequested });
 const restored = (labels: Labels): Decided => ({ ...policy(labels), definition: changed, epoch: 2 });
 
 /** Sequences are 1, 2, 3… */

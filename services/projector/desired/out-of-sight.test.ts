@@ -105,8 +105,8 @@ describe('only exceptions are shown', () => {
     { name: 'is not to be let in any more', spec: { hubAcceptsClient: false } },
     { name: 'keeps its namespace from now on', spec: { namespacePolicy: 'Keep' as const } },
     {
-      name: 'carries a wish that was not acted on',
-      spec: { wish: { id: 'w1', verb: 'Revoke', keyFingerprint: 'a' } } as Partial<Shown['spec']>,
+      name: 'carries an operation that was not acted on',
+      spec: { operation: { id: 'w1', verb: 'Revoke', keyFingerprint: 'a' } } as Partial<Shown['spec']>,
     },
   ])('nothing of a person is lost: it stays where the object $name', ({ metadata, spec }) => {
     expect(
@@ -114,9 +114,9 @@ describe('only exceptions are shown', () => {
     ).toBeUndefined();
   });
 
-  test('a wish that was acted on keeps nothing', () => {
-    const record = aRecord(aMember({ decision: aDecision({ wishes: ['w1'] }) }));
-    const spec = { wish: { id: 'w1', verb: 'Unban', keyFingerprint: 'a' } } as Partial<Shown['spec']>;
+  test('an operation that was acted on keeps nothing', () => {
+    const record = aRecord(aMember({ decision: aDecision({ operations: ['w1'] }) }));
+    const spec = { operation: { id: 'w1', verb: 'Unban', keyFingerprint: 'a' } } as Partial<Shown['spec']>;
     expect(judge(record, shown(record, { spec }))).toBe('unneeded');
   });
 });

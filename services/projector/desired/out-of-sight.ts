@@ -50,7 +50,7 @@ function isWell(record: ClusterRecord, status: ClusterStatus): boolean {
   return isIn && hasItsAccess(record) && isHealthy(status);
 }
 
-/** Fields of the spec that the approver has read when they are as the decision has them; a field that is not there is no wish. */
+/** Fields of the spec that the approver has read when they are as the decision has them; a field that is not there is no change. */
 function readSettings(decision: Decision): Partial<ManagedCluster['spec']> {
   const { namespacePolicy, unschedulable, access, heartbeat } = decision;
   // They came from an object that the API server had checked.
@@ -59,7 +59,7 @@ function readSettings(decision: Decision): Partial<ManagedCluster['spec']> {
 }
 
 /**
- * Whether the object says nothing that the hub has not read: no deletion, no wish, no setting and no label of a person that
+ * Whether the object says nothing that the hub has not read: no deletion, no operation, no setting and no label of a person that
  * stands in no event yet. Only then nothing is lost when it is taken away.
  */
 function saysNothingNew(
@@ -68,8 +68,8 @@ function saysNothingNew(
   { metadata, spec }: StoredObject<ManagedCluster>,
 ): boolean {
   if (!decision || metadata.deletionTimestamp !== undefined) return false;
-  const { wish, hubAcceptsClient, clientConfigs, kubeconfigSecret, ...rest } = spec;
-  if (wish !== undefined && !decision.wishes?.includes(wish.id)) return false;
+  const { operation, hubAcceptsClient, clientConfigs, kubeconfigSecret, ...rest } = spec;
+  if (operation !== undefined && !decision.operations?.includes(operation.id)) return false;
   if (hubAcceptsClient === false || clientConfigs !== undefined || kubeconfigSecret !== undefined)
     return false;
   const read: Partial<ManagedCluster['spec']> = { ...shape.spec, ...readSettings(decision) };
@@ -119,7 +119,7 @@ export function judgeSight(
 
 /**
  * Whether a person made the object of a cluster that the hub knows, to see it or not knowing of it: it is filled in as if we had
- * made it, as what the API server put in for what is not said would read as wishes. Who was laid down beforehand is that object.
+ * made it, as what the API server put in for what is not said would read as changes. Who was laid down beforehand is that object.
  */
 export function isMadeOfKnown(
   { decision }: ClusterRecord,

@@ -3,7 +3,7 @@
  *
  * - `unmentioned`: nothing; what is there stays as it is
  * - `gone`: the cluster has left: our finalizer comes off and the object is deleted
- * - `present`: it is made if it is missing, whoever removed it: absence is never a wish (principle 6)
+ * - `present`: it is made if it is missing, whoever removed it: absence never asks for anything (principle 6)
  */
 export type Wanted<Shape, Status> =
   | { readonly presence: 'unmentioned' }

@@ -55,7 +55,7 @@ test('a burst during a pass becomes one more pass, and never two at once', async
   expect(sizes.at(-1)).toBe(0);
 });
 
-test('whoever waits is told only by a pass that began after the wish', async () => {
+test('whoever waits is told only by a pass that began after the request', async () => {
   const { objects, end } = byHand();
   objects.mark('a');
   let isDone = false;

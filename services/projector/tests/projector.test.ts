@@ -490,7 +490,7 @@ describe('leaving', () => {
     await admin.delete(resources.managedClusters, cluster.name);
     const deletingMessage = () =>
       cluster.cluster()?.status?.conditions?.find(({ type }) => type === 'Deleting');
-    await eventually('the wish is shown', () => deletingMessage()?.reason === 'WaitingForDecision');
+    await eventually('the operation is shown', () => deletingMessage()?.reason === 'WaitingForDecision');
     const { approvedKey: _, ...section } = cluster.decision({
       verdict: 'leaving',
       reason: 'Leaving',
@@ -657,7 +657,7 @@ test('what does not count because nobody knows who wrote it is shown as such, un
   expect(ofRequest()).toContain(`rollcall approve ${waiting.id} --reason`);
   expect(requests.get(waiting.id)?.status?.result).toBe('Pending');
   const said = await eventually('the cluster says so', ofCluster);
-  expect(said).toContain('spec.wish, spec.access was written while');
+  expect(said).toContain('spec.operation, spec.access was written while');
   expect(said).toContain(`kubectl edit managedclusters.rollcall.dev ${cluster.name}`);
   await eventually('what a person made beforehand says so', () =>
     messageOf(clusters.get('unheard')?.status, 'Accepted'),

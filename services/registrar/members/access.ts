@@ -69,9 +69,14 @@ export function createAccessAnswers(
   };
 }
 
-const settingsEvents: ReadonlySet<string> = new Set(['changed', 'cordoned', 'uncordoned', 'rotation-wished']);
+const settingsEvents: ReadonlySet<string> = new Set([
+  'changed',
+  'cordoned',
+  'uncordoned',
+  'rotation-requested',
+]);
 
-/** Whether a person changed something of a member that its agent is told: what it may have in Kubernetes, or a wish for a new key. */
+/** Whether a person changed something of a member that its agent is told: what it may have in Kubernetes, or a request for a new key. */
 export function isAboutSettings({ type }: Pick<StoredEvent, 'type'>): boolean {
   return settingsEvents.has(type);
 }

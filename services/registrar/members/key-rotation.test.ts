@@ -85,7 +85,7 @@ test.each([
   {
     name: 'a key that was replaced 24 times within a day, once a person wants it',
     record: aRecord({
-      decision: { ...approved, revokedKeys: replaced(24, nowMs), rotateWish: { key: K, atMs: nowMs } },
+      decision: { ...approved, revokedKeys: replaced(24, nowMs), rotationRequest: { key: K, atMs: nowMs } },
     }),
     want: 'requested',
   },
@@ -163,13 +163,13 @@ test.each([
   {
     name: 'they have, and a person wants another key',
     areMany: true,
-    record: aRecord({ decision: { ...approved, rotateWish: { key: K, atMs: 1 } } }),
+    record: aRecord({ decision: { ...approved, rotationRequest: { key: K, atMs: 1 } } }),
     want: 'requested',
   },
   {
     name: 'it is, and a person wants another key',
     isFull: true,
-    record: aRecord({ decision: { ...approved, rotateWish: { key: K, atMs: 1 } } }),
+    record: aRecord({ decision: { ...approved, rotationRequest: { key: K, atMs: 1 } } }),
     want: 'requested',
   },
 ])(

@@ -40,7 +40,7 @@ export interface RotationAsk {
 export interface RotationAskContext extends RotationContext {
   /** Of the new key. */
   readonly newKey: KeyRecord;
-  /** Of what is left of the place for events, an agent gets nothing by its own wish. */
+  /** Of what is left of the place for events, an agent gets nothing by its own request. */
   readonly isFull: boolean;
   /** All members together have replaced their keys as often as they may. */
   readonly areMany?: boolean;
@@ -74,12 +74,12 @@ function refuseRotation(
   const { rotation, requestedAtMs } = identity.request;
   if (isUnderWay || (rotation && nowMs - requestedAtMs < leastBetweenMs))
     return { code: 'HUB_BUSY', message: 'the key was replaced a moment ago' };
-  const isWished = rotateKeyOf(record, agentKey).rotateKey !== undefined;
-  if (isFull && !isWished)
+  const isOperationed = rotateKeyOf(record, agentKey).rotateKey !== undefined;
+  if (isFull && !isOperationed)
     return { code: 'HUB_FULL', message: 'the disk for the events of this hub is nearly full' };
-  if (areMany && !isWished)
+  if (areMany && !isOperationed)
     return { code: 'HUB_BUSY', message: 'the members of this hub have replaced very many keys within a day' };
-  const byDay = isWished ? undefined : refuseManyKeys(record, nowMs);
+  const byDay = isOperationed ? undefined : refuseManyKeys(record, nowMs);
   return byDay ?? refuseSecondKey(record, { agentKey, isOwner: true });
 }
 
@@ -182,8 +182,8 @@ export function createRotationAnswers(
     if (refusal) return refusalResult(refusal);
     const { record, nowMs } = context;
     const { decision } = record;
-    const isWished = rotateKeyOf(record, agentKey).rotateKey !== undefined;
-    if (drafts.length > 0 && !isWished) changes.note('rotation', nowMs);
+    const isOperationed = rotateKeyOf(record, agentKey).rotateKey !== undefined;
+    if (drafts.length > 0 && !isOperationed) changes.note('rotation', nowMs);
     const isIn = decision?.retiringKey === agentKey && decision.approvedKey === newKey;
     return (isIn ? rotatedResult(context, settings) : undefined) ?? { kind: 'done' };
   };

@@ -68,8 +68,8 @@ export function refusalResult({ code, message }: Refusal): AnswerResult {
 
 /** Whether a person wants the agent of this key to take another one: part of what is answered to it. */
 export function rotateKeyOf({ decision }: ClusterRecord, agentKey: string): { rotateKey?: string } {
-  const isWished = decision?.approvedKey === agentKey && decision.rotateWish?.key === agentKey;
-  return isWished ? { rotateKey: agentKey } : {};
+  const isOperationed = decision?.approvedKey === agentKey && decision.rotationRequest?.key === agentKey;
+  return isOperationed ? { rotateKey: agentKey } : {};
 }
 
 /** Says where a key stands, with the credentials that go with it, made at this moment. */

@@ -57,10 +57,10 @@ async function leaveAll(ids: readonly string[], leaveUntilMs: number): Promise<v
   const why = { reason: 'R', message: 'm' };
   await appendToAll(approverLog, ids, (record) => {
     const { id } = record.aggregate;
-    const wish = { verdict: 'leaving', requestId: `R-${id}`, key: `K-${id}`, leaveUntilMs } as const;
+    const operation = { verdict: 'leaving', requestId: `R-${id}`, key: `K-${id}`, leaveUntilMs } as const;
     return draft(leaving, record, {
       ...why,
-      section: aDecision({ ...wish, clusterName: id, namespace: id }),
+      section: aDecision({ ...operation, clusterName: id, namespace: id }),
     });
   });
   await appendToAll(provisionerLog, ids, (record) => {

@@ -219,8 +219,8 @@ test('at 85 % of the disk new requests are refused, members and those who wait g
   expect(await late.join()).toBe('TOKEN_EXPIRED');
   expect(await renewOften(member, 3)).toEqual(new Set(['admitted']));
   const next = createNkey('user');
-  const wish = { clusterId: member.clusterId, newKey: next.publicKey };
-  const rotated = await member.agent.ask('rotate', wish, { signers: [member.agent.key, next] });
+  const operation = { clusterId: member.clusterId, newKey: next.publicKey };
+  const rotated = await member.agent.ask('rotate', operation, { signers: [member.agent.key, next] });
   expect(rotated.result).toMatchObject({ kind: 'refused', code: 'HUB_FULL' });
   expect((await jsm.streams.info('EVENTS')).state.last_seq).toBe(last_seq);
   await jsm.streams.update('EVENTS', { max_bytes: -1 });

@@ -47,7 +47,7 @@ export function authorUnknown(
 
 /** How people call what a word in a ManagedCluster is about. The names that stand there are not words of their own. */
 const clusterFields: Readonly<Record<string, string>> = {
-  operation: 'spec.wish',
+  operation: 'spec.operation',
   access: 'spec.access',
   'cluster-set': 'label rollcall.dev/cluster-set',
   accepts: 'spec.hubAcceptsClient',

@@ -34,11 +34,11 @@ export const decisionSchema = z.looseObject({
   decidedAtMs: z.int(),
   /** Digest of the person's decision that was last acted on, so that it counts once. */
   actedOn: z.string().optional(),
-  /** Ids of the wishes of people (`spec.wish`) that were acted on, newest last, at most 64: each counts once. */
-  wishes: z.array(z.string()).optional(),
+  /** Ids of the operations (`spec.operation`) that were acted on, newest last, at most 64: each counts once. */
+  operations: z.array(z.string()).optional(),
   /** A person wants the agent to take another key in the place of this one; nothing once another one is in. */
-  rotateWish: z.looseObject({ key: z.string(), atMs: z.int() }).optional(),
-  /** A person wished a leaving cluster to be ended without waiting for its agent. Only beside `leaving`. */
+  rotationRequest: z.looseObject({ key: z.string(), atMs: z.int() }).optional(),
+  /** A person wanted a leaving cluster to be ended without waiting for its agent. Only beside `leaving`. */
   forced: z.boolean().optional(),
   /** The ManagedCluster object whose deletion was acted on: it counts once. */
   leavingUid: z.string().optional(),
@@ -199,7 +199,7 @@ export const leaving = defineEvent({
   ...cluster,
   type: 'leaving',
   description:
-    'The cluster leaves. Followed by revoked, deprovisioned and left. Repeated once where a person wishes it to be ended without waiting (`forced`).',
+    'The cluster leaves. Followed by revoked, deprovisioned and left. Repeated once where a person wants it to be ended without waiting (`forced`).',
 });
 export const changed = defineEvent({
   ...cluster,
@@ -218,11 +218,11 @@ export const uncordoned = defineEvent({
   type: 'uncordoned',
   description: 'A person took that mark away again; other settings may have changed with it.',
 });
-export const rotationWished = defineEvent({
+export const rotationRequested = defineEvent({
   ...cluster,
-  type: 'rotation-wished',
+  type: 'rotation-requested',
   description:
-    'A person wants the agent to take a new key. The registrar tells the agent, which hears it when it asks next at the latest. Followed by requested with `rotation`. Repeated whenever a person wishes it again.',
+    'A person wants the agent to take a new key. The registrar tells the agent, which hears it when it asks next at the latest. Followed by requested with `rotation`. Repeated whenever a person wants it again.',
 });
 export const predefined = defineEvent({
   ...cluster,
@@ -301,43 +301,45 @@ export const counted = defineEvent({
     'A policy let a cluster in while policies count the fleet. Of aggregate `fleet`, in one batch with approved: two approvals cannot be decided on the same counts. Once for each such approval.',
 });
 
-const massWishSchema = z.looseObject({
+const bulkOperationSchema = z.looseObject({
   clusterId: z.string(),
   clusterName: z.string(),
-  /** Digest of what is wished, so that a confirmation is about this wish and no later one. */
-  wish: z.string(),
-  /** The event that would follow, such as `leaving`, and whose wish it is. */
+  /** Digest of the operation, so that a confirmation is about this operation and no later one. */
+  digest: z.string(),
+  /** The event that would follow, such as `leaving`, and who asked for it. */
   type: z.string(),
   person: z.string(),
 });
-/** How many members people put out lately, and what waits because it is a mass. Of the one aggregate `wishes`. */
-const wishesSchema = z.looseObject({
+/** How many members people put out lately, and what waits because it is a bulk change. Of the one aggregate `bulk`. */
+const bulkSchema = z.looseObject({
   /** How many were acted on within the last minute, by second of hub time. */
   recent: z.array(z.looseObject({ atMs: z.int(), count: z.int() })).default([]),
   /** What waits for a confirmation; `id` names exactly this list. */
-  held: z.looseObject({ id: z.string(), limit: z.int(), wishes: z.array(massWishSchema) }).optional(),
+  held: z
+    .looseObject({ id: z.string(), limit: z.int(), operations: z.array(bulkOperationSchema) })
+    .optional(),
   /** What a person confirmed and was not acted on yet; void some minutes after `atMs`. */
-  confirmed: z.looseObject({ atMs: z.int(), wishes: z.array(massWishSchema) }).optional(),
+  confirmed: z.looseObject({ atMs: z.int(), operations: z.array(bulkOperationSchema) }).optional(),
 });
-export type Wishes = z.infer<typeof wishesSchema>;
+export type BulkChanges = z.infer<typeof bulkSchema>;
 
-const wishes = { kind: 'hub', writer: 'approver', section: wishesSchema } as const;
-export const wishesCounted = defineEvent({
-  ...wishes,
-  type: 'wishes-counted',
+const operations = { kind: 'hub', writer: 'approver', section: bulkSchema } as const;
+export const bulkCounted = defineEvent({
+  ...operations,
+  type: 'bulk-counted',
   description:
-    'A person put a member out. Of aggregate `wishes`, in one batch with that decision, so that replicas count together.',
+    'A person put a member out. Of aggregate `bulk`, in one batch with that decision, so that replicas count together.',
 });
-export const wishesHeld = defineEvent({
-  ...wishes,
-  type: 'wishes-held',
+export const bulkHeld = defineEvent({
+  ...operations,
+  type: 'bulk-held',
   description:
-    'People want more members out within a minute than the limit allows: the wishes listed wait for `wishes-confirmed`. Repeated for each wish that joins them, with a new id.',
+    'People want more members out within a minute than the limit allows: the operations listed wait for `bulk-confirmed`. Repeated for each operation that joins them, with a new id.',
 });
-export const wishesConfirmed = defineEvent({
-  ...wishes,
-  type: 'wishes-confirmed',
-  description: 'A person confirmed the wishes that an id of `wishes-held` lists; they are acted on now.',
+export const bulkConfirmed = defineEvent({
+  ...operations,
+  type: 'bulk-confirmed',
+  description: 'A person confirmed the operations that an id of `bulk-held` lists; they are acted on now.',
 });
 
 const unprovenSchema = z.looseObject({

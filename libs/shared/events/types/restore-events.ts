@@ -25,7 +25,7 @@ export const restored = defineEvent({
     'The hub was restored from a backup: the first event of its new epoch, of aggregate `epoch`. Followed by restore-reviewed; until then nothing is decided and nothing is shown.',
 });
 
-/** As many words as fit into one event: the longest, of a wish, takes some 170 bytes. */
+/** As many words as fit into one event: the longest, of an operation, takes some 170 bytes. */
 export const mostSpentInEvent = 1000;
 
 /** A part of what people had said before a restore. */
@@ -49,10 +49,10 @@ const restoreReviewedSchema = z.looseObject({
   epoch: z.int().min(2),
   /** Clusters whose access Kubernetes showed as taken back: it was taken back again. */
   takenBack: z.int().min(0),
-  /** Clusters with a decision or a wish of a person from before, which gives something: it waits until somebody says it again. */
+  /** Clusters with a decision or an operation of a person from before, which gives something: it waits until somebody says it again. */
   held: z.int().min(0),
   /**
-   * Decisions (digest) and wishes (uid of the object, and id) that stood there from before and count no more. In one place, because
+   * Decisions (digest) and operations (uid of the object, and id) that stood there from before and count no more. In one place, because
    * the clusters that some of them are about are not known; the first thousand.
    */
   spent: z.array(z.string()).optional(),

@@ -1,7 +1,7 @@
 import type { KubeClient } from '../kube-client.ts';
 import { resources } from '../resources.ts';
 
-interface AccountTokenWish {
+interface AccountTokenSpec {
   /** In seconds; API servers give at least 600, and may give less than is asked for. Absent: an hour. */
   readonly expirationSeconds?: number | undefined;
   /** Absent: that of the API server itself. */
@@ -23,7 +23,7 @@ interface AccountToken {
 export async function requestAccountToken(
   client: Pick<KubeClient, 'createSubresource'>,
   { namespace, name }: { readonly namespace: string | undefined; readonly name: string },
-  spec: AccountTokenWish,
+  spec: AccountTokenSpec,
 ): Promise<AccountToken> {
   const where = { namespace, name, subresource: 'token' };
   const made = await client.createSubresource<{ status?: AccountToken }>(resources.serviceAccounts, where, {

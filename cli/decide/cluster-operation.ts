@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { RollcallError } from '@rollcall/shared/errors';
+import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import { timeoutFlagMs } from '../duration-flag.ts';
+import { type DoneFormat, printDone } from '../get/print-objects.ts';
+import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
+import { say } from '../output.ts';
+import { printable } from '../printable.ts';
+import { withProgress } from '../progress.ts';
+import { waitForObject } from '../wait-for-object.ts';
+import { actedOrHeld } from '../operations/acted-or-held.ts';
+import { refuseChanged } from './refuse-changed.ts';
+import { userName } from './user-name.ts';
+
+export interface OperationFlags extends HubFlags {
+  readonly reason?: string;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+  readonly output: DoneFormat;
+}
+
+type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
+type Accepted = { readonly status: string; readonly reason: string; readonly message: string };
+
+/** What each verb asks for, how the hub shows that it is so, and how people say it. */
+const verbs = {
+  revoke: { verb: 'Revoke', isDone: ({ status }: Accepted) => status === 'False', done: 'revoked' },
+  ban: { verb: 'Ban', isDone: ({ reason }: Accepted) => reason === 'PersonBanned', done: 'banned' },
+  unban: {
+    verb: 'Unban',
+    isDone: ({ reason }: Accepted) => reason !== 'PersonBanned',
+    done: 'not banned any more',
+  },
+} as const;
+export type OperationVerb = keyof typeof verbs;
+
+const unknown: Accepted = { status: 'Unknown', reason: '', message: '' };
+const acceptedOf = ({ status }: Pick<ManagedCluster, 'status'>): Accepted =>
+  status?.conditions?.find(({ type }) => type === 'Accepted') ?? unknown;
+const wordsOf = ({ reason, message }: Accepted): string =>
+  printable([reason, message].filter((text) => text !== '').join(', '));
+
+/** The key that is in; of a cluster that nobody let in, the one that asks. */
+async function keyOf(client: KubeClient, { spec, status }: Cluster): Promise<string | undefined> {
+  if (status?.keyFingerprint !== undefined || spec.clusterId === undefined) return status?.keyFingerprint;
+  const request = await client.get<ClusterRegistrationRequest & { metadata: object }>(
+    resources.clusterRegistrationRequests,
+    { name: spec.clusterId },
+  );
+  return request?.spec.keyFingerprint;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly verb: string;
+  readonly keyFingerprint: string;
+  readonly reason: string | null;
+  readonly by: string | undefined;
+}
+
+/** @throws RollcallError OPERATION_FORBIDDEN, DECISION_CHANGED; KubeApiError */
+export async function writeOperation(
+  client: KubeClient,
+  name: string,
+  { operation, dryRun }: { operation: Operation; dryRun: boolean },
+): Promise<void> {
+  let stored: Cluster;
+  try {
+    const how = { dryRun, strict: true };
+    stored = await client.mergePatch<Cluster>(resources.managedClusters, name, { spec: { operation } }, how);
+  } catch (cause) {
+    if (!isForbidden(cause)) throw cause;
+    throw new RollcallError('OPERATION_FORBIDDEN', cause.message, { cause });
+  }
+  const { id, verb, keyFingerprint } = operation;
+  refuseChanged({ id, verb, keyFingerprint }, stored.spec.operation);
+}
+
+/**
+ * Revokes the key of a cluster, bans the cluster or takes the ban back, as the person of the kubeconfig, and waits until the
+ * hub has acted.
+ * @throws RollcallError NOT_FOUND, USAGE, OPERATION_FORBIDDEN, DECISION_CHANGED, BULK_HELD, DEADLINE_EXCEEDED; KubeApiError
+ */
+export async function operationForCluster(
+  verb: OperationVerb,
+  name: string,
+  flags: OperationFlags,
+): Promise<void> {
+  const timeoutMs = timeoutFlagMs(flags.timeout);
+  const { dryRun = false, reason = null } = flags;
+  const { isDone, done } = verbs[verb];
+  const how = { resource: resources.managedClusters, output: flags.output };
+  const client = openHub(flags);
+  try {
+    sayHub(client);
+    const reading = client.get<Cluster>(resources.managedClusters, { name });
+    const cluster = await withProgress('reading the cluster', reading);
+    if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
+    const now = acceptedOf(cluster);
+    if (isDone(now)) {
+      printDone(`cluster "${name}" is ${done} already: ${wordsOf(now)}`, cluster, how);
+      return;
+    }
+    if (verb !== 'unban' && cluster.metadata.deletionTimestamp !== undefined)
+      throw new RollcallError('USAGE', `cluster "${name}" is leaving; its keys are out for good`);
+    const keyFingerprint = await keyOf(client, cluster);
+    if (keyFingerprint === undefined)
+      throw new RollcallError(
+        'USAGE',
+        `no agent has asked as cluster "${name}" yet, so there is no key to ${verb}`,
+      );
+    say(`cluster "${name}" (${cluster.spec.clusterId ?? ''}), key ${keyFingerprint}`);
+    const by = await userName(client);
+    const operation = { id: `cli-${randomUUID()}`, verb: verbs[verb].verb, keyFingerprint, reason, by };
+    await withProgress('writing the operation', writeOperation(client, name, { operation, dryRun }));
+    if (dryRun) {
+      say('you may operation this (dry run; nothing was changed)');
+      return;
+    }
+    let seen = now;
+    const untilDone = (signal?: AbortSignal) =>
+      waitForObject<ManagedCluster & { metadata: object }>(
+        client,
+        { resource: resources.managedClusters, name, timeoutMs, ...(signal ? { signal } : {}) },
+        (object) => {
+          seen = acceptedOf(object);
+          return isDone(seen);
+        },
+      );
+    const on = { clusterId: cluster.spec.clusterId ?? '', timeoutMs };
+    // Whoever lets a cluster in again is never held.
+    const acting = verb === 'unban' ? untilDone() : actedOrHeld(client, on, untilDone);
+    const acted = await withProgress('waiting for the hub to act on it', acting);
+    if (!acted) {
+      throw new RollcallError(
+        'DEADLINE_EXCEEDED',
+        `your operation is written, and the hub has not acted on it within ${timeoutMs / 1000} s (now: ${wordsOf(seen)}); \`rollcall get operations\` shows whether it is held`,
+      );
+    }
+    printDone(`cluster "${name}" is ${done}: ${wordsOf(acceptedOf(acted))}`, acted, how);
+  } finally {
+    client.close();
+  }
+}

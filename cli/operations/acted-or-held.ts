@@ -1,0 +1,58 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import { isForbidden, type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import { heldOperationsPlace, readShownOperations } from '@rollcall/shared/resources';
+import { waitForObject } from '../wait-for-object.ts';
+import type { OperationsObject } from './shown-operations.ts';
+
+/** Resolves once the hub shows that operations about this cluster are held; never, for who may not see that. */
+async function untilHeld(
+  client: KubeClient,
+  clusterId: string,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<string | undefined> {
+  let id: string | undefined;
+  const on = { resource: resources.configMaps, ...heldOperationsPlace, timeoutMs, signal };
+  try {
+    await waitForObject<OperationsObject>(client, on, ({ data }) => {
+      const { held } = readShownOperations(data);
+      if (held?.operations.some((operation) => operation.clusterId === clusterId)) id = held.id;
+      return id !== undefined;
+    });
+  } catch (cause) {
+    if (!isForbidden(cause)) throw cause;
+  }
+  return id;
+}
+
+/**
+ * Waits until the hub has acted on an operation that was written, and ends early where it is held with a bulk change.
+ * @param acted - ends when the signal says so
+ * @throws RollcallError BULK_HELD with the id to confirm; what `acted` throws
+ */
+export async function actedOrHeld<Result>(
+  client: KubeClient,
+  operation: { readonly clusterId: string; readonly timeoutMs: number },
+  acted: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const { clusterId, timeoutMs } = operation;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const acting = acted(signal);
+  const holding = untilHeld(client, clusterId, { timeoutMs, signal });
+  try {
+    // Whoever is not held goes on waiting for the effect.
+    return await Promise.race([
+      acting,
+      holding.then((id) => {
+        if (id === undefined) return acting;
+        throw new RollcallError(
+          'BULK_HELD',
+          `your operation is written, and the hub holds it, because many members were put out lately: \`rollcall get operations\` shows what waits, \`rollcall confirm ${id}\` has all of it acted on`,
+        );
+      }),
+    ]);
+  } finally {
+    ending.abort();
+    await Promise.allSettled([acting, holding]);
+  }
+}

@@ -13,6 +13,7 @@ const formerWords: readonly { readonly word: RegExp; readonly instead: string }[
   { word: /trust[-_ ]?keeper|\bkeepers?\b|state-?keeper/i, instead: 'account-controller; store' },
   { word: /wish/i, instead: 'operation, bulk change; or what is asked for' },
   { word: /\bmass(es)? of operations\b/i, instead: 'bulk change' },
+  { word: /(?<!brain)storm/i, instead: 'outage' },
 ];
 
 /** Measured or recorded by an earlier version, made by others, or the list itself. */

@@ -47,8 +47,8 @@ function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
     nowMs: stoppedMs - 2 * intervalMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
-    storm: { share: 0.3, groupShare: 0.5, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
-    output: { proposal: () => void proposals++, live: nothing, storm: nothing, keyUse: nothing },
+    outage: { share: 0.3, groupShare: 0.5, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
+    output: { proposal: () => void proposals++, live: nothing, outage: nothing, keyUse: nothing },
   });
   const ids = Buffer.alloc(64);
   for (let turn = 0; turn < 3 * clusters; turn++) {

@@ -53,7 +53,7 @@ function nextTimes() {
 }
 
 /**
- * Agents in processes of their own, some of which are killed and some stopped, so that they say nothing more. The storm guard is
+ * Agents in processes of their own, some of which are killed and some stopped, so that they say nothing more. The outage guard is
  * off: this fleet goes away as a whole.
  */
 export async function measureLiveness(
@@ -70,7 +70,7 @@ export async function measureLiveness(
         heartbeatIntervalSeconds: `${intervalSeconds}`,
         heartbeatGraceSeconds: `${graceSeconds}`,
       },
-      heartbeat: { stormMinimum: '100000' },
+      heartbeat: { outageMinimum: '100000' },
     },
   });
   const { report } = hub;

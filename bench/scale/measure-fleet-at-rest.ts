@@ -47,7 +47,7 @@ export async function measureFleetAtRest(
   const fleet = stack.adopt(await openFleet(at, plan, run, new AbortController().signal), (opened) =>
     opened.stop(),
   );
-  const watch = watchRun(nc, { prefix: fleet.prefix, onStorm: say });
+  const watch = watchRun(nc, { prefix: fleet.prefix, onOutage: say });
   stack.defer(() => watch.stop());
   say(`${clusters} clusters come`);
   await fleet.register(Array.from({ length: clusters }, (_, cluster) => cluster));

@@ -123,9 +123,9 @@ const notOfTrust = new Set([
   'hub.counted',
   'hub.spent-noted',
   'hub.bulk-counted',
-  'hub.storm',
+  'hub.outage',
   'hub.paced',
-  'hub.storm-ended',
+  'hub.outage-ended',
   // The rest of restore-reviewed, which is.
   'hub.spent-noted',
 ]);

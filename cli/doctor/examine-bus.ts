@@ -47,7 +47,7 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
       );
     return ok(check, `${ready} of ${replicas} ready, ${versions.join(', ')}`);
   });
-  const { deadLetters, eventsUsedPercent, heldEvents, projectorLagSeconds, storm, streams } = status;
+  const { deadLetters, eventsUsedPercent, heldEvents, projectorLagSeconds, outage, streams } = status;
   return [
     versionFinding(side.version ?? 'unknown'),
     isAnyReady
@@ -55,13 +55,13 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
       : skipped('nats-sync', 'the services check it when they start, and none is ready'),
     ...clock,
     ...services,
-    storm === true
+    outage === true
       ? finding(
-          'storm',
+          'outage',
           'a large part of the fleet is silent together',
           "That is most likely the hub's own network; transitions wait until beats are back.",
         )
-      : ok('storm', 'none'),
+      : ok('outage', 'none'),
     projectorLagSeconds === undefined
       ? skipped('lag', 'the projector does not say')
       : projectorLagSeconds > 10

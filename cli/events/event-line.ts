@@ -28,7 +28,7 @@ const colours: Readonly<Record<string, Colour>> = {
   ready: 'green',
   held: 'yellow',
   suspect: 'yellow',
-  storm: 'yellow',
+  outage: 'yellow',
   refused: 'red',
   denied: 'red',
   revoked: 'red',

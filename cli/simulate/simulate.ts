@@ -42,7 +42,7 @@ async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<Si
   const { scenario, clusters } = settings;
   const fromSequence = ((await streamSize(at.nc, 'EVENTS'))?.lastSequence ?? 0) + 1;
   const before = await readHubUsage(at.stateDir, at.admin);
-  const watch = watchRun(at.nc, { prefix: fleet.prefix, onStorm: (message) => view.say('hub', message) });
+  const watch = watchRun(at.nc, { prefix: fleet.prefix, onOutage: (message) => view.say('hub', message) });
   const stopStatus = showStatus(view, watch, fleet);
   try {
     const startedAtMs = Date.now();

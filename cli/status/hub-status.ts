@@ -20,7 +20,7 @@ export interface HubStatus {
   readonly nats: { readonly server?: string; readonly version?: string };
   readonly services: readonly ServiceLine[];
   readonly clusters: Readonly<Record<string, number>> | undefined;
-  readonly storm: boolean | undefined;
+  readonly outage: boolean | undefined;
   readonly waitingRequests: number | undefined;
   readonly oldestWaitingSeconds: number | undefined;
   readonly heldOperations: { readonly id: string; readonly count: number } | undefined;
@@ -173,7 +173,7 @@ export function judgeHub(
   const isFenceMissing = (kubernetes.fence ?? []).length > 0 || fenceOk === 0;
   const isFenceKnown = kubernetes.fence !== undefined || fenceOk !== undefined;
   const projectorLagSeconds = figureOf(answers, 'projector', 'lagSeconds');
-  const storm = figureOf(answers, 'heartbeat', 'storm');
+  const outage = figureOf(answers, 'heartbeat', 'outage');
   const held = Object.values(heldEvents ?? {}).reduce<number>((sum, count = 0) => sum + count, 0);
   // Both lie in one stream, and were counted one after the other.
   const deadLetters = streams.DEAD && Math.max(0, streams.DEAD.messages - held);
@@ -185,7 +185,7 @@ export function judgeHub(
     ...troublesOf(bus, kubernetes).map(({ message, next }) => wrong(message, next)),
     ...objects,
     ...clusterProblems(clusterCounts(answers)),
-    ...(storm === 1
+    ...(outage === 1
       ? [
           wrong(
             'a large part of the fleet is silent together; transitions are held',
@@ -230,7 +230,7 @@ export function judgeHub(
     },
     services,
     clusters: clusterCounts(answers),
-    storm: storm === undefined ? undefined : storm === 1,
+    outage: outage === undefined ? undefined : outage === 1,
     waitingRequests: figureOf(answers, 'projector', 'waitingRequests'),
     oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),
     heldOperations: kubernetes.held && { id: kubernetes.held.id, count: kubernetes.held.operations.length },

@@ -6,7 +6,7 @@ import type { FleetSample } from './fleet-sample.ts';
 export interface FleetFigures {
   readonly at: string;
   readonly hub: string;
-  readonly storm: boolean;
+  readonly outage: boolean;
   readonly clusters: number | undefined;
   readonly clustersByState: Readonly<Record<string, number>>;
   readonly joinsInLastMinute: number;
@@ -41,7 +41,7 @@ export function fleetFigures(
   return {
     at: `${new Date(sample.atMs).toISOString().slice(0, 19)}Z`,
     hub,
-    storm: figureOf(answers, 'heartbeat', 'storm') === 1,
+    outage: figureOf(answers, 'heartbeat', 'outage') === 1,
     clusters: counts && Object.values(counts).reduce((sum, count) => sum + count, 0),
     clustersByState: counts ?? {},
     joinsInLastMinute: sample.joinedAtMs.length,

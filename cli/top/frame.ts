@@ -45,7 +45,7 @@ export function frame(figures: FleetFigures, options: { isColoured: boolean }): 
   return [
     `rollcall top - ${figures.hub} - ${figures.at}`,
     '',
-    ...(figures.storm ? ['STORM: a large part of the fleet is silent together'] : []),
+    ...(figures.outage ? ['OUTAGE: a large part of the fleet is silent together'] : []),
     line('Clusters', clusters === undefined ? unknown : String(clusters)),
     ...stateLines(figures, options.isColoured),
     '',

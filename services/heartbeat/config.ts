@@ -46,24 +46,24 @@ export const configSchema = z.strictObject({
   flapSteady: durationMs
     .default(120_000)
     .describe('for how long a flapping cluster must be heard without a gap to be ready again (2m)'),
-  stormShare: share
+  outageShare: share
     .default(0.3)
     .describe(
       'share of the known clusters that must go silent together before transitions are held (0 to 1)',
     ),
-  stormGroupShare: share
+  outageGroupShare: share
     .default(0.5)
     .describe('the same share of one group: the clusters of one NATS server, or of one set (0 to 1)'),
-  stormMinimum: z.coerce
+  outageMinimum: z.coerce
     .number()
     .int()
     .min(1)
     .default(10)
-    .describe('so many silent clusters or fewer are never a storm (10)'),
-  stormWindow: durationMs
+    .describe('so many silent clusters or fewer are never an outage (10)'),
+  outageWindow: durationMs
     .default(15_000)
     .describe('within which time clusters must go silent to have done so together (15s)'),
-  stormDeadline: durationMs
+  outageDeadline: durationMs
     .default(300_000)
     .describe('after which time held transitions are taken anyway (5m)'),
   floodWindow: durationMs

@@ -26,7 +26,7 @@ import { livenessStates } from './engine/cluster-table.ts';
 import { followOwnLosses } from './connections/own-losses.ts';
 import { type BeatReceiver, receiveBeats } from './receive/receive-beats.ts';
 import { joinSiblings } from './write/siblings.ts';
-import { readStorms, writeStorm } from './outage/storm-log.ts';
+import { readOutages, writeOutage } from './outage/outage-log.ts';
 import { type Probe, watchNotices } from './connections/watch-notices.ts';
 import { watchFloods } from './write/watch-floods.ts';
 import { createTransitionWriter, type TransitionWriter } from './write/transition-writer.ts';
@@ -81,21 +81,21 @@ async function work(
     nowMs: clock.monotonicMs(),
     suspectAfterMs: config.suspectAfter,
     steadyForMs: config.flapSteady,
-    storm: {
-      share: config.stormShare,
-      groupShare: config.stormGroupShare,
-      minimum: config.stormMinimum,
-      windowMs: config.stormWindow,
-      deadlineMs: config.stormDeadline,
+    outage: {
+      share: config.outageShare,
+      groupShare: config.outageGroupShare,
+      minimum: config.outageMinimum,
+      windowMs: config.outageWindow,
+      deadlineMs: config.outageDeadline,
     },
     output: {
       proposal: (proposal) => writer?.write(proposal),
       live,
-      storm({ isDeadline: _isDeadline, ...change }) {
+      outage({ isDeadline: _isDeadline, ...change }) {
         const { silent: count, change: state, group } = change;
         const of = group ? { reason: `${group.kind} ${group.name}` } : {};
-        logger.warn({ count, state, ...of }, 'storm: a large part of the fleet is silent together');
-        writeAside(writeStorm(log, { ...change, nowMs: clock.hubMs() }), 'storm could not be written');
+        logger.warn({ count, state, ...of }, 'outage: a large part of the fleet is silent together');
+        writeAside(writeOutage(log, { ...change, nowMs: clock.hubMs() }), 'outage could not be written');
       },
       keyUse(clusterId, change) {
         if (change === 'shared') logger.warn({ clusterId }, 'two agents use the key of one cluster');
@@ -171,7 +171,7 @@ async function work(
     }),
   );
   const noticeWatch = watchNotices(nc, { probe, logger });
-  for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
+  for (const group of await readOutages(log)) engine.holdForOutage(clock.monotonicMs(), group);
   await members.readAll();
   let inForce: PaceInForce = { stretch: 1, returnWithinMs: 0 };
   /** Of the whole fleet, of which this process may hear a part only. */
@@ -261,7 +261,7 @@ async function work(
     metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed, ofPart);
     metrics.gauge('rollcall_beat_stretch', inForce.stretch);
     metrics.gauge('rollcall_liveness_signals', noticeWatch.missing() === undefined ? 2 : 1);
-    metrics.gauge('rollcall_storm', engine.inStorm ? 1 : 0);
+    metrics.gauge('rollcall_outage', engine.inOutage ? 1 : 0);
   });
   return {
     stats: () => ({
@@ -275,7 +275,7 @@ async function work(
       clustersMemberDown: engine.countOf('memberDown'),
       clustersFlapping: engine.countOf('flapping'),
       beats: receiver.counts.taken,
-      storm: engine.inStorm ? 1 : 0,
+      outage: engine.inOutage ? 1 : 0,
       beatStretch: inForce.stretch,
       signals: noticeWatch.missing() === undefined ? 2 : 1,
     }),

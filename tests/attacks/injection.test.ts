@@ -61,7 +61,7 @@ const unsafe = [
   { name: 'a tail wildcard', text: '>' },
   { name: 'a wildcard within', text: 'a*' },
   { name: 'a blank', text: 'a b' },
-  { name: 'a line end and a command', text: 'a\r\nPUB rollcall.events.hub.one.storm 2\r\n{}' },
+  { name: 'a line end and a command', text: 'a\r\nPUB rollcall.events.hub.one.outage 2\r\n{}' },
   { name: 'NUL', text: 'a\0b' },
   { name: 'a right-to-left override', text: '\u202ea' },
   { name: 'four bytes', text: '\u{1f680}' },
@@ -254,7 +254,7 @@ describe('headers that an agent sends', () => {
       const { events } = await world.eventsDuring(async () => {
         for (const destination of [
           `rollcall.answer.${victim.key.publicKey}.trace`,
-          'rollcall.events.hub.one.storm',
+          'rollcall.events.hub.one.outage',
           ...jetStreamSubjects('STREAM.PURGE.EVENTS'),
         ]) {
           const trace = { 'Nats-Trace-Dest': destination, ...(only ? { 'Nats-Trace-Only': 'true' } : {}) };

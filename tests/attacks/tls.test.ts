@@ -244,7 +244,7 @@ describe('whoever reaches the port of the hub', () => {
     { name: 'a CONNECT of 1 MiB', line: `CONNECT {"name":"${'x'.repeat(1_048_576)}"}\r\n` },
     { name: 'a CONNECT that is no JSON', line: 'CONNECT {{{{\r\n' },
     { name: 'a CONNECT that nests', line: `CONNECT ${'{"a":'.repeat(600)}1${'}'.repeat(600)}\r\n` },
-    { name: 'no CONNECT at all', line: 'SUB > 1\r\nPUB rollcall.events.hub.one.storm 2\r\n{}\r\n' },
+    { name: 'no CONNECT at all', line: 'SUB > 1\r\nPUB rollcall.events.hub.one.outage 2\r\n{}\r\n' },
     { name: 'a CONNECT with nothing to show', line: 'CONNECT {"verbose":false}\r\nSUB > 1\r\nPING\r\n' },
     {
       name: 'a CONNECT that names the account',

@@ -28,11 +28,11 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
     nowMs,
     suspectAfterMs: config.suspectAfter,
     steadyForMs: config.flapSteady,
-    storm: { share: 1, groupShare: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 300_000 },
+    outage: { share: 1, groupShare: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 300_000 },
     output: {
       proposal: (proposal) => void proposals.push(proposal),
       live: () => undefined,
-      storm: () => undefined,
+      outage: () => undefined,
       keyUse: () => undefined,
     },
   });

@@ -48,7 +48,7 @@ export async function doWork(
   const left = mayLeave.length > 0 ? random.pick(mayLeave) : undefined;
   const changed = random.pick(there.filter((name) => name !== left));
   const label = `s${schedule.seed}`;
-  // Few enough that a process of agents that dies is no storm.
+  // Few enough that a process of agents that dies is no outage.
   const joinsAtMs = there.length >= mostClusters ? schedule.joinsAtMs.slice(0, 1) : schedule.joinsAtMs;
   const joined = joinsAtMs.map((_, index) => `c${schedule.seed}-${index}`);
   await Promise.all([

@@ -130,7 +130,7 @@ const wanted: readonly Expectation[] = [
   { sample: 'rollcall_beat_stretch', within: [1] },
   { sample: 'rollcall_liveness_signals', within: [2] },
   { sample: 'rollcall_flooding_clusters', within: [0] },
-  { sample: 'rollcall_storm', within: [0] },
+  { sample: 'rollcall_outage', within: [0] },
 
   { sample: 'rollcall_requests_waiting', within: [0] },
   { sample: 'rollcall_oldest_waiting_request_age_seconds', within: [0] },

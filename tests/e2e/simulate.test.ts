@@ -11,8 +11,8 @@ import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/em
 
 let hub: TestEmbeddedHub;
 beforeAll(async () => {
-  // Nobody waits for a storm of 300 clusters in a test.
-  hub = await startTestEmbeddedHub({ settings: { heartbeat: { stormMinimum: '5', stormWindow: '10s' } } });
+  // Nobody waits for an outage of 300 clusters in a test.
+  hub = await startTestEmbeddedHub({ settings: { heartbeat: { outageMinimum: '5', outageWindow: '10s' } } });
   copyFileSync(hub.up.plane.adminKubeconfigPath, join(hub.up.stateDir, 'kubeconfig'));
 });
 afterAll(() => hub[Symbol.asyncDispose]());
@@ -70,7 +70,7 @@ end: 16s
   const report = JSON.parse(run.stdout) as SimulationReport;
   expect(report).toMatchObject({ clusters: 40, silenced: 20, wronged: 0, joins: { count: 4 } });
   expect(report.transitions['joined']).toBe(40);
-  expect(report.storms).not.toEqual([]);
+  expect(report.outages).not.toEqual([]);
   expect(report.beats.sent).toBeGreaterThan(36);
   expect(report.processes.map(({ name }) => name)).toContain('nats-server');
   expect(run.stderr).toContain('went silent together; transitions are held');
@@ -127,7 +127,7 @@ test('who simulates can neither beat nor speak for a cluster that is not made up
     'rollcall.beatp.1.real',
     'rollcall.events.cluster.real.approved',
     'rollcall.events.token.sim-a-1.declared',
-    'rollcall.events.hub.liveness.storm',
+    'rollcall.events.hub.liveness.outage',
     ...jetStreamSubjects('STREAM.PURGE.EVENTS'),
     'rollcall.ask.UKEY.join',
   ];

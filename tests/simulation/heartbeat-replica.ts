@@ -4,7 +4,7 @@ import { encodeBeat, type EventLog } from '@rollcall/shared/bus';
 import { followMembers } from '../../services/heartbeat/members/follow-members.ts';
 import { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
 import { type BeatReceiver, receiveBeats } from '../../services/heartbeat/receive/receive-beats.ts';
-import { readStorms, writeStorm } from '../../services/heartbeat/outage/storm-log.ts';
+import { readOutages, writeOutage } from '../../services/heartbeat/outage/outage-log.ts';
 import {
   createTransitionWriter,
   type TransitionWriter,
@@ -30,11 +30,11 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     nowMs: scheduler.nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 60_000,
-    storm: { share: 0.5, groupShare: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
+    outage: { share: 0.5, groupShare: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
     output: {
       proposal: (proposal) => writer?.write(proposal),
       live: () => undefined,
-      storm: (change) => void writeStorm(log, { ...change, nowMs: clock.hubMs() }).catch(() => undefined),
+      outage: (change) => void writeOutage(log, { ...change, nowMs: clock.hubMs() }).catch(() => undefined),
       keyUse: () => undefined,
     },
   });
@@ -92,7 +92,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
   });
   for (;;) {
     try {
-      for (const group of await readStorms(log)) engine.holdForStorm(clock.monotonicMs(), group);
+      for (const group of await readOutages(log)) engine.holdForOutage(clock.monotonicMs(), group);
       await members.readAll();
       break;
     } catch {

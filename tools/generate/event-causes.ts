@@ -39,7 +39,7 @@ const perWrite = 'once for each time that it is written';
 const perRotation = "once for each step of a rotation of the hub's keys";
 const liveness = `${set.flapLosses.parse(undefined)} losses or goodbyes within ${minutes(set.flapWindow.parse(undefined))}, then none before ${minutes(set.flapSteady.parse(undefined))} without a gap, or a whole grace of silence: some 6,000 a day of one cluster`;
 const onceALife = `once for each life of the cluster, which takes one of its ${mostKeysPerDay} keys of a day`;
-const perStorm = 'once when a large part of the fleet falls silent together, and once when that ends';
+const perOutage = 'once when a large part of the fleet falls silent together, and once when that ends';
 
 /**
  * By what each event can be caused, by its kind and type. A type that is missing here fails a test: whoever adds one says what keeps
@@ -184,8 +184,8 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
     often: `once in ${minutes(beatFloodAgainMs)} until it is put out`,
     stopsWhenFull: false,
   },
-  'hub.storm': { by: ['hub'], often: perStorm, stopsWhenFull: false },
-  'hub.storm-ended': { by: ['hub'], often: perStorm, stopsWhenFull: false },
+  'hub.outage': { by: ['hub'], often: perOutage, stopsWhenFull: false },
+  'hub.outage-ended': { by: ['hub'], often: perOutage, stopsWhenFull: false },
   'hub.paced': {
     by: ['hub'],
     often: 'when the size of the fleet has changed by a step',

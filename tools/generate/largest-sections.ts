@@ -240,8 +240,8 @@ const sectionsOfTypes: Readonly<Record<string, object>> = {
   'hub.bulk-counted': operations,
   'hub.bulk-held': operations,
   'hub.bulk-confirmed': operations,
-  'hub.storm': { silent: 1e9, known: 1e9, sinceMs: atMs, group: { kind: 'server', name: text(64) } },
-  'hub.storm-ended': { silent: 1e9, known: 1e9, sinceMs: atMs, group: { kind: 'server', name: text(64) } },
+  'hub.outage': { silent: 1e9, known: 1e9, sinceMs: atMs, group: { kind: 'server', name: text(64) } },
+  'hub.outage-ended': { silent: 1e9, known: 1e9, sinceMs: atMs, group: { kind: 'server', name: text(64) } },
   'hub.paced': {
     stretch: 1e3,
     before: 1e3,

@@ -86,7 +86,7 @@ export function planFleet(scenario: Scenario, clusters: number, random: Random):
           add(beginMs + step.for, 'back', cluster);
           break;
         case 'flap': {
-          // Each at a time of its own: a fleet that flaps in step would be a storm.
+          // Each at a time of its own: a fleet that flaps in step would be an outage.
           const offsetMs = random.next() * step.every;
           for (let time = 0; time < step.times; time++) {
             add(beginMs + offsetMs + time * step.every, 'mute', cluster);

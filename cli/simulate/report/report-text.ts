@@ -17,11 +17,11 @@ function detectionLines({ detection }: SimulationReport): string[] {
   );
 }
 
-function stormLines({ storms }: SimulationReport): string[] {
-  if (storms.length === 0) return [line('storms', 'none')];
-  return storms.map(({ afterSeconds, heldSeconds, message }) => {
+function outageLines({ outages }: SimulationReport): string[] {
+  if (outages.length === 0) return [line('outages', 'none')];
+  return outages.map(({ afterSeconds, heldSeconds, message }) => {
     const held = heldSeconds === undefined ? 'not over yet' : `held for ${number(heldSeconds, 1)} s`;
-    return line('storm', `after ${number(afterSeconds, 1)} s, ${held}: ${printable(message)}`);
+    return line('outage', `after ${number(afterSeconds, 1)} s, ${held}: ${printable(message)}`);
   });
 }
 
@@ -33,13 +33,13 @@ function stalledLines({ stalled }: SimulationReport): string[] {
 }
 
 /** What the run shows, in one sentence for somebody who has not seen it before. */
-function meaning({ silenced, wronged, storms, transitions }: SimulationReport): string {
+function meaning({ silenced, wronged, outages, transitions }: SimulationReport): string {
   const dead = transitions['unreachable'] ?? 0;
   if (wronged > 0) return `${number(wronged)} clusters were told silent although they beat.`;
   if (silenced === 0) return 'Nobody was silent, and nobody was told to be.';
-  const held = storms.length > 0 && dead === 0;
+  const held = outages.length > 0 && dead === 0;
   if (held)
-    return `${number(silenced)} clusters fell silent and none of them was declared unreachable: the storm guard held it, because so many together are most likely the network of the hub.`;
+    return `${number(silenced)} clusters fell silent and none of them was declared unreachable: the outage guard held it, because so many together are most likely the network of the hub.`;
   return `${number(silenced)} clusters fell silent, ${number(dead)} times one was declared unreachable, and never one that beat.`;
 }
 
@@ -65,7 +65,7 @@ export function reportText(report: SimulationReport): string {
     ...(trouble.length > 0 ? [line('troubles', trouble.map((text) => printable(text)).join(', '))] : []),
     line('beats', `${number(beats.sent)} sent, ${number(beats.perSecond)} a second`),
     line('silenced', `${number(report.silenced)} clusters`),
-    ...stormLines(report),
+    ...outageLines(report),
     ...detectionLines(report),
     line('events', counts.join(', ')),
     line('wronged', `${number(report.wronged)} clusters told silent although they beat`),

@@ -19,7 +19,7 @@ function aRun(more: Partial<RunRecord> = {}): RunRecord {
     absences: [],
     stalls: [],
     events: [{ clusterId: 'sim-4', type: 'joined', atMs: 1200 }],
-    storms: [],
+    outages: [],
     usage: {
       before: usage,
       after: { processes: [{ name: 'services', cpuMs: 6000, residentBytes: 2 ** 21 }], apiWrites: 25 },
@@ -79,21 +79,21 @@ test('who sent nothing because the machine of the run was too busy is not wronge
   );
 });
 
-test('a storm that held everybody says what it was for', () => {
-  const storms = [
+test('an outage that held everybody says what it was for', () => {
+  const outages = [
     { change: 'begins', atMs: 25_000, message: '3 of 4 clusters went silent together' },
     { change: 'ends', atMs: 32_000, message: 'over' },
     { change: 'begins', atMs: 45_000, message: 'again' },
   ] as const;
-  const report = reportOf(aRun({ absences: [away], storms }));
-  expect(report.storms).toEqual([
+  const report = reportOf(aRun({ absences: [away], outages }));
+  expect(report.outages).toEqual([
     { afterSeconds: 15, heldSeconds: 7, message: '3 of 4 clusters went silent together' },
     { afterSeconds: 35, message: 'again' },
   ]);
-  expect(reportText(report)).toContain('none of them was declared unreachable: the storm guard held it');
+  expect(reportText(report)).toContain('none of them was declared unreachable: the outage guard held it');
 });
 
-test('without a storm, who died is counted', () => {
+test('without an outage, who died is counted', () => {
   const events = [{ clusterId: 'sim-1', type: 'unreachable', atMs: 29_000 }];
   expect(reportText(reportOf(aRun({ absences: [away], events })))).toContain(
     '1 clusters fell silent, 1 times one was declared unreachable',

@@ -28,7 +28,7 @@ export interface RunRecord {
   /** What nobody wanted: this process had no time to send. */
   readonly stalls: readonly Absence[];
   readonly events: readonly { readonly clusterId: string; readonly type: string; readonly atMs: number }[];
-  readonly storms: readonly {
+  readonly outages: readonly {
     readonly change: 'begins' | 'ends';
     readonly atMs: number;
     readonly message: string;
@@ -49,7 +49,7 @@ export interface SimulationReport {
   readonly beats: { readonly sent: number; readonly perSecond: number };
   readonly silenced: number;
   readonly transitions: Readonly<Record<string, number>>;
-  readonly storms: readonly {
+  readonly outages: readonly {
     readonly afterSeconds: number;
     readonly heldSeconds?: number;
     readonly message: string;
@@ -108,10 +108,10 @@ function detectionOf({ events, absences, stalls, intervalMs }: RunRecord) {
   };
 }
 
-function stormsOf({ storms, beganAtMs }: RunRecord): SimulationReport['storms'] {
-  return storms.flatMap(({ change, atMs, message }, index) => {
+function outagesOf({ outages, beganAtMs }: RunRecord): SimulationReport['outages'] {
+  return outages.flatMap(({ change, atMs, message }, index) => {
     if (change === 'ends') return [];
-    const end = storms.slice(index).find((later) => later.change === 'ends');
+    const end = outages.slice(index).find((later) => later.change === 'ends');
     return [
       {
         afterSeconds: (atMs - beganAtMs) / 1000,
@@ -154,7 +154,7 @@ export function reportOf(run: RunRecord): SimulationReport {
     beats: { sent: run.beats, perSecond: (run.beats * 1000) / lastedMs },
     silenced: new Set(run.absences.map(({ clusterId }) => clusterId)).size,
     transitions: countBy(run.events, ({ type }) => type),
-    storms: stormsOf(run),
+    outages: outagesOf(run),
     ...detectionOf(run),
     ...(before.apiWrites === undefined || after.apiWrites === undefined
       ? {}

@@ -23,7 +23,7 @@ const stateAfter: Readonly<Record<string, 'ready' | 'suspect' | 'unreachable' | 
   left: 'gone',
 };
 
-const stormTypes: Readonly<Record<string, 'begins' | 'ends'>> = { storm: 'begins', 'storm-ended': 'ends' };
+const outageTypes: Readonly<Record<string, 'begins' | 'ends'>> = { outage: 'begins', 'outage-ended': 'ends' };
 
 function messageOf(body: string): string {
   try {
@@ -33,10 +33,10 @@ function messageOf(body: string): string {
   }
 }
 
-/** @param onStorm - told when a storm begins or ends, with the words of the hub */
+/** @param onOutage - told when an outage begins or ends, with the words of the hub */
 export function watchRun(
   nc: NatsConnection,
-  { prefix, onStorm }: { prefix: string; onStorm(message: string): void },
+  { prefix, onOutage }: { prefix: string; onOutage(message: string): void },
 ): RunWatch {
   const counts = { ready: 0, suspect: 0, unreachable: 0, stopped: 0, gone: 0 };
   const states = new Map<string, keyof typeof counts>();
@@ -46,7 +46,7 @@ export function watchRun(
       const place = error ? undefined : parseEventSubject(message.subject);
       if (!place) return;
       events++;
-      if (place.kind === 'hub' && stormTypes[place.type]) onStorm(messageOf(message.string()));
+      if (place.kind === 'hub' && outageTypes[place.type]) onOutage(messageOf(message.string()));
       const state = stateAfter[place.type];
       if (place.kind !== 'cluster' || !state || !place.id.startsWith(prefix)) return;
       const before = states.get(place.id);
@@ -68,15 +68,15 @@ export function watchRun(
 export async function readRun(
   log: Pick<EventLog, 'scan'>,
   { prefix, fromSequence }: { prefix: string; fromSequence: number },
-): Promise<Pick<RunRecord, 'events' | 'storms'>> {
+): Promise<Pick<RunRecord, 'events' | 'outages'>> {
   const events: RunRecord['events'][number][] = [];
-  const storms: RunRecord['storms'][number][] = [];
+  const outages: RunRecord['outages'][number][] = [];
   for await (const event of log.scan({ fromSequence, onSkip: () => undefined })) {
-    const change = event.kind === 'hub' ? stormTypes[event.type] : undefined;
-    if (change) storms.push({ change, atMs: event.timeMs, message: event.message });
+    const change = event.kind === 'hub' ? outageTypes[event.type] : undefined;
+    if (change) outages.push({ change, atMs: event.timeMs, message: event.message });
     if (isOfRun(event, prefix)) events.push({ clusterId: event.id, type: event.type, atMs: event.timeMs });
   }
-  return { events, storms };
+  return { events, outages };
 }
 
 /** Liveness only: how clusters are made up is nobody's news. */

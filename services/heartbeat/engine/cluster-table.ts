@@ -20,7 +20,7 @@ export const marks = {
   beatSinceChange: 1,
   saidGoodbye: 2,
   connectionLost: 4,
-  /** Counted by the storm guard. */
+  /** Counted by the outage guard. */
   silent: 8,
   /** A transition is being written. */
   writing: 16,
@@ -47,7 +47,7 @@ export class ClusterTable {
   connections: Uint16Array;
   /** Which of them began last; 0: nobody knows. */
   newest: Uint32Array;
-  /** Groups of the storm watch. */
+  /** Groups of the outage watch. */
   server: Uint16Array;
   clusterSet: Uint16Array;
   /** Beats since the last look for floods. */

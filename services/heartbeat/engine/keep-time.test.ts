@@ -23,11 +23,11 @@ function aSilentCluster(options: { isListening: () => boolean }) {
     nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
-    storm: { share: 1, groupShare: 1, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
+    outage: { share: 1, groupShare: 1, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
     output: {
       proposal: (proposal) => history.push(proposal.state),
       live: ignore,
-      storm: ignore,
+      outage: ignore,
       keyUse: ignore,
     },
   });

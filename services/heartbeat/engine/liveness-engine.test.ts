@@ -3,17 +3,17 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LivenessEngine } from './liveness-engine.ts';
 import type { KnownCluster, MemberConnection, ProposedTransition } from './liveness-signals.ts';
-import type { StormWatchSettings } from '../outage/storm-watch.ts';
+import type { OutageWatchSettings } from '../outage/outage-watch.ts';
 import type { LivenessState } from '@rollcall/shared/events';
 
 const intervalMs = 15_000;
 const graceMs = 45_000;
 
 /** An engine whose proposals are written at once, and a clock that the test turns. */
-function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) {
+function aHub(outage: Partial<OutageWatchSettings> = { share: 1, minimum: 1000 }) {
   const history: string[] = [];
   const live: string[] = [];
-  const storms: string[] = [];
+  const outages: string[] = [];
   const keyUses: string[] = [];
   const proposals: ProposedTransition[] = [];
   const pending: (() => void)[] = [];
@@ -22,7 +22,7 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
     nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
-    storm: { share: 1, groupShare: 1, minimum: 1, windowMs: 15_000, deadlineMs: 300_000, ...storm },
+    outage: { share: 1, groupShare: 1, minimum: 1, windowMs: 15_000, deadlineMs: 300_000, ...outage },
     output: {
       proposal(proposal) {
         history.push(`${proposal.clusterId} ${proposal.state}`);
@@ -32,7 +32,7 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
         );
       },
       live: (clusterId, state) => live.push(`${clusterId} ${state}`),
-      storm: ({ change, group }) => storms.push(group ? `${change} ${group.kind} ${group.name}` : change),
+      outage: ({ change, group }) => outages.push(group ? `${change} ${group.kind} ${group.name}` : change),
       keyUse: (clusterId, change) => keyUses.push(`${clusterId} ${change}`),
     },
   });
@@ -47,7 +47,7 @@ function aHub(storm: Partial<StormWatchSettings> = { share: 1, minimum: 1000 }) 
     engine,
     history,
     live,
-    storms,
+    outages,
     keyUses,
     proposals,
     nowMs: () => nowMs,
@@ -195,8 +195,8 @@ test('connections of a replaced key count for nothing', () => {
   expect(live).toEqual([]);
 });
 
-test('in a storm nobody is called dead: unknown after the grace; who is still silent when most are back has a whole grace', () => {
-  const { put, beat, pass, history, storms, nowMs } = aHub({
+test('in an outage nobody is called dead: unknown after the grace; who is still silent when most are back has a whole grace', () => {
+  const { put, beat, pass, history, outages, nowMs } = aHub({
     share: 0.3,
     minimum: 2,
     windowMs: 15_000,
@@ -210,13 +210,13 @@ test('in a storm nobody is called dead: unknown after the grace; who is still si
   history.length = 0;
   const beganMs = nowMs();
   pass(graceMs - 100);
-  expect(storms).toEqual(['begins']);
+  expect(outages).toEqual(['begins']);
   expect(history).toEqual([]);
   pass(150_000);
   expect(history.splice(0).toSorted()).toEqual(ids.map((id) => `${id} suspect`));
   for (const id of ids.slice(0, 6)) beat(id);
   pass(100);
-  expect(storms).toEqual(['begins', 'ends']);
+  expect(outages).toEqual(['begins', 'ends']);
   const endedMs = nowMs();
   expect(history.splice(0)).toEqual(ids.slice(0, 6).map((id) => `${id} ready`));
   while (history.length === 0) {
@@ -230,7 +230,7 @@ test('in a storm nobody is called dead: unknown after the grace; who is still si
 });
 
 test('a set that falls silent together is held, the rest of the fleet is not', () => {
-  const { put, beat, pass, history, storms } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
+  const { put, beat, pass, history, outages } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
   const ofSet = Array.from({ length: 5 }, (_, index) => `eu${index}`);
   const others = Array.from({ length: 20 }, (_, index) => `us${index}`);
   for (const id of ofSet) put(id, 'ready', false, 'eu');
@@ -241,17 +241,17 @@ test('a set that falls silent together is held, the rest of the fleet is not', (
     for (const id of others.slice(1)) beat(id);
   }
   pass(100);
-  expect(storms).toEqual(['begins set eu']);
+  expect(outages).toEqual(['begins set eu']);
   // One of another set is just one that is gone.
   expect(history).toEqual(['us0 suspect']);
   for (const id of ofSet) beat(id);
   pass(100);
-  expect(storms).toEqual(['begins set eu', 'ends set eu']);
+  expect(outages).toEqual(['begins set eu', 'ends set eu']);
   expect(history).toEqual(['us0 suspect']);
 });
 
-test('when the storm of a set is over, only those of the set have time to come back', () => {
-  const { engine, put, beat, pass, history, storms } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
+test('when the outage of a set is over, only those of the set have time to come back', () => {
+  const { engine, put, beat, pass, history, outages } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
   engine.pace({ stretch: 1, returnWithinMs: 600_000 });
   const ofSet = Array.from({ length: 5 }, (_, index) => `eu${index}`);
   const others = Array.from({ length: 20 }, (_, index) => `us${index}`);
@@ -266,7 +266,7 @@ test('when the storm of a set is over, only those of the set have time to come b
   pass(100);
   for (const id of ofSet.slice(1)) beat(id);
   pass(100);
-  expect(storms).toEqual(['begins set eu', 'ends set eu']);
+  expect(outages).toEqual(['begins set eu', 'ends set eu']);
   history.length = 0;
   for (let one = 0; one < 4; one++) goOn(new Set(['eu0', 'us0']));
   expect(history).toEqual(['us0 suspect', 'us0 unreachable']);
@@ -275,7 +275,11 @@ test('when the storm of a set is over, only those of the set have time to come b
 });
 
 test('the clusters of one server that fall silent together are held', () => {
-  const { engine, put, beat, pass, history, storms, nowMs } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
+  const { engine, put, beat, pass, history, outages, nowMs } = aHub({
+    share: 1,
+    groupShare: 0.5,
+    minimum: 2,
+  });
   const ids = Array.from({ length: 12 }, (_, index) => `c${index}`);
   const connection = (id: string, index: number): MemberConnection => ({
     ...connectionOf(id, index + 1),
@@ -288,7 +292,7 @@ test('the clusters of one server that fall silent together are held', () => {
   }
   for (const [index, id] of ids.slice(0, 4).entries()) engine.disconnected(connection(id, index), nowMs());
   pass(5000);
-  expect(storms).toEqual(['begins server NA']);
+  expect(outages).toEqual(['begins server NA']);
   expect(history).toEqual([]);
   // They come back to the other one.
   for (const [index, id] of ids.slice(0, 4).entries()) {
@@ -296,7 +300,7 @@ test('the clusters of one server that fall silent together are held', () => {
     beat(id);
   }
   pass(100);
-  expect(storms).toEqual(['begins server NA', 'ends server NA']);
+  expect(outages).toEqual(['begins server NA', 'ends server NA']);
   expect(history).toEqual([]);
 });
 

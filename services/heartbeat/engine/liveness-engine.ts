@@ -14,8 +14,8 @@ import type {
   ProposedTransition,
 } from './liveness-signals.ts';
 import { SteadyWatch } from './steady-watch.ts';
-import { StormCensus } from './storm-census.ts';
-import type { StormChange, StormGroup, StormWatchSettings } from '../outage/storm-watch.ts';
+import { OutageCensus } from './outage-census.ts';
+import type { OutageChange, OutageGroup, OutageWatchSettings } from '../outage/outage-watch.ts';
 import { TimingWheel } from './timing-wheel.ts';
 
 /** What the columns can hold: 49 days. */
@@ -40,7 +40,7 @@ export class LivenessEngine {
   readonly #keyUse = new KeyUseWatch();
   readonly #steady = new SteadyWatch();
   readonly #wheel: TimingWheel;
-  readonly #storms: StormCensus;
+  readonly #outages: OutageCensus;
   readonly #suspectAfterMs: number;
   readonly #steadyForMs: number;
   readonly #output: EngineOutput;
@@ -55,12 +55,12 @@ export class LivenessEngine {
     suspectAfterMs: number;
     /** For how long a flapping cluster must be heard without a gap. */
     steadyForMs: number;
-    storm: StormWatchSettings;
+    outage: OutageWatchSettings;
     output: EngineOutput;
   }) {
     this.#listeningSinceMs = options.nowMs;
     this.#wheel = new TimingWheel({ startMs: options.nowMs });
-    this.#storms = new StormCensus(this.#table, options.storm);
+    this.#outages = new OutageCensus(this.#table, options.outage);
     this.#suspectAfterMs = options.suspectAfterMs;
     this.#steadyForMs = options.steadyForMs;
     this.#output = options.output;
@@ -148,7 +148,7 @@ export class LivenessEngine {
     if (cluster.keyShared || table.has(slot, marks.keyWatched))
       this.#watchKey(slot, nowMs, cluster.keyShared ?? false);
     const { clusterSet } = cluster;
-    this.#storms.move(
+    this.#outages.move(
       slot,
       'clusterSet',
       nowMs,
@@ -176,7 +176,7 @@ export class LivenessEngine {
   remove(clusterId: string, nowMs: number): void {
     const slot = this.#find(clusterId);
     if (slot < 0) return;
-    this.#storms.forget(slot, nowMs);
+    this.#outages.forget(slot, nowMs);
     this.#wheel.cancel(slot);
     this.#keyUse.forget(slot);
     this.#steady.forget(slot);
@@ -186,7 +186,7 @@ export class LivenessEngine {
   connected(connection: MemberConnection, nowMs: number): void {
     const slot = this.#slotOfMember(connection);
     if (slot < 0 || !this.#connections.add(connection.serverId, connection.clientId, slot)) return;
-    this.#storms.move(slot, 'server', nowMs, { kind: 'server', name: connection.serverId });
+    this.#outages.move(slot, 'server', nowMs, { kind: 'server', name: connection.serverId });
     this.#table.connections[slot]!++;
     this.#table.newest[slot] = tagOf(connection.serverId, connection.clientId);
     if (this.#table.connections[slot]! > 1) this.#watchKey(slot, nowMs);
@@ -215,20 +215,20 @@ export class LivenessEngine {
     this.#look(slot, nowMs);
   }
 
-  /** Lets time pass: deadlines, and the beginning and end of storms. */
+  /** Lets time pass: deadlines, and the beginning and end of outages. */
   advance(nowMs: number): void {
-    for (const change of this.#storms.judge(nowMs)) this.#stormChanged(change, nowMs);
+    for (const change of this.#outages.judge(nowMs)) this.#outageChanged(change, nowMs);
     this.#wheel.advance(nowMs, (slot) => this.#expired(slot, nowMs));
   }
 
-  #stormChanged(change: StormChange, nowMs: number): void {
+  #outageChanged(change: OutageChange, nowMs: number): void {
     // Most are back and the others wait for their turn to connect again: to them it was as if nobody had listened.
     // Of a group only its own clusters: else the silence of all others would not count for as long, again and again.
     if (change.change === 'ends' && !change.isDeadline) {
-      if (change.group) this.#storms.awaitReturn(change.group, nowMs + this.#returnWithinMs);
+      if (change.group) this.#outages.awaitReturn(change.group, nowMs + this.#returnWithinMs);
       else this.awaitReturn(nowMs);
     }
-    this.#output.storm(change);
+    this.#output.outage(change);
     if (change.change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
   }
 
@@ -282,8 +282,8 @@ export class LivenessEngine {
   }
 
   /** @param group - absent: of the whole fleet */
-  holdForStorm(nowMs: number, group?: StormGroup): void {
-    this.#storms.hold(nowMs, group);
+  holdForOutage(nowMs: number, group?: OutageGroup): void {
+    this.#outages.hold(nowMs, group);
   }
 
   /** A sibling heard the cluster later than we did: the youngest beat wins. */
@@ -376,13 +376,13 @@ export class LivenessEngine {
     return this.#table.countOf(state);
   }
 
-  get inStorm(): boolean {
-    return this.#storms.inStorm;
+  get inOutage(): boolean {
+    return this.#outages.inOutage;
   }
 
   /** How many should be heard. */
   known(): number {
-    return this.#storms.known();
+    return this.#outages.known();
   }
 
   #find(clusterId: string): number {
@@ -407,7 +407,7 @@ export class LivenessEngine {
 
   #setState(slot: number, { state, sinceMs }: { state: LivenessState; sinceMs: number }): void {
     const table = this.#table;
-    this.#storms.setState(slot, state);
+    this.#outages.setState(slot, state);
     const isHeardSince = table.lastBeatMs[slot]! > sinceMs;
     table.set(slot, marks.beatSinceChange, !isHeard(state) && isHeardSince);
     if (!isHeardSince) table.set(slot, marks.memberDown, state === 'memberDown');
@@ -423,7 +423,7 @@ export class LivenessEngine {
   }
 
   #listeningTo(slot: number): number {
-    return Math.max(this.#listeningSinceMs, this.#storms.listeningSinceMs(slot));
+    return Math.max(this.#listeningSinceMs, this.#outages.listeningSinceMs(slot));
   }
 
   #judge(slot: number, nowMs: number): LivenessVerdict {
@@ -436,7 +436,7 @@ export class LivenessEngine {
         memberDown: table.has(slot, marks.memberDown),
         steadySinceMs: this.#steady.sinceMs(slot),
         steadyForMs: this.#steadyForMs,
-        stormHeld: this.#storms.holds(slot),
+        outageHeld: this.#outages.holds(slot),
         lastBeatMs: table.lastBeatMs[slot]!,
         connectionLostMs: table.has(slot, marks.connectionLost) ? table.connectionLostMs[slot]! : undefined,
         listeningSinceMs: this.#listeningTo(slot),
@@ -450,7 +450,7 @@ export class LivenessEngine {
 
   #look(slot: number, nowMs: number): void {
     let verdict = this.#judge(slot, nowMs);
-    this.#storms.setSilent(slot, verdict.silent, nowMs);
+    this.#outages.setSilent(slot, verdict.silent, nowMs);
     if (this.#steady.heard(slot, !verdict.silent, nowMs)) verdict = this.#judge(slot, nowMs);
     // A transition on its way is settled first; then it is looked at again.
     if (this.#table.has(slot, marks.writing)) return;

@@ -1,6 +1,6 @@
 import type { LivenessState } from '@rollcall/shared/events';
 import type { LivenessVerdict } from './liveness-transition.ts';
-import type { StormChange } from '../outage/storm-watch.ts';
+import type { OutageChange } from '../outage/outage-watch.ts';
 
 /** What is written when a cluster changes. */
 export type Becomes = Extract<LivenessVerdict, { kind: 'becomes' }>;
@@ -45,7 +45,7 @@ export interface EngineOutput {
   proposal(proposal: ProposedTransition): void;
   /** For whoever watches; not kept. */
   live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;
-  storm(change: StormChange): void;
+  outage(change: OutageChange): void;
   /** Two agents use the key of a cluster, or one alone again; said again until the record says so. */
   keyUse(clusterId: string, change: 'shared' | 'single'): void;
 }

@@ -17,7 +17,7 @@ const aView = (overrides: Partial<LivenessView> = {}): LivenessView => ({
   memberDown: false,
   steadySinceMs: Infinity,
   steadyForMs: 120_000,
-  stormHeld: false,
+  outageHeld: false,
   ...overrides,
 });
 const lost = { connectionLostMs: 110_000 };
@@ -224,26 +224,26 @@ test.each([
     want: { kind: 'becomes', state: 'stopped', cause: 'AgentStopped', silent: false },
   },
   {
-    name: 'in a storm, two beats missing',
-    view: { stormHeld: true },
+    name: 'in an outage, two beats missing',
+    view: { outageHeld: true },
     nowMs: 144_999,
     want: { kind: 'stays', untilMs: 145_000, silent: true },
   },
   {
-    name: 'in a storm, not heard for the grace',
-    view: { stormHeld: true, ...lost },
+    name: 'in an outage, not heard for the grace',
+    view: { outageHeld: true, ...lost },
     nowMs: 145_000,
-    want: { kind: 'becomes', state: 'suspect', cause: 'StormHeld' },
+    want: { kind: 'becomes', state: 'suspect', cause: 'OutageHeld' },
   },
   {
-    name: 'in a storm, suspect',
-    view: { ...suspect, stormHeld: true },
+    name: 'in an outage, suspect',
+    view: { ...suspect, outageHeld: true },
     nowMs: 1e9,
     want: { kind: 'stays', untilMs: Infinity, silent: true },
   },
   {
-    name: 'in a storm, flapping',
-    view: { ...flapping, stormHeld: true },
+    name: 'in an outage, flapping',
+    view: { ...flapping, outageHeld: true },
     nowMs: 1e9,
     want: { kind: 'stays', untilMs: Infinity },
   },
@@ -289,7 +289,7 @@ const anyView = fc.record({
   memberDown: fc.boolean(),
   steadySinceMs: fc.oneof(anyTimeMs, fc.constant(Infinity)),
   steadyForMs: fc.integer({ min: 1000, max: 200_000 }),
-  stormHeld: fc.boolean(),
+  outageHeld: fc.boolean(),
 });
 
 test('nobody is unreachable before a whole grace since the last beat and since we can hear', () => {

@@ -5,7 +5,7 @@ export type LivenessCause =
   | 'Alive'
   | 'ConnectionLost'
   | 'NoBeats'
-  | 'StormHeld'
+  | 'OutageHeld'
   | 'Unreachable'
   | 'AgentStopped'
   | 'MemberAPIDown'
@@ -29,8 +29,8 @@ export interface LivenessView {
   readonly steadySinceMs: number;
   /** For how long a flapping cluster must be heard without a gap to be believed again. */
   readonly steadyForMs: number;
-  /** A storm is on: silence is most likely the hub's own. */
-  readonly stormHeld: boolean;
+  /** An outage is on: silence is most likely the hub's own. */
+  readonly outageHeld: boolean;
   readonly lastBeatMs: number;
   /** When the last connection went away; undefined while one is open, and when nobody knows. */
   readonly connectionLostMs: number | undefined;
@@ -51,7 +51,7 @@ export type LivenessVerdict =
   /** Nothing yet; look again at `untilMs` (Infinity: only a signal can change it). */
   | { readonly kind: 'stays'; readonly untilMs: number; readonly silent: boolean };
 
-/** One missed beat and a half counts as silence (for the storm guard); two make the cluster suspect. */
+/** One missed beat and a half counts as silence (for the outage guard); two make the cluster suspect. */
 const silentAfterIntervals = 1.5;
 const suspectAfterIntervals = 2;
 
@@ -74,8 +74,8 @@ export function healthyUntilMs(quietSinceMs: number, intervalMs: number, graceMs
 function goesAway(view: LivenessView, quietSinceMs: number): { atMs: number; cause: LivenessCause } {
   const { intervalMs, graceMs, connectionLostMs: lostMs } = view;
   const graceOverAtMs = quietSinceMs + graceMs;
-  // Nobody is called dead in a storm; but who has not been heard for a whole grace is not called alive either.
-  if (view.stormHeld) return { atMs: graceOverAtMs, cause: 'StormHeld' };
+  // Nobody is called dead in an outage; but who has not been heard for a whole grace is not called alive either.
+  if (view.outageHeld) return { atMs: graceOverAtMs, cause: 'OutageHeld' };
   const overdueAtMs = overdueAt(quietSinceMs, intervalMs, graceMs);
   const suspectAtMs =
     lostMs === undefined ? Infinity : Math.max(lostMs, view.listeningSinceMs) + view.suspectAfterMs;
@@ -90,7 +90,7 @@ function goesAway(view: LivenessView, quietSinceMs: number): { atMs: number; cau
 function judgeFlapping(view: LivenessView, quietSinceMs: number, nowMs: number): LivenessVerdict {
   const silentAtMs = silentAt(quietSinceMs, view.intervalMs);
   const silent = view.connectionLostMs !== undefined || nowMs >= silentAtMs;
-  const unreachableAtMs = view.stormHeld ? Infinity : quietSinceMs + view.graceMs;
+  const unreachableAtMs = view.outageHeld ? Infinity : quietSinceMs + view.graceMs;
   if (nowMs >= unreachableAtMs)
     return view.saidGoodbye
       ? { kind: 'becomes', state: 'stopped', cause: 'AgentStopped', silent: false }
@@ -132,7 +132,7 @@ export function judgeLiveness(view: LivenessView, nowMs: number): LivenessVerdic
   if (isHeard(view.state)) return judgeHeard(view, nowMs);
   if (view.beatSinceChange) return heardAs(view);
   if (view.state !== 'suspect') return only(Infinity, false);
-  if (view.stormHeld) return only(Infinity, true);
+  if (view.outageHeld) return only(Infinity, true);
   const unreachableAtMs = Math.max(view.lastBeatMs, view.listeningSinceMs) + view.graceMs;
   if (nowMs < unreachableAtMs) return only(unreachableAtMs, true);
   return { kind: 'becomes', state: 'unreachable', cause: 'Unreachable', silent: true };

@@ -7,7 +7,7 @@ export interface FlapSettings {
 }
 
 /**
- * When the cluster was lost lately, oldest first. A storm is not its own fault, and no loss; a goodbye is one, or an agent
+ * When the cluster was lost lately, oldest first. An outage is not its own fault, and no loss; a goodbye is one, or an agent
  * that starts and stops without end would fill the history.
  * @param isLoss - it is lost now
  */

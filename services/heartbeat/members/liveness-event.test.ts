@@ -100,7 +100,7 @@ test('the section keeps when it joined, and fields of a newer version', () => {
 
 test.each([
   { name: 'a loss is noted', finding: {}, want: [30_000, 40_000] },
-  { name: 'one of a storm is not', finding: { cause: 'StormHeld' }, want: [30_000] },
+  { name: 'one of an outage is not', finding: { cause: 'OutageHeld' }, want: [30_000] },
   { name: 'a goodbye is', finding: { state: 'stopped', cause: 'AgentStopped' }, want: [30_000, 40_000] },
   {
     name: 'an API server that goes away is',

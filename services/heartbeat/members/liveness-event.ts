@@ -45,7 +45,7 @@ const messageOf: Readonly<Record<LivenessCause, (quietMs: number) => string>> = 
   Alive: () => 'beats are heard',
   ConnectionLost: () => 'the last connection of the agent ended and did not come back',
   NoBeats: (quietMs) => `no beat for ${Math.round(quietMs / 1000)} s`,
-  StormHeld: (quietMs) =>
+  OutageHeld: (quietMs) =>
     `no beat for ${Math.round(quietMs / 1000)} s, together with many others: most likely the network of the hub`,
   Unreachable: (quietMs) => `no beat for ${Math.round(quietMs / 1000)} s, the whole grace`,
   AgentStopped: () => 'the agent said goodbye',
@@ -62,7 +62,7 @@ function withFlapping(
 ): { state: Stored; cause: LivenessCause; losses: readonly number[] } {
   const { from, state, cause, flap } = finding;
   const isLoss =
-    (state === 'suspect' && cause !== 'StormHeld') ||
+    (state === 'suspect' && cause !== 'OutageHeld') ||
     (state === 'memberDown' && from === 'ready') ||
     (state === 'stopped' && isHeard(from) && from !== 'flapping');
   const losses = lossesAfter(before, isLoss, finding);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
 import { type BusCredentials, connectionOptions, followEvents, jwtProof } from '@rollcall/shared/bus';
-import type { Storm } from '@rollcall/shared/events';
+import type { Outage } from '@rollcall/shared/events';
 import { agentsAccountClaims, userClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { expect, onTestFinished, test } from 'vitest';
@@ -98,15 +98,15 @@ leafnodes: { remotes: [ ${remotes.join(', ')} ] }
   return { port, server };
 }
 
-test('agents behind a leaf server are a group of their own: that it is gone is a storm of that group', async () => {
+test('agents behind a leaf server are a group of their own: that it is gone is an outage of that group', async () => {
   const hub = await startHubOfTest();
   const leaf = await startLeaf(hub);
   const around = await surroundingsOf(hub);
   const settings = {
     // Of the whole fleet it is never one.
-    stormShare: '1',
-    stormMinimum: '1',
-    stormDeadline: '60s',
+    outageShare: '1',
+    outageMinimum: '1',
+    outageDeadline: '60s',
     // The leaf has no JetStream, and says so when the servers are asked how theirs is set.
     allowUnsafeBus: 'true',
   };
@@ -128,9 +128,9 @@ test('agents behind a leaf server are a group of their own: that it is gone is a
   const [behind, direct] = await Promise.all([join3('leaf'), join3('hub')]);
   await leaf.server.kill();
   const ending = new AbortController();
-  const storms = { filter: 'hub.*.storm', fromSequence: 1, signal: ending.signal };
-  for await (const { section } of followEvents(around.ops, around.opsLog, storms)) {
-    expect(section as Storm).toMatchObject({
+  const outages = { filter: 'hub.*.outage', fromSequence: 1, signal: ending.signal };
+  for await (const { section } of followEvents(around.ops, around.opsLog, outages)) {
+    expect(section as Outage).toMatchObject({
       silent: expect.any(Number),
       known: 3,
       group: { kind: 'server' },

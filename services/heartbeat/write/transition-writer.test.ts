@@ -46,8 +46,8 @@ function aReplica(lose: (append: number) => boolean) {
     nowMs: startMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
-    storm: { share: 0.5, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, storm: quiet, keyUse: quiet },
+    outage: { share: 0.5, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
+    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, outage: quiet, keyUse: quiet },
   });
   writer = createTransitionWriter({
     engine,
@@ -173,8 +173,8 @@ test('who is heard again while the verdict waits behind slow appends is not decl
     nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
-    storm: { share: 1, groupShare: 1, minimum: 100_000, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, storm: quiet, keyUse: quiet },
+    outage: { share: 1, groupShare: 1, minimum: 100_000, windowMs: 30_000, deadlineMs: 120_000 },
+    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, outage: quiet, keyUse: quiet },
   });
   writer = createTransitionWriter({
     engine,
@@ -240,8 +240,8 @@ function aSilentFleet(ids: readonly string[]) {
     nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
-    storm: { share: 1, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, storm: quiet, keyUse: quiet },
+    outage: { share: 1, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
+    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, outage: quiet, keyUse: quiet },
   });
   const clock = { monotonicMs: () => nowMs, hubMs: () => nowMs };
   const siblings = { youngest: async () => [] };

@@ -56,7 +56,7 @@ export interface WrittenTransition {
 }
 
 /** Silence may be ours alone; a lost connection was heard, and everything else is good news. */
-const silences = new Set<ProposedTransition['cause']>(['NoBeats', 'StormHeld', 'Unreachable']);
+const silences = new Set<ProposedTransition['cause']>(['NoBeats', 'OutageHeld', 'Unreachable']);
 
 /**
  * Since when it is so, for what was heard meanwhile. What a sibling wrote carries its clock, and by that a beat from before might

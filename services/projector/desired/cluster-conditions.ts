@@ -86,7 +86,7 @@ const suspectMessages: ReadonlyMap<string, string> = new Map([
   ['ConnectionLost', 'the agent lost its connection'],
   ['NoBeats', 'a beat is overdue'],
   [
-    'StormHeld',
+    'OutageHeld',
     'not heard for the whole grace, together with many others: most likely the network of the hub itself',
   ],
 ]);

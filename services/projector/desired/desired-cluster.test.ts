@@ -55,9 +55,9 @@ describe('Ready', () => {
       want: 'Unknown NoBeats',
     },
     {
-      name: 'held by a storm',
-      sections: aMember({ liveness: aLiveness({ state: 'suspect', cause: 'StormHeld' }) }),
-      want: 'Unknown StormHeld',
+      name: 'held by an outage',
+      sections: aMember({ liveness: aLiveness({ state: 'suspect', cause: 'OutageHeld' }) }),
+      want: 'Unknown OutageHeld',
     },
     {
       name: 'suspect for a reason of a newer version',

@@ -8,7 +8,7 @@ export const livenessSchema = z.looseObject({
   key: z.string(),
   /**
    * CamelCase, the reason of the Ready condition. With state ready: Alive, MemberAPIDown, Flapping (the last two are not
-   * Ready=True); suspect: ConnectionLost, NoBeats, StormHeld; unreachable: Unreachable; stopped: AgentStopped.
+   * Ready=True); suspect: ConnectionLost, NoBeats, OutageHeld; unreachable: Unreachable; stopped: AgentStopped.
    */
   cause: z.string(),
   joinedAtMs: z.int(),
@@ -87,28 +87,28 @@ export const flooding = defineEvent({
     'The agent of this cluster beats far more often than any agent of ours does. Says nothing of whether it is alive. Repeated at most once in ten minutes while it goes on.',
 });
 
-const stormSchema = z.looseObject({
+const outageSchema = z.looseObject({
   silent: z.int(),
   known: z.int(),
   sinceMs: z.int(),
   /** What those clusters have in common; absent: it is the whole fleet. */
   group: z.looseObject({ kind: z.enum(['server', 'set']), name: z.string() }).optional(),
 });
-export type Storm = z.infer<typeof stormSchema>;
+export type Outage = z.infer<typeof outageSchema>;
 
-export const storm = defineEvent({
+export const outage = defineEvent({
   kind: 'hub',
   writer: 'heartbeat',
-  section: stormSchema,
-  type: 'storm',
+  section: outageSchema,
+  type: 'outage',
   description:
-    'A large part of the fleet, or of the clusters of one NATS server or one set, went silent together; their transitions are held. Followed by storm-ended.',
+    'A large part of the fleet, or of the clusters of one NATS server or one set, went silent together; their transitions are held. Followed by outage-ended.',
 });
-export const stormEnded = defineEvent({
+export const outageEnded = defineEvent({
   kind: 'hub',
   writer: 'heartbeat',
-  section: stormSchema,
-  type: 'storm-ended',
+  section: outageSchema,
+  type: 'outage-ended',
   description: 'Beats are back, or the deadline has passed; held transitions are taken.',
 });
 

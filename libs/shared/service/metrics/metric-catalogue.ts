@@ -299,7 +299,7 @@ export const metricCatalogue = {
     help: 'How often own messages did not come back, so that nobody was declared silent.',
     services: ['heartbeat'],
   },
-  rollcall_storm: {
+  rollcall_outage: {
     type: 'gauge',
     help: '1 while transitions are held because a large part of the fleet went silent together.',
     services: ['heartbeat'],

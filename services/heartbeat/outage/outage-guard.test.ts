@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { StormGuard } from './storm-guard.ts';
+import { OutageGuard } from './outage-guard.ts';
 
 const settings = { share: 0.3, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 };
 
-function aGuard(silent: { count: number; atMs?: number }): StormGuard {
-  const guard = new StormGuard(settings);
+function aGuard(silent: { count: number; atMs?: number }): OutageGuard {
+  const guard = new OutageGuard(settings);
   for (let one = 0; one < silent.count; one++) guard.fellSilent(silent.atMs ?? 1000);
   return guard;
 }
@@ -40,8 +40,8 @@ test('it ends at the deadline and does not begin again for the same silence', ()
   expect(guard.judge(301_050, 100)).toBeUndefined();
 });
 
-test('a storm found at the start lasts until its deadline', () => {
-  const guard = new StormGuard(settings);
+test('an outage found at the start lasts until its deadline', () => {
+  const guard = new OutageGuard(settings);
   guard.hold(1000, true);
   expect(guard.judge(2000, 100)).toBeUndefined();
   expect(guard.judge(301_000, 100)).toBe('ends');
@@ -51,7 +51,7 @@ test('whatever comes and goes, the counts never go below nothing', () => {
   const event = fc.record({ afterMs: fc.nat(8000), back: fc.boolean() });
   fc.assert(
     fc.property(fc.array(event, { maxLength: 200 }), (events) => {
-      const guard = new StormGuard({ ...settings, minimum: 0, share: 0 });
+      const guard = new OutageGuard({ ...settings, minimum: 0, share: 0 });
       const silentSince: number[] = [];
       let nowMs = 0;
       for (const { afterMs, back } of events) {
@@ -64,7 +64,7 @@ test('whatever comes and goes, the counts never go below nothing', () => {
         }
         expect(guard.silent).toBe(silentSince.length);
       }
-      // With everybody back, nothing is left in the window that could begin a storm.
+      // With everybody back, nothing is left in the window that could begin an outage.
       for (const sinceMs of silentSince) guard.heardAgain(sinceMs, nowMs);
       expect(guard.judge(nowMs, 0)).toBeUndefined();
     }),

@@ -1,29 +1,29 @@
-import { StormGuard, type StormSettings } from './storm-guard.ts';
+import { OutageGuard, type OutageSettings } from './outage-guard.ts';
 
 /** What clusters can have in common: the NATS server that their agents were last connected to, a leaf server too, and their set. */
-export interface StormGroup {
+export interface OutageGroup {
   readonly kind: 'server' | 'set';
   readonly name: string;
 }
 
-export interface StormChange {
+export interface OutageChange {
   readonly change: 'begins' | 'ends';
   readonly silent: number;
   readonly known: number;
   /** Absent: of the whole fleet. */
-  readonly group?: StormGroup;
+  readonly group?: OutageGroup;
   /** It ended because time was over, not because beats were back. */
   readonly isDeadline: boolean;
 }
 
-export interface StormWatchSettings extends StormSettings {
+export interface OutageWatchSettings extends OutageSettings {
   /** The share of the clusters of one group, 0 to 1. */
   readonly groupShare: number;
 }
 
 interface Watched {
-  readonly group: StormGroup;
-  readonly guard: StormGuard;
+  readonly group: OutageGroup;
+  readonly guard: OutageGuard;
   /** How many of it should be heard. */
   known: number;
   /** Silence in it counts from then on, at the earliest: its clusters come back one after the other. */
@@ -36,24 +36,24 @@ const noGroup = 0;
 const mostGroups = 65_535;
 
 /** One guard for the fleet and one for each group, which may fall silent alone. Groups are numbers, so that each cluster has two columns of them. */
-export class StormWatch {
-  readonly #groupSettings: StormSettings;
-  readonly #fleet: StormGuard;
+export class OutageWatch {
+  readonly #groupSettings: OutageSettings;
+  readonly #fleet: OutageGuard;
   readonly #groups: Watched[] = [];
   readonly #numberOf = new Map<string, number>();
   #holding = 0;
   #isAnyBack = false;
 
-  constructor(settings: StormWatchSettings) {
+  constructor(settings: OutageWatchSettings) {
     this.#groupSettings = { ...settings, share: settings.groupShare };
-    this.#fleet = new StormGuard(settings);
+    this.#fleet = new OutageGuard(settings);
   }
 
   get holding(): boolean {
     return this.#fleet.holding || this.#holding > 0;
   }
 
-  numberOf(group: StormGroup | undefined): number {
+  numberOf(group: OutageGroup | undefined): number {
     if (group === undefined) return noGroup;
     const key = `${group.kind} ${group.name}`;
     const known = this.#numberOf.get(key);
@@ -61,7 +61,7 @@ export class StormWatch {
     if (this.#groups.length === mostGroups) return noGroup;
     this.#groups.push({
       group,
-      guard: new StormGuard(this.#groupSettings),
+      guard: new OutageGuard(this.#groupSettings),
       known: 0,
       listeningSinceMs: -Infinity,
     });
@@ -99,15 +99,15 @@ export class StormWatch {
     this.#groups[set - 1]?.guard.heardAgain(sinceMs, nowMs);
   }
 
-  /** A storm that was declared before we came. */
-  hold(nowMs: number, group?: StormGroup): void {
+  /** An outage that was declared before we came. */
+  hold(nowMs: number, group?: OutageGroup): void {
     const guard = group ? this.#groups[this.numberOf(group) - 1]?.guard : this.#fleet;
     guard?.hold(nowMs, true);
     if (group && guard) this.#holding++;
   }
 
-  /** The storm of that group is over: those of it that are not back yet have their turn until then. */
-  awaitReturn(group: StormGroup, untilMs: number): void {
+  /** The outage of that group is over: those of it that are not back yet have their turn until then. */
+  awaitReturn(group: OutageGroup, untilMs: number): void {
     const watched = this.#groups[this.numberOf(group) - 1];
     if (!watched) return;
     watched.listeningSinceMs = untilMs;
@@ -122,25 +122,25 @@ export class StormWatch {
   }
 
   /** What begins or ends now. @param known - of the whole fleet */
-  judge(nowMs: number, known: number): StormChange[] {
-    const changes: StormChange[] = [];
+  judge(nowMs: number, known: number): OutageChange[] {
+    const changes: OutageChange[] = [];
     const ofFleet = this.#judge(this.#fleet, nowMs, { known });
     if (ofFleet) changes.push(ofFleet);
     for (const { group, guard, known: ofGroup } of this.#groups) {
       const change = this.#judge(guard, nowMs, { known: ofGroup, group });
       if (!change) continue;
       this.#holding += change.change === 'begins' ? 1 : -1;
-      // A storm of the fleet is one of each of its groups; one event says so.
+      // An outage of the fleet is one of each of its groups; one event says so.
       if (!this.#fleet.holding || change.change === 'ends') changes.push(change);
     }
     return changes;
   }
 
   #judge(
-    guard: StormGuard,
+    guard: OutageGuard,
     nowMs: number,
-    of: { known: number; group?: StormGroup },
-  ): StormChange | undefined {
+    of: { known: number; group?: OutageGroup },
+  ): OutageChange | undefined {
     const { heldUntilMs } = guard;
     const change = guard.judge(nowMs, of.known);
     return (

@@ -2,40 +2,40 @@ import { type ClusterTable, marks } from './cluster-table.ts';
 import type { LivenessState } from '@rollcall/shared/events';
 import { isHeard } from './liveness-transition.ts';
 import {
-  type StormChange,
-  type StormGroup,
-  StormWatch,
-  type StormWatchSettings,
-} from '../outage/storm-watch.ts';
+  type OutageChange,
+  type OutageGroup,
+  OutageWatch,
+  type OutageWatchSettings,
+} from '../outage/outage-watch.ts';
 
 const shouldBeHeard = new Set<LivenessState>(['ready', 'memberDown', 'flapping', 'suspect']);
 
-/** Counts for the storm watch who should be heard and who is silent, in the groups that each cluster of the table belongs to. */
-export class StormCensus {
+/** Counts for the outage watch who should be heard and who is silent, in the groups that each cluster of the table belongs to. */
+export class OutageCensus {
   readonly #table: ClusterTable;
-  readonly #watch: StormWatch;
+  readonly #watch: OutageWatch;
 
-  constructor(table: ClusterTable, settings: StormWatchSettings) {
+  constructor(table: ClusterTable, settings: OutageWatchSettings) {
     this.#table = table;
-    this.#watch = new StormWatch(settings);
+    this.#watch = new OutageWatch(settings);
   }
 
-  get inStorm(): boolean {
+  get inOutage(): boolean {
     return this.#watch.holding;
   }
 
-  /** Whether a storm of the fleet or of one of its groups holds what is written of the cluster. */
+  /** Whether an outage of the fleet or of one of its groups holds what is written of the cluster. */
   holds(slot: number): boolean {
     return this.#watch.holds(this.#table.server[slot]!, this.#table.clusterSet[slot]!);
   }
 
   /** @param group - absent: of the whole fleet */
-  hold(nowMs: number, group?: StormGroup): void {
+  hold(nowMs: number, group?: OutageGroup): void {
     this.#watch.hold(nowMs, group);
   }
 
   /** Those of the group that are not back yet have their turn until then. */
-  awaitReturn(group: StormGroup, untilMs: number): void {
+  awaitReturn(group: OutageGroup, untilMs: number): void {
     this.#watch.awaitReturn(group, untilMs);
   }
 
@@ -49,8 +49,8 @@ export class StormCensus {
     return [...shouldBeHeard].reduce((sum, state) => sum + this.#table.countOf(state), 0);
   }
 
-  /** The storms that begin and end now. */
-  judge(nowMs: number): StormChange[] {
+  /** The outages that begin and end now. */
+  judge(nowMs: number): OutageChange[] {
     return this.#watch.judge(nowMs, this.known());
   }
 
@@ -61,7 +61,7 @@ export class StormCensus {
   }
 
   /** Who moves to another group is counted in that one, also as silent: that follows with the next look. */
-  move(slot: number, column: 'server' | 'clusterSet', nowMs: number, group: StormGroup | undefined): void {
+  move(slot: number, column: 'server' | 'clusterSet', nowMs: number, group: OutageGroup | undefined): void {
     const number = this.#watch.numberOf(group);
     if (this.#table[column][slot] === number) return;
     this.forget(slot, nowMs);
@@ -75,7 +75,7 @@ export class StormCensus {
     this.#count(slot, -1);
   }
 
-  /** Only who was ready can fall silent; who was silent before we came is no part of a storm. */
+  /** Only who was ready can fall silent; who was silent before we came is no part of an outage. */
   setSilent(slot: number, silent: boolean, nowMs: number): void {
     const table = this.#table;
     const counted = table.has(slot, marks.silent);

@@ -1,4 +1,4 @@
-export interface StormSettings {
+export interface OutageSettings {
   /** Share of the known clusters, 0 to 1. */
   readonly share: number;
   readonly minimum: number;
@@ -12,8 +12,8 @@ const buckets = 32;
  * Notices when a large part of the fleet goes silent together: most likely the hub's own network (principle 5). It counts
  * who fell silent within a sliding window, and who is silent at all.
  */
-export class StormGuard {
-  readonly #settings: StormSettings;
+export class OutageGuard {
+  readonly #settings: OutageSettings;
   readonly #bucketMs: number;
   readonly #fellSilent = new Uint32Array(buckets);
   #newest = 0;
@@ -23,7 +23,7 @@ export class StormGuard {
   #heldSinceMs: number | undefined;
   #untilDeadline = false;
 
-  constructor(settings: StormSettings) {
+  constructor(settings: OutageSettings) {
     this.#settings = settings;
     this.#bucketMs = settings.windowMs / buckets;
   }
@@ -60,7 +60,7 @@ export class StormGuard {
   }
 
   /**
-   * Whether a storm begins or ends now. It ends when half of those who were silent at its worst are heard again, or at the
+   * Whether an outage begins or ends now. It ends when half of those who were silent at its worst are heard again, or at the
    * deadline.
    * @param known - clusters that should be heard
    */
@@ -78,7 +78,7 @@ export class StormGuard {
     return 'ends';
   }
 
-  /** @param untilDeadline - at a start into a storm that was declared before: nobody knows here who was silent then */
+  /** @param untilDeadline - at a start into an outage that was declared before: nobody knows here who was silent then */
   hold(nowMs: number, untilDeadline = false): void {
     this.#heldSinceMs = nowMs;
     this.#untilDeadline = untilDeadline;

@@ -11,12 +11,12 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 test('when most go silent together they are held, one event says so, and those back are never suspect', async () => {
   const around = await surroundingsOf(hub);
-  const settings = { stormMinimum: '2', stormShare: '0.3', stormDeadline: '60s' };
+  const settings = { outageMinimum: '2', outageShare: '0.3', outageDeadline: '60s' };
   await startHeartbeat(hub, settings);
   await startHeartbeat(hub, settings);
   const slow = { intervalSeconds: 60, graceSeconds: 180 };
   const members = await Promise.all(
-    Array.from({ length: 6 }, (_, index) => admitMember(around, `storm-${index}`, slow)),
+    Array.from({ length: 6 }, (_, index) => admitMember(around, `outage-${index}`, slow)),
   );
   const connections = await Promise.all(
     members.map(async (member) => {
@@ -26,7 +26,7 @@ test('when most go silent together they are held, one event says so, and those b
       return nc;
     }),
   );
-  const stormEvents = async (type: string) => {
+  const outageEvents = async (type: string) => {
     const stop = new AbortController();
     const options = { filter: 'hub.liveness.*', fromSequence: 1, signal: stop.signal };
     for await (const event of followEvents(around.ops, around.opsLog, options))
@@ -34,13 +34,13 @@ test('when most go silent together they are held, one event says so, and those b
     throw new Error(`no ${type}`);
   };
   await Promise.all(connections.map((nc) => nc.close()));
-  expect((await stormEvents('storm')).reason).toBe('StormHeld');
+  expect((await outageEvents('outage')).reason).toBe('OutageHeld');
   const back = await Promise.all(members.map((member) => member.connect()));
   for (const [index, nc] of back.entries()) beat(nc, members[index]!.clusterId);
-  await stormEvents('storm-ended');
+  await outageEvents('outage-ended');
   for (const member of members) expect(await member.history()).toEqual(['joined']);
   const types: string[] = [];
   for await (const event of around.opsLog.scan({ filter: 'hub.liveness.*' })) types.push(event.type);
-  expect(types).toEqual(['storm', 'storm-ended']);
+  expect(types).toEqual(['outage', 'outage-ended']);
   await Promise.all(back.map((nc) => nc.close()));
 });

@@ -4,48 +4,48 @@ import {
   type AggregateRecord,
   draft,
   type EventDraft,
-  type Storm,
-  storm,
-  stormEnded,
+  type Outage,
+  outage,
+  outageEnded,
 } from '@rollcall/shared/events';
-import type { StormChange, StormGroup } from './storm-watch.ts';
+import type { OutageChange, OutageGroup } from './outage-watch.ts';
 
-/** Whose history is the storms of the fleet, or of a group: names of servers and sets are hashed, because not all are safe ids. */
-export function stormAggregate(group?: StormGroup): AggregateId {
+/** Whose history is the outages of the fleet, or of a group: names of servers and sets are hashed, because not all are safe ids. */
+export function outageAggregate(group?: OutageGroup): AggregateId {
   if (!group) return { kind: 'hub', id: 'liveness' };
   const name = createHash('sha256').update(group.name).digest('hex').slice(0, 16);
   return { kind: 'hub', id: `liveness-${group.kind}-${name}` };
 }
 
-/** Whether a storm is declared and not ended. */
-function isStormOpen(record: AggregateRecord): boolean {
-  return record.newest?.type === storm.type;
+/** Whether an outage is declared and not ended. */
+function isOutageOpen(record: AggregateRecord): boolean {
+  return record.newest?.type === outage.type;
 }
 
-export interface StormFinding extends Omit<StormChange, 'isDeadline'> {
+export interface OutageFinding extends Omit<OutageChange, 'isDeadline'> {
   readonly nowMs: number;
 }
 
 /** One event for each beginning and end, whichever replica notices first. */
-export function decideStorm(record: AggregateRecord, finding: StormFinding): EventDraft[] {
+export function decideOutage(record: AggregateRecord, finding: OutageFinding): EventDraft[] {
   const { change, silent, known, group, nowMs } = finding;
-  if (isStormOpen(record) === (change === 'begins')) return [];
-  const section: Storm = { silent, known, sinceMs: nowMs, ...(group ? { group: { ...group } } : {}) };
+  if (isOutageOpen(record) === (change === 'begins')) return [];
+  const section: Outage = { silent, known, sinceMs: nowMs, ...(group ? { group: { ...group } } : {}) };
   const by = { service: 'heartbeat' };
   const of = group ? ` of ${group.kind} "${group.name}"` : '';
   return change === 'begins'
     ? [
-        draft(storm, record, {
+        draft(outage, record, {
           by,
-          reason: 'StormHeld',
+          reason: 'OutageHeld',
           message: `${silent} of ${known} clusters${of} went silent together; transitions are held`,
           section,
         }),
       ]
     : [
-        draft(stormEnded, record, {
+        draft(outageEnded, record, {
           by,
-          reason: 'StormEnded',
+          reason: 'OutageEnded',
           message: `${silent} of ${known} clusters${of} are still silent; held transitions are taken`,
           section,
         }),

@@ -61,7 +61,7 @@ export interface AgentOptions {
   readonly clientId?: string | undefined;
   readonly labels?: Readonly<Record<string, string>>;
   readonly clusterType?: 'Standard' | 'Edge';
-  /** Push: it runs on the hub, so its beats are those of the member, and there are none while that does not answer. Default: Pull. */
+  /** Push: it runs on the hub, so its heartbeats are those of the member, and there are none while that does not answer. Default: Pull. */
   readonly mode?: 'Pull' | 'Push';
   /** What is to be said of the member rather than what is found there. */
   readonly facts?: FactSettings;
@@ -85,7 +85,7 @@ export interface AgentOptions {
 export interface RunningAgent {
   /** Resolves when the cluster has left the hub and what installed the agent is removed; there is nothing to run for then. */
   left(): Promise<void>;
-  /** Resolves when the agent is a member and the server has its first beat. Never rejects: the agent asks until it is stopped. */
+  /** Resolves when the agent is a member and the server has its first heartbeat. Never rejects: the agent asks until it is stopped. */
   admitted(): Promise<Admission>;
   /** Gives the agent a new key, make-before-break; at once, or as soon as it is a member. */
   rotate(): void;

@@ -8,7 +8,7 @@ import { createMembership } from './session/membership.ts';
 import { createKeyRing, newAgentState } from './keys/own-keys.ts';
 import { createStateStore } from './keys/state-store.ts';
 
-/** An agent without a process and a member of its own: keys, connections, messages and beats are those of a real one. */
+/** An agent without a process and a member of its own: keys, connections, messages and heartbeats are those of a real one. */
 export interface SimulatedAgent {
   readonly cluster: string;
   /** Resolves when the hub has let it in. */
@@ -58,7 +58,7 @@ interface SimulationOptions {
   labels?: Readonly<Record<string, string>>;
   /** Given the phase and the error code. */
   onTrouble: (what: string) => void;
-  onBeat?: () => void;
+  onHeartbeat?: () => void;
 }
 
 /** What an agent comes with: a token, or what it had as a member before. */
@@ -104,7 +104,7 @@ export function startSimulatedAgent(
       firstFacts: facts.read(),
       facts,
       memberAnswers: async () => true,
-      onBeat: options.onBeat,
+      onHeartbeat: options.onHeartbeat,
       memberProof: async () => undefined,
       isLeaveWanted,
       uninstall: undefined,

@@ -42,8 +42,8 @@ export interface BenchFlags {
   readonly nodes: number;
   /** How long their kubelets report. */
   readonly nodeSeconds: number;
-  /** How long beats are taken, all turns together. */
-  readonly beatSeconds: number;
+  /** How long heartbeats are taken, all turns together. */
+  readonly heartbeatSeconds: number;
   /** Clusters that a heartbeat service finds when it starts. */
   readonly fleet: number;
   /** Agents that are killed. */
@@ -56,7 +56,7 @@ export interface BenchFlags {
   readonly lapsed: number;
   /** Clusters beside which plain requests are sent. */
   readonly registered: number;
-  /** Clusters that only beat. */
+  /** Clusters that only send heartbeats. */
   readonly atRest: number;
   readonly restSeconds: number;
   /** Clusters that Kubernetes shows when a projector starts. */
@@ -109,7 +109,7 @@ nodes: what a member of many nodes costs its agent
   --node-seconds N     how long their kubelets report, and nothing changes (30)
 restore: a hub from its backup, on an empty machine
   --clusters N         of how many clusters (10000)
-beats: of 10,000, 100,000 and 1,000,000 clusters, taken by a heartbeat service each, in turns
+heartbeats: of 10,000, 100,000 and 1,000,000 clusters, taken by a heartbeat service each, in turns
   --seconds N          how long, all turns together (60)
 restart: a heartbeat service that starts on a hub with many clusters, and what they take there
   --fleet N            how many (100000); a hundredth and a tenth of it as well
@@ -120,7 +120,7 @@ durability: the same joins with one server and three, each with sync_interval: a
 replicas: the same joins with one and two processes of each service
 requests: plain requests to an API server without clusters, and with many
   --registered N       how many (20000)
-rest: what is written to Kubernetes of a fleet that only beats
+rest: what is written to Kubernetes of a fleet that only heartbeats
   --at-rest N          of how many clusters (10000)
   --rest-seconds N     for how long (600)
 projector: one that starts on a hub all of whose clusters are shown
@@ -161,7 +161,7 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     probes: wholeNumber('--probes', values.probes, 1),
     nodes: wholeNumber('--nodes', values.nodes, 1),
     nodeSeconds: wholeNumber('--node-seconds', values['node-seconds'], 1),
-    beatSeconds: wholeNumber('--seconds', values.seconds, 1),
+    heartbeatSeconds: wholeNumber('--seconds', values.seconds, 1),
     fleet: wholeNumber('--fleet', values.fleet, 1),
     kills: wholeNumber('--kills', values.kills, 1),
     silences: wholeNumber('--silences', values.silences, 1),

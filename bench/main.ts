@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type BenchFlags, parseBenchFlags, usage } from './bench-flags.ts';
-import { measureBeats } from './liveness/measure-beats.ts';
+import { measureHeartbeats } from './liveness/measure-heartbeats.ts';
 import { measureBurst } from './joins/measure-burst.ts';
 import { measureCallout } from './trust/measure-callout.ts';
 import { measureCliStart } from './scale/measure-cli-start.ts';
@@ -63,7 +63,9 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   nodes: async ({ nodes, nodeSeconds }) => ({
     nodes: await measureNodes({ count: nodes, seconds: nodeSeconds }, say),
   }),
-  beats: async ({ beatSeconds }) => ({ beats: await measureBeats(beatSeconds, say) }),
+  heartbeats: async ({ heartbeatSeconds }) => ({
+    heartbeats: await measureHeartbeats(heartbeatSeconds, say),
+  }),
   liveness: async (flags) => ({ liveness: await measureLiveness(flags, say) }),
   durability: async () => ({ durability: await measureDurability(say) }),
   replicas: async () => ({ replicas: await measureReplicas(say) }),

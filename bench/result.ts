@@ -2,7 +2,7 @@ import { execFileSync, type StdioOptions } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { JoinsResult } from './joins/joins-result.ts';
-import type { BeatsResult } from './liveness/measure-beats.ts';
+import type { HeartbeatsResult } from './liveness/measure-heartbeats.ts';
 import type { BurstResult } from './joins/measure-burst.ts';
 import type { CalloutResult } from './trust/measure-callout.ts';
 import type { CliStartResult } from './scale/measure-cli-start.ts';
@@ -43,7 +43,7 @@ export const partNames = [
   'hosted',
   'nodes',
   'restore',
-  'beats',
+  'heartbeats',
   'restart',
   'liveness',
   'durability',
@@ -73,7 +73,7 @@ export interface PartResults {
   readonly hosted?: HostedResult;
   readonly nodes?: NodesResult;
   readonly restore?: RestoreResult;
-  readonly beats?: BeatsResult;
+  readonly heartbeats?: HeartbeatsResult;
   readonly restart?: RestartResult;
   readonly liveness?: LivenessResult;
   readonly durability?: readonly DurabilityResult[];

@@ -1,5 +1,5 @@
 import type { JoinsResult } from './joins/joins-result.ts';
-import { beatRows, restartRows } from './liveness/beat-rows.ts';
+import { heartbeatRows, restartRows } from './liveness/heartbeat-rows.ts';
 import { projectorRows, replicaRows, requestRows, restRows } from './scale/fleet-rows.ts';
 import { durabilityRows, livenessRows } from './liveness/liveness-rows.ts';
 import { herdRows, lapsedRows } from './liveness/herd-rows.ts';
@@ -170,7 +170,7 @@ function rowsOf(result: BenchResult): Row[] {
     ...(result.leaving ? leavingRows(result.leaving) : []),
     ...(result.hosted ? hostedRows(result.hosted) : []),
     ...(result.nodes ? nodesRows(result.nodes) : []),
-    ...(result.beats ? beatRows(result.beats) : []),
+    ...(result.heartbeats ? heartbeatRows(result.heartbeats) : []),
     ...(result.restart ? restartRows(result.restart) : []),
     ...(result.liveness ? livenessRows(result.liveness) : []),
     ...durabilityRows(result.durability ?? []),

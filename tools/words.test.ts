@@ -14,6 +14,9 @@ const formerWords: readonly { readonly word: RegExp; readonly instead: string }[
   { word: /wish/i, instead: 'operation, bulk change; or what is asked for' },
   { word: /\bmass(es)? of operations\b/i, instead: 'bulk change' },
   { word: /(?<!brain)storm/i, instead: 'outage' },
+  { word: /(?<!heart|dead)beat(?!en\b)/i, instead: 'heartbeat; sends heartbeats; wins over' },
+  { word: /canary/i, instead: 'loopback check' },
+  { word: /beat_?stretch|intervals?_?stretched|hub\.pace|PaceInForce/i, instead: 'interval multiplier' },
 ];
 
 /** Measured or recorded by an earlier version, made by others, or the list itself. */

@@ -8,7 +8,7 @@ export interface FactsReport {
   confirmed(): void;
   /**
    * Reads the facts after that time, and from then on at the interval; sends them where they differ from what the hub has. Called
-   * again it only sees to what could not be sent before: who comes back has beaten, and the rest has time until the next round.
+   * again it only sees to what could not be sent before: who comes back has sent a heartbeat, and the rest has time until the next round.
    */
   start(afterMs: number): void;
   /** Something that is watched may be otherwise: it is told soon, together with what else changes until then. */

@@ -41,7 +41,7 @@ export interface MemberState {
   readonly workedJwt?: string | undefined;
   /** On the agent's clock. */
   readonly renewAtMs: number;
-  readonly beatIntervalMs: number;
+  readonly heartbeatIntervalMs: number;
   /** Over how long the agents of its hub spread their return after an outage; absent: each as it likes. */
   readonly returnWithinMs?: number | undefined;
   readonly clusterName: string;

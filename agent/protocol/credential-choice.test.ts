@@ -15,7 +15,13 @@ const jwtOf = (times: { issuedAtMs?: number; expiresAtMs?: number } = {}) =>
     },
     key,
   );
-const aMember = (jwt: string) => ({ jwt, renewAtMs: 0, beatIntervalMs: 1, clusterName: 'n', namespace: 'n' });
+const aMember = (jwt: string) => ({
+  jwt,
+  renewAtMs: 0,
+  heartbeatIntervalMs: 1,
+  clusterName: 'n',
+  namespace: 'n',
+});
 const ended = jwtOf({ expiresAtMs: nowMs - 3_600_000 });
 
 describe('what an agent shows to be let in', () => {

@@ -14,8 +14,10 @@ export interface HearingOptions {
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
   readonly toldPlaces: ToldPlaces;
-  /** The hub says how often to beat, and how slowly to come back; undefined: as before. */
-  pace(said: Pick<Extract<AnswerResult, { kind: 'done' }>, 'beatIntervalMs' | 'returnWithinMs'>): void;
+  /** The hub says how often to send heartbeats, and how slowly to come back; undefined: as before. */
+  changeInterval(
+    said: Pick<Extract<AnswerResult, { kind: 'done' }>, 'heartbeatIntervalMs' | 'returnWithinMs'>,
+  ): void;
   /** An answer about a rotation of keys. */
   rotation(answer: Answer): void;
   /** A person wants this key of the agent replaced. */
@@ -65,12 +67,12 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
         // What a member may do is not decided over its facts; those that were not taken are sent again.
         if (result.kind === 'done') {
           options.factsReport.confirmed();
-          options.pace(result);
+          options.changeInterval(result);
         } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askStanding();
         else logger.warn({ reason: result.kind }, 'facts not taken');
         break;
-      case 'pace':
-        if (result.kind === 'done') options.pace(result);
+      case 'interval':
+        if (result.kind === 'done') options.changeInterval(result);
         break;
       case 'access':
         options.hubAccess?.hear(answer);

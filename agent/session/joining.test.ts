@@ -28,7 +28,7 @@ const admitted = {
   credentials: 'jwt',
   expiresAtMs: 10_000_000,
   renewAfterMs: 3_600_000,
-  beatIntervalMs: 15_000,
+  heartbeatIntervalMs: 15_000,
 } as const;
 const answered = (result: AnswerResult, atHubMs = 5): JoiningInput => ({ kind: 'answered', atHubMs, result });
 

@@ -6,7 +6,7 @@ import type { Logger } from '@rollcall/shared/service';
 import type { RegistrationToken } from '@rollcall/shared/trust/keys';
 import { type AskingOptions, createAsking, createSending } from './asking.ts';
 import { type BackOff, refusedRestMs } from '../hub/back-off.ts';
-import { boundedInterval, createBeating } from './beating.ts';
+import { boundedInterval, createHeartbeater } from './heartbeater.ts';
 import { createDialing } from './dialing.ts';
 import { clockFact } from './clock-ahead.ts';
 import { createFactsReport } from '../facts/facts-report.ts';
@@ -62,8 +62,8 @@ export interface MembershipOptions {
   readonly firstFacts: Promise<Facts>;
   readonly facts: MemberFacts;
   memberAnswers(): Promise<boolean>;
-  /** Told of each beat that went out. */
-  onBeat?: (() => void) | undefined;
+  /** Told of each heartbeat that went out. */
+  onHeartbeat?: (() => void) | undefined;
   /** Shows that the member vouches for a key of ours; undefined where it cannot. Never rejects. */
   memberProof(agentKey: string): Promise<MemberClaim | undefined>;
   /** Whether it shall leave; else it does when the hub says so. */
@@ -83,7 +83,7 @@ export interface MembershipOptions {
 export interface Membership {
   readonly admitted: Promise<Admission>;
   /**
-   * Connects, asks, beats and renews until the signal, or until the cluster has left; never rejects.
+   * Connects, asks, sends heartbeats and renews until the signal, or until the cluster has left; never rejects.
    * @returns whether it has left
    */
   run(): Promise<boolean>;
@@ -132,13 +132,13 @@ export function createMembership(options: MembershipOptions): Membership {
     return session.link?.close();
   });
 
-  const beating = createBeating({
+  const heartbeater = createHeartbeater({
     clusterId,
     link: () => (session.link?.role === 'member' && !session.link.isClosed() ? session.link : undefined),
     memberAnswers: options.memberAnswers,
     // An agent that is not in its member says nothing of it while it does not reach it.
-    beatsFor: request.mode === 'Push' ? 'member' : 'agent',
-    onBeat: options.onBeat,
+    heartbeatsFor: request.mode === 'Push' ? 'member' : 'agent',
+    onHeartbeat: options.onHeartbeat,
     onMemberChange(isThere) {
       const message = isThere
         ? "the member's API server answers again"
@@ -199,30 +199,35 @@ export function createMembership(options: MembershipOptions): Membership {
       if (next) standing.admit(result, atMs, next);
     },
   });
-  /** The hub may change it at any time, and counts on it from then on: the next beat comes at once. */
-  const pace: HearingOptions['pace'] = (said) => {
+  /** The hub may change it at any time, and counts on it from then on: the next heartbeat comes at once. */
+  const changeInterval: HearingOptions['changeInterval'] = (said) => {
     const { member } = stateStore.state;
     if (!member || !session.memberLink()) return;
-    const { beatIntervalMs, returnWithinMs } = {
-      beatIntervalMs:
-        said.beatIntervalMs === undefined ? member.beatIntervalMs : boundedInterval(said.beatIntervalMs),
+    const { heartbeatIntervalMs, returnWithinMs } = {
+      heartbeatIntervalMs:
+        said.heartbeatIntervalMs === undefined
+          ? member.heartbeatIntervalMs
+          : boundedInterval(said.heartbeatIntervalMs),
       returnWithinMs: boundedReturn(said.returnWithinMs) ?? member.returnWithinMs,
     };
-    const isAsBefore = beatIntervalMs === member.beatIntervalMs;
+    const isAsBefore = heartbeatIntervalMs === member.heartbeatIntervalMs;
     if (isAsBefore && returnWithinMs === member.returnWithinMs) return;
     stateStore.update((old) =>
-      old.member ? { ...old, member: { ...old.member, beatIntervalMs, returnWithinMs } } : old,
+      old.member ? { ...old, member: { ...old.member, heartbeatIntervalMs, returnWithinMs } } : old,
     );
     if (isAsBefore) return;
-    logger.info({ clusterId, durationMs: beatIntervalMs }, 'the hub has changed how often to beat');
-    beating.beat(beatIntervalMs);
+    logger.info(
+      { clusterId, durationMs: heartbeatIntervalMs },
+      'the hub has changed how often to send heartbeats',
+    );
+    heartbeater.start(heartbeatIntervalMs);
   };
   const hear = createHearing(session, {
     sending,
     factsReport,
     hubAccess,
     toldPlaces: createToldPlaces(session, options),
-    pace,
+    changeInterval,
     rotation: rotation.hear,
     rotationRequested: rotation.requested,
     askStanding: () => asking.now(),
@@ -245,13 +250,13 @@ export function createMembership(options: MembershipOptions): Membership {
   async function beMember(link: HubLink, before: HubLink | undefined): Promise<void> {
     const { member } = stateStore.state;
     if (!member) return;
-    const { clusterName, namespace, beatIntervalMs, returnWithinMs = 0 } = member;
-    beating.beat(beatIntervalMs);
+    const { clusterName, namespace, heartbeatIntervalMs, returnWithinMs = 0 } = member;
+    heartbeater.start(heartbeatIntervalMs);
     await link.flush().catch(() => undefined);
     // Stopped meanwhile: what is started from here on nobody would stop.
     if (signal.aborted) return;
     if (!link.isClosed() && before?.role !== 'member') {
-      const message = `"${clusterName}" is a member; beating every ${Number((beatIntervalMs / 1000).toFixed(1))} s`;
+      const message = `"${clusterName}" is a member; sending heartbeats every ${Number((heartbeatIntervalMs / 1000).toFixed(1))} s`;
       session.tell('ready', message, { clusterId, clusterName });
     }
     admitted.resolve({ clusterId, clusterName, namespace });
@@ -344,8 +349,8 @@ export function createMembership(options: MembershipOptions): Membership {
     async leave() {
       asking.stop();
       rotation.stop();
-      beating.goodbye();
-      beating.stop();
+      heartbeater.goodbye();
+      heartbeater.stop();
       factsReport.stop();
       await hubAccess?.stop();
       await standing.settled();

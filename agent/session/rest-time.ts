@@ -15,7 +15,7 @@ export function createRest({ stateStore, refusedRetryMs }: Session, reconnect: B
   function standing() {
     const { member } = stateStore.state;
     return {
-      beatIntervalMs: member?.beatIntervalMs ?? 0,
+      heartbeatIntervalMs: member?.heartbeatIntervalMs ?? 0,
       returnWithinMs: member?.returnWithinMs,
       isLapsed: member !== undefined && !isAlive(member.jwt, Date.now()),
     };

@@ -6,7 +6,7 @@ const aCut = (more: Partial<Cut>): Cut => ({
   failures: 1,
   random: 1,
   isAlone: false,
-  beatIntervalMs: 15_000,
+  heartbeatIntervalMs: 15_000,
   returnWithinMs: undefined,
   isLapsed: false,
   ...more,

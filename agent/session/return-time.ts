@@ -2,8 +2,8 @@ import { type BackOff, fullJitterMs } from '../hub/back-off.ts';
 
 /** An agent that is told nonsense is back in a moment, or within the hour. */
 const bounds = { leastMs: 1000, mostMs: 3_600_000 };
-/** Whoever is cut off alone and cannot know it is back before it has missed more beats than that. */
-const missedBeats = 2;
+/** Whoever is cut off alone and cannot know it is back before it has missed more heartbeats than that. */
+const missedHeartbeats = 2;
 /** One without credentials costs the hub twice: a word of the registrar, and a second connection with what it was given. */
 const lapsedFactor = 2;
 /** Cheap for a server without a registrar: of 10,000 agents it refuses 170 a second. */
@@ -23,7 +23,7 @@ export interface Cut {
   readonly random: number;
   /** The server said that it ends this connection, so it is no outage: its fleet has lost nothing. */
   readonly isAlone: boolean;
-  readonly beatIntervalMs: number;
+  readonly heartbeatIntervalMs: number;
   /** As the hub has said; undefined in a small fleet. */
   readonly returnWithinMs: number | undefined;
   /** Its credentials have ended: those whose have not come first. */
@@ -36,11 +36,11 @@ export interface Cut {
  * the whole, so that in each second about as many come as in any other.
  */
 export function reconnectWaitMs(patience: BackOff, cut: Cut): number {
-  const { failures, random, isAlone, beatIntervalMs, returnWithinMs, isLapsed } = cut;
+  const { failures, random, isAlone, heartbeatIntervalMs, returnWithinMs, isLapsed } = cut;
   const factor = isLapsed ? lapsedFactor : 1;
   if (returnWithinMs === undefined || (isAlone && failures === 1))
     return fullJitterMs({ ...patience, longestMs: patience.longestMs * factor }, failures, random);
-  const latestMs = Math.max(patience.firstMs, missedBeats * beatIntervalMs);
+  const latestMs = Math.max(patience.firstMs, missedHeartbeats * heartbeatIntervalMs);
   if (failures === 1) return Math.round(Math.min(returnWithinMs * factor, latestMs) * random);
   const wholeMs = Math.max(patience.longestMs, returnWithinMs) * factor;
   return Math.round(wholeMs * (0.5 + 0.5 * random));

@@ -2,7 +2,7 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import type { Answer, Admitted } from '@rollcall/shared/protocol/answer';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Asking } from './asking.ts';
-import { boundedInterval } from './beating.ts';
+import { boundedInterval } from './heartbeater.ts';
 import { isIssuedLater } from '../protocol/credential-choice.ts';
 import type { Dialing } from './dialing.ts';
 import type { FactsReport } from '../facts/facts-report.ts';
@@ -21,7 +21,7 @@ export interface StandingOptions {
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: HubAccess | undefined;
   readonly leaving: Pick<Leaving, 'follow' | 'isTold'>;
-  /** Makes a connection the one that counts; the one before ends once the new one beats. */
+  /** Makes a connection the one that counts; the one before ends once the new one sends heartbeats. */
   take(next: HubLink): Promise<void>;
 }
 
@@ -140,11 +140,11 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     }
   }
 
-  /** Make before break: the connection with the new credentials stands and beats before the old one ends. */
+  /** Make before break: the connection with the new credentials stands and sends heartbeats before the old one ends. */
   async function adopt(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): Promise<void> {
     const { credentials: jwt, clusterName, namespace } = result;
     if (!isNews(jwt, key)) return;
-    const beatIntervalMs = boundedInterval(result.beatIntervalMs);
+    const heartbeatIntervalMs = boundedInterval(result.heartbeatIntervalMs);
     const isRotated = !isOwn(key);
     // Said, and not so: the key of before is the one that is in.
     const first = isRotated ? await dialWith(jwt, key) : undefined;
@@ -153,7 +153,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     const returnWithinMs = boundedReturn(result.returnWithinMs);
     const renewAtMs = session.joining.askAtMs;
     const { workedJwt } = stateStore.state.member ?? {};
-    const member = { jwt, workedJwt, clusterName, namespace, beatIntervalMs, returnWithinMs, renewAtMs };
+    const member = { jwt, workedJwt, clusterName, namespace, heartbeatIntervalMs, returnWithinMs, renewAtMs };
     if (isRotated) takeOver({ ...member, workedJwt: jwt });
     else stateStore.update((old) => ({ ...old, waitingJwt: undefined, member }));
     session.token = undefined;

@@ -26,7 +26,7 @@ export function keyStoreConformance(prepare: () => StoreUnderTest): void {
     await store.save(anAgentState());
     const last = anAgentState({
       answerKey: 'U1',
-      member: { jwt: 'j', renewAtMs: 1, beatIntervalMs: 2, clusterName: 'n', namespace: 's' },
+      member: { jwt: 'j', renewAtMs: 1, heartbeatIntervalMs: 2, clusterName: 'n', namespace: 's' },
     });
     await store.save(last);
     expect(await place.open().load()).toEqual(last);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { beatFlags, beatFlagsOf, type EventLog, followEvents } from '@rollcall/shared/bus';
+import { heartbeatFlags, heartbeatFlagsOf, type EventLog, followEvents } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import { clusterRecord } from '@rollcall/shared/events';
 import type { RunningService } from '@rollcall/shared/service';
@@ -15,22 +15,22 @@ import { startAgent } from './agent-under-test.ts';
 let hub: TestHub;
 let registrar: RunningService;
 let approverLog: EventLog;
-let beats: Beats;
+let heartbeats: Heartbeats;
 /** Short-lived, so that renewals happen while a test looks on. */
 const memberLife = '6s';
 
-interface Beats {
-  /** The next beat of that cluster from now on whose flags fit. */
+interface Heartbeats {
+  /** The next heartbeat of that cluster from now on whose flags fit. */
   next(clusterId: string, fits?: (flags: number) => boolean): Promise<void>;
 }
 
-function hearBeats(nc: NatsConnection): Beats {
+function hearHeartbeats(nc: NatsConnection): Heartbeats {
   const waiting = new Set<{ clusterId: string; fits: (flags: number) => boolean; resolve: () => void }>();
-  nc.subscribe('rollcall.beat.*', {
+  nc.subscribe('rollcall.heartbeat.*', {
     callback: (_error, message) => {
       const clusterId = message.subject.split('.')[2];
       for (const one of waiting) {
-        if (one.clusterId !== clusterId || !one.fits(beatFlagsOf(message.data))) continue;
+        if (one.clusterId !== clusterId || !one.fits(heartbeatFlagsOf(message.data))) continue;
         waiting.delete(one);
         one.resolve();
       }
@@ -59,7 +59,7 @@ beforeAll(async () => {
   const values = { ...hub.serviceSettings('registrar'), memberLife };
   registrar = await start(loadConfig(configSchema, { flags: {}, environment: {}, values }));
   approverLog = await hub.openLog('approver');
-  beats = hearBeats(await hub.connectAs('heartbeat'));
+  heartbeats = hearHeartbeats(await hub.connectAs('heartbeat'));
   void approveAll(await hub.connectAs('approver'));
 });
 afterAll(async () => {
@@ -72,9 +72,9 @@ const aToken = async (
   ...more: Parameters<typeof declareToken> extends [unknown, unknown, ...infer Rest] ? Rest : never
 ) => (await declareToken(approverLog, hub.hub.hubId, ...more)).text;
 
-test('from a token to the first beat; the hub is found by its pin; the token is not kept [FL-6]', async () => {
+test('from a token to the first heartbeat; the hub is found by its pin; the token is not kept [FL-6]', async () => {
   const token = await aToken();
-  const firstBeat = beats.next('member-1');
+  const firstHeartbeat = heartbeats.next('member-1');
   await using one = await startAgent(hub, {
     token,
     clientId: 'member-1',
@@ -87,7 +87,7 @@ test('from a token to the first beat; the hub is found by its pin; the token is 
     namespace: 'first',
   });
   await one.heard.next(({ phase }) => phase === 'ready');
-  await firstBeat;
+  await firstHeartbeat;
   const seen = one.heard.events.map(({ phase }) => phase).filter((phase) => phase !== 'member');
   expect([...new Set(seen)]).toEqual(['preflight', 'connect', 'register', 'waiting', 'approve', 'ready']);
   const record = clusterRecord(await approverLog.read({ kind: 'cluster', id: 'member-1' }));
@@ -101,7 +101,7 @@ test('credentials are renewed make-before-break, over and over, without a gap in
   await one.agent.admitted();
   for (let renewals = 0; renewals < 2; renewals++) {
     await one.heard.next(({ phase }) => phase === 'renew');
-    await beats.next('renewing');
+    await heartbeats.next('renewing');
   }
   expect(one.heard.events.filter(({ phase }) => phase === 'connect')).toHaveLength(1);
 });
@@ -110,22 +110,22 @@ test('a member that restarts needs no token and no approval, and says goodbye be
   await using one = await startAgent(hub, { token: await aToken(), clientId: 'restarting' });
   await one.agent.admitted();
   const before = clusterRecord(await approverLog.read({ kind: 'cluster', id: 'restarting' }));
-  const goodbye = beats.next('restarting', (flags) => (flags & beatFlags.goodbye) !== 0);
+  const goodbye = heartbeats.next('restarting', (flags) => (flags & heartbeatFlags.goodbye) !== 0);
   await one.agent.stop();
   await goodbye;
-  const beat = beats.next('restarting');
+  const heartbeat = heartbeats.next('restarting');
   await using two = await one.runAgain();
-  await beat;
+  await heartbeat;
   await two.agent.admitted();
   const after = clusterRecord(await approverLog.read({ kind: 'cluster', id: 'restarting' }));
   expect(after.head?.sequence).toBe(before.head?.sequence);
 });
 
-test('a member without its API server says so in its beats', async () => {
+test('a member without its API server says so in its heartbeats', async () => {
   await using one = await startAgent(hub, { token: await aToken(), clientId: 'headless' });
-  const beat = beats.next('headless', (flags) => flags === beatFlags.memberApiDown);
+  const heartbeat = heartbeats.next('headless', (flags) => flags === heartbeatFlags.memberApiDown);
   await one.agent.admitted();
-  await expect(beat).resolves.toBeUndefined();
+  await expect(heartbeat).resolves.toBeUndefined();
 });
 
 test('an agent that is held waits with the reason, and hears the approval at once', async () => {
@@ -219,10 +219,10 @@ test('a member whose credentials ended while it slept comes back with its key [F
   const { key } = await stateOf(one.directory);
   await one.agent.stop();
   await key.expire();
-  const beat = beats.next('sleeper');
+  const heartbeat = heartbeats.next('sleeper');
   await using two = await one.runAgain();
   await two.heard.next(({ phase, message }) => phase === 'connect' && message.includes('returning'));
-  await beat;
+  await heartbeat;
   expect(await two.agent.admitted()).toMatchObject({ clusterId: 'sleeper' });
 });
 

@@ -45,17 +45,17 @@ export async function startStolenHub() {
       thief.publish(answerSubject(to, on), encodeAnswer({ ...about, ...said, result }, by, links));
     }
 
-    /** Resolves when the agent has heard it: it beats at the pace that the next answer says. */
+    /** Resolves when the agent has heard it: it sends heartbeats at the interval that the next answer says. */
     async function hears({ result, ...more }: Said, verb = 'join'): Promise<void> {
       if (result) await say(verb, { ...more, result });
       const { member } = await kept();
-      const beatIntervalMs = (member?.beatIntervalMs ?? 0) + 1000;
-      await say('pace', { ...more, result: { kind: 'done', beatIntervalMs } });
-      await expect.poll(async () => (await kept()).member?.beatIntervalMs).toBe(beatIntervalMs);
+      const heartbeatIntervalMs = (member?.heartbeatIntervalMs ?? 0) + 1000;
+      await say('interval', { ...more, result: { kind: 'done', heartbeatIntervalMs } });
+      await expect.poll(async () => (await kept()).member?.heartbeatIntervalMs).toBe(heartbeatIntervalMs);
     }
 
     /** An answer by another key, which the answer key of the hub names as its successor. */
-    const isNamed = (successor: Nkey, link: SignedLink) => say('pace', {}, successor, [link]);
+    const isNamed = (successor: Nkey, link: SignedLink) => say('interval', {}, successor, [link]);
 
     return { ...one, kept, hears, isNamed };
   }

@@ -29,7 +29,7 @@ test.each(answers)(
 
     // Credentials that no server takes do not count as the hub’s word that it is out.
     const { member: now } = await member.kept();
-    const { clusterName = '', namespace = '', beatIntervalMs = 0 } = now ?? {};
+    const { clusterName = '', namespace = '', heartbeatIntervalMs = 0 } = now ?? {};
     const forged = encodeJwt(
       { subject: nkeyFromSeed(seed).publicKey, name: clusterId, nowMs: Date.now() + 60_000, nats: {} },
       createNkey('account'),
@@ -41,7 +41,7 @@ test.each(answers)(
         ...admitted,
         credentials: forged,
         renewAfterMs: 3_000_000,
-        beatIntervalMs: beatIntervalMs + 1000,
+        heartbeatIntervalMs: heartbeatIntervalMs + 1000,
       },
     });
     expect((await member.kept()).member?.jwt).toBe(forged);

@@ -22,7 +22,7 @@ export interface JoinsResult {
   /** Without the processes of members. */
   readonly hubCpuMsPerJoin: number;
   readonly agentCpuMsPerJoin: number;
-  /** By process: share of one core while clusters only beat, in percent. */
+  /** By process: share of one core while clusters only send heartbeats, in percent. */
   readonly restingCpuPercent: Readonly<Record<string, number>>;
   readonly agentResidentBytes: { readonly atReady: Spread; readonly later: Spread };
 }

@@ -13,10 +13,10 @@ export interface Steady {
   readonly dryRuns: number;
 }
 
-/** The longest that the projector and the approver spread writes over is 10 s; events of late beats come before. */
+/** The longest that the projector and the approver spread writes over is 10 s; events of late heartbeats come before. */
 const settleMs = 15_000;
 
-/** Lets everything settle, and then counts what a hub writes whose clusters only beat. */
+/** Lets everything settle, and then counts what a hub writes whose clusters only send heartbeats. */
 export async function measureSteady(options: {
   auditLogPath: string;
   pids: Readonly<Record<string, number>>;

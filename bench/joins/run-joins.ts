@@ -61,7 +61,9 @@ export async function runJoins(
     const onJoin = (join: Join) => tellJoin(say, join);
     const joins = await measureJoins(parts, { count, prefix: 'bench', onJoin });
     const joinUsage = endJoins();
-    say(`${agents.length} clusters beat; counting writes for ${flags.steadySeconds} s, once all is settled`);
+    say(
+      `${agents.length} clusters send heartbeats; counting writes for ${flags.steadySeconds} s, once all is settled`,
+    );
     const steady = await measureSteady({
       auditLogPath: report.auditLogPath,
       pids: report.pids,

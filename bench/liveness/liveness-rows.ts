@@ -30,7 +30,7 @@ export function livenessRows({ killed, unreachableMs, graceMs, ...result }: Live
       target: atMost(falseMs.p99, graceMs + 1000, 'grace + 1,000 ms'),
     },
     {
-      what: `last beat of a silent agent (${result.silences}, one each ${ms(result.intervalMs)}) → Unreachable, p99`,
+      what: `last heartbeat of a silent agent (${result.silences}, one each ${ms(result.intervalMs)}) → Unreachable, p99`,
       is: ms(unreachableMs.p99),
       target: atMost(unreachableMs.p99, longestMs, `1.5 × ${ms(graceMs)}`),
     },

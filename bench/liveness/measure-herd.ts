@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Spread, spreadOf } from '../../cli/simulate/report/quantile.ts';
-import { hearBeats } from '../../tests/harness/hear-beats.ts';
+import { hearHeartbeats } from '../../tests/harness/hear-heartbeats.ts';
 import { enrolMembers } from '../../tests/harness/member-fleet.ts';
 import { serveInProcess } from '../../tests/harness/service-process.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
@@ -42,7 +42,7 @@ export async function measureHerd(agents: number, say: (message: string) => void
   await using hub = await startTestHub();
   say(`a history of ${agents} clusters`);
   const members = await enrolMembers(hub, { count: agents, endsInMs: 20 * 3_600_000 });
-  const beats = await hearBeats(hub, nowMs);
+  const heartbeats = await hearHeartbeats(hub, nowMs);
   const { stateDir } = hub;
   const serve = (name: 'heartbeat' | 'registrar') =>
     serveInProcess(name, { label: name, stateDir, settings: hub.serviceSettings(name) });
@@ -52,7 +52,7 @@ export async function measureHerd(agents: number, say: (message: string) => void
   const herds = startHerds(hub, members, startedPerSecond);
   try {
     say(`${agents} agents come, ${startedPerSecond} a second`);
-    await beats.allOf(members.map(({ clusterId }) => clusterId));
+    await heartbeats.allOf(members.map(({ clusterId }) => clusterId));
     // Their facts, with the answers to which they hear how slowly to come back.
     await delay(20_000);
     const services = { heartbeat: heartbeat.pid, registrar: registrar.pid };
@@ -68,7 +68,7 @@ export async function measureHerd(agents: number, say: (message: string) => void
       const fromSequence = await nextSequence(hub);
       const killedAtMs = nowMs();
       await hub.natsServer.kill();
-      const back = beats.allOf(members.map(({ clusterId }) => clusterId));
+      const back = heartbeats.allOf(members.map(({ clusterId }) => clusterId));
       await delay(outageMs);
       await hub.natsServer.restart();
       const listensAtMs = nowMs();
@@ -91,7 +91,7 @@ export async function measureHerd(agents: number, say: (message: string) => void
     }
   } finally {
     for (const herd of herds) herd.disconnect();
-    await beats.stop();
+    await heartbeats.stop();
     await Promise.all([heartbeat.stop(), registrar.stop()]);
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Spread, spreadOf } from '../../cli/simulate/report/quantile.ts';
-import { hearBeats } from '../../tests/harness/hear-beats.ts';
+import { hearHeartbeats } from '../../tests/harness/hear-heartbeats.ts';
 import { enrolMembers } from '../../tests/harness/member-fleet.ts';
 import { serveInProcess } from '../../tests/harness/service-process.ts';
 import { startTestHub } from '../../tests/harness/test-hub.ts';
@@ -25,7 +25,7 @@ const startedPerSecond = 100;
 export async function measureLapsed(agents: number, say: (message: string) => void): Promise<LapsedResult> {
   await using hub = await startTestHub();
   const members = await enrolMembers(hub, { count: agents, endsInMs: -15 * 3_600_000 });
-  const beats = await hearBeats(hub, nowMs);
+  const heartbeats = await hearHeartbeats(hub, nowMs);
   const { stateDir } = hub;
   const serve = (name: 'heartbeat' | 'registrar') =>
     serveInProcess(name, { label: name, stateDir, settings: hub.serviceSettings(name) });
@@ -33,7 +33,7 @@ export async function measureLapsed(agents: number, say: (message: string) => vo
   const herds = startHerds(hub, members, startedPerSecond);
   try {
     say(`${agents} agents whose credentials have ended knock, and nobody answers`);
-    const back = beats.allOf(members.map(({ clusterId }) => clusterId));
+    const back = heartbeats.allOf(members.map(({ clusterId }) => clusterId));
     await delay((agents / startedPerSecond) * 1000 + 10_000);
     const registrar = await serve('registrar');
     try {
@@ -56,7 +56,7 @@ export async function measureLapsed(agents: number, say: (message: string) => vo
     }
   } finally {
     for (const herd of herds) herd.disconnect();
-    await beats.stop();
+    await heartbeats.stop();
     await heartbeat.stop();
   }
 }

@@ -28,7 +28,7 @@ export interface LivenessResult {
     readonly notTrueMs: Spread;
     readonly falseMs: Spread;
   };
-  /** From the last beat of an agent that falls silent and keeps its connection, in hub time. */
+  /** From the last heartbeat of an agent that falls silent and keeps its connection, in hub time. */
   readonly unreachableMs: Spread;
 }
 
@@ -43,7 +43,7 @@ function nextTimes() {
   const waiting = new Map<string, PromiseWithResolvers<number>>();
   return {
     note: (cluster: string, atMs: number) => waiting.get(cluster)?.resolve(atMs),
-    /** From now on: a beat that was missed before says nothing of what is done now. */
+    /** From now on: a heartbeat that was missed before says nothing of what is done now. */
     whenNext(cluster: string): Promise<number> {
       const next = Promise.withResolvers<number>();
       waiting.set(cluster, next);
@@ -118,9 +118,9 @@ export async function measureLiveness(
 
   const following = [
     follow('suspect', ({ id }) => suspect.note(id, nowMs())),
-    // In hub time: since the last beat that it heard.
+    // In hub time: since the last heartbeat that it heard.
     follow('unreachable', ({ id, timeMs, section }) =>
-      unreachable.note(id, timeMs - (section as Liveness).lastBeatAtMs),
+      unreachable.note(id, timeMs - (section as Liveness).lastHeartbeatAtMs),
     ),
   ];
   try {
@@ -132,7 +132,7 @@ export async function measureLiveness(
     await inParallel(all, startsAtOnce, (cluster) => joinHub(cluster, token, member));
     hearLive();
     await nc.flush();
-    // Each has beaten at the interval by then, and the hub has nothing left to write of the joins.
+    // Each has sent a heartbeat at the interval by then, and the hub has nothing left to write of the joins.
     await delay(2 * intervalSeconds * 1000);
 
     say(`${counts.silences} agents fall silent, and ${counts.kills} are killed`);

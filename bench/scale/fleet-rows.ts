@@ -28,7 +28,7 @@ export function requestRows({ clusters, cpuMsPerRequest }: RequestsResult): Row[
 export function restRows({ clusters, usage, list }: Steady): Row[] {
   return [
     {
-      what: `Kubernetes writes of ${clusters} clusters that only beat, within ${seconds(usage.lastedMs)}`,
+      what: `Kubernetes writes of ${clusters} clusters that only send heartbeats, within ${seconds(usage.lastedMs)}`,
       is: `${list.length}`,
       target: { says: '0', isMet: list.length === 0 },
     },

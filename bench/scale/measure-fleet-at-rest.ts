@@ -14,10 +14,10 @@ const seed = 1;
 const lookEveryMs = 500;
 const joinedWithinMs = 600_000;
 const shownWithinMs = 1_800_000;
-/** As agents beat where nothing else is set. */
+/** As agents send heartbeats where nothing else is set. */
 const heartbeat = { interval: 15_000, grace: 45_000 };
 
-/** What a hub writes of a made-up fleet, all of which Kubernetes shows, while it only beats. */
+/** What a hub writes of a made-up fleet, all of which Kubernetes shows, while it only sends heartbeats. */
 export async function measureFleetAtRest(
   of: { clusters: number; seconds: number },
   say: (message: string) => void,

@@ -115,8 +115,13 @@ async function loseOne(hub: TestHub, clusters: number): Promise<string> {
   const log = await hub.openLog('heartbeat');
   const record = clusterRecord(await log.read({ kind: 'cluster', id: `cluster-${index}` }));
   if (!record.liveness) throw new RollcallError('UNEXPECTED', `there is no cluster ${index}`);
-  const section = { ...record.liveness, state: 'suspect', cause: 'NoBeats', sinceMs: Date.now() } as const;
-  const what = { reason: 'NoBeats', message: 'made up by the bench', section };
+  const section = {
+    ...record.liveness,
+    state: 'suspect',
+    cause: 'NoHeartbeats',
+    sinceMs: Date.now(),
+  } as const;
+  const what = { reason: 'NoHeartbeats', message: 'made up by the bench', section };
   await log.append([draft(suspect, record, what)], { correlation: 'bench' });
   return `edge-${index}`;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectionOptions, connectNats, encodeBeat } from '@rollcall/shared/bus';
+import { connectionOptions, connectNats, encodeHeartbeat } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   createNkey,
@@ -58,9 +58,11 @@ async function floodOfMember(hub: AskedHub, settings: FloodSettings): Promise<vo
   const { result } = await asking.nextNews();
   if (result.kind !== 'admitted') throw new RollcallError('CHILD_FAILED', `not admitted: ${result.kind}`);
   await asking.nc.close();
-  const isBeats = settings.kind === 'beats of one member';
-  const subject = isBeats ? `rollcall.beat.${clusterId}` : `rollcall.ask.${asking.key.publicKey}.facts`;
-  const message = isBeats ? encodeBeat({ flags: 0, agentTimeMs: Date.now() }) : garbage;
+  const isHeartbeats = settings.kind === 'heartbeats of one member';
+  const subject = isHeartbeats
+    ? `rollcall.heartbeat.${clusterId}`
+    : `rollcall.ask.${asking.key.publicKey}.facts`;
+  const message = isHeartbeats ? encodeHeartbeat({ flags: 0, agentTimeMs: Date.now() }) : garbage;
   const credentials = { jwt: result.credentials, seed: asking.key.seed };
   begun();
   while (!over.signal.aborted) {

@@ -6,7 +6,7 @@ export const floodKinds = [
   'garbage of one member',
   'asks with one token',
   // Not beside the other member: more than five that are put out within a minute wait for a person.
-  'beats of one member',
+  'heartbeats of one member',
   'connections without a token',
 ] as const;
 export type FloodKind = (typeof floodKinds)[number];

@@ -124,7 +124,7 @@ const notOfTrust = new Set([
   'hub.spent-noted',
   'hub.bulk-counted',
   'hub.outage',
-  'hub.paced',
+  'hub.interval-changed',
   'hub.outage-ended',
   // The rest of restore-reviewed, which is.
   'hub.spent-noted',

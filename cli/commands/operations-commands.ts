@@ -97,7 +97,7 @@ export function addOperationsCommands(program: Command): void {
     });
 
   withBus(program.command('top'))
-    .description('watch the fleet: clusters by state, joins, who waits, lag, beats and events a second')
+    .description('watch the fleet: clusters by state, joins, who waits, lag, heartbeats and events a second')
     .option('--once', 'print one frame, for scripts')
     .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (flags: TopFlags) => {

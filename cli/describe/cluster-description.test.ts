@@ -76,13 +76,13 @@ const decided = (definition: typeof held, change: object) =>
   anEvent(definition, aDecision({ requestId: 'ask-1', key, clusterName: 'edge-1', ...change }));
 const letIn = () => decided(approved, { verdict: 'approved', approvedKey: key });
 const admitted = () => anIdentity({ state: 'admitted', admittedKey: key, admittedAtMs: 2000 });
-const beating = (state: string) => ({
+const alive = (state: string) => ({
   state,
   key,
   cause: 'Alive',
   joinedAtMs: 3000,
   sinceMs: 3000,
-  lastBeatAtMs: 3000,
+  lastHeartbeatAtMs: 3000,
 });
 
 test.each([
@@ -107,14 +107,14 @@ test.each([
     next: /rollcall approve edge-1/,
   },
   {
-    name: 'one that is let in and has not beaten',
+    name: 'one that is let in and has not sent a heartbeat',
     events: () => [asked(), letIn()],
     standing: 'approved',
     next: /log of the agent/,
   },
   {
     name: 'one that is alive',
-    events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, beating('ready'))],
+    events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, alive('ready'))],
     standing: 'ready',
     next: /^Nothing/,
   },
@@ -123,7 +123,7 @@ test.each([
     events: () => [
       anEvent(requested, admitted()),
       letIn(),
-      anEvent(joined, { ...beating('ready'), cause: 'MemberAPIDown' }),
+      anEvent(joined, { ...alive('ready'), cause: 'MemberAPIDown' }),
     ],
     standing: 'memberDown',
     next: /API server of its member/,
@@ -133,7 +133,7 @@ test.each([
     events: () => [
       anEvent(requested, admitted()),
       letIn(),
-      anEvent(joined, { ...beating('ready'), cause: 'Flapping' }),
+      anEvent(joined, { ...alive('ready'), cause: 'Flapping' }),
     ],
     standing: 'flapping',
     next: /network between/,
@@ -143,7 +143,7 @@ test.each([
     events: () => [
       anEvent(requested, admitted()),
       letIn(),
-      anEvent(joined, beating('ready')),
+      anEvent(joined, alive('ready')),
       anEvent(requested, {
         ...admitted(),
         request: { ...anIdentity().request, id: 'ask-2', key: other, keyFingerprint: 'of-other' },
@@ -154,18 +154,18 @@ test.each([
     next: /^Another key \(of-other\) asked for this cluster and was denied/,
   },
   {
-    name: 'one that is let in again and has not beaten since',
+    name: 'one that is let in again and has not sent a heartbeat since',
     events: () => [
       anEvent(requested, admitted()),
       letIn(),
-      anEvent(joined, { ...beating('ready'), joinedAtMs: 1999 }),
+      anEvent(joined, { ...alive('ready'), joinedAtMs: 1999 }),
     ],
     standing: 'approved',
     next: /log of the agent/,
   },
   {
     name: 'one that is gone',
-    events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, beating('unreachable'))],
+    events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, alive('unreachable'))],
     standing: 'unreachable',
     next: /rollcall doctor/,
   },
@@ -255,7 +255,7 @@ test('a key in use twice is said, although the cluster is alive', () => {
       conditions: [{ type: 'CredentialsValid', status: 'False', reason: 'KeyInUseTwice', message: 'm' }],
     },
   } as unknown as NonNullable<ClusterSources['cluster']>;
-  const events = [anEvent(requested, admitted()), letIn(), anEvent(joined, beating('ready'))];
+  const events = [anEvent(requested, admitted()), letIn(), anEvent(joined, alive('ready'))];
   expect(nextSteps(described(events, { cluster }))[0]).toMatch(/^Two agents use its key/);
 });
 
@@ -341,5 +341,5 @@ test('a Ready cluster whose history cannot be read is not said to be silent', ()
     missing: [{ source: 'history', why: 'cannot connect' }],
   });
   expect(description.standing).toBe('ready');
-  expect(nextSteps(description).join()).not.toContain('beaten');
+  expect(nextSteps(description).join()).not.toContain('has not sent a heartbeat');
 });

@@ -73,7 +73,7 @@ export interface ClusterDescription {
         readonly cause: string;
         readonly joinedAt: string;
         readonly since: string;
-        readonly lastBeat: string;
+        readonly lastHeartbeat: string;
       }
     | undefined;
   readonly schedulable: boolean;
@@ -234,7 +234,7 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
       cause: liveness.cause,
       joinedAt: time(liveness.joinedAtMs),
       since: time(liveness.sinceMs),
-      lastBeat: time(liveness.lastBeatAtMs),
+      lastHeartbeat: time(liveness.lastHeartbeatAtMs),
     },
     schedulable: !(cluster?.spec?.unschedulable ?? decision?.unschedulable ?? false),
     clusterSet: decision?.clusterSet,

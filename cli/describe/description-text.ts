@@ -130,7 +130,7 @@ function timelineLines({ timeline }: ClusterDescription, all: boolean): string[]
   ];
 }
 
-/** Its beats come, whatever else is wrong. */
+/** Its heartbeats come, whatever else is wrong. */
 const heardStates: ReadonlySet<string> = new Set<LivenessState>(['ready', 'memberDown', 'flapping']);
 
 /** The description as people read it, from who it is to what to do. */
@@ -148,9 +148,11 @@ export function descriptionText(description: ClusterDescription, options: { all:
           : description.standing,
       ],
       [
-        'Last beat',
+        'Last heartbeat',
         liveness &&
-          (heardStates.has(liveness.state) ? `live (stored: ${liveness.lastBeat})` : liveness.lastBeat),
+          (heardStates.has(liveness.state)
+            ? `live (stored: ${liveness.lastHeartbeat})`
+            : liveness.lastHeartbeat),
       ],
       ['Joined', liveness?.joinedAt],
       ['Namespace', namespace && `${namespace.name} (${namespace.state}; access ${namespace.access})`],

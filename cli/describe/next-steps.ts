@@ -55,7 +55,7 @@ export function nextSteps(description: ClusterDescription): string[] {
       'Correct its clientId, clusterId or name, or delete it.',
     ],
     approved: [
-      'It is let in, and its agent has not beaten yet: look at the log of the agent.',
+      'It is let in, and its agent has not sent a heartbeat yet: look at the log of the agent.',
       doesItReachTheHub,
     ],
     suspect: [`Its connection is gone; Unreachable follows after the grace. ${look(name)}`],

@@ -59,7 +59,7 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
       ? finding(
           'outage',
           'a large part of the fleet is silent together',
-          "That is most likely the hub's own network; transitions wait until beats are back.",
+          "That is most likely the hub's own network; transitions wait until heartbeats are back.",
         )
       : ok('outage', 'none'),
     projectorLagSeconds === undefined

@@ -14,12 +14,17 @@ interface HeardEntry {
   readonly clusterId: string;
   readonly state: string;
   /** RFC 3339, hub time. */
-  readonly lastBeat?: string;
+  readonly lastHeartbeat?: string;
   readonly secondsAgo?: number;
 }
 
 const view: EntryView<HeardEntry> = {
-  columns: [{ name: 'Name' }, { name: 'State' }, { name: 'Last-Beat' }, { name: 'Cluster ID', priority: 1 }],
+  columns: [
+    { name: 'Name' },
+    { name: 'State' },
+    { name: 'Last-Heartbeat' },
+    { name: 'Cluster ID', priority: 1 },
+  ],
   cells: ({ name, state, secondsAgo, clusterId }) => [
     name,
     state,
@@ -31,13 +36,13 @@ const view: EntryView<HeardEntry> = {
 
 function entryOf(
   name: string,
-  heard: { id: string; state: string; lastBeatAtMs?: number | undefined },
+  heard: { id: string; state: string; lastHeartbeatAtMs?: number | undefined },
   nowMs: number,
 ): HeardEntry {
-  const { id: clusterId, state, lastBeatAtMs } = heard;
-  if (lastBeatAtMs === undefined) return { name, clusterId, state };
-  const secondsAgo = Math.max(0, nowMs - lastBeatAtMs) / 1000;
-  return { name, clusterId, state, lastBeat: new Date(lastBeatAtMs).toISOString(), secondsAgo };
+  const { id: clusterId, state, lastHeartbeatAtMs } = heard;
+  if (lastHeartbeatAtMs === undefined) return { name, clusterId, state };
+  const secondsAgo = Math.max(0, nowMs - lastHeartbeatAtMs) / 1000;
+  return { name, clusterId, state, lastHeartbeat: new Date(lastHeartbeatAtMs).toISOString(), secondsAgo };
 }
 
 /**

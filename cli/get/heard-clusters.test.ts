@@ -4,18 +4,18 @@ import { missingParts, takeYoungest } from './heard-clusters.ts';
 
 const answer = (replica: string, clusters: Heard[]): HeardAnswer => ({ replica, clusters });
 
-test('of several answers about a cluster the youngest beat is right, and any beat goes before none', () => {
+test('of several answers about a cluster the youngest heartbeat is right, and any heartbeat goes before none', () => {
   const clusters = new Map<string, Heard>();
   takeYoungest(clusters, [
     answer('deaf', [
-      { id: 'a', state: 'unreachable', lastBeatAtMs: 1 },
+      { id: 'a', state: 'unreachable', lastHeartbeatAtMs: 1 },
       { id: 'b', state: 'neverSeen' },
     ]),
     answer('hears', [
-      { id: 'a', state: 'ready', lastBeatAtMs: 9 },
-      { id: 'b', state: 'ready', lastBeatAtMs: 5 },
+      { id: 'a', state: 'ready', lastHeartbeatAtMs: 9 },
+      { id: 'b', state: 'ready', lastHeartbeatAtMs: 5 },
     ]),
-    answer('late', [{ id: 'a', state: 'suspect', lastBeatAtMs: 3 }]),
+    answer('late', [{ id: 'a', state: 'suspect', lastHeartbeatAtMs: 3 }]),
   ]);
   expect([...clusters.values()].map(({ id, state }) => [id, state])).toEqual([
     ['a', 'ready'],

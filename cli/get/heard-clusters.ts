@@ -40,11 +40,11 @@ async function ask(
   return all;
 }
 
-/** The youngest beat of several replicas is right: a deaf one is outvoted. */
+/** The youngest heartbeat of several replicas is right: a deaf one is outvoted. */
 export function takeYoungest(clusters: Map<string, Heard>, answers: readonly HeardAnswer[]): void {
   for (const heard of answers.flatMap((answer) => answer.clusters)) {
     const before = clusters.get(heard.id);
-    if (!before || (heard.lastBeatAtMs ?? -Infinity) > (before.lastBeatAtMs ?? -Infinity))
+    if (!before || (heard.lastHeartbeatAtMs ?? -Infinity) > (before.lastHeartbeatAtMs ?? -Infinity))
       clusters.set(heard.id, heard);
   }
 }

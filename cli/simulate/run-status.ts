@@ -4,18 +4,18 @@ import type { RunWatch } from './report/run-watch.ts';
 
 const everyMs = 1000;
 
-function statusLine(watch: RunWatch, fleet: Fleet, rates: { beats: number; events: number }): string {
+function statusLine(watch: RunWatch, fleet: Fleet, rates: { heartbeats: number; events: number }): string {
   const { ready, suspect, unreachable, stopped } = watch.counts();
   const agents = fleet.agents ? `  ${fleet.askedAtMs.size} agents asked` : '';
-  return `ready ${ready}  suspect ${suspect}  unreachable ${unreachable}  stopped ${stopped}  | ${rates.beats} beats/s  ${rates.events} events/s${agents}`;
+  return `ready ${ready}  suspect ${suspect}  unreachable ${unreachable}  stopped ${stopped}  | ${rates.heartbeats} heartbeats/s  ${rates.events} events/s${agents}`;
 }
 
 /** Shows how it goes, each second. @returns what ends it */
 export function showStatus(view: RunView, watch: RunWatch, fleet: Fleet): () => void {
-  let before = { beats: 0, events: 0 };
+  let before = { heartbeats: 0, events: 0 };
   const timer = setInterval(() => {
-    const now = { beats: fleet.beats.sent(), events: watch.events() };
-    const rates = { beats: now.beats - before.beats, events: now.events - before.events };
+    const now = { heartbeats: fleet.heartbeats.sent(), events: watch.events() };
+    const rates = { heartbeats: now.heartbeats - before.heartbeats, events: now.events - before.events };
     view.status(statusLine(watch, fleet, rates));
     before = now;
   }, everyMs);

@@ -55,7 +55,7 @@ test.each([
     want: [/^4:51 for: expected less than `every`$/],
   },
   {
-    name: 'a grace that is over before the next beat',
+    name: 'a grace that is over before the next heartbeat',
     text: `${head}heartbeat: { interval: 10s, grace: 5s }\nsteps: []\n`,
     want: [/^3:36 grace: expected at least the interval$/],
   },

@@ -53,7 +53,7 @@ async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<Si
       'register',
       signal.aborted
         ? `interrupted while clusters registered (${elapsed()})`
-        : `${clusters} clusters are registered (${elapsed()}); waiting for their first beats`,
+        : `${clusters} clusters are registered (${elapsed()}); waiting for their first heartbeats`,
     );
     const areAllIn = await untilJoined(watch, clusters, signal);
     view.say(
@@ -76,9 +76,9 @@ async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<Si
       madeUp: { count: clusters - settings.real, tookMs: madeUpTookMs },
       askedAtMs: fleet.askedAtMs,
       troubles: fleet.agents?.troubles ?? {},
-      beats: fleet.beats.sent(),
+      heartbeats: fleet.heartbeats.sent(),
       absences,
-      stalls: fleet.beats.stalls(),
+      stalls: fleet.heartbeats.stalls(),
       ...history,
       usage: { before, after: await readHubUsage(at.stateDir, at.admin) },
       intervalMs: scenario.heartbeat.interval,
@@ -116,7 +116,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     if (flags.keep) {
       view.say(
         'keep',
-        `the clusters stay registered, by the names ${fleet.prefix}…; nobody beats for them now`,
+        `the clusters stay registered, by the names ${fleet.prefix}…; nobody sends heartbeats for them now`,
       );
       await fleet.stop();
     } else {

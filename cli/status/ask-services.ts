@@ -85,7 +85,7 @@ function sumOfParts(answers: readonly ServiceAnswer[], figure: string): number |
 }
 
 /**
- * Of a fleet in parts (`beatPartition`), whose heartbeat services each know their own: the largest of each part, added up. While it
+ * Of a fleet in parts (`heartbeatPartition`), whose heartbeat services each know their own: the largest of each part, added up. While it
  * is being divided, services of both ways run beside each other; whoever knows most knows the fleet.
  */
 export function figureOfParts(answers: readonly ServiceAnswer[], figure: string): number | undefined {

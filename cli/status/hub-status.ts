@@ -103,7 +103,7 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
   const revokedKeysDropped = figureOf(answers, 'account-controller', 'revokedKeysDropped') ?? 0;
   const unproven = figureOf(answers, 'approver', 'unproven') ?? 0;
   const comparisonFailures = figureOf(answers, 'projector', 'comparisonFailures') ?? 0;
-  const beatStretch = figureOf(answers, 'heartbeat', 'beatStretch') ?? 1;
+  const intervalMultiplier = figureOf(answers, 'heartbeat', 'intervalMultiplier') ?? 1;
   const isOneSignal = answers.some(({ name, figures }) => name === 'heartbeat' && figures['signals'] === 1);
   const isHistoryLost = answers.some(({ figures }) => figures['historyLost'] === 1);
   const found: (Trouble | false | undefined)[] = [
@@ -131,7 +131,7 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
     isOneSignal && {
       check: 'signals',
       message:
-        'liveness is degraded to one signal: the NATS server does not tell of connections, so only missing beats show who is gone',
+        'liveness is degraded to one signal: the NATS server does not tell of connections, so only missing heartbeats show who is gone',
       next: 'docs/metrics.md says what to look at (RollcallOneSignal).',
     },
     comparisonFailures > 0 && {
@@ -139,10 +139,10 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
       message: `the projector could not list what there is (${comparisonFailures} times), so what was changed in Kubernetes while it was away may stay`,
       next: 'It tries again by itself; its log says why, and docs/scale.md what such a list costs the bus.',
     },
-    beatStretch > 1 && {
-      check: 'pace',
-      message: `the fleet is larger than the beats that the hub takes: intervals and graces are ${beatStretch.toFixed(2)} times what they are set to`,
-      next: 'Raise beatsPerSecond of the heartbeat service, or give it parts (docs/scale.md).',
+    intervalMultiplier > 1 && {
+      check: 'interval',
+      message: `the fleet is larger than the heartbeats that the hub takes: intervals and graces are ${intervalMultiplier.toFixed(2)} times what they are set to`,
+      next: 'Raise heartbeatsPerSecond of the heartbeat service, or give it parts (docs/scale.md).',
     },
     revokedKeysDropped > 0 && {
       check: 'revocations dropped',

@@ -308,7 +308,7 @@ test('the status of a hub that works is exit 0', async () => {
 test('a frame of top is printed for scripts, without colours', async () => {
   const { code, stdout } = await run('top', '--once');
   expect(stdout).toMatch(/^Clusters +1\n {2}ready +1 /m);
-  expect(stdout).toMatch(/^Beats +\d+\.\d \/s$/m);
+  expect(stdout).toMatch(/^Heartbeats +\d+\.\d \/s$/m);
   expect(stdout).not.toContain('\u001b');
   expect(code).toBe(0);
   const figures = JSON.parse((await run('top', '--once', '-o', 'json')).stdout);

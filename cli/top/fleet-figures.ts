@@ -13,7 +13,7 @@ export interface FleetFigures {
   readonly waitingRequests: number | undefined;
   readonly oldestWaitingSeconds: number | undefined;
   readonly projectorLagSeconds: number | undefined;
-  readonly beatsPerSecond: number | undefined;
+  readonly heartbeatsPerSecond: number | undefined;
   readonly eventsPerSecond: number | undefined;
   readonly events: number | undefined;
   readonly services: readonly { readonly name: string; readonly replicas: number; readonly ready: number }[];
@@ -48,9 +48,9 @@ export function fleetFigures(
     waitingRequests: figureOf(answers, 'projector', 'waitingRequests'),
     oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),
     projectorLagSeconds: figureOf(answers, 'projector', 'lagSeconds'),
-    beatsPerSecond: rate(
-      figureOfParts(answers, 'beats'),
-      before && figureOfParts(before.answers, 'beats'),
+    heartbeatsPerSecond: rate(
+      figureOfParts(answers, 'heartbeats'),
+      before && figureOfParts(before.answers, 'heartbeats'),
       elapsedMs,
     ),
     eventsPerSecond: rate(sample.lastSequence, before?.lastSequence, elapsedMs),

@@ -14,7 +14,7 @@ const answer = (name: string, figures: Record<string, number>) => ({
 const aSample = (change: Partial<FleetSample> = {}): FleetSample => ({
   atMs: 10_000,
   answers: [
-    answer('heartbeat', { clustersReady: 3, clustersUnreachable: 1, beats: 100 }),
+    answer('heartbeat', { clustersReady: 3, clustersUnreachable: 1, heartbeats: 100 }),
     answer('projector', { waitingRequests: 2, oldestWaitingSeconds: 90, lagSeconds: 0.05 }),
   ],
   lastSequence: 50,
@@ -29,7 +29,7 @@ test('a frame says how many clusters are in which state, who waits, and what goe
   const before = aSample({ atMs: 8000, lastSequence: 30 });
   const text = textOf(
     aSample({
-      answers: [...aSample().answers.slice(1), answer('heartbeat', { clustersReady: 4, beats: 110 })],
+      answers: [...aSample().answers.slice(1), answer('heartbeat', { clustersReady: 4, heartbeats: 110 })],
     }),
     before,
   );
@@ -37,7 +37,7 @@ test('a frame says how many clusters are in which state, who waits, and what goe
   expect(text).toMatch(/^ {2}ready +4 {2}█{30}$/m);
   expect(text).toMatch(/^Joins +1 in the last minute$/m);
   expect(text).toMatch(/^Waiting requests +2, the oldest for 1m30s$/m);
-  expect(text).toMatch(/^Beats +5\.0 \/s$/m);
+  expect(text).toMatch(/^Heartbeats +5\.0 \/s$/m);
   expect(text).toMatch(/^Events +10\.0 \/s, 50 in all$/m);
   expect(text).toMatch(/account-controller 0\/0/);
   expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
@@ -46,7 +46,7 @@ test('a frame says how many clusters are in which state, who waits, and what goe
 test('the first frame knows no rates, and a hub without services no clusters', () => {
   const text = textOf(aSample({ answers: [], lastSequence: undefined }));
   expect(text).toMatch(/^Clusters +-$/m);
-  expect(text).toMatch(/^Beats +- \/s$/m);
+  expect(text).toMatch(/^Heartbeats +- \/s$/m);
   expect(text).toMatch(/^Waiting requests +-$/m);
 });
 

@@ -55,7 +55,7 @@ export function frame(figures: FleetFigures, options: { isColoured: boolean }): 
       waitingRequests === undefined ? unknown : waitingText(waitingRequests, oldestWaitingSeconds),
     ),
     line('Projector lag', `${number(figures.projectorLagSeconds, 3)} s`),
-    line('Beats', `${number(figures.beatsPerSecond)} /s`),
+    line('Heartbeats', `${number(figures.heartbeatsPerSecond)} /s`),
     line('Events', `${number(figures.eventsPerSecond)} /s, ${figures.events ?? unknown} in all`),
     ...serviceLines(services),
   ];

@@ -6,7 +6,7 @@ const sinceMs = 1_800_000_000_000;
 const key = createNkey('user');
 const issued = (nowMs: number) => encodeJwt({ subject: key.publicKey, nowMs, nats: {} }, key);
 const memberSince = (nowMs: number) => ({
-  member: { jwt: issued(nowMs), renewAtMs: 0, beatIntervalMs: 1, clusterName: 'n', namespace: 'n' },
+  member: { jwt: issued(nowMs), renewAtMs: 0, heartbeatIntervalMs: 1, clusterName: 'n', namespace: 'n' },
 });
 
 test.each([

@@ -55,7 +55,7 @@ const settings = z.strictObject({
     .min(1)
     .max(3600)
     .default(15)
-    .describe('how often agents beat'),
+    .describe('how often agents send heartbeats'),
   heartbeatGraceSeconds: z.coerce
     .number()
     .int()
@@ -70,7 +70,7 @@ export const configSchema = settings.refine(
   {
     path: ['heartbeatGraceSeconds'],
     error:
-      'must not be less than heartbeatIntervalSeconds: every cluster would be unreachable between two beats',
+      'must not be less than heartbeatIntervalSeconds: every cluster would be unreachable between two heartbeats',
   },
 );
 export type ApproverConfig = z.output<typeof configSchema>;

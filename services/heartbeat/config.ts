@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { durationMs } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
-import { mostParts, parsePartition } from './members/beat-partition.ts';
+import { mostParts, parsePartition } from './members/heartbeat-partition.ts';
 
 const share = z.coerce.number().min(0).max(1);
 
 /** Settings of the heartbeat service. A cluster's own interval and grace come from its decision, not from here. */
 export const configSchema = z.strictObject({
   ...commonConfig,
-  beatPartition: z
+  heartbeatPartition: z
     .string()
     .optional()
     .transform((text, context) => {
@@ -18,12 +18,12 @@ export const configSchema = z.strictObject({
       return partition;
     })
     .describe('which part of the fleet it listens to, as 0/2 (docs/scale.md); without it the whole fleet'),
-  beatsPerSecond: z.coerce
+  heartbeatsPerSecond: z.coerce
     .number()
     .min(1)
     .default(20_000)
     .describe(
-      'what the whole fleet may send; when it grows past that, all intervals and graces are stretched (20000)',
+      'what the whole fleet may send; when it grows past that, all intervals and graces are multiplied (20000)',
     ),
   returnsPerSecond: z.coerce
     .number()
@@ -68,13 +68,13 @@ export const configSchema = z.strictObject({
     .describe('after which time held transitions are taken anyway (5m)'),
   floodWindow: durationMs
     .default(2_000)
-    .describe('over how long beats are counted to find agents that flood the hub (2s)'),
+    .describe('over how long heartbeats are counted to find agents that flood the hub (2s)'),
   floodRate: z.coerce
     .number()
     .min(1)
     .default(20)
     .describe(
-      'messages a second from one cluster, beats or not, that are a flood; a large one counts once for each KiB; agents send one in 15 s (20)',
+      'messages a second from one cluster, heartbeats or not, that are a flood; a large one counts once for each KiB; agents send one in 15 s (20)',
     ),
 });
 export type HeartbeatConfig = z.output<typeof configSchema>;

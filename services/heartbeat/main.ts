@@ -15,7 +15,7 @@ import {
 import type { HeartbeatConfig } from './config.ts';
 import { answerHeard } from './receive/answer-heard.ts';
 import { memberOfNotice } from './connections/connection-notice.ts';
-import { keepPace, type PaceInForce } from './interval/beat-pace.ts';
+import { keepInterval, type IntervalInForce } from './interval/interval-multiplier.ts';
 import { followMembers } from './members/follow-members.ts';
 import { systemClock as clock } from './engine/hub-clock.ts';
 import { keepTime } from './engine/keep-time.ts';
@@ -24,7 +24,7 @@ import { writeKeyUse } from './write/key-use-event.ts';
 import { LivenessEngine } from './engine/liveness-engine.ts';
 import { livenessStates } from './engine/cluster-table.ts';
 import { followOwnLosses } from './connections/own-losses.ts';
-import { type BeatReceiver, receiveBeats } from './receive/receive-beats.ts';
+import { type HeartbeatReceiver, receiveHeartbeats } from './receive/receive-heartbeats.ts';
 import { joinSiblings } from './write/siblings.ts';
 import { readOutages, writeOutage } from './outage/outage-log.ts';
 import { type Probe, watchNotices } from './connections/watch-notices.ts';
@@ -34,17 +34,17 @@ import { createTransitionWriter, type TransitionWriter } from './write/transitio
 export { configSchema } from './config.ts';
 
 /** A fleet does not grow much faster. */
-const lookAtPaceMs = 30_000;
+const lookAtIntervalMs = 30_000;
 const listenAgainMs = 5000;
 const readAgainMs = 1000;
 
-/** Starts the heartbeat service: it hears beats and connections, and writes who is alive. */
+/** Starts the heartbeat service: it hears heartbeats and connections, and writes who is alive. */
 export async function start(config: HeartbeatConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, { noticeProbe: busUserSchema.optional() });
   const { noticeProbe: user } = identity;
   return runService({
     name: 'heartbeat',
-    description: 'hears beats; writes who is alive',
+    description: 'hears heartbeats; writes who is alive',
     config,
     identity,
     waitsUntil,
@@ -59,11 +59,11 @@ async function work(
   { nc, log, logger, metrics, connectAgain }: ServiceContext,
   { config, probe }: { config: HeartbeatConfig; probe: Probe | undefined },
 ): Promise<ServiceWork> {
-  // Behind a flood of beats nothing that is asked or written would be answered in time.
+  // Behind a flood of heartbeats nothing that is asked or written would be answered in time.
   const hearing = await connectAgain();
-  const { beatPartition: partition } = config;
+  const { heartbeatPartition: partition } = config;
   let writer: TransitionWriter | undefined;
-  let beats: BeatReceiver | undefined;
+  let heartbeats: HeartbeatReceiver | undefined;
   let isDeaf = false;
   const sideWrites = new Set<Promise<void>>();
   /** What is not written now is found again. */
@@ -114,17 +114,17 @@ async function work(
   const awaitReturn = () => engine.awaitReturn(clock.monotonicMs());
 
   const ageOf = (clusterId: string) => {
-    const lastBeatMs = engine.lastBeatMs(clusterId);
-    return lastBeatMs === undefined || lastBeatMs === -Infinity
+    const lastHeartbeatMs = engine.lastHeartbeatMs(clusterId);
+    return lastHeartbeatMs === undefined || lastHeartbeatMs === -Infinity
       ? undefined
-      : clock.monotonicMs() - lastBeatMs;
+      : clock.monotonicMs() - lastHeartbeatMs;
   };
   const siblings = joinSiblings(nc, ageOf);
-  /** Nobody else would ask again while all beats come. */
+  /** Nobody else would ask again while all heartbeats come. */
   async function untilHeard(): Promise<void> {
     while (isDeaf && !nc.isClosed()) {
       await delay(listenAgainMs, undefined, { ref: false });
-      if (beats !== undefined && (await beats.earsWork().catch(() => false))) isDeaf = false;
+      if (heartbeats !== undefined && (await heartbeats.earsWork().catch(() => false))) isDeaf = false;
     }
   }
   writer = createTransitionWriter({
@@ -133,7 +133,7 @@ async function work(
     siblings,
     async earsWork() {
       const wasDeaf = isDeaf;
-      isDeaf = beats !== undefined && !(await beats.earsWork());
+      isDeaf = heartbeats !== undefined && !(await heartbeats.earsWork());
       if (isDeaf && !wasDeaf) void untilHeard();
       return !isDeaf;
     },
@@ -156,7 +156,7 @@ async function work(
     logger,
     partition,
     lastSequence: async () => (await streamState(nc, 'EVENTS')).lastSequence,
-    cameIn: (clusterId) => beats?.hearAgain(clusterId),
+    cameIn: (clusterId) => heartbeats?.hearAgain(clusterId),
   });
 
   const notices = (['connected', 'disconnected'] as const).map((kind) =>
@@ -173,22 +173,22 @@ async function work(
   const noticeWatch = watchNotices(nc, { probe, logger });
   for (const group of await readOutages(log)) engine.holdForOutage(clock.monotonicMs(), group);
   await members.readAll();
-  let inForce: PaceInForce = { stretch: 1, returnWithinMs: 0 };
+  let inForce: IntervalInForce = { multiplier: 1, returnWithinMs: 0 };
   /** Of the whole fleet, of which this process may hear a part only. */
-  async function pace(): Promise<void> {
+  async function adjustInterval(): Promise<void> {
     const parts = partition?.count ?? 1;
-    inForce = await keepPace(log, {
+    inForce = await keepInterval(log, {
       clusters: engine.known() * parts,
       nominalPerSecond: engine.nominalPerSecond() * parts,
-      ceilingPerSecond: config.beatsPerSecond,
+      ceilingPerSecond: config.heartbeatsPerSecond,
       returnsPerSecond: config.returnsPerSecond,
       nowMs: clock.hubMs(),
     });
-    engine.pace(inForce);
+    engine.changeInterval(inForce);
   }
-  await pace();
-  const receiver = receiveBeats(hearing, { engine, log, clock, logger, partition });
-  beats = receiver;
+  await adjustInterval();
+  const receiver = receiveHeartbeats(hearing, { engine, log, clock, logger, partition });
+  heartbeats = receiver;
   await Promise.all([nc.flush(), hearing.flush()]);
   awaitReturn();
 
@@ -200,8 +200,8 @@ async function work(
     for await (const { type } of hearing.status()) {
       if (type === 'disconnect') isHearing = false;
       if (type !== 'reconnect') continue;
-      // It went away, or was given up because it was too slow: beats were missed.
-      logger.warn({}, 'beats are heard again; every cluster has its whole grace');
+      // It went away, or was given up because it was too slow: heartbeats were missed.
+      logger.warn({}, 'heartbeats are heard again; every cluster has its whole grace');
       awaitReturn();
       isHearing = true;
     }
@@ -212,7 +212,7 @@ async function work(
     for await (const { type } of nc.status()) {
       if (type === 'disconnect') isConnected = false;
       if (type !== 'reconnect') continue;
-      // Events, beats and notices were missed: everything is read again, and everybody has a whole grace.
+      // Events, heartbeats and notices were missed: everything is read again, and everybody has a whole grace.
       engine.forgetConnections();
       for (;;) {
         try {
@@ -236,8 +236,8 @@ async function work(
     logger,
     isListening: () => isConnected && isHearing,
   });
-  const lookAtPace = () => writeAside(pace(), 'the pace of beats could not be kept');
-  const paceTimer = setInterval(lookAtPace, lookAtPaceMs);
+  const lookAtInterval = () => writeAside(adjustInterval(), 'the interval could not be kept');
+  const intervalTimer = setInterval(lookAtInterval, lookAtIntervalMs);
   const membersTimer = setInterval(() => members.lookAgain(), lookAtMembersMs);
   const stopFloods = watchFloods({
     takeFloods: (most) => [...engine.takeFloods(most), ...receiver.takeFloods(most)],
@@ -256,10 +256,10 @@ async function work(
   metrics.beforeScrape(() => {
     for (const state of livenessStates)
       metrics.gauge('rollcall_liveness_clusters', engine.countOf(state), { state, ...ofPart });
-    metrics.total('rollcall_beats_total', receiver.counts.taken, ofPart);
-    metrics.total('rollcall_beats_unknown_total', receiver.counts.unknown, ofPart);
-    metrics.total('rollcall_beats_malformed_total', receiver.counts.malformed, ofPart);
-    metrics.gauge('rollcall_beat_stretch', inForce.stretch);
+    metrics.total('rollcall_heartbeats_total', receiver.counts.taken, ofPart);
+    metrics.total('rollcall_heartbeats_unknown_total', receiver.counts.unknown, ofPart);
+    metrics.total('rollcall_heartbeats_malformed_total', receiver.counts.malformed, ofPart);
+    metrics.gauge('rollcall_heartbeat_interval_multiplier', inForce.multiplier);
     metrics.gauge('rollcall_liveness_signals', noticeWatch.missing() === undefined ? 2 : 1);
     metrics.gauge('rollcall_outage', engine.inOutage ? 1 : 0);
   });
@@ -274,22 +274,22 @@ async function work(
       clustersStopped: engine.countOf('stopped'),
       clustersMemberDown: engine.countOf('memberDown'),
       clustersFlapping: engine.countOf('flapping'),
-      beats: receiver.counts.taken,
+      heartbeats: receiver.counts.taken,
       outage: engine.inOutage ? 1 : 0,
-      beatStretch: inForce.stretch,
+      intervalMultiplier: inForce.multiplier,
       signals: noticeWatch.missing() === undefined ? 2 : 1,
     }),
     endpoints: [{ name: 'clusters', subject: heardSubject, requests: questions.asked }],
     degraded: () => noticeWatch.missing(),
     notReady() {
       if (!isConnected) return 'not connected to the bus';
-      if (!isHearing) return 'beats are not heard';
-      return isDeaf ? 'deaf: its own beats do not come back' : undefined;
+      if (!isHearing) return 'heartbeats are not heard';
+      return isDeaf ? 'deaf: its own heartbeats do not come back' : undefined;
     },
     async drain() {
       stopTime();
       stopFloods();
-      clearInterval(paceTimer);
+      clearInterval(intervalTimer);
       clearInterval(membersTimer);
       noticeWatch.stop();
       questions.stop();

@@ -21,7 +21,7 @@ export const configSchema = z.strictObject({
     .max(30_000)
     .default(1000)
     .describe(
-      'how long (ms) the status of an approved cluster may wait for its first beat, so that a fast join costs one write',
+      'how long (ms) the status of an approved cluster may wait for its first heartbeat, so that a fast join costs one write',
     ),
   writesPerSecond: z.coerce
     .number()

@@ -22,9 +22,9 @@ export const configSchema = z.strictObject({
     .default('default')
     .transform((text) => text.split(',').map((name) => name.trim()))
     .describe('names no cluster may have, comma-separated; kube-* and rollcall-* are always reserved'),
-  beatInterval: durationMs
+  heartbeatInterval: durationMs
     .default(15_000)
-    .describe('how often agents beat unless their cluster says otherwise (15s)'),
+    .describe('how often agents send heartbeats unless their cluster says otherwise (15s)'),
   maxOpenRequests: cap
     .default(10_000)
     .describe('how many requests may wait for a decision; beyond it new ones are refused (10000)'),

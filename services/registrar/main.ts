@@ -9,7 +9,7 @@ import type { AnswerSettings } from './replies/answer.ts';
 import { answerAsks } from './requests/asks.ts';
 import { answerCallouts } from './callout/callout.ts';
 import { cutFloods } from './limits/cut-floods.ts';
-import { type FleetPace, followPace } from './replies/fleet-pace.ts';
+import { type FleetInterval, followInterval } from './replies/fleet-interval.ts';
 import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/end-leavings.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';
@@ -24,7 +24,7 @@ export { configSchema } from './config.ts';
 export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   const { file, keys } = followSigningKeys(config.identityFile);
   const identity = file.current();
-  let pace: FleetPace | undefined;
+  let interval: FleetInterval | undefined;
   const settings: AnswerSettings = {
     hubId: identity.hubId,
     get answerKey() {
@@ -47,9 +47,9 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
     },
     memberLifeMs: config.memberLife,
     waitingLifeMs: config.waitingLife,
-    beatIntervalMs: config.beatInterval,
-    beatStretch: () => pace?.stretch() ?? 1,
-    returnWithinMs: () => pace?.returnWithinMs(),
+    heartbeatIntervalMs: config.heartbeatInterval,
+    intervalMultiplier: () => interval?.multiplier() ?? 1,
+    returnWithinMs: () => interval?.returnWithinMs(),
   };
 
   return runService({
@@ -60,7 +60,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
     identity,
     waitsUntil,
     async work({ nc, log, logger, metrics, connectAgain, connectAs }) {
-      pace = await followPace(log, logger);
+      interval = await followInterval(log, logger);
       const facts = openFactStore(nc);
       const { restored } = await readEpoch(log);
       const formerLife = restored && { restored, issuer: settings.issuer };
@@ -136,7 +136,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         }),
         async drain() {
           file.stop();
-          pace?.stop();
+          interval?.stop();
           await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
           await Promise.all([leavings.stop(), floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
         },

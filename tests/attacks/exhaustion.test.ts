@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { encodeBeat, type EventLog, followEvents, openEventLog } from '@rollcall/shared/bus';
+import { encodeHeartbeat, type EventLog, followEvents, openEventLog } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import { clusterRecord, type StoredEvent } from '@rollcall/shared/events';
 import {
@@ -15,7 +15,7 @@ import {
 } from '@rollcall/shared/trust';
 import * as registrar from '@rollcall/registrar';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { keepBeating, startHeartbeat } from '../../services/heartbeat/tests/test-member.ts';
+import { keepSendingHeartbeats, startHeartbeat } from '../../services/heartbeat/tests/test-member.ts';
 import { decideAs, declareToken } from '../harness/events.ts';
 import { connectWithCredentials, connectWithToken, freshId, type RawAgent } from '../harness/raw-agent.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
@@ -66,10 +66,10 @@ async function aMember(): Promise<{ clusterId: string; nc: NatsConnection }> {
   return { clusterId: body.clusterId, nc };
 }
 
-/** A member that beats as it should for as long as the test runs. */
+/** A member that sends heartbeats as it should for as long as the test runs. */
 async function aBystander(): Promise<string> {
   const { clusterId, nc } = await aMember();
-  keepBeating(nc, clusterId);
+  keepSendingHeartbeats(nc, clusterId);
   await nextEvent(clusterId, 'joined');
   return clusterId;
 }
@@ -162,23 +162,28 @@ test('a hundred agents of one token leave room for the agents of another', async
   expect(new Set(kinds)).toEqual(new Set(['waiting']));
 });
 
-test('a flood of beats is reported once with its numbers, and no one else is silent for it', async () => {
+test('a flood of heartbeats is reported once with its numbers, and no one else is silent for it', async () => {
   await startHeartbeat(hub, { floodWindow: '1s' });
   const bystander = await aBystander();
   const flooder = await aMember();
-  const beat = encodeBeat({ flags: 0, agentTimeMs: 0 });
-  const stop = keepSending(flooder, () => flooder.nc.publish(`rollcall.beat.${flooder.clusterId}`, beat));
+  const heartbeat = encodeHeartbeat({ flags: 0, agentTimeMs: 0 });
+  const stop = keepSending(flooder, () =>
+    flooder.nc.publish(`rollcall.heartbeat.${flooder.clusterId}`, heartbeat),
+  );
   await nextEvent(flooder.clusterId, 'joined');
   const flooding = await nextEvent(flooder.clusterId, 'flooding');
-  const { beats, seconds } = (await livenessOf(flooder.clusterId))?.flood ?? { beats: 0, seconds: 1 };
-  expect(beats / seconds).toBeGreaterThan(20);
+  const { heartbeats, seconds } = (await livenessOf(flooder.clusterId))?.flood ?? {
+    heartbeats: 0,
+    seconds: 1,
+  };
+  expect(heartbeats / seconds).toBeGreaterThan(20);
   expect(flooding).toMatchObject({ reason: 'Flooding', by: { service: 'heartbeat' } });
   expect(await somebodyElseJoins()).toBe('waiting');
   // Another member comes and goes while the flood goes on: time enough for a second report.
   const late = await aMember();
-  const stopBeating = keepBeating(late.nc, late.clusterId);
+  const stopHeartbeats = keepSendingHeartbeats(late.nc, late.clusterId);
   await nextEvent(late.clusterId, 'joined');
-  stopBeating();
+  stopHeartbeats();
   await late.nc.close();
   await nextEvent(late.clusterId, 'suspect');
   await stop();
@@ -187,12 +192,12 @@ test('a flood of beats is reported once with its numbers, and no one else is sil
   expect(await eventsOf(bystander, 'heartbeat')).toEqual(['joined']);
 });
 
-test('beats of what is no member change nothing', async () => {
+test('heartbeats of what is no member change nothing', async () => {
   const service = await startHeartbeat(hub);
   const ghost = hub.agentCredentials('member', 'ghost');
   await using agent = await connectWithCredentials(hub, nkeyFromSeed(ghost.seed), ghost);
-  const beat = encodeBeat({ flags: 0, agentTimeMs: 0 });
-  for (let at = 0; at < 10_000; at++) agent.nc.publish('rollcall.beat.ghost', beat);
+  const heartbeat = encodeHeartbeat({ flags: 0, agentTimeMs: 0 });
+  for (let at = 0; at < 10_000; at++) agent.nc.publish('rollcall.heartbeat.ghost', heartbeat);
   await agent.nc.flush();
   const bystander = await aBystander();
   expect(await eventsOf('ghost')).toEqual([]);

@@ -89,7 +89,7 @@ describe('text of agents, tokens, policies and services', () => {
         cause: evil,
         joinedAtMs: atMs,
         sinceMs: atMs,
-        lastBeatAtMs: atMs,
+        lastHeartbeatAtMs: atMs,
       };
       await log.append([draft(ready, record, { reason: 'Alive', message: evil, section })], {
         correlation: evil.slice(0, 60),

@@ -276,7 +276,7 @@ describe('headers that an agent sends', () => {
     ...jetStreamSubjects('STREAM.PURGE.EVENTS').map((subject) => ({ name: subject, reply: () => subject })),
     { name: 'an order to the server', reply: () => '$SYS.REQ.SERVER.PING' },
     { name: 'the inbox of a service', reply: () => '_INBOX_approver.x' },
-    { name: 'the beats of another', reply: () => 'rollcall.beat.id-1' },
+    { name: 'the heartbeats of another', reply: () => 'rollcall.heartbeat.id-1' },
     { name: 'another ask', reply: (victim: string) => `rollcall.ask.${victim}.join` },
   ])('a reply subject that is $name is not where the answer goes', async ({ reply }) => {
     const [agent, victim] = [await anAgent(), await anAgent()];

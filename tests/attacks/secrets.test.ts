@@ -59,7 +59,7 @@ beforeAll(async () => {
     settings: Object.fromEntries(serviceNames.map((name) => [name, withMetrics])),
   });
   const { stateDir } = hub.up;
-  // A person's token, one of the hub, and an agent that comes in by the first, is let in, and beats.
+  // A person's token, one of the hub, and an agent that comes in by the first, is let in, and sends heartbeats.
   const own = await hub.createToken({ uses: 3 });
   know('token', [own.text, own.text.split('.')[2] ?? '', own.key.seed]);
   await hub.up.admin.create(

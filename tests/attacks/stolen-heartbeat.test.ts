@@ -33,8 +33,8 @@ const attacks: readonly BusAttack[] = [
     publish: ({ victim }) => ({ subject: `rollcall.facts.${victim.clusterId}`, body: '{}' }),
   },
   {
-    name: 'beat for a cluster',
-    publish: ({ victim }) => ({ subject: `rollcall.beat.${victim.clusterId}`, body: '1' }),
+    name: 'send heartbeats for a cluster',
+    publish: ({ victim }) => ({ subject: `rollcall.heartbeat.${victim.clusterId}`, body: '1' }),
   },
   ...onJetStream('purge the stream', 'STREAM.PURGE.EVENTS'),
   ...onJetStream('delete the stream', 'STREAM.DELETE.EVENTS'),
@@ -77,7 +77,7 @@ async function aLiveness(): Promise<Liveness> {
     cause: 'Alive',
     joinedAtMs: atMs,
     sinceMs: atMs,
-    lastBeatAtMs: atMs,
+    lastHeartbeatAtMs: atMs,
   };
 }
 

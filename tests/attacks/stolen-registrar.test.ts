@@ -37,8 +37,8 @@ const attacks: readonly BusAttack[] = [
     publish: () => ({ subject: 'rollcall.access.minted.x', body: '{}' }),
   },
   {
-    name: 'beat for a cluster in HUB',
-    publish: ({ victim }) => ({ subject: `rollcall.beat.${victim.clusterId}`, body: '1' }),
+    name: 'send heartbeats for a cluster in HUB',
+    publish: ({ victim }) => ({ subject: `rollcall.heartbeat.${victim.clusterId}`, body: '1' }),
   },
   { name: 'hear requests for access of others', subscribe: 'rollcall.access.mint' },
   { name: 'read the approver’s inbox', subscribe: '_INBOX_approver.>' },
@@ -119,9 +119,9 @@ describe('with the keys in its file', () => {
       stage.hub,
       mint(stolen().agentSigners.member, claims, stage.victim.clusterId),
     );
-    const beat = `rollcall.beat.${stage.victim.clusterId}`;
+    const heartbeat = `rollcall.heartbeat.${stage.victim.clusterId}`;
     const approval = `rollcall.events.cluster.${stage.victim.clusterId}.approved`;
     const forbidden = [approval, ...jetStreamSubjects('INFO')];
-    expect(await agent.refusedPublish([beat, ...forbidden])).toEqual(new Set(forbidden));
+    expect(await agent.refusedPublish([heartbeat, ...forbidden])).toEqual(new Set(forbidden));
   });
 });

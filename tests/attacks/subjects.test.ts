@@ -26,13 +26,13 @@ const asMember = async (): Promise<RawBus & { user: BusCredentials }> => ({
 
 const attacks: readonly BusAttack[] = [
   {
-    name: 'beat for another cluster',
-    publish: ({ victim }) => ({ subject: `rollcall.beat.${victim.clusterId}` }),
+    name: 'send heartbeats for another cluster',
+    publish: ({ victim }) => ({ subject: `rollcall.heartbeat.${victim.clusterId}` }),
   },
-  { name: 'beat for all', publish: () => ({ subject: 'rollcall.beat.*' }) },
+  { name: 'send heartbeats for all', publish: () => ({ subject: 'rollcall.heartbeat.*' }) },
   {
-    name: 'beat for another in a partition',
-    publish: ({ victim }) => ({ subject: `rollcall.beatp.0.${victim.clusterId}` }),
+    name: 'send heartbeats for another in a partition',
+    publish: ({ victim }) => ({ subject: `rollcall.heartbeat-partition.0.${victim.clusterId}` }),
   },
   {
     name: 'ask in the name of another key',
@@ -55,7 +55,7 @@ const attacks: readonly BusAttack[] = [
   { name: 'push claims', publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }) },
   { name: 'see the connections of its account', publish: () => ({ subject: '$SYS.REQ.ACCOUNT.PING.CONNZ' }) },
   { name: 'ask services how they are', publish: () => ({ subject: '$SRV.PING' }) },
-  { name: 'hear beats', subscribe: 'rollcall.beat.>' },
+  { name: 'hear heartbeats', subscribe: 'rollcall.heartbeat.>' },
   { name: 'hear asks', subscribe: 'rollcall.ask.>' },
   { name: 'hear the server', subscribe: '$SYS.>' },
   { name: 'hear JetStream', subscribe: '$JS.>' },
@@ -161,12 +161,12 @@ test('the server listens for clients alone: no leafnodes, routes, gateways, moni
 });
 
 test.each(['token', 'returning', 'waiting'] as const)(
-  'an agent as %s beats for nobody and reads nothing, also under the id of a cluster',
+  'an agent as %s sends heartbeats for nobody and reads nothing, also under the id of a cluster',
   async (role) => {
     const user = stage.hub.agentCredentials(role, stage.victim.clusterId);
     await using attacker = await connectRaw(stage.hub, user);
     const own = [
-      `rollcall.beat.${stage.victim.clusterId}`,
+      `rollcall.heartbeat.${stage.victim.clusterId}`,
       `rollcall.ask.${user.publicKey}.renew`,
       ...jetStreamSubjects('INFO'),
     ];

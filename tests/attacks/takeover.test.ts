@@ -96,7 +96,7 @@ test('a known id, its name and a valid token, with another key: held with both k
   await Promise.all([owner.agent, agent, third.agent].map((one) => one[Symbol.asyncDispose]()));
 });
 
-test('with waiting credentials the attacker reaches neither the beats nor the answers of the owner', async () => {
+test('with waiting credentials the attacker reaches neither the heartbeats nor the answers of the owner', async () => {
   const owner = await aMember();
   const { token, agent } = await anAttacker();
   const { result } = await joinWith(agent, token, aJoin(token, { clusterId: owner.clusterId }));
@@ -110,7 +110,7 @@ test('with waiting credentials the attacker reaches neither the beats nor the an
   });
   const before = await headOf(owner.clusterId);
   for (const subject of [
-    `rollcall.beat.${owner.clusterId}`,
+    `rollcall.heartbeat.${owner.clusterId}`,
     `rollcall.ask.${owner.agent.key.publicKey}.renew`,
     `rollcall.ask.${agent.key.publicKey}.renew`,
     `rollcall.ask.${agent.key.publicKey}.facts`,

@@ -101,7 +101,7 @@ test('a log that believes any epoch shows the section of the thief for ever', as
     cause: 'Alive',
     joinedAtMs: 1,
     sinceMs: 1,
-    lastBeatAtMs: 1,
+    lastHeartbeatAtMs: 1,
   };
   const message = forgedEvent('ready', section)(stage);
   const body = JSON.stringify({ ...(JSON.parse(message.body ?? '') as object), epoch: 1_000_000 });

@@ -50,18 +50,18 @@ export const ofServices: readonly Weakness[] = [
   {
     ...inHeartbeat,
     group: 'heartbeat',
-    file: 'services/heartbeat/receive/receive-beats.ts',
-    from: 'if (isMalformed || size > beatSizeBytes) {',
-    to: 'if (size > beatSizeBytes) {',
+    file: 'services/heartbeat/receive/receive-heartbeats.ts',
+    from: 'if (isMalformed || size > heartbeatSizeBytes) {',
+    to: 'if (size > heartbeatSizeBytes) {',
     test: 'a flood of garbage is one',
   },
   {
     ...inHeartbeat,
     group: 'partitions',
-    file: 'services/heartbeat/receive/receive-beats.ts',
+    file: 'services/heartbeat/receive/receive-heartbeats.ts',
     from: 'foreign.count(subject, start, 1);',
     to: '',
-    test: 'who floods with beats where another part of the fleet is heard is told of',
+    test: 'who floods with heartbeats where another part of the fleet is heard is told of',
   },
   {
     ...inProvisioner,

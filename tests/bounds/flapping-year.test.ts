@@ -1,4 +1,4 @@
-import { beatFlags } from '@rollcall/shared/bus';
+import { heartbeatFlags } from '@rollcall/shared/bus';
 import { livenessStateOf } from '@rollcall/shared/events';
 import { createNkey } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
@@ -14,7 +14,7 @@ const config = configSchema.parse({ busServers: 'nats://127.0.0.1', busCaFile: '
 const flap = { losses: config.flapLosses, windowMs: config.flapWindow };
 
 /** What an agent does each second to have as much stored as it can. */
-type Second = 'beat' | 'goodbye' | 'member-down' | 'silence';
+type Second = 'heartbeat' | 'goodbye' | 'member-down' | 'silence';
 
 /** A day of one member, each second by what the record says and for how long. */
 function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number; events: number } {
@@ -41,12 +41,12 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
   const [intervalMs, graceMs] = [intervalSeconds * secondMs, graceSeconds * secondMs];
   const key = identity?.admittedKey ?? '';
   engine.put(
-    { clusterId, key, state: 'neverSeen', intervalMs, graceMs, sinceMs: nowMs, lastBeatMs: -Infinity },
+    { clusterId, key, state: 'neverSeen', intervalMs, graceMs, sinceMs: nowMs, lastHeartbeatMs: -Infinity },
     nowMs,
   );
   function write(): void {
     for (let proposal = proposals.shift(); proposal; proposal = proposals.shift()) {
-      const finding = { ...proposal, lastBeatAtMs: proposal.lastBeatMs, nowMs, flap };
+      const finding = { ...proposal, lastHeartbeatAtMs: proposal.lastHeartbeatMs, nowMs, flap };
       events += stream.append(decideLiveness(stream.read(), finding), nowMs);
       const { liveness } = stream.read();
       engine.settle(proposal, { state: livenessStateOf(liveness), sinceMs: liveness?.sinceMs ?? 0 }, nowMs);
@@ -57,7 +57,12 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
     nowMs += secondMs;
     const { liveness } = stream.read();
     const act = does(livenessStateOf(liveness), nowMs - (liveness?.sinceMs ?? nowMs));
-    const flags = { beat: 0, goodbye: beatFlags.goodbye, 'member-down': beatFlags.memberApiDown, silence: 0 };
+    const flags = {
+      heartbeat: 0,
+      goodbye: heartbeatFlags.goodbye,
+      'member-down': heartbeatFlags.memberApiDown,
+      silence: 0,
+    };
     if (act !== 'silence') engine.hear(id, 0, id.length, flags[act], nowMs);
     write();
     engine.advance(nowMs);
@@ -69,17 +74,17 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
 test.each<{ name: string; does: Parameters<typeof aDay>[0] }>([
   {
     name: 'comes and says goodbye each second, and behaves only to be believed again',
-    does: (state) => (state === 'ready' ? 'goodbye' : 'beat'),
+    does: (state) => (state === 'ready' ? 'goodbye' : 'heartbeat'),
   },
   {
     name: 'is silent for a whole grace whenever it flaps',
-    does: (state) => (state === 'flapping' ? 'silence' : state === 'ready' ? 'goodbye' : 'beat'),
+    does: (state) => (state === 'flapping' ? 'silence' : state === 'ready' ? 'goodbye' : 'heartbeat'),
   },
   {
     name: 'says that its API server does not answer, and that it does',
-    does: (state) => (state === 'ready' ? 'member-down' : 'beat'),
+    does: (state) => (state === 'ready' ? 'member-down' : 'heartbeat'),
   },
-  { name: 'falls silent and comes back', does: (state) => (state === 'ready' ? 'silence' : 'beat') },
+  { name: 'falls silent and comes back', does: (state) => (state === 'ready' ? 'silence' : 'heartbeat') },
 ])('a member that $name: no more than is said of it is stored', ({ does }) => {
   const { bytes, events } = aDay(does);
   // docs/scale.md and docs/security/events.md say so.

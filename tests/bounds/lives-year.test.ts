@@ -93,7 +93,7 @@ function live(stream: Stream, key: Nkey, startMs: number): boolean {
     from: 'neverSeen',
     state: 'ready',
     cause: 'Alive',
-    lastBeatAtMs: nowMs,
+    lastHeartbeatAtMs: nowMs,
     nowMs,
     flap: { losses: 4, windowMs: 600_000 },
   } as const;

@@ -73,7 +73,7 @@ test.each([1, 3] as const)(
   async (servers) => {
     await start(servers);
     if (servers === 3) await setUpStreams(await hub.connectAs('setup'), { replicas: 3 });
-    const subject = 'rollcall.events.hub.pace.paced';
+    const subject = 'rollcall.events.hub.interval.interval-changed';
     for (let count = 0; count < 50; count++) await operator.request(subject, '{}', { timeout: 5000 });
     const { hubId, epoch } = hub.hub;
     const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -97,9 +97,9 @@ const old = () => ({ nowMs: Date.now() + 60_000, olderThanMs: Date.now() + 60_00
 const toArchive = (nc: NatsConnection) => ({ nc, hubId: hub.hub.hubId, epoch: hub.hub.epoch });
 const emptyDirectory = () => mkdtempSync(join(directory, 'run-'));
 
-async function pace(times: number): Promise<void> {
+async function changeInterval(times: number): Promise<void> {
   for (let count = 0; count < times; count++)
-    await operator.request('rollcall.events.hub.pace.paced', '{}', { timeout: 5000 });
+    await operator.request('rollcall.events.hub.interval.interval-changed', '{}', { timeout: 5000 });
 }
 
 /** As if it were killed before one of its requests: of a run, deletions and what it notes are all that changes anything. */
@@ -122,7 +122,7 @@ test('killed before any of its changes, nobody misses an event, and the next run
   await start(1);
   const watch = watchHistory(await hub.connectAs('registrar'), { epoch: hub.hub.epoch, logger });
   for (const change of [0, 1, 2, 6, 11]) {
-    await pace(11);
+    await changeInterval(11);
     const where = emptyDirectory();
     await expect(
       archiveEvents(toArchive(killedBefore(change)), { directory: where, ...old() }),
@@ -144,7 +144,7 @@ test('killed before any of its changes, nobody misses an event, and the next run
 test('a file that was cut or lost half-way stops the run, and one that gives it up archives what is left', async () => {
   await start(1);
   const watch = watchHistory(await hub.connectAs('registrar'), { epoch: hub.hub.epoch, logger });
-  await pace(20);
+  await changeInterval(20);
   const where = emptyDirectory();
   await expect(archiveEvents(toArchive(killedBefore(6)), { directory: where, ...old() })).rejects.toThrow(
     'killed',
@@ -169,7 +169,7 @@ test('a file that was cut or lost half-way stops the run, and one that gives it 
   });
   expect((await watch.look())?.missing).toBe(0);
   // Nothing was made room for: one more is missed.
-  await pace(1);
+  await changeInterval(1);
   await deleteEvents(archiver, [lastSequence]);
   await expect(watch.look()).rejects.toMatchObject({ code: 'HISTORY_LOST' });
   watch.stop();
@@ -177,7 +177,7 @@ test('a file that was cut or lost half-way stops the run, and one that gives it 
 
 test('a stream without room for one event more is not archived, says what it takes, and keeps no file', async () => {
   await start(1);
-  await pace(40);
+  await changeInterval(40);
   const jsm = await jetstreamManager(operator);
   const { config, state } = await jsm.streams.info('EVENTS');
   await jsm.streams.update('EVENTS', { ...config, max_bytes: state.bytes + 10 });

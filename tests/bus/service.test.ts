@@ -89,7 +89,7 @@ test('it answers for its life, its readiness and its figures, and for nothing el
 });
 
 test('it says who it is, and its figures, to people who ask the bus', async () => {
-  await start({ work: () => ({ stats: () => ({ beats: 7 }), drain: async () => undefined }) });
+  await start({ work: () => ({ stats: () => ({ heartbeats: 7 }), drain: async () => undefined }) });
   const ops = await hub.connectAs('inspector');
   for (const [verb, type] of [
     ['PING', 'ping_response'],
@@ -101,7 +101,7 @@ test('it says who it is, and its figures, to people who ask the bus', async () =
       type: `io.nats.micro.v1.${type}`,
       name: 'heartbeat',
       metadata: { epoch: '1' },
-      ...(verb === 'STATS' ? { data: { ready: 1, beats: 7 } } : {}),
+      ...(verb === 'STATS' ? { data: { ready: 1, heartbeats: 7 } } : {}),
     });
   }
 });

@@ -38,7 +38,7 @@ async function strikeProcess(victim: Victim, { how, forMs }: Fault): Promise<str
   return hasEnded && victim.pid() !== pid ? `process ${pid} ended, ${victim.pid()} took over` : undefined;
 }
 
-/** For what must happen to somebody: an idle connection feels nothing, and somebody says something within a beat or a ping. */
+/** For what must happen to somebody: an idle connection feels nothing, and somebody says something within a heartbeat or a ping. */
 const hitWithinMs = 60_000;
 const lookEveryMs = 50;
 

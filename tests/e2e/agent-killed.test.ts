@@ -50,7 +50,7 @@ test('kill -9 of an agent shows at once, as Unknown, and after the grace as Fals
     await events.line(/live .*connection-lost/);
     await events.line(/cluster\.suspect/);
     const unknown = await hub.untilReady('mortal', 'Unknown');
-    expect(conditionOf(unknown, 'Ready')?.reason).toMatch(/ConnectionLost|NoBeats/);
+    expect(conditionOf(unknown, 'Ready')?.reason).toMatch(/ConnectionLost|NoHeartbeats/);
     await events.line(/cluster\.unreachable/);
     const dead = await hub.untilReady('mortal', 'False');
     expect(conditionOf(dead, 'Ready')?.reason).toBe('Unreachable');

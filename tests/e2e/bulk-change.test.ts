@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { encodeBeat } from '@rollcall/shared/bus/beat';
+import { encodeHeartbeat } from '@rollcall/shared/bus/heartbeat';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { heldOperationsPlace, readShownOperations, type ShownOperations } from '@rollcall/shared/resources';
 import { directoryKeyStore } from '@rollcall/agent';
@@ -96,10 +96,10 @@ test('an agent that floods the hub is revoked and cut, under the same limit as t
   const seed = state?.seed ?? '';
   const asked = { address: hub.up.natsAddress, hub: hub.up.hub };
   const { nc } = await connectWithCredentials(asked, nkeyFromSeed(seed), { jwt, seed });
-  const beat = encodeBeat({ flags: 0, agentTimeMs: Date.now() });
+  const heartbeat = encodeHeartbeat({ flags: 0, agentTimeMs: Date.now() });
   const sending = setInterval(() => {
     for (let count = 0; count < 10 && !nc.isClosed(); count++)
-      nc.publish(`rollcall.beat.${state?.clusterId ?? ''}`, beat);
+      nc.publish(`rollcall.heartbeat.${state?.clusterId ?? ''}`, heartbeat);
   }, 50);
   try {
     const accepted = await until('the flooder is out', async () => {

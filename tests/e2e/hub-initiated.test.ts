@@ -162,7 +162,7 @@ describe('rollcall join --mode Push', () => {
     },
   );
 
-  test('it beats only while the member answers', async () => {
+  test('it sends heartbeats only while the member answers', async () => {
     const heartbeat = { intervalSeconds: 1, graceSeconds: 3 };
     await hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { heartbeat } });
     await member.plane.kill('kube-apiserver');

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../cli/tests/run-cli.ts';
-import { isInPartition } from '../../services/heartbeat/members/beat-partition.ts';
+import { isInPartition } from '../../services/heartbeat/members/heartbeat-partition.ts';
 import {
   admitMember,
-  keepBeating,
+  keepSendingHeartbeats,
   startHeartbeat,
   surroundingsOf,
 } from '../../services/heartbeat/tests/test-member.ts';
@@ -33,8 +33,8 @@ test('without a heartbeat service it says that nobody answers', async () => {
 
 test('every member is shown once, whichever replicas hear it, and what nobody hears is told', async () => {
   const around = await surroundingsOf(hub);
-  // Nobody maps beats here, so all of them hear all beats; each counts its own part of the fleet, and two the same.
-  const half = await startHeartbeat(hub, { beatPartition: '0/2' });
+  // Nobody maps heartbeats here, so all of them hear all heartbeats; each counts its own part of the fleet, and two the same.
+  const half = await startHeartbeat(hub, { heartbeatPartition: '0/2' });
   const ids = Array.from({ length: 6 }, (_, index) => `live-${index}`);
   const members = await Promise.all(
     ids.map((id) => admitMember(around, id, { intervalSeconds: 1, graceSeconds: 3 })),
@@ -44,7 +44,7 @@ test('every member is shown once, whichever replicas hear it, and what nobody he
   expect(first.length).toBeLessThan(6);
   await Promise.all(
     first.map(async (member) => {
-      keepBeating(await member.connect(), member.clusterId);
+      keepSendingHeartbeats(await member.connect(), member.clusterId);
       await member.event('joined');
     }),
   );
@@ -53,26 +53,26 @@ test('every member is shown once, whichever replicas hear it, and what nobody he
   expect(alone.stderr).toContain('part 1/2 of the fleet: no heartbeat service answers for it');
 
   const rest = await Promise.all([
-    startHeartbeat(hub, { beatPartition: '1/2' }),
-    startHeartbeat(hub, { beatPartition: '1/2' }),
+    startHeartbeat(hub, { heartbeatPartition: '1/2' }),
+    startHeartbeat(hub, { heartbeatPartition: '1/2' }),
   ]);
   const all = await live('-o', 'json');
   expect(all.stderr).not.toContain('no heartbeat service');
   const entries = all.stdout
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as { clusterId: string; state: string; lastBeat?: string });
+    .map((line) => JSON.parse(line) as { clusterId: string; state: string; lastHeartbeat?: string });
   expect(entries.map(({ clusterId }) => clusterId)).toEqual(ids);
-  for (const { clusterId, state, lastBeat } of entries) {
-    const beats = first.some((member) => member.clusterId === clusterId);
-    expect([clusterId, state, lastBeat !== undefined]).toEqual([
+  for (const { clusterId, state, lastHeartbeat } of entries) {
+    const heartbeats = first.some((member) => member.clusterId === clusterId);
+    expect([clusterId, state, lastHeartbeat !== undefined]).toEqual([
       clusterId,
-      beats ? 'ready' : 'neverSeen',
-      beats,
+      heartbeats ? 'ready' : 'neverSeen',
+      heartbeats,
     ]);
   }
   const { stdout } = await live(ids[0] ?? '');
-  expect(stdout).toMatch(/^NAME +STATE +LAST-BEAT\nlive-0 +\w+ /);
+  expect(stdout).toMatch(/^NAME +STATE +LAST-HEARTBEAT\nlive-0 +\w+ /);
   expect((await live('nobody')).code).toBe(1);
   expect((await live('--watch')).code).toBe(2);
   await Promise.all([half, ...rest].map((service) => service.stop()));

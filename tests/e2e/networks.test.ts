@@ -134,7 +134,7 @@ describe('a whole life', () => {
   afterAll(() => Promise.all([...lives.values()].map(({ agent }) => agent.stop())));
 
   test.concurrent.each(ways)(
-    '$name: token, wait, approval, beats, renewals, facts, access, a new key, cuts',
+    '$name: token, wait, approval, heartbeats, renewals, facts, access, a new key, cuts',
     async ({ id, way }) => {
       const { hub: address, network, proxy } = way();
       const directory = aDirectory();
@@ -233,7 +233,7 @@ describe('a whole life', () => {
 });
 
 test.each(ways.filter(({ id }) => id.endsWith('proxy')))(
-  'a connection $name that is cut is noticed as such, before any beat is missed',
+  'a connection $name that is cut is noticed as such, before any heartbeat is missed',
   async ({ id, way }) => {
     const { hub: address, network, proxy } = way();
     const name = `${id}-cut`;

@@ -116,7 +116,7 @@ function bringMemberBack(): void {
     cpSync(join(memberKept, name), join(stateDir, 'kubernetes', name), { recursive: true });
 }
 
-/** Its credentials let it in again, and it beats; nobody did anything. A healthy cluster adds no event that would say so. */
+/** Its credentials let it in again, and it sends heartbeats; nobody did anything. A healthy cluster adds no event that would say so. */
 async function untilBack(name: string): Promise<void> {
   const { phases } = agents.get(name) as TestAgent;
   const said = phasesBefore.get(name) ?? 0;

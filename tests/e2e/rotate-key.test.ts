@@ -84,7 +84,7 @@ async function typesOf(name: string): Promise<string[]> {
   return types;
 }
 
-test('a member gets a new key while it beats: it is never suspect, and the old key is refused everywhere', async () => {
+test('a member gets a new key while it sends heartbeats: it is never suspect, and the old key is refused everywhere', async () => {
   const name = 'rotates';
   const { agent, directory, before } = await aMember(name);
   const from = keyOf(before);

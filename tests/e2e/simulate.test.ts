@@ -71,7 +71,7 @@ end: 16s
   expect(report).toMatchObject({ clusters: 40, silenced: 20, wronged: 0, joins: { count: 4 } });
   expect(report.transitions['joined']).toBe(40);
   expect(report.outages).not.toEqual([]);
-  expect(report.beats.sent).toBeGreaterThan(36);
+  expect(report.heartbeats.sent).toBeGreaterThan(36);
   expect(report.processes.map(({ name }) => name)).toContain('nats-server');
   expect(run.stderr).toContain('went silent together; transitions are held');
 
@@ -111,7 +111,7 @@ test('a mistake in the scenario, and no hub, are told before anything is done', 
   expect(nowhere.stderr).toContain('code: HUB_MISSING');
 });
 
-test('who simulates can neither beat nor speak for a cluster that is not made up', async () => {
+test('who simulates can neither send heartbeats nor speak for a cluster that is not made up', async () => {
   const connections = await openSimulatorBus({
     stateDir: hub.up.stateDir,
     hub: hub.up.hub,
@@ -120,11 +120,11 @@ test('who simulates can neither beat nor speak for a cluster that is not made up
   });
   const [connection] = connections;
   if (!connection) throw new Error('no connection');
-  const beat = 'rollcall.beat.sim-a-1';
+  const heartbeat = 'rollcall.heartbeat.sim-a-1';
   const event = `rollcall.events.cluster.sim-a-2.${joined.type}`;
   const nobodys = [
-    'rollcall.beat.real',
-    'rollcall.beatp.1.real',
+    'rollcall.heartbeat.real',
+    'rollcall.heartbeat-partition.1.real',
     'rollcall.events.cluster.real.approved',
     'rollcall.events.token.sim-a-1.declared',
     'rollcall.events.hub.liveness.outage',
@@ -132,9 +132,9 @@ test('who simulates can neither beat nor speak for a cluster that is not made up
     'rollcall.ask.UKEY.join',
   ];
   for (const { nc, allowed, forbidden } of [
-    { nc: connection.beats, allowed: beat, forbidden: [...nobodys, event] },
-    // Where something is answered there are no beats: an answer could be one of another cluster.
-    { nc: connection.history, allowed: event, forbidden: [...nobodys, beat] },
+    { nc: connection.heartbeats, allowed: heartbeat, forbidden: [...nobodys, event] },
+    // Where something is answered there are no heartbeats: an answer could be one of another cluster.
+    { nc: connection.history, allowed: event, forbidden: [...nobodys, heartbeat] },
   ]) {
     const refused: string[] = [];
     const watching = (async () => {

@@ -54,7 +54,7 @@ async function writeTakesMs({ directory }: SmallDisk): Promise<number> {
 }
 
 test.skipIf(noDisk !== undefined)(
-  'on a disk that takes two seconds for each write beats, liveness and cuts go on, joins are slow and come, nobody is lost, and nothing is',
+  'on a disk that takes two seconds for each write heartbeats, liveness and cuts go on, joins are slow and come, nobody is lost, and nothing is',
   async () => {
     const base = mkdtempSync(join(tmpdir(), 'rollcall-slow-'));
     const stateDir = join(base, 'hub');
@@ -81,17 +81,17 @@ test.skipIf(noDisk !== undefined)(
     const { bus } = JSON.parse(identity) as { bus: BusCredentials };
     const listener = await connectBus(hub.up.natsAddress, bus, 'heartbeat');
     onTestFinished(() => listener.close());
-    const beats = new Map<string, number>();
-    const lastBeatMs = new Map<string, number>();
+    const heartbeats = new Map<string, number>();
+    const lastHeartbeatMs = new Map<string, number>();
     let longestGapMs = 0;
-    listener.subscribe('rollcall.beat.*', {
+    listener.subscribe('rollcall.heartbeat.*', {
       callback(_error, { subject }) {
         const [, , id = ''] = subject.split('.');
         const nowMs = performance.now();
         if (id === ids.get('stays'))
-          longestGapMs = Math.max(longestGapMs, nowMs - (lastBeatMs.get(id) ?? nowMs));
-        lastBeatMs.set(id, nowMs);
-        beats.set(id, (beats.get(id) ?? 0) + 1);
+          longestGapMs = Math.max(longestGapMs, nowMs - (lastHeartbeatMs.get(id) ?? nowMs));
+        lastHeartbeatMs.set(id, nowMs);
+        heartbeats.set(id, (heartbeats.get(id) ?? 0) + 1);
       },
     });
     await listener.flush();
@@ -120,9 +120,13 @@ test.skipIf(noDisk !== undefined)(
       by: 'rollcall-admin',
     };
     await hub.up.admin.mergePatch(resources.managedClusters, 'is-revoked', { spec: { operation } });
-    await until('its beats have ended', async () => performance.now() - (lastBeatMs.get(id) ?? 0) > 6000, {
-      withinMs: 180_000,
-    });
+    await until(
+      'its heartbeats have ended',
+      async () => performance.now() - (lastHeartbeatMs.get(id) ?? 0) > 6000,
+      {
+        withinMs: 180_000,
+      },
+    );
     await until(
       'the cut is told',
       async () => clusterRecord(await hub.log.read({ kind: 'cluster', id })).cut,
@@ -137,8 +141,8 @@ test.skipIf(noDisk !== undefined)(
       { withinMs: 180_000 },
     );
 
-    const beatsOf = beats.get(ids.get('stays') ?? '') ?? 0;
-    expect(beatsOf).toBeGreaterThan((performance.now() - startMs) / 4000);
+    const heartbeatsOf = heartbeats.get(ids.get('stays') ?? '') ?? 0;
+    expect(heartbeatsOf).toBeGreaterThan((performance.now() - startMs) / 4000);
     expect(longestGapMs).toBeLessThan(6000);
     await slow.stop();
     await hub.untilReady('stays');

@@ -22,7 +22,7 @@ afterEach(() => trace.disable());
 
 const ofOneJoin = ['requested', 'approved', 'provisioned', 'admitted', 'joined'];
 
-/** One cluster joins. @returns its events up to the first beat */
+/** One cluster joins. @returns its events up to the first heartbeat */
 async function join(name: string): Promise<StoredEvent[]> {
   const token = await hub.createToken();
   await hub.startAgent({ name, token: token.text });

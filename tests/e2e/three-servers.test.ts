@@ -47,7 +47,7 @@ async function expectEachStepOnce(names: readonly string[]): Promise<void> {
         events.filter((one) => one.id === name && one.type === type),
         `${name} ${type}`,
       ).toHaveLength(1);
-  // Whoever beat all the time was never declared dead.
+  // Whoever sent heartbeats all the time was never declared dead.
   expect(events.filter(({ type }) => type === 'unreachable')).toEqual([]);
 }
 

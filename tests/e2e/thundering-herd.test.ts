@@ -9,7 +9,7 @@ import * as heartbeat from '../../services/heartbeat/main.ts';
 import * as registrar from '../../services/registrar/main.ts';
 import { until } from '../harness/embedded.ts';
 import { declareToken } from '../harness/events.ts';
-import { hearBeats } from '../harness/hear-beats.ts';
+import { hearHeartbeats } from '../harness/hear-heartbeats.ts';
 import { startHubOfTest } from '../harness/hub-of-test.ts';
 import { enrolMembers, type KnownMember } from '../harness/member-fleet.ts';
 import { connectWithCredentials, connectWithToken } from '../harness/raw-agent.ts';
@@ -61,30 +61,30 @@ test('a fleet that lost its hub comes back in its own time, and nobody is called
   const hub = await startHubOfTest();
   const members = await enrolMembers(hub, { count: 150, endsInMs: 60 * minuteMs });
   const clusterIds = members.map(({ clusterId }) => clusterId);
-  const beats = await hearBeats(hub);
-  onTestFinished(() => beats.stop());
+  const heartbeats = await hearHeartbeats(hub);
+  onTestFinished(() => heartbeats.stop());
   // So few that the fleet is a large one.
   await startHeartbeat(hub, { returnsPerSecond: '40' });
   await startRegistrar(hub);
-  const told = { kind: 'done', beatIntervalMs: 15_000, returnWithinMs: 10_000 };
+  const told = { kind: 'done', heartbeatIntervalMs: 15_000, returnWithinMs: 10_000 };
   expect(await tellFacts(hub, members[0] as KnownMember)).toMatchObject(told);
-  const first = beats.allOf(clusterIds);
+  const first = heartbeats.allOf(clusterIds);
   startAgents(hub, members);
   await first;
   await hub.natsServer.kill();
-  const again = beats.allOf(clusterIds);
+  const again = heartbeats.allOf(clusterIds);
   await hub.natsServer.restart();
   await again;
   const after = await writtenAfter(hub, 6 * members.length);
-  expect(after).toEqual(['paced']);
+  expect(after).toEqual(['interval-changed']);
 });
 
 test('members whose credentials ended while the registrar was away come back by their keys, whoever else knocks', async () => {
   const hub = await startHubOfTest();
   const members = await enrolMembers(hub, { count: 200, endsInMs: -6 * 60 * minuteMs });
-  const beats = await hearBeats(hub);
-  onTestFinished(() => beats.stop());
-  const back = beats.allOf(members.map(({ clusterId }) => clusterId));
+  const heartbeats = await hearHeartbeats(hub);
+  onTestFinished(() => heartbeats.stop());
+  const back = heartbeats.allOf(members.map(({ clusterId }) => clusterId));
   startAgents(hub, members);
   const over = new AbortController();
   const strangers = Array.from({ length: 50 }, () => knockInVain(hub, over.signal));

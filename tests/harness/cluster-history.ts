@@ -74,7 +74,14 @@ export function* lifeOf(index: number, key: string, atMs: number): Generator<Eve
       atMs,
     }),
   });
-  const alive = { state: 'ready', key, cause: 'Alive', joinedAtMs: atMs, sinceMs: atMs, lastBeatAtMs: atMs };
+  const alive = {
+    state: 'ready',
+    key,
+    cause: 'Alive',
+    joinedAtMs: atMs,
+    sinceMs: atMs,
+    lastHeartbeatAtMs: atMs,
+  };
   yield draft(joined, on, { ...what, section: livenessSchema.parse(alive) });
 }
 

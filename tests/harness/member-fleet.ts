@@ -35,7 +35,7 @@ export async function enrolMembers(
     const member = {
       jwt,
       renewAtMs: nowMs + endsInMs - 0.3 * dayMs,
-      beatIntervalMs: 15_000,
+      heartbeatIntervalMs: 15_000,
       clusterName,
       namespace: clusterName,
     };

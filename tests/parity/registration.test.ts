@@ -228,7 +228,7 @@ test('kubectl waits for every condition, and for the end of the object [OC-4]', 
   await kubectl('wait', '--for=delete', '--timeout=60s', `mcls/${name}`);
 });
 
-test('an agent that says goodbye is not Ready, and its last beat has a time [FL-7]', async () => {
+test('an agent that says goodbye is not Ready, and its last heartbeat has a time [FL-7]', async () => {
   const name = aName('seen');
   const { agent } = await hub.startAgent({ name, token: (await hub.createToken()).text });
   expect((await hub.untilReady(name)).status?.lastSeen).toBe('live');

@@ -98,16 +98,18 @@ describe('a right that the table does not say is found, and named', () => {
     expect(differences).toContainEqual(inQueue);
   });
 
-  test('an agent may beat for itself, and the table had forgotten to say so', async () => {
+  test('an agent may send heartbeats for itself, and the table had forgotten to say so', async () => {
     const { bus, who } = await asAgent('member');
     await using _ = bus;
     const { publish } = agentRoles.member;
     const forgetful = {
       ...agentRoles.member,
-      publish: publish.filter((one) => one !== 'rollcall.beat.{{name()}}'),
+      publish: publish.filter((one) => one !== 'rollcall.heartbeat.{{name()}}'),
     };
     const { differences } = await compareWithTable(bus, forgetful, who);
-    expect(differences).toEqual([{ verb: 'publish', subject: 'rollcall.beat.cluster-1', server: 'allows' }]);
+    expect(differences).toEqual([
+      { verb: 'publish', subject: 'rollcall.heartbeat.cluster-1', server: 'allows' },
+    ]);
   });
 
   test('a service that lost a right is found as well', async () => {

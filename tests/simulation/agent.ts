@@ -1,4 +1,4 @@
-import { beatFlags } from '@rollcall/shared/bus';
+import { heartbeatFlags } from '@rollcall/shared/bus';
 import { decodeAnswer } from '@rollcall/shared/protocol';
 import { decodeJwt, type Nkey } from '@rollcall/shared/trust';
 import { encodeAsk } from '../../agent/protocol/ask-message.ts';
@@ -15,7 +15,7 @@ export interface MemberPlan {
 }
 
 const lookAgainMs = 100;
-const beatMs = 15_000;
+const heartbeatMs = 15_000;
 let cids = 0;
 
 /** An agent of a member cluster: it decides when to ask as the real one does, and it can be restarted, copied and lost. */
@@ -47,7 +47,7 @@ export class Agent {
     this.joining = startJoining({ nowMs: world.scheduler.nowMs });
     this.#isTidy = world.random.chance(0.5);
     this.#work();
-    this.#beat();
+    this.#heartbeat();
     if (world.random.chance(0.5)) this.#askSoon();
   }
 
@@ -131,7 +131,7 @@ export class Agent {
     if (connections.get(publicKey)?.cid === this.#cid) connections.delete(publicKey);
   }
 
-  /** Whether the server takes beats from it. */
+  /** Whether the server takes heartbeats from it. */
   get isMember(): boolean {
     const { credentialsAtS, key } = this;
     if (credentialsAtS === undefined) return false;
@@ -268,12 +268,12 @@ export class Agent {
     scheduler.after(random.int(0, 10), () => this.isRunning && this.sayAlive());
   }
 
-  #beat(): void {
+  #heartbeat(): void {
     const { scheduler, random } = this.#world;
-    scheduler.after(beatMs * (0.9 + random.next() * 0.2), () => {
+    scheduler.after(heartbeatMs * (0.9 + random.next() * 0.2), () => {
       if (!this.isRunning) return;
       this.sayAlive();
-      this.#beat();
+      this.#heartbeat();
     });
   }
 
@@ -281,12 +281,12 @@ export class Agent {
     if (!this.isMember) return;
     const { faults } = this.#world;
     for (const replica of this.#world.replicasOf('heartbeat')) {
-      if (faults.strikes('beat.lost')) continue;
-      this.#world.tell(replica, { kind: 'beat', clusterId: this.plan.clusterId, flags });
+      if (faults.strikes('heartbeat.lost')) continue;
+      this.#world.tell(replica, { kind: 'heartbeat', clusterId: this.plan.clusterId, flags });
     }
   }
 
   sayGoodbye(): void {
-    this.sayAlive(beatFlags.goodbye);
+    this.sayAlive(heartbeatFlags.goodbye);
   }
 }

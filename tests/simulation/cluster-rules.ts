@@ -193,7 +193,7 @@ export const clusterRules: readonly ClusterRule[] = [
       const { key } = event.section as { key: string };
       if (key !== before.identity?.admittedKey) return 'another key';
       const { liveness } = before;
-      // Of the key, and of what its beats are like.
+      // Of the key, and of what its heartbeats are like.
       if (isOneOf(event.type, ['key-shared', 'key-unshared', 'flooding'])) return undefined;
       const isSame =
         liveness?.key === key && livenessStateOf(liveness) === livenessStateOf(event.section as Liveness);

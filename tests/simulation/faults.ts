@@ -31,7 +31,7 @@ const rates = {
   'kube.watch-expired': 0.1,
   'kube.watch-late': 0.1,
   'kube.older': 0.2,
-  'beat.lost': 0.2,
+  'heartbeat.lost': 0.2,
   'ask.lost': 0.1,
   'ask.twice': 0.15,
   'ask.late': 0.1,

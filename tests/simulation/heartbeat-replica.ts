@@ -1,9 +1,12 @@
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { encodeBeat, type EventLog } from '@rollcall/shared/bus';
+import { encodeHeartbeat, type EventLog } from '@rollcall/shared/bus';
 import { followMembers } from '../../services/heartbeat/members/follow-members.ts';
 import { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
-import { type BeatReceiver, receiveBeats } from '../../services/heartbeat/receive/receive-beats.ts';
+import {
+  type HeartbeatReceiver,
+  receiveHeartbeats,
+} from '../../services/heartbeat/receive/receive-heartbeats.ts';
 import { readOutages, writeOutage } from '../../services/heartbeat/outage/outage-log.ts';
 import {
   createTransitionWriter,
@@ -25,7 +28,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
   const { logger, life } = replica;
   const clock = { monotonicMs: () => scheduler.nowMs, hubMs: () => Date.now() };
   let writer: TransitionWriter | undefined;
-  let beats: BeatReceiver | undefined;
+  let heartbeats: HeartbeatReceiver | undefined;
   const engine = new LivenessEngine({
     nowMs: scheduler.nowMs,
     suspectAfterMs: 2000,
@@ -74,14 +77,14 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     partition: undefined,
     // Everything that is stored is told here.
     lastSequence: () => Promise.resolve(0),
-    cameIn: (clusterId) => beats?.hearAgain(clusterId),
+    cameIn: (clusterId) => heartbeats?.hearAgain(clusterId),
   });
   const message = (subject: string, data = noData) => ({ subject, data });
   replica.listen((what) => {
-    if (what.kind === 'beat') {
+    if (what.kind === 'heartbeat') {
       replica.signsOfLife.heard(what.clusterId, what.flags);
-      const beat = encodeBeat({ flags: what.flags, agentTimeMs: scheduler.nowMs });
-      heard.get('rollcall.beat.*')?.(null, message(`rollcall.beat.${what.clusterId}`, beat));
+      const heartbeat = encodeHeartbeat({ flags: what.flags, agentTimeMs: scheduler.nowMs });
+      heard.get('rollcall.heartbeat.*')?.(null, message(`rollcall.heartbeat.${what.clusterId}`, heartbeat));
     }
     if (what.kind === 'event') {
       const { event } = what;
@@ -99,7 +102,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       await scheduler.wait(1000, life);
     }
   }
-  beats = receiveBeats(nc, { engine, log, clock, logger, partition: undefined });
+  heartbeats = receiveHeartbeats(nc, { engine, log, clock, logger, partition: undefined });
   engine.listenAfresh(clock.monotonicMs());
   let lastMs = clock.monotonicMs();
   const tick = () => {
@@ -116,7 +119,7 @@ function youngestElsewhere(world: World, replica: Replica, clusterId: string): n
   const ages = world
     .replicasOf('heartbeat')
     .filter((other) => other !== replica && other.life.pausedUntilMs <= world.scheduler.nowMs)
-    .map((other) => other.engine?.lastBeatMs(clusterId))
+    .map((other) => other.engine?.lastHeartbeatMs(clusterId))
     .filter((lastMs) => lastMs !== undefined && lastMs > -Infinity)
     .map((lastMs) => world.scheduler.nowMs - Number(lastMs));
   return ages.length === 0 ? undefined : Math.min(...ages);

@@ -165,7 +165,7 @@ export const flap = { losses: 4, windowMs: 600_000 };
 const lived: Again = (event, history) => {
   const record = history.cluster(event.id);
   const section = event.section as Liveness;
-  const { sinceMs, lastBeatAtMs, joinedAtMs } = section;
+  const { sinceMs, lastHeartbeatAtMs, joinedAtMs } = section;
   const from = event.type === 'joined' ? 'neverSeen' : livenessStateOf(record.liveness);
   const after = livenessStateOf(section);
   if (after === 'neverSeen') return undefined;
@@ -174,7 +174,7 @@ const lived: Again = (event, history) => {
     after === 'flapping'
       ? ({ state: 'ready', cause: 'Alive' } as const)
       : { state: after, cause: section.cause as LivenessCause };
-  const finding = { ...found, from, nowMs: sinceMs, lastBeatAtMs, flap };
+  const finding = { ...found, from, nowMs: sinceMs, lastHeartbeatAtMs, flap };
   // The clock of the registrar may have been ahead of it.
   return joinedAtMs > sinceMs && event.type !== 'joined' ? undefined : decideLiveness(record, finding);
 };

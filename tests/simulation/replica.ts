@@ -121,7 +121,7 @@ export class Replica {
 /** What comes to a process without an acknowledgement. */
 export type Heard =
   | { readonly kind: 'ask'; readonly subject: string; readonly data: Uint8Array }
-  | { readonly kind: 'beat'; readonly clusterId: string; readonly flags: number }
+  | { readonly kind: 'heartbeat'; readonly clusterId: string; readonly flags: number }
   | { readonly kind: 'event'; readonly event: StoredEvent }
   | { readonly kind: 'facts'; readonly clusterId: string };
 

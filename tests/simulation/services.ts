@@ -65,8 +65,8 @@ export const settings = (): AnswerSettings => {
     issuer: { agentsAccount: keys.agents, signers },
     memberLifeMs,
     waitingLifeMs: longestLifeMs,
-    beatIntervalMs: 15_000,
-    beatStretch: () => 1,
+    heartbeatIntervalMs: 15_000,
+    intervalMultiplier: () => 1,
     returnWithinMs: () => undefined,
   };
   return settingsMade;

@@ -84,13 +84,13 @@ function* openLiveness(agents: Agents, id: string, record: ClusterRecord): Gener
   const key = record.decision?.approvedKey;
   const { identity } = record;
   if (key === undefined || identity?.admittedKey !== key) return;
-  const isBeating = agents
+  const sendsHeartbeats = agents
     .running()
     .some((agent) => agent.key.publicKey === key && agent.plan.clusterId === id);
   const liveness = livenessOf(record);
-  if (isBeating && liveness?.state !== 'ready')
-    yield `I8 ${id} beats and is ${liveness?.state ?? 'never seen'}`;
-  if (!isBeating && (liveness?.state === 'ready' || liveness?.state === 'suspect'))
+  if (sendsHeartbeats && liveness?.state !== 'ready')
+    yield `I8 ${id} sends heartbeats and is ${liveness?.state ?? 'never seen'}`;
+  if (!sendsHeartbeats && (liveness?.state === 'ready' || liveness?.state === 'suspect'))
     yield `${id} is silent and ${liveness.state}`;
 }
 

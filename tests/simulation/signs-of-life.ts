@@ -1,7 +1,7 @@
-import { beatFlags } from '@rollcall/shared/bus';
+import { heartbeatFlags } from '@rollcall/shared/bus';
 
 interface Signs {
-  beats: number;
+  heartbeats: number;
   goodbyes: number;
   /** How often it wrote that the cluster is there, or has stopped. */
   ready: number;
@@ -10,8 +10,8 @@ interface Signs {
 
 /**
  * I7: one transition for each real change. What one process of the heartbeat service has heard of each cluster bounds what
- * it may write of it, whatever its siblings write and whatever their clocks say: one `ready` for each beat, one `stopped` for
- * each goodbye. Two processes that correct each other without end break it. A joining may follow from a beat of the moment
+ * it may write of it, whatever its siblings write and whatever their clocks say: one `ready` for each heartbeat, one `stopped` for
+ * each goodbye. Two processes that correct each other without end break it. A joining may follow from a heartbeat of the moment
  * before, which is told from those of a former key by two clocks.
  */
 export class SignsOfLife {
@@ -19,8 +19,8 @@ export class SignsOfLife {
 
   heard(clusterId: string, flags: number): void {
     const signs = this.#signs(clusterId);
-    signs.beats++;
-    if ((flags & beatFlags.goodbye) !== 0) signs.goodbyes++;
+    signs.heartbeats++;
+    if ((flags & heartbeatFlags.goodbye) !== 0) signs.goodbyes++;
   }
 
   /** @returns why the transition that was written follows from nothing, or undefined */
@@ -30,14 +30,14 @@ export class SignsOfLife {
     if (type === 'ready') signs.ready++;
     if (signs.stopped > signs.goodbyes)
       return `it stopped ${signs.stopped} times, by ${signs.goodbyes} goodbyes`;
-    return signs.ready > signs.beats
-      ? `it was ready ${signs.ready} times, by ${signs.beats} beats`
+    return signs.ready > signs.heartbeats
+      ? `it was ready ${signs.ready} times, by ${signs.heartbeats} heartbeats`
       : undefined;
   }
 
   #signs(clusterId: string): Signs {
     let signs = this.#of.get(clusterId);
-    if (!signs) this.#of.set(clusterId, (signs = { beats: 0, goodbyes: 0, ready: 0, stopped: 0 }));
+    if (!signs) this.#of.set(clusterId, (signs = { heartbeats: 0, goodbyes: 0, ready: 0, stopped: 0 }));
     return signs;
   }
 }

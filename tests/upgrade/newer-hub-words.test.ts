@@ -2,7 +2,7 @@ import { jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { deleteEvents, openEventLog, readArchived, readEpoch, streamState } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
-import { draft, epochAggregate, paceAggregate, restored } from '@rollcall/shared/events';
+import { draft, epochAggregate, intervalAggregate, restored } from '@rollcall/shared/events';
 import type { ServiceName } from '@rollcall/shared/rights';
 import type { RunningService } from '@rollcall/shared/service';
 import pino from 'pino';
@@ -63,7 +63,7 @@ test('services start without the words of a newer version, and say nothing after
   expect(await startAll()).toEqual(allReady);
   const last = {
     trust: await sayAsNewer('trust', 'trust-announced', 'account-controller'),
-    pace: await sayAsNewer(paceAggregate.id, 'paced', 'heartbeat'),
+    interval: await sayAsNewer(intervalAggregate.id, 'interval-changed', 'heartbeat'),
     epoch: await sayAsNewer(epochAggregate.id, 'restore-reviewed', 'approver'),
   };
   expect(await startAll()).toEqual(allReady);

@@ -2,7 +2,7 @@ import { mostSpentInEvent } from '@rollcall/shared/events';
 import { mostListed } from '../../services/approver/bulk/bulk-change.ts';
 import { configSchema as heartbeatConfig } from '../../services/heartbeat/config.ts';
 import { windowIntervals } from '../../services/heartbeat/engine/key-use.ts';
-import { sayAgainAfterMs as beatFloodAgainMs } from '../../services/heartbeat/write/flood-event.ts';
+import { sayAgainAfterMs as heartbeatFloodAgainMs } from '../../services/heartbeat/write/flood-event.ts';
 import { configSchema as registrarConfig } from '../../services/registrar/config.ts';
 import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/claims.ts';
 import { mostJoinsTogether } from '../../services/registrar/join/join-turns.ts';
@@ -171,22 +171,22 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.flapping': { by: ['member'], often: liveness, stopsWhenFull: false },
   'cluster.key-shared': {
     by: ['member'],
-    often: `after ${windowIntervals} intervals of beats by two agents with one key`,
+    often: `after ${windowIntervals} intervals of heartbeats by two agents with one key`,
     stopsWhenFull: false,
   },
   'cluster.key-unshared': {
     by: ['member'],
-    often: `after ${windowIntervals} intervals of beats by one of them alone`,
+    often: `after ${windowIntervals} intervals of heartbeats by one of them alone`,
     stopsWhenFull: false,
   },
   'cluster.flooding': {
     by: ['member'],
-    often: `once in ${minutes(beatFloodAgainMs)} until it is put out`,
+    often: `once in ${minutes(heartbeatFloodAgainMs)} until it is put out`,
     stopsWhenFull: false,
   },
   'hub.outage': { by: ['hub'], often: perOutage, stopsWhenFull: false },
   'hub.outage-ended': { by: ['hub'], often: perOutage, stopsWhenFull: false },
-  'hub.paced': {
+  'hub.interval-changed': {
     by: ['hub'],
     often: 'when the size of the fleet has changed by a step',
     stopsWhenFull: false,

@@ -188,10 +188,10 @@ const liveness = {
   cause: text(32),
   joinedAtMs: atMs,
   sinceMs: atMs,
-  lastBeatAtMs: atMs,
+  lastHeartbeatAtMs: atMs,
   lossesAtMs: many(100, () => atMs),
   keySharedSinceMs: atMs,
-  flood: { atMs, beats: 1e9, seconds: 1e9 },
+  flood: { atMs, heartbeats: 1e9, seconds: 1e9 },
 };
 const error = { code: text(32), message: text(1024) };
 const access = {
@@ -242,8 +242,8 @@ const sectionsOfTypes: Readonly<Record<string, object>> = {
   'hub.bulk-confirmed': operations,
   'hub.outage': { silent: 1e9, known: 1e9, sinceMs: atMs, group: { kind: 'server', name: text(64) } },
   'hub.outage-ended': { silent: 1e9, known: 1e9, sinceMs: atMs, group: { kind: 'server', name: text(64) } },
-  'hub.paced': {
-    stretch: 1e3,
+  'hub.interval-changed': {
+    multiplier: 1e3,
     before: 1e3,
     nominalPerSecond: 1e9,
     ceilingPerSecond: 1e9,

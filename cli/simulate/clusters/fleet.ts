@@ -5,7 +5,7 @@ import { namespaces } from '@rollcall/shared/resources';
 import { createNkey } from '@rollcall/shared/trust';
 import type { Action, FleetPlan } from './fleet-plan.ts';
 import type { HubAtHand } from '../hub-at-hand.ts';
-import { createMadeUpBeats, type MadeUpBeats } from './made-up-beats.ts';
+import { createMadeUpHeartbeats, type MadeUpHeartbeats } from './made-up-heartbeats.ts';
 import { makeUp, takeAway } from './made-up-clusters.ts';
 import type { MadeUpCluster } from './made-up-history.ts';
 import { createRandom } from '../random.ts';
@@ -19,7 +19,7 @@ export interface Fleet {
   /** Of the ids and names of all its clusters. */
   readonly prefix: string;
   readonly idOf: (cluster: number) => string;
-  readonly beats: MadeUpBeats;
+  readonly heartbeats: MadeUpHeartbeats;
   readonly agents: RealAgents | undefined;
   readonly askedAtMs: Map<string, number>;
   /** @returns how long the made-up ones took, in ms */
@@ -83,7 +83,10 @@ export async function openFleet(
   const connectionOf = new Map(
     connections.flatMap((connection) => connection.clusterIds.map((id) => [id, connection] as const)),
   );
-  const beats = createMadeUpBeats({ intervalMs: interval, random: createRandom(settings.seed + 1) });
+  const heartbeats = createMadeUpHeartbeats({
+    intervalMs: interval,
+    random: createRandom(settings.seed + 1),
+  });
   const agents =
     token === undefined
       ? undefined
@@ -98,7 +101,7 @@ export async function openFleet(
   const fleet: Fleet = {
     prefix,
     idOf,
-    beats,
+    heartbeats,
     agents,
     askedAtMs,
     async register(clusters) {
@@ -116,7 +119,7 @@ export async function openFleet(
       const madeUpMs = performance.now() - startedMs;
       for (const id of made.keys()) {
         const connection = connectionOf.get(id);
-        if (connection) beats.start(id, connection);
+        if (connection) heartbeats.start(id, connection);
       }
       for (const cluster of clusters) {
         if (!isReal(cluster, settings)) continue;
@@ -133,12 +136,12 @@ export async function openFleet(
         return;
       }
       if (isReal(cluster, settings)) return agents?.do(verb, id);
-      beats.do(verb, id);
+      heartbeats.do(verb, id);
       const connection = connectionOf.get(id);
       if (verb === 'leave' && connection) await takeAway([{ ...connection, clusterIds: [id] }], run);
     },
     async stop() {
-      beats.stop();
+      heartbeats.stop();
       try {
         await agents?.stop();
         if (agents) await forgetToken();
@@ -147,7 +150,7 @@ export async function openFleet(
       }
     },
     async leave() {
-      beats.stop();
+      heartbeats.stop();
       try {
         await Promise.all([agents?.leave(), takeAway(connections, run)]);
         if (agents) await forgetToken();

@@ -8,7 +8,7 @@ import { simulatedLabel } from './made-up-history.ts';
 export interface RealAgents {
   /** Starts joining; who is let in, the hub says. */
   join(clusterId: string): Promise<void>;
-  /** `back` is done when it beats again: agents take their time to connect. */
+  /** `back` is done when it sends heartbeats again: agents take their time to connect. */
   do(verb: Action['verb'], clusterId: string): Promise<void>;
   /** What went wrong for them, by phase and error code. */
   readonly troubles: Readonly<Record<string, number>>;
@@ -24,7 +24,7 @@ interface OneAgent {
   isStopped: boolean;
   /** Whether what it sends gets through. */
   isOpen: boolean;
-  /** Wait for its next beat that gets through. */
+  /** Wait for its next heartbeat that gets through. */
   readonly awaited: Set<() => void>;
 }
 
@@ -64,7 +64,7 @@ export function createRealAgents(options: {
         onTrouble(what) {
           troubles[what] = (troubles[what] ?? 0) + 1;
         },
-        onBeat() {
+        onHeartbeat() {
           const one = agents.get(clusterId);
           if (!one?.isOpen) return;
           for (const heard of one.awaited) heard();

@@ -17,9 +17,9 @@ import { busUser, type HubState, userAmongAgents } from '../../up/state/hub-stat
 import { readOfflineKeys } from '../../up/state/offline-keys.ts';
 import { inParallel } from '../in-parallel.ts';
 
-/** Two connections, of which one may beat for these clusters and the other write their history, and nothing of any other cluster. */
+/** Two connections, of which one may send heartbeats for these clusters and the other write their history, and nothing of any other cluster. */
 export interface SimulatorConnection {
-  readonly beats: NatsConnection;
+  readonly heartbeats: NatsConnection;
   readonly history: NatsConnection;
   /** Over `history`. */
   readonly log: EventLog;
@@ -71,9 +71,9 @@ export async function openSimulatorBus(options: {
     const issuer = { keys: hub.keys, signer, expiresAtMs: nowMs + lifeMs };
     const user = busUser(simulatorRole(clusterIds), 'simulator', issuer, nowMs);
     const role = simulatedAgentsRole(clusterIds);
-    const beating = userAmongAgents(role, simulatedAgents, { agents, expiresAtMs: nowMs + lifeMs }, nowMs);
+    const sender = userAmongAgents(role, simulatedAgents, { agents, expiresAtMs: nowMs + lifeMs }, nowMs);
     const history = await connectPatiently(user, 'simulator');
-    const beats = await connectPatiently(beating, simulatedAgents).catch(async (error: unknown) => {
+    const heartbeats = await connectPatiently(sender, simulatedAgents).catch(async (error: unknown) => {
       await history.close();
       throw error;
     });
@@ -82,7 +82,7 @@ export async function openSimulatorBus(options: {
       latestEpoch: hub.epoch,
       source: '/rollcall/simulate',
     });
-    return { beats, history, log, clusterIds };
+    return { heartbeats, history, log, clusterIds };
   }
 
   const opened: SimulatorConnection[] = [];
@@ -99,5 +99,5 @@ export async function openSimulatorBus(options: {
 }
 
 export async function closeSimulatorBus(connections: readonly SimulatorConnection[]): Promise<void> {
-  await Promise.all(connections.flatMap(({ beats, history }) => [beats.close(), history.close()]));
+  await Promise.all(connections.flatMap(({ heartbeats, history }) => [heartbeats.close(), history.close()]));
 }

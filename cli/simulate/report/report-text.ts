@@ -28,23 +28,23 @@ function outageLines({ outages }: SimulationReport): string[] {
 function stalledLines({ stalled }: SimulationReport): string[] {
   if (!stalled) return [];
   const { clusters, longestMs, toldSilent } = stalled;
-  const text = `${number(clusters)} clusters sent no beat for up to ${number(longestMs / 1000, 1)} s, because this machine was too busy; ${number(toldSilent)} of them were told silent, rightly`;
+  const text = `${number(clusters)} clusters sent no heartbeat for up to ${number(longestMs / 1000, 1)} s, because this machine was too busy; ${number(toldSilent)} of them were told silent, rightly`;
   return [line('stalled', text)];
 }
 
 /** What the run shows, in one sentence for somebody who has not seen it before. */
 function meaning({ silenced, wronged, outages, transitions }: SimulationReport): string {
   const dead = transitions['unreachable'] ?? 0;
-  if (wronged > 0) return `${number(wronged)} clusters were told silent although they beat.`;
+  if (wronged > 0) return `${number(wronged)} clusters were told silent although they sent heartbeats.`;
   if (silenced === 0) return 'Nobody was silent, and nobody was told to be.';
   const held = outages.length > 0 && dead === 0;
   if (held)
     return `${number(silenced)} clusters fell silent and none of them was declared unreachable: the outage guard held it, because so many together are most likely the network of the hub.`;
-  return `${number(silenced)} clusters fell silent, ${number(dead)} times one was declared unreachable, and never one that beat.`;
+  return `${number(silenced)} clusters fell silent, ${number(dead)} times one was declared unreachable, and never one that sent heartbeats.`;
 }
 
 export function reportText(report: SimulationReport): string {
-  const { joins, madeUp, beats, transitions, processes, troubles, apiWrites } = report;
+  const { joins, madeUp, heartbeats, transitions, processes, troubles, apiWrites } = report;
   const counts = Object.entries(transitions).map(([type, count]) => `${type} ${number(count)}`);
   const trouble = Object.entries(troubles).map(([what, count]) => `${what} ${number(count)} times`);
   return [
@@ -63,12 +63,12 @@ export function reportText(report: SimulationReport): string {
         ]
       : []),
     ...(trouble.length > 0 ? [line('troubles', trouble.map((text) => printable(text)).join(', '))] : []),
-    line('beats', `${number(beats.sent)} sent, ${number(beats.perSecond)} a second`),
+    line('heartbeats', `${number(heartbeats.sent)} sent, ${number(heartbeats.perSecond)} a second`),
     line('silenced', `${number(report.silenced)} clusters`),
     ...outageLines(report),
     ...detectionLines(report),
     line('events', counts.join(', ')),
-    line('wronged', `${number(report.wronged)} clusters told silent although they beat`),
+    line('wronged', `${number(report.wronged)} clusters told silent although they sent heartbeats`),
     ...stalledLines(report),
     ...(apiWrites === undefined ? [] : [line('API writes', `${number(apiWrites)}, by everybody`)]),
     ...processes.map(({ name, cpuShare, residentMiB }, index) =>

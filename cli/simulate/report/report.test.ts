@@ -15,7 +15,7 @@ function aRun(more: Partial<RunRecord> = {}): RunRecord {
     madeUp: { count: 3, tookMs: 1500 },
     askedAtMs: new Map([['sim-4', 1000]]),
     troubles: {},
-    beats: 500,
+    heartbeats: 500,
     absences: [],
     stalls: [],
     events: [{ clusterId: 'sim-4', type: 'joined', atMs: 1200 }],
@@ -34,7 +34,7 @@ test('a quiet run', () => {
   const report = reportOf(aRun());
   expect(report).toMatchObject({
     joins: { count: 1, ms: { p50: 200 } },
-    beats: { perSecond: 10 },
+    heartbeats: { perSecond: 10 },
     silenced: 0,
     wronged: 0,
     apiWrites: 15,
@@ -48,7 +48,7 @@ const toldSilent = (atMs: number) =>
 
 test.each([
   { name: 'while it was away', atMs: 27_000 },
-  { name: 'a moment after it came back, before its next beat', atMs: 34_000 },
+  { name: 'a moment after it came back, before its next heartbeat', atMs: 34_000 },
 ])('told silent $name: found', ({ atMs }) => {
   const report = toldSilent(atMs);
   expect(report.wronged).toBe(0);
@@ -60,7 +60,9 @@ test.each([
   { name: 'long after it was back', atMs: 40_000 },
 ])('told silent $name: wronged', ({ atMs }) => {
   expect(toldSilent(atMs)).toMatchObject({ wronged: 1, detection: {} });
-  expect(reportText(toldSilent(atMs))).toContain('1 clusters were told silent although they beat.');
+  expect(reportText(toldSilent(atMs))).toContain(
+    '1 clusters were told silent although they sent heartbeats.',
+  );
 });
 
 test('who sent nothing because the machine of the run was too busy is not wronged, and said to be stalled', () => {
@@ -75,7 +77,7 @@ test('who sent nothing because the machine of the run was too busy is not wronge
     stalled: { clusters: 2, longestMs: 11_000, toldSilent: 1 },
   });
   expect(reportText(report)).toContain(
-    '2 clusters sent no beat for up to 11.0 s, because this machine was too busy; 1 of them were told silent, rightly',
+    '2 clusters sent no heartbeat for up to 11.0 s, because this machine was too busy; 1 of them were told silent, rightly',
   );
 });
 

@@ -22,7 +22,7 @@ export interface RunRecord {
   /** When each agent of its own began to ask. */
   readonly askedAtMs: ReadonlyMap<string, number>;
   readonly troubles: Readonly<Record<string, number>>;
-  readonly beats: number;
+  readonly heartbeats: number;
   /** What the scenario did. */
   readonly absences: readonly Absence[];
   /** What nobody wanted: this process had no time to send. */
@@ -46,7 +46,7 @@ export interface SimulationReport {
   readonly madeUp: { readonly clusters: number; readonly seconds: number };
   readonly joins?: { readonly count: number; readonly perSecond: number; readonly ms: Spread };
   readonly troubles: Readonly<Record<string, number>>;
-  readonly beats: { readonly sent: number; readonly perSecond: number };
+  readonly heartbeats: { readonly sent: number; readonly perSecond: number };
   readonly silenced: number;
   readonly transitions: Readonly<Record<string, number>>;
   readonly outages: readonly {
@@ -57,9 +57,9 @@ export interface SimulationReport {
   readonly detection: Readonly<
     Partial<Record<'suspect' | 'unreachable', { readonly clusters: number; readonly ms: Spread }>>
   >;
-  /** Clusters that were told silent although they beat. */
+  /** Clusters that were told silent although they sent heartbeats. */
   readonly wronged: number;
-  /** Clusters for which no beat was sent in time by the simulation itself, and how many of them were told silent, rightly. */
+  /** Clusters for which no heartbeat was sent in time by the simulation itself, and how many of them were told silent, rightly. */
   readonly stalled?: { readonly clusters: number; readonly longestMs: number; readonly toldSilent: number };
   readonly apiWrites?: number;
   readonly processes: readonly {
@@ -151,7 +151,7 @@ export function reportOf(run: RunRecord): SimulationReport {
     madeUp: { clusters: run.madeUp.count, seconds: run.madeUp.tookMs / 1000 },
     ...(joins ? { joins } : {}),
     troubles: run.troubles,
-    beats: { sent: run.beats, perSecond: (run.beats * 1000) / lastedMs },
+    heartbeats: { sent: run.heartbeats, perSecond: (run.heartbeats * 1000) / lastedMs },
     silenced: new Set(run.absences.map(({ clusterId }) => clusterId)).size,
     transitions: countBy(run.events, ({ type }) => type),
     outages: outagesOf(run),

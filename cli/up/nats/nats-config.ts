@@ -29,7 +29,7 @@ export interface NatsServerSettings {
  *
  * - `sync_interval: always`: acknowledged means kept (principle 12).
  * - `timeout` of TLS and of authorization: whoever connects and says nothing is let go after 5 s; a busy machine gets that long.
- * - `ping_interval`: a frozen agent's connection is closed after about a minute; its beats have told long before.
+ * - `ping_interval`: a frozen agent's connection is closed after about a minute; its heartbeats have told long before.
  * - `cluster`: the servers know each other by certificates of the hub's own CA, which signs nothing else.
  * - `websocket`: off unless asked for. Without compression, which is an old way to exhaust a server; pages of other origins are refused.
  * - resolver `full`: account claims (revocations) are pushed while the server runs, and the newer ones win over the preload.

@@ -1,4 +1,4 @@
-export { beatAgentTimeMs, beatFlags, beatFlagsOf, encodeBeat } from './beat.ts';
+export { heartbeatAgentTimeMs, heartbeatFlags, heartbeatFlagsOf, encodeHeartbeat } from './heartbeat.ts';
 export { asBusError, isBatchRefused, isNoRoom } from './bus-error.ts';
 export { type BusAddress, type BusCredentials, connectBus, connectionOptions, jwtProof } from './connect.ts';
 export {

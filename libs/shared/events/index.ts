@@ -39,7 +39,7 @@ export {
 } from './records/epoch-record.ts';
 export * from './types/heartbeat-events.ts';
 export * from './types/host-events.ts';
-export { paceAggregate, paceOf, stretchOf } from './pace.ts';
+export { intervalAggregate, intervalOf, multiplierOf } from './interval.ts';
 export { letInBy } from './let-in-by.ts';
 export { agentAwaitedUntilMs, isTombstoned } from './leaving.ts';
 export { type LivenessState, livenessStateOf } from './records/liveness-state.ts';

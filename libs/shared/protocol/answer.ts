@@ -11,7 +11,7 @@ export interface Admitted {
   readonly expiresAtMs: number;
   /** How long from now until the agent should renew. */
   readonly renewAfterMs: number;
-  readonly beatIntervalMs: number;
+  readonly heartbeatIntervalMs: number;
   /** Over how long the agents of this hub spread their return after an outage; absent: each as it likes. */
   readonly returnWithinMs?: number;
   /** What the cluster may have on the hub's API server; absent from an older hub. */
@@ -74,8 +74,8 @@ export type AnswerResult =
     }
   | {
       readonly kind: 'done';
-      /** How often to beat from now on; absent: as before. */
-      readonly beatIntervalMs?: number;
+      /** How often to send heartbeats from now on; absent: as before. */
+      readonly heartbeatIntervalMs?: number;
       /** As in Admitted; absent: as before. */
       readonly returnWithinMs?: number;
       readonly rotateKey?: RotateKey;

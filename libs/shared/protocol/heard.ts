@@ -3,9 +3,9 @@ import { readMessage } from './read-message.ts';
 
 /**
  * What people ask the heartbeat service: endpoint `clusters` of its micro service. It says what it hears now, which stands nowhere
- * else while nothing changes. Every replica answers; of several answers about one cluster the youngest beat is right.
+ * else while nothing changes. Every replica answers; of several answers about one cluster the youngest heartbeat is right.
  */
-export const heardSubject = 'rollcall.heartbeat.clusters';
+export const heardSubject = 'rollcall.liveness.clusters';
 
 /** So that an answer stays far below what the bus carries in one message. */
 export const mostClustersAtOnce = 500;
@@ -15,8 +15,8 @@ const questionSchema = z.object({ ids: z.array(z.string().max(63)).max(mostClust
 const heardSchema = z.looseObject({
   id: z.string().max(63),
   state: z.string().max(32),
-  /** Hub time; absent before the first beat. */
-  lastBeatAtMs: z.number().optional(),
+  /** Hub time; absent before the first heartbeat. */
+  lastHeartbeatAtMs: z.number().optional(),
 });
 export type Heard = z.infer<typeof heardSchema>;
 

@@ -12,7 +12,9 @@ const rule = z.object({
     .describe(
       'CEL expression that gives true or false, over request, token, verified, claimed, fleet and time. An error or a timeout means hold.',
     ),
-  effect: z.enum(['Approve', 'Hold', 'Deny']).describe('Deny beats Hold beats Approve, over all policies.'),
+  effect: z
+    .enum(['Approve', 'Hold', 'Deny'])
+    .describe('Deny wins over Hold, and Hold over Approve, over all policies.'),
   reason: text(256).optional().describe('For people: shown in the status of the request.'),
   labels: givenLabels().optional().describe('Labels that the cluster gets.'),
   clusterSet: dnsLabel()

@@ -20,7 +20,7 @@ const taint = z.object({
 
 const heartbeat = z
   .object({
-    intervalSeconds: z.int().min(1).max(3600).optional().describe('How often the agent beats.'),
+    intervalSeconds: z.int().min(1).max(3600).optional().describe('How often the agent sends heartbeats.'),
     graceSeconds: z
       .int()
       .min(1)
@@ -146,7 +146,7 @@ const status = z.object({
     .describe('What the heartbeat service says, for example ready, suspect, unreachable.'),
   lastSeen: timestamp()
     .optional()
-    .describe('`live` while Ready, else the hub time of the last beat (RFC 3339).'),
+    .describe('`live` while Ready, else the hub time of the last heartbeat (RFC 3339).'),
   kubernetesVersion: text(64).optional().describe('Reported by the agent.'),
   platform: text(128).optional().describe('Reported by the agent.'),
   apiServerURL: text(2048).optional().describe('Reported by the agent.'),

@@ -74,7 +74,7 @@ export const services: readonly Service[] = [
   })),
   { by: 'REGISTRAR', subject: 'rollcall.ask.*.*' },
   { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },
-  { by: 'HEARTBEAT', subject: 'rollcall.heartbeat.clusters', hasManyAnswers: true },
+  { by: 'HEARTBEAT', subject: 'rollcall.liveness.clusters', hasManyAnswers: true },
   { by: 'PROJECTOR', subject: 'rollcall.history.read', hasManyAnswers: true },
   ...serviceAccounts.map((by) => ({ by, subject: '$SRV.>', hasManyAnswers: true as const })),
 ];

@@ -88,8 +88,8 @@ export interface HubKeys {
   readonly agentSigners: AgentSigners;
   /** While they roll over: the generation before or after, whose credentials are as good (docs/security/rotate.md). */
   readonly moreAgentSigners?: readonly AgentSigners[];
-  /** How many parts beats are spread over (docs/scale.md); absent: they are not. */
-  readonly beatPartitions?: number;
+  /** How many parts heartbeats are spread over (docs/scale.md); absent: they are not. */
+  readonly heartbeatPartitions?: number;
   readonly calloutUser: string;
   readonly calloutXkey: string;
 }
@@ -173,9 +173,9 @@ export function agentScopes(signers: AgentSigners): Json[] {
 }
 
 /** The server's own mapping: by the hash of the cluster id, so that each cluster stays in its part. */
-function beatMapping(partitions: number): Json {
-  const subject = `rollcall.beatp.{{partition(${partitions},1)}}.{{wildcard(1)}}`;
-  return { 'rollcall.beat.*': [{ subject, weight: 100 }] };
+function heartbeatMapping(partitions: number): Json {
+  const subject = `rollcall.heartbeat-partition.{{partition(${partitions},1)}}.{{wildcard(1)}}`;
+  return { 'rollcall.heartbeat.*': [{ subject, weight: 100 }] };
 }
 
 /**
@@ -195,7 +195,9 @@ export function agentsAccountClaims(keys: HubKeys, revocations: Readonly<Record<
     limits: unlimited,
     signing_keys: [keys.agentSigners, ...(keys.moreAgentSigners ?? [])].flatMap(agentScopes),
     ...linksOf('AGENTS', keys),
-    ...(keys.beatPartitions === undefined ? {} : { mappings: beatMapping(keys.beatPartitions) }),
+    ...(keys.heartbeatPartitions === undefined
+      ? {}
+      : { mappings: heartbeatMapping(keys.heartbeatPartitions) }),
     ...(Object.keys(revocations).length > 0 ? { revocations } : {}),
   };
 }

@@ -28,7 +28,8 @@ test.each(Object.entries(agentsMayAsk) as [AgentRole, string[]][])('%s asks to %
 
 test.each(Object.entries(agentRoles))('%s says and hears nothing but in its own name', (_, role) => {
   const { publish, subscribe }: Role = role;
-  const own = /^rollcall\.(ask|answer|beat|beatp\.\*)\.\{\{(name|subject)\(\)\}\}(\.[a-z>]+)?$/;
+  const own =
+    /^rollcall\.(ask|answer|heartbeat|heartbeat-partition\.\*)\.\{\{(name|subject)\(\)\}\}(\.[a-z>]+)?$/;
   expect([...publish, ...subscribe].filter((subject) => !own.test(subject))).toEqual([]);
 });
 

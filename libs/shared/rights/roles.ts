@@ -228,8 +228,8 @@ export const agentRoles = {
       ...['join', 'renew', 'facts', 'access', 'leave', 'rotate'].map(
         (verb) => `rollcall.ask.{{subject()}}.${verb}`,
       ),
-      'rollcall.beat.{{name()}}',
-      'rollcall.beatp.*.{{name()}}',
+      'rollcall.heartbeat.{{name()}}',
+      'rollcall.heartbeat-partition.*.{{name()}}',
     ],
     subscribe: ['rollcall.answer.{{subject()}}.>'],
   },
@@ -263,25 +263,25 @@ export const serviceRoles = {
     publish: [...mayWrite('rbac-provisioner'), ...mayConsume('rbac-provisioner')],
     subscribe: ['rollcall.access.mint'],
   }),
-  heartbeat: serviceRole('heartbeat', 'hears beats; writes liveness', {
+  heartbeat: serviceRole('heartbeat', 'hears heartbeats; writes liveness', {
     publish: [
       ...mayWrite('heartbeat'),
       'rollcall.live.*',
-      'rollcall.heartbeat.youngest',
-      // Its own beats, to check its ears; no cluster can have that id.
-      'rollcall.beat._canary',
-      'rollcall.beatp.*._canary',
+      'rollcall.liveness.youngest',
+      // Its own heartbeats, to check that it still receives; no cluster can have that id.
+      'rollcall.heartbeat._loopback',
+      'rollcall.heartbeat-partition.*._loopback',
       // Its replicas ask each other.
       '_INBOX_heartbeat.>',
     ],
     subscribe: [
       hearEventsOfClusters,
-      'rollcall.beat.*',
-      'rollcall.beatp.*.*',
+      'rollcall.heartbeat.*',
+      'rollcall.heartbeat-partition.*.*',
       'rollcall.sys.connected',
       'rollcall.sys.disconnected',
-      'rollcall.heartbeat.youngest',
-      'rollcall.heartbeat.clusters',
+      'rollcall.liveness.youngest',
+      'rollcall.liveness.clusters',
     ],
   }),
   projector: serviceRole('projector', 'shows the result in Kubernetes and to who watches; writes no event', {
@@ -305,7 +305,7 @@ export const otherRoles = {
   ops: {
     account: 'OPS',
     description: 'people who watch: hear what happens, and read the history in pages that a service gives',
-    publish: ['rollcall.history.read', '$SRV.>', 'rollcall.heartbeat.clusters'],
+    publish: ['rollcall.history.read', '$SRV.>', 'rollcall.liveness.clusters'],
     subscribe: ['_INBOX_ops.>', 'rollcall.stored.>', 'rollcall.live.*'],
   },
   inspector: {
@@ -317,7 +317,7 @@ export const otherRoles = {
       ...readStreams,
       ...readPlaces,
       '$SRV.>',
-      'rollcall.heartbeat.clusters',
+      'rollcall.liveness.clusters',
     ],
     subscribe: ['_INBOX_inspector.>', 'rollcall.stored.>', 'rollcall.live.*'],
   },

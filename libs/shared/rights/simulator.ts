@@ -23,18 +23,18 @@ export function simulatorRole(clusterIds: readonly string[]): Role {
   };
 }
 
-/** The name of who beats for them: no cluster can have that id. */
+/** The name of who sends heartbeats for them: no cluster can have that id. */
 export const simulatedAgents = '_simulator';
 
 /**
- * To beat for them is another user, in the account of agents, where nothing that it may say is answered. Where something is, the answer
- * to a reply of its choice comes over a route of several servers like a message of its own, and would be a beat of any cluster.
+ * To send heartbeats for them is another user, in the account of agents, where nothing that it may say is answered. Where something is, the answer
+ * to a reply of its choice comes over a route of several servers like a message of its own, and would be a heartbeat of any cluster.
  */
 export function simulatedAgentsRole(clusterIds: readonly string[]): Role {
   return {
     account: 'AGENTS',
-    description: 'beats for some made-up clusters; made for one run, never stored',
-    publish: clusterIds.map((id) => `rollcall.beat.${id}`),
+    description: 'heartbeats for some made-up clusters; made for one run, never stored',
+    publish: clusterIds.map((id) => `rollcall.heartbeat.${id}`),
     subscribe: [`_INBOX_${simulatedAgents}.>`],
   };
 }

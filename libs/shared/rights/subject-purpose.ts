@@ -3,7 +3,7 @@
  * which nobody can say this is one too many: the generator stops at it.
  */
 const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: string }])[] = [
-  [/^rollcall\.beatp?\.(?:\*\.)?_canary$/, { publish: 'checks its own ears' }],
+  [/^rollcall\.heartbeat(?:-partition)?\.(?:\*\.)?_loopback$/, { publish: 'checks that it still receives' }],
   [/^rollcall\.ask\..+\.join$/, { publish: 'asks to join, or whether it is in by now' }],
   [/^rollcall\.ask\..+\.renew$/, { publish: 'asks for its next credentials' }],
   [/^rollcall\.ask\..+\.facts$/, { publish: 'tells what its cluster is like' }],
@@ -17,10 +17,13 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
   [/^rollcall\.answer\.\*/, { publish: 'answers agents' }],
   [/^rollcall\.answer\./, { subscribe: 'hears answers to itself' }],
   [
-    /^rollcall\.beatp\./,
-    { publish: 'beats, where a hub spreads beats over partitions', subscribe: 'hears beats' },
+    /^rollcall\.heartbeat-partition\./,
+    { publish: 'sends heartbeats, where a hub spreads them over partitions', subscribe: 'hears heartbeats' },
   ],
-  [/^rollcall\.beat\./, { publish: 'beats for its own cluster', subscribe: 'hears beats' }],
+  [
+    /^rollcall\.heartbeat\./,
+    { publish: 'sends heartbeats of its own cluster', subscribe: 'hears heartbeats' },
+  ],
   [/^rollcall\.events\.>$/, { publish: 'puts back what a backup has' }],
   [/^rollcall\.stored\./, { subscribe: 'hears what the stream has stored, with its sequence' }],
   [/^rollcall\.stored-facts\./, { subscribe: 'hears new facts' }],
@@ -49,11 +52,14 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
   [/^rollcall\.dead\./, { publish: 'keeps a copy of what it cannot handle' }],
   [/^rollcall\.held\./, { publish: 'notes what it puts aside for a newer version' }],
   [
-    /^rollcall\.heartbeat\.youngest$/,
-    { publish: 'asks its replicas for their youngest beats', subscribe: 'is asked for its youngest beats' },
+    /^rollcall\.liveness\.youngest$/,
+    {
+      publish: 'asks its replicas for their youngest heartbeats',
+      subscribe: 'is asked for its youngest heartbeats',
+    },
   ],
   [
-    /^rollcall\.heartbeat\.clusters$/,
+    /^rollcall\.liveness\.clusters$/,
     { publish: 'asks which clusters are heard now', subscribe: 'is asked which clusters it hears' },
   ],
   [

@@ -10,7 +10,7 @@ function aFlooding(decision: Decision, liveness: Partial<Liveness>) {
     definition: approved,
     section: decision,
   });
-  const flood = { atMs: nowMs - 500, beats: 9000, seconds: 1 };
+  const flood = { atMs: nowMs - 500, heartbeats: 9000, seconds: 1 };
   const section = { state: 'ready', key: 'K1', flood, ...liveness } as Liveness;
   return { ...record, liveness: section };
 }
@@ -36,7 +36,7 @@ test('the section says that the key is out', () => {
 
 const asked = { atMs: nowMs - 500, asks: 9000, seconds: 1 };
 
-test('the key that is in floods with asks: it is out like one that beats too often', () => {
+test('the key that is in floods with asks: it is out like one that sends heartbeats too often', () => {
   const identity = anIdentity({ state: 'admitted', admittedKey: 'K1', flood: { ...asked, key: 'K1' } });
   const record = aRecord(identity, { definition: approved, section: aDecision() });
   const [draft] = decideFlooding(record, base);

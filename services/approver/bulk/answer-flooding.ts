@@ -35,11 +35,17 @@ interface Flood {
 const inSeconds = ({ seconds }: { seconds: number }) => `in ${seconds.toFixed(1)} s`;
 
 function floodsOf({ liveness, identity }: ClusterRecord): Flood[] {
-  const beats = liveness?.flood;
+  const heartbeats = liveness?.flood;
   const asks = identity?.flood;
   return [
-    ...(liveness && beats
-      ? [{ key: liveness.key, atMs: beats.atMs, what: `${beats.beats} beats ${inSeconds(beats)}` }]
+    ...(liveness && heartbeats
+      ? [
+          {
+            key: liveness.key,
+            atMs: heartbeats.atMs,
+            what: `${heartbeats.heartbeats} heartbeats ${inSeconds(heartbeats)}`,
+          },
+        ]
       : []),
     ...(asks ? [{ key: asks.key, atMs: asks.atMs, what: `${asks.asks} asks ${inSeconds(asks)}` }] : []),
   ];

@@ -4,13 +4,13 @@ import type { ManagedCluster } from '@rollcall/shared/resources';
 /** Settings of the hub that a cluster gets where nobody asked for others. */
 export type Heartbeat = Decision['heartbeat'];
 
-/** Lost beats that a cluster may have before it counts as silent, where a person gave only the interval or only the grace. */
-const beatsOfGrace = 3;
+/** Lost heartbeats that a cluster may have before it counts as silent, where a person gave only the interval or only the grace. */
+const heartbeatsOfGrace = 3;
 
 /**
- * How a cluster is to beat, by what a person wrote into its spec.
+ * How a cluster is to send heartbeats, by what a person wrote into its spec.
  * @param before - fills in what is not written; adapted where it does not fit the written half, as a grace shorter than the
- * interval would call every cluster dead between two beats
+ * interval would call every cluster dead between two heartbeats
  */
 export function heartbeatWanted(
   wanted: ManagedCluster['spec']['heartbeat'],
@@ -18,9 +18,12 @@ export function heartbeatWanted(
 ): { intervalSeconds: number; graceSeconds: number } {
   const { intervalSeconds, graceSeconds } = wanted ?? {};
   if (intervalSeconds !== undefined && graceSeconds === undefined)
-    return { intervalSeconds, graceSeconds: Math.max(before.graceSeconds, beatsOfGrace * intervalSeconds) };
+    return {
+      intervalSeconds,
+      graceSeconds: Math.max(before.graceSeconds, heartbeatsOfGrace * intervalSeconds),
+    };
   if (graceSeconds !== undefined && intervalSeconds === undefined) {
-    const fitting = Math.max(1, Math.floor(graceSeconds / beatsOfGrace));
+    const fitting = Math.max(1, Math.floor(graceSeconds / heartbeatsOfGrace));
     return { intervalSeconds: Math.min(before.intervalSeconds, fitting), graceSeconds };
   }
   return {

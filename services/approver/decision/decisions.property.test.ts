@@ -121,7 +121,8 @@ function violations(history: History, before: History['record'], next: Step): st
   if (wasIn !== undefined) found.push('a policy replaced a key');
   if (next.failed || next.late) found.push('a policy approved in doubt');
   if (!next.effects.includes('Approve')) found.push('nobody approved');
-  if (next.effects.includes('Deny') || next.effects.includes('Hold')) found.push('approve beat deny or hold');
+  if (next.effects.includes('Deny') || next.effects.includes('Hold'))
+    found.push('approve heartbeat deny or hold');
   if (before.decision?.revokedKeys.some(({ key: taken }) => taken === isIn))
     found.push('a policy let in what was taken back');
   return found;

@@ -96,7 +96,7 @@ test.each([
     want: undefined,
   },
   {
-    name: 'deleting beats accepting',
+    name: 'deleting heartbeats accepting',
     before: withdrawn,
     object: anObject({ metadata: deleted, spec: { hubAcceptsClient: true } }),
     want: 'leaving',

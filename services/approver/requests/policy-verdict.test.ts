@@ -38,13 +38,13 @@ const newKey = anIdentity({ admittedKey: 'K0' });
 test.each([
   { name: 'nothing matches', outcome: matching(), want: 'NoRuleMatched' },
   { name: 'a rule approves', outcome: approve, want: 'PolicyApproved' },
-  { name: 'hold beats approve', outcome: matching(rule('Approve'), rule('Hold')), want: 'PolicyHeld' },
+  { name: 'hold heartbeats approve', outcome: matching(rule('Approve'), rule('Hold')), want: 'PolicyHeld' },
   {
-    name: 'deny beats hold',
+    name: 'deny heartbeats hold',
     outcome: matching(rule('Hold'), rule('Approve'), rule('Deny')),
     want: 'PolicyDenied',
   },
-  { name: 'an error beats deny', outcome: failing, want: 'PolicyError' },
+  { name: 'an error heartbeats deny', outcome: failing, want: 'PolicyError' },
   { name: 'a timeout holds', outcome: timeout, want: 'PolicyTimeout' },
   {
     name: 'another key is held, whatever policies say',
@@ -156,7 +156,7 @@ test('an approval names policy, generation and rule, and gives what the rule giv
   });
 });
 
-test('the set of the token beats the set of the rule', () => {
+test('the set of the token heartbeats the set of the rule', () => {
   const identity = anIdentity({ request: aRequest({ clusterSet: 'of-token' }) });
   expect(
     decide(matching(rule('Approve', { clusterSet: 'of-rule' })), undefined, identity)?.section.clusterSet,

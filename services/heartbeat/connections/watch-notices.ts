@@ -38,7 +38,7 @@ export function watchNotices(
       if (kind !== undefined && missing === undefined)
         logger.error(
           { state: kind },
-          'one signal: the server does not tell of connections; only missing beats show who is gone',
+          'one signal: the server does not tell of connections; only missing heartbeats show who is gone',
         );
       if (now === undefined && missing !== undefined)
         logger.info({}, 'the server tells of connections again');

@@ -20,7 +20,7 @@ test.each([
 test('an id is found within a longer subject', () => {
   const index = new ByteIndex(2);
   const slot = insert(index, 'cluster');
-  expect(index.find(bytesOf('rollcall.beat.cluster'), 14, 21)).toBe(slot);
+  expect(index.find(bytesOf('rollcall.heartbeat.cluster'), 19, 26)).toBe(slot);
 });
 
 test('an id that is too long is refused', () => {

@@ -17,26 +17,26 @@ export const readyState = livenessStates.indexOf('ready');
 
 /** What is going on with a cluster beside its state; a healthy one has none of them. */
 export const marks = {
-  beatSinceChange: 1,
+  heartbeatSinceChange: 1,
   saidGoodbye: 2,
   connectionLost: 4,
   /** Counted by the outage guard. */
   silent: 8,
   /** A transition is being written. */
   writing: 16,
-  /** Its key may be in use twice, so its beats are counted. */
+  /** Its key may be in use twice, so its heartbeats are counted. */
   keyWatched: 32,
-  /** Its newest beat said so. */
+  /** Its newest heartbeat said so. */
   memberDown: 64,
 } as const;
 
 /**
- * One compact entry a cluster: 64 bytes of id and 52 bytes of columns, no object. Columns are public because every beat
+ * One compact entry a cluster: 64 bytes of id and 52 bytes of columns, no object. Columns are public because every heartbeat
  * reads and writes them; who may change what is the engine's business.
  */
 export class ClusterTable {
   readonly ids: ByteIndex;
-  lastBeatMs: Float64Array;
+  lastHeartbeatMs: Float64Array;
   connectionLostMs: Float64Array;
   silentSinceMs: Float64Array;
   intervalMs: Uint32Array;
@@ -50,8 +50,8 @@ export class ClusterTable {
   /** Groups of the outage watch. */
   server: Uint16Array;
   clusterSet: Uint16Array;
-  /** Beats since the last look for floods. */
-  beats: Uint32Array;
+  /** Heartbeats since the last look for floods. */
+  heartbeats: Uint32Array;
   /** Number of the newest transition that is, or was, being written. */
   proposal: Uint32Array;
   state: Uint8Array;
@@ -60,7 +60,7 @@ export class ClusterTable {
 
   constructor(capacity = 64) {
     this.ids = new ByteIndex(capacity);
-    this.lastBeatMs = new Float64Array(capacity);
+    this.lastHeartbeatMs = new Float64Array(capacity);
     this.connectionLostMs = new Float64Array(capacity);
     this.silentSinceMs = new Float64Array(capacity);
     this.intervalMs = new Uint32Array(capacity);
@@ -70,7 +70,7 @@ export class ClusterTable {
     this.newest = new Uint32Array(capacity);
     this.server = new Uint16Array(capacity);
     this.clusterSet = new Uint16Array(capacity);
-    this.beats = new Uint32Array(capacity);
+    this.heartbeats = new Uint32Array(capacity);
     this.proposal = new Uint32Array(capacity);
     this.state = new Uint8Array(capacity);
     this.mark = new Uint8Array(capacity);
@@ -83,7 +83,7 @@ export class ClusterTable {
   /** @returns the slot of a cluster that was not known, with all columns zero and state `neverSeen` */
   add(id: Uint8Array): number {
     const slot = this.ids.insert(id, 0, id.length);
-    if (this.lastBeatMs.length < this.ids.capacity) this.#grow(this.ids.capacity);
+    if (this.lastHeartbeatMs.length < this.ids.capacity) this.#grow(this.ids.capacity);
     for (const column of this.#columns()) column[slot] = 0;
     this.#countOf[0]!++;
     return slot;
@@ -123,7 +123,7 @@ export class ClusterTable {
 
   #columns() {
     const {
-      lastBeatMs,
+      lastHeartbeatMs,
       connectionLostMs,
       silentSinceMs,
       intervalMs,
@@ -133,13 +133,13 @@ export class ClusterTable {
       newest,
       server,
       clusterSet,
-      beats,
+      heartbeats,
       proposal,
       state,
       mark,
     } = this;
     return [
-      lastBeatMs,
+      lastHeartbeatMs,
       connectionLostMs,
       silentSinceMs,
       intervalMs,
@@ -149,7 +149,7 @@ export class ClusterTable {
       newest,
       server,
       clusterSet,
-      beats,
+      heartbeats,
       proposal,
       state,
       mark,
@@ -157,7 +157,7 @@ export class ClusterTable {
   }
 
   #grow(capacity: number): void {
-    this.lastBeatMs = copiedInto(this.lastBeatMs, new Float64Array(capacity));
+    this.lastHeartbeatMs = copiedInto(this.lastHeartbeatMs, new Float64Array(capacity));
     this.connectionLostMs = copiedInto(this.connectionLostMs, new Float64Array(capacity));
     this.silentSinceMs = copiedInto(this.silentSinceMs, new Float64Array(capacity));
     this.intervalMs = copiedInto(this.intervalMs, new Uint32Array(capacity));
@@ -167,7 +167,7 @@ export class ClusterTable {
     this.newest = copiedInto(this.newest, new Uint32Array(capacity));
     this.server = copiedInto(this.server, new Uint16Array(capacity));
     this.clusterSet = copiedInto(this.clusterSet, new Uint16Array(capacity));
-    this.beats = copiedInto(this.beats, new Uint32Array(capacity));
+    this.heartbeats = copiedInto(this.heartbeats, new Uint32Array(capacity));
     this.proposal = copiedInto(this.proposal, new Uint32Array(capacity));
     this.state = copiedInto(this.state, new Uint8Array(capacity));
     this.mark = copiedInto(this.mark, new Uint8Array(capacity));

@@ -3,7 +3,7 @@ const seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
 
 /**
  * FNV-1a over a stretch of bytes, mixed once more at the end, because tables use the low bits only.
- * Plain numbers instead of a range object: it runs for every beat and must not allocate.
+ * Plain numbers instead of a range object: it runs for every heartbeat and must not allocate.
  * @returns a signed 32-bit number, different in each process
  */
 export function hashBytes(bytes: Uint8Array, start: number, end: number): number {

@@ -32,7 +32,7 @@ function aSilentCluster(options: { isListening: () => boolean }) {
     },
   });
   const cluster = { clusterId: 'c1', key: 'U', intervalMs: 15_000, graceMs: 45_000 };
-  engine.put({ ...cluster, state: 'ready', sinceMs: 0, lastBeatMs: 0 }, nowMs);
+  engine.put({ ...cluster, state: 'ready', sinceMs: 0, lastHeartbeatMs: 0 }, nowMs);
   const clock = { monotonicMs: () => nowMs, hubMs: () => nowMs };
   const stop = keepTime({ engine, clock, logger: silentLogger, ...options });
   const pass = (ms: number, stepMs = 50) => {

@@ -3,7 +3,7 @@ import type { HubClock } from './hub-clock.ts';
 import type { LivenessEngine } from './liveness-engine.ts';
 
 const tickMs = 50;
-/** A process that was stopped or starved for this long has missed beats that were sent. */
+/** A process that was stopped or starved for this long has missed heartbeats that were sent. */
 const pauseMs = 1000;
 
 /**

@@ -1,11 +1,11 @@
-/** Beats of so many intervals are counted before anything is said: renewals and restarts are over long before. */
+/** Heartbeats of so many intervals are counted before anything is said: renewals and restarts are over long before. */
 export const windowIntervals = 6;
-/** Two agents beat twice as often as one; between the two figures nothing changes, so that it does not flap. */
+/** Two agents send heartbeats twice as often as one; between the two figures nothing changes, so that it does not flap. */
 const sharedFrom = 1.75;
 const singleBelow = 1.25;
 
 export interface KeyUseView {
-  readonly beats: number;
+  readonly heartbeats: number;
   readonly elapsedMs: number;
   readonly intervalMs: number;
   /** What the hub has said. */
@@ -16,19 +16,19 @@ export interface KeyUseView {
 export type KeyUseVerdict = 'too-early' | 'shared' | 'single' | 'alone' | 'as-it-was';
 
 /**
- * Whether two agents use one key: both are connected, and both beat. An agent that lost its network has two connections for
- * a while as well, the dead one among them, and beats once. A server that was killed tells of no end: what it had open is dead, and
+ * Whether two agents use one key: both are connected, and both send heartbeats. An agent that lost its network has two connections for
+ * a while as well, the dead one among them, and heartbeats once. A server that was killed tells of no end: what it had open is dead, and
  * the agent is `alone` on its newest connection.
  */
 export function judgeKeyUse({
-  beats,
+  heartbeats,
   elapsedMs,
   intervalMs,
   isShared,
   isDoubled,
 }: KeyUseView): KeyUseVerdict {
   if (elapsedMs < windowIntervals * intervalMs) return 'too-early';
-  const rate = (beats * intervalMs) / elapsedMs;
+  const rate = (heartbeats * intervalMs) / elapsedMs;
   if (!isShared && isDoubled && rate >= sharedFrom) return 'shared';
   if (rate < singleBelow && isShared) return 'single';
   if (rate < singleBelow && isDoubled) return 'alone';
@@ -37,13 +37,13 @@ export function judgeKeyUse({
 
 interface Window {
   sinceMs: number;
-  beats: number;
+  heartbeats: number;
   isShared: boolean;
-  /** By the last beats that were counted; what the hub says follows when that is written and read again. */
+  /** By the last heartbeats that were counted; what the hub says follows when that is written and read again. */
   isHeardTwice: boolean;
 }
 
-/** Counts the beats of the few clusters whose key may be in use twice. */
+/** Counts the heartbeats of the few clusters whose key may be in use twice. */
 export class KeyUseWatch {
   readonly #windows = new Map<number, Window>();
 
@@ -60,7 +60,7 @@ export class KeyUseWatch {
   watch(slot: number, nowMs: number, isShared = this.isShared(slot)): void {
     const known = this.#windows.get(slot);
     if (known) known.isShared = isShared;
-    else this.#windows.set(slot, { sinceMs: nowMs, beats: 0, isShared, isHeardTwice: false });
+    else this.#windows.set(slot, { sinceMs: nowMs, heartbeats: 0, isShared, isHeardTwice: false });
   }
 
   forget(slot: number): void {
@@ -68,7 +68,7 @@ export class KeyUseWatch {
   }
 
   /**
-   * A beat of a cluster that is watched.
+   * A heartbeat of a cluster that is watched.
    * @returns what has changed; `over` and `alone` when there is nothing left to watch
    */
   heard(
@@ -77,10 +77,10 @@ export class KeyUseWatch {
   ): 'shared' | 'single' | 'alone' | 'over' | undefined {
     const window = this.#windows.get(slot);
     if (!window) return 'over';
-    window.beats++;
-    const { beats, isShared } = window;
+    window.heartbeats++;
+    const { heartbeats, isShared } = window;
     const elapsedMs = nowMs - window.sinceMs;
-    const verdict = judgeKeyUse({ beats, elapsedMs, intervalMs, isShared, isDoubled });
+    const verdict = judgeKeyUse({ heartbeats, elapsedMs, intervalMs, isShared, isDoubled });
     if (verdict === 'too-early') return undefined;
     const isOver = verdict === 'as-it-was' && !isShared && !isDoubled;
     if (isOver || verdict === 'alone') {
@@ -88,7 +88,7 @@ export class KeyUseWatch {
       return isOver ? 'over' : 'alone';
     }
     window.sinceMs = nowMs;
-    window.beats = 0;
+    window.heartbeats = 0;
     if (verdict !== 'as-it-was') window.isHeardTwice = verdict === 'shared';
     return verdict === 'as-it-was' ? undefined : verdict;
   }

@@ -1,4 +1,4 @@
-import { beatFlags } from '@rollcall/shared/bus';
+import { heartbeatFlags } from '@rollcall/shared/bus';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LivenessEngine } from './liveness-engine.ts';
@@ -38,7 +38,10 @@ function aHub(outage: Partial<OutageWatchSettings> = { share: 1, minimum: 1000 }
   });
   function know(cluster: Pick<KnownCluster, 'clusterId' | 'state'> & Partial<KnownCluster>): void {
     const key = `U-${cluster.clusterId}`;
-    engine.put({ key, intervalMs, graceMs, sinceMs: -Infinity, lastBeatMs: -Infinity, ...cluster }, nowMs);
+    engine.put(
+      { key, intervalMs, graceMs, sinceMs: -Infinity, lastHeartbeatMs: -Infinity, ...cluster },
+      nowMs,
+    );
   }
   const settle = () => {
     for (let next = pending.shift(); next; next = pending.shift()) next();
@@ -57,7 +60,7 @@ function aHub(outage: Partial<OutageWatchSettings> = { share: 1, minimum: 1000 }
     /** With another key than its first. */
     putAs: (key: string, clusterId: string, state: LivenessState = 'neverSeen') =>
       know({ clusterId, key, state }),
-    beat(clusterId: string, flags = 0): boolean {
+    sendHeartbeat(clusterId: string, flags = 0): boolean {
       const known = engine.hear(Buffer.from(clusterId), 0, clusterId.length, flags, nowMs);
       settle();
       return known;
@@ -81,37 +84,37 @@ const connectionOf = (clusterId: string, clientId: number): MemberConnection => 
 });
 
 test('a life: joins, falls silent, is lost, comes back, says goodbye', () => {
-  const { put, beat, pass, history } = aHub();
+  const { put, sendHeartbeat, pass, history } = aHub();
   put('c1');
-  expect(beat('c1')).toBe(true);
+  expect(sendHeartbeat('c1')).toBe(true);
   for (let one = 0; one < 10; one++) {
     pass(intervalMs);
-    beat('c1');
+    sendHeartbeat('c1');
   }
   expect(history).toEqual(['c1 ready']);
   pass(graceMs + 100);
   expect(history).toEqual(['c1 ready', 'c1 suspect', 'c1 unreachable']);
   pass(3_600_000);
-  beat('c1');
-  beat('c1', beatFlags.goodbye);
+  sendHeartbeat('c1');
+  sendHeartbeat('c1', heartbeatFlags.goodbye);
   pass(3_600_000);
   expect(history.slice(3)).toEqual(['c1 ready', 'c1 stopped']);
 });
 
 test('an unknown cluster is not taken in, and a forgotten one neither', () => {
-  const { put, beat, engine, nowMs } = aHub();
-  expect(beat('c1')).toBe(false);
+  const { put, sendHeartbeat, engine, nowMs } = aHub();
+  expect(sendHeartbeat('c1')).toBe(false);
   put('c1');
   engine.remove('c1', nowMs());
-  expect(beat('c1')).toBe(false);
+  expect(sendHeartbeat('c1')).toBe(false);
   expect(engine.countOf('neverSeen')).toBe(0);
 });
 
 test('the last connection counts, however many there are', () => {
-  const { put, beat, pass, engine, live, history, nowMs } = aHub();
+  const { put, sendHeartbeat, pass, engine, live, history, nowMs } = aHub();
   put('c1');
   engine.connected(connectionOf('c1', 1), nowMs());
-  beat('c1');
+  sendHeartbeat('c1');
   engine.connected(connectionOf('c1', 2), nowMs());
   engine.connected(connectionOf('c1', 2), nowMs());
   engine.disconnected(connectionOf('c1', 1), nowMs());
@@ -129,66 +132,66 @@ test('the last connection counts, however many there are', () => {
   expect(history).toEqual(['c1 ready', 'c1 suspect']);
 });
 
-test('a goodbye that a sibling has heard a beat after counts no more', () => {
-  const { put, beat, pass, history } = aHub();
+test('a goodbye that a sibling has heard a heartbeat after counts no more', () => {
+  const { put, sendHeartbeat, pass, history } = aHub();
   put('c1');
-  beat('c1');
-  beat('c1', beatFlags.goodbye);
+  sendHeartbeat('c1');
+  sendHeartbeat('c1', heartbeatFlags.goodbye);
   put('c1', 'ready');
   pass(1000);
   expect(history).toEqual(['c1 ready', 'c1 stopped']);
-  beat('c1', beatFlags.goodbye);
+  sendHeartbeat('c1', heartbeatFlags.goodbye);
   expect(history.slice(2)).toEqual(['c1 stopped']);
 });
 
-test('a beat from before does not undo what a sibling wrote, whatever its clock says; the next one does', () => {
-  const { put, beat, history } = aHub();
+test('a heartbeat from before does not undo what a sibling wrote, whatever its clock says; the next one does', () => {
+  const { put, sendHeartbeat, history } = aHub();
   put('c1', 'ready');
-  beat('c1');
+  sendHeartbeat('c1');
   put('c1', 'stopped');
   expect(history).toEqual([]);
-  beat('c1');
+  sendHeartbeat('c1');
   expect(history).toEqual(['c1 ready']);
 });
 
 test('two agents with one key are told once, and while they are nobody flaps; an end is told too', () => {
-  const { put, beat, pass, engine, keyUses, history, nowMs } = aHub();
+  const { put, sendHeartbeat, pass, engine, keyUses, history, nowMs } = aHub();
   put('c1');
   engine.connected(connectionOf('c1', 1), nowMs());
-  beat('c1');
+  sendHeartbeat('c1');
   engine.connected(connectionOf('c1', 2), nowMs());
-  for (let beats = 0; beats < 12; beats++) {
+  for (let heartbeats = 0; heartbeats < 12; heartbeats++) {
     pass(intervalMs / 2);
-    beat('c1');
+    sendHeartbeat('c1');
   }
   expect(keyUses).toEqual(['c1 shared']);
   // One stops before what was told is written.
-  beat('c1', beatFlags.goodbye);
+  sendHeartbeat('c1', heartbeatFlags.goodbye);
   put('c1', 'ready', true);
   engine.disconnected(connectionOf('c1', 2), nowMs());
-  for (let beats = 0; beats < 7; beats++) {
+  for (let heartbeats = 0; heartbeats < 7; heartbeats++) {
     pass(intervalMs);
-    beat('c1');
+    sendHeartbeat('c1');
   }
   expect(history).toEqual(['c1 ready']);
   expect(keyUses).toEqual(['c1 shared', 'c1 single']);
 });
 
 test('a dead connection beside a live one is no second agent', () => {
-  const { put, beat, pass, engine, keyUses, nowMs } = aHub();
+  const { put, sendHeartbeat, pass, engine, keyUses, nowMs } = aHub();
   put('c1');
   for (const connection of [1, 2]) engine.connected(connectionOf('c1', connection), nowMs());
-  for (let beats = 0; beats < 30; beats++) {
-    beat('c1');
+  for (let heartbeats = 0; heartbeats < 30; heartbeats++) {
+    sendHeartbeat('c1');
     pass(intervalMs);
   }
   expect(keyUses).toEqual([]);
 });
 
 test('connections of a replaced key count for nothing', () => {
-  const { put, beat, pass, engine, live, nowMs } = aHub();
+  const { put, sendHeartbeat, pass, engine, live, nowMs } = aHub();
   put('c1');
-  beat('c1');
+  sendHeartbeat('c1');
   engine.connected({ ...connectionOf('c1', 1), key: 'U-old' }, nowMs());
   engine.disconnected({ ...connectionOf('c1', 1), key: 'U-old' }, nowMs());
   pass(5000);
@@ -196,7 +199,7 @@ test('connections of a replaced key count for nothing', () => {
 });
 
 test('in an outage nobody is called dead: unknown after the grace; who is still silent when most are back has a whole grace', () => {
-  const { put, beat, pass, history, outages, nowMs } = aHub({
+  const { put, sendHeartbeat, pass, history, outages, nowMs } = aHub({
     share: 0.3,
     minimum: 2,
     windowMs: 15_000,
@@ -205,7 +208,7 @@ test('in an outage nobody is called dead: unknown after the grace; who is still 
   const ids = Array.from({ length: 10 }, (_, index) => `c${index}`);
   for (const id of ids) {
     put(id);
-    beat(id);
+    sendHeartbeat(id);
   }
   history.length = 0;
   const beganMs = nowMs();
@@ -214,13 +217,13 @@ test('in an outage nobody is called dead: unknown after the grace; who is still 
   expect(history).toEqual([]);
   pass(150_000);
   expect(history.splice(0).toSorted()).toEqual(ids.map((id) => `${id} suspect`));
-  for (const id of ids.slice(0, 6)) beat(id);
+  for (const id of ids.slice(0, 6)) sendHeartbeat(id);
   pass(100);
   expect(outages).toEqual(['begins', 'ends']);
   const endedMs = nowMs();
   expect(history.splice(0)).toEqual(ids.slice(0, 6).map((id) => `${id} ready`));
   while (history.length === 0) {
-    for (const id of ids.slice(0, 6)) beat(id);
+    for (const id of ids.slice(0, 6)) sendHeartbeat(id);
     pass(1000);
   }
   expect(nowMs() - endedMs).toBeGreaterThanOrEqual(graceMs - 1000);
@@ -230,41 +233,45 @@ test('in an outage nobody is called dead: unknown after the grace; who is still 
 });
 
 test('a set that falls silent together is held, the rest of the fleet is not', () => {
-  const { put, beat, pass, history, outages } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
+  const { put, sendHeartbeat, pass, history, outages } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
   const ofSet = Array.from({ length: 5 }, (_, index) => `eu${index}`);
   const others = Array.from({ length: 20 }, (_, index) => `us${index}`);
   for (const id of ofSet) put(id, 'ready', false, 'eu');
   for (const id of others) put(id, 'ready', false, 'us');
-  for (const id of [...ofSet, ...others]) beat(id);
+  for (const id of [...ofSet, ...others]) sendHeartbeat(id);
   for (let one = 0; one < 2; one++) {
     pass(intervalMs);
-    for (const id of others.slice(1)) beat(id);
+    for (const id of others.slice(1)) sendHeartbeat(id);
   }
   pass(100);
   expect(outages).toEqual(['begins set eu']);
   // One of another set is just one that is gone.
   expect(history).toEqual(['us0 suspect']);
-  for (const id of ofSet) beat(id);
+  for (const id of ofSet) sendHeartbeat(id);
   pass(100);
   expect(outages).toEqual(['begins set eu', 'ends set eu']);
   expect(history).toEqual(['us0 suspect']);
 });
 
 test('when the outage of a set is over, only those of the set have time to come back', () => {
-  const { engine, put, beat, pass, history, outages } = aHub({ share: 1, groupShare: 0.5, minimum: 2 });
-  engine.pace({ stretch: 1, returnWithinMs: 600_000 });
+  const { engine, put, sendHeartbeat, pass, history, outages } = aHub({
+    share: 1,
+    groupShare: 0.5,
+    minimum: 2,
+  });
+  engine.changeInterval({ multiplier: 1, returnWithinMs: 600_000 });
   const ofSet = Array.from({ length: 5 }, (_, index) => `eu${index}`);
   const others = Array.from({ length: 20 }, (_, index) => `us${index}`);
   for (const id of ofSet) put(id, 'ready', false, 'eu');
   for (const id of others) put(id, 'ready', false, 'us');
-  for (const id of [...ofSet, ...others]) beat(id);
+  for (const id of [...ofSet, ...others]) sendHeartbeat(id);
   const goOn = (silent: ReadonlySet<string>) => {
     pass(intervalMs);
-    for (const id of [...ofSet, ...others]) if (!silent.has(id)) beat(id);
+    for (const id of [...ofSet, ...others]) if (!silent.has(id)) sendHeartbeat(id);
   };
   for (let one = 0; one < 2; one++) goOn(new Set(ofSet));
   pass(100);
-  for (const id of ofSet.slice(1)) beat(id);
+  for (const id of ofSet.slice(1)) sendHeartbeat(id);
   pass(100);
   expect(outages).toEqual(['begins set eu', 'ends set eu']);
   history.length = 0;
@@ -275,7 +282,7 @@ test('when the outage of a set is over, only those of the set have time to come 
 });
 
 test('the clusters of one server that fall silent together are held', () => {
-  const { engine, put, beat, pass, history, outages, nowMs } = aHub({
+  const { engine, put, sendHeartbeat, pass, history, outages, nowMs } = aHub({
     share: 1,
     groupShare: 0.5,
     minimum: 2,
@@ -288,7 +295,7 @@ test('the clusters of one server that fall silent together are held', () => {
   for (const [index, id] of ids.entries()) {
     put(id, 'ready');
     engine.connected(connection(id, index), nowMs());
-    beat(id);
+    sendHeartbeat(id);
   }
   for (const [index, id] of ids.slice(0, 4).entries()) engine.disconnected(connection(id, index), nowMs());
   pass(5000);
@@ -297,34 +304,34 @@ test('the clusters of one server that fall silent together are held', () => {
   // They come back to the other one.
   for (const [index, id] of ids.slice(0, 4).entries()) {
     engine.connected({ ...connectionOf(id, 100 + index), serverId: 'NB' }, nowMs());
-    beat(id);
+    sendHeartbeat(id);
   }
   pass(100);
   expect(outages).toEqual(['begins server NA', 'ends server NA']);
   expect(history).toEqual([]);
 });
 
-test('a shorter interval counts from when it is set; a stretched one at once', () => {
-  const { engine, put, beat, pass, history, nowMs } = aHub();
+test('a shorter interval counts from when it is set; a longer one at once', () => {
+  const { engine, put, sendHeartbeat, pass, history, nowMs } = aHub();
   put('c1', 'ready');
-  beat('c1');
+  sendHeartbeat('c1');
   pass(14_000);
   const known = {
     clusterId: 'c1',
     key: 'U-c1',
     state: 'ready',
     sinceMs: -Infinity,
-    lastBeatMs: -Infinity,
+    lastHeartbeatMs: -Infinity,
   } as const;
   engine.put({ ...known, intervalMs: 2000, graceMs: 6000 }, nowMs());
   pass(3900);
   expect(history).toEqual([]);
   pass(200);
   expect(history.splice(0)).toEqual(['c1 suspect']);
-  beat('c1');
+  sendHeartbeat('c1');
   history.length = 0;
   expect(engine.nominalPerSecond()).toBe(0.5);
-  engine.pace({ stretch: 3, returnWithinMs: 0 });
+  engine.changeInterval({ multiplier: 3, returnWithinMs: 0 });
   pass(11_900);
   expect(history).toEqual([]);
   pass(200);
@@ -332,44 +339,44 @@ test('a shorter interval counts from when it is set; a stretched one at once', (
 });
 
 test('after an outage nobody is silent before each has had its turn to come back, and then as always', () => {
-  const { engine, put, beat, pass, history, nowMs } = aHub();
-  engine.pace({ stretch: 1, returnWithinMs: 80_000 });
+  const { engine, put, sendHeartbeat, pass, history, nowMs } = aHub();
+  engine.changeInterval({ multiplier: 1, returnWithinMs: 80_000 });
   put('c1', 'ready');
   put('c2', 'ready');
-  beat('c1');
-  beat('c2');
+  sendHeartbeat('c1');
+  sendHeartbeat('c2');
   engine.awaitReturn(nowMs());
   // Our own process stands still for a moment: that does not shorten it.
   pass(1000);
   engine.listenAfresh(nowMs());
   pass(79_000);
-  beat('c1');
+  sendHeartbeat('c1');
   pass(intervalMs);
-  beat('c1');
+  sendHeartbeat('c1');
   expect(history).toEqual([]);
   for (let one = 0; one < 3; one++) {
     pass(intervalMs);
-    beat('c1');
+    sendHeartbeat('c1');
   }
   expect(history).toEqual(['c2 suspect', 'c2 unreachable']);
 });
 
 test('an API server of a member that comes and goes is told, also after a restart and by a sibling', () => {
-  const { put, beat, pass, history } = aHub();
+  const { put, sendHeartbeat, pass, history } = aHub();
   put('c1', 'ready');
-  beat('c1', beatFlags.memberApiDown);
+  sendHeartbeat('c1', heartbeatFlags.memberApiDown);
   pass(intervalMs);
-  beat('c1', beatFlags.memberApiDown);
+  sendHeartbeat('c1', heartbeatFlags.memberApiDown);
   expect(history).toEqual(['c1 memberDown']);
-  // Another replica has written that it is back; the beat that says so has not come here.
+  // Another replica has written that it is back; the heartbeat that says so has not come here.
   put('c1', 'ready');
   pass(1000);
   expect(history).toEqual(['c1 memberDown']);
   put('c2', 'memberDown');
-  beat('c2', beatFlags.memberApiDown);
+  sendHeartbeat('c2', heartbeatFlags.memberApiDown);
   pass(1000);
   expect(history).toEqual(['c1 memberDown']);
-  beat('c2');
+  sendHeartbeat('c2');
   expect(history).toEqual(['c1 memberDown', 'c2 ready']);
 });
 
@@ -407,34 +414,39 @@ test.each([
 test('a key that is rotated while a goodbye is being written makes no second transition of it', () => {
   const { engine, history, nowMs, put, putAs } = aHub();
   put('c1', 'ready');
-  engine.hear(Buffer.from('c1'), 0, 2, beatFlags.goodbye, nowMs());
+  engine.hear(Buffer.from('c1'), 0, 2, heartbeatFlags.goodbye, nowMs());
   putAs('UB', 'c1', 'ready');
   expect([engine.isWriting('c1'), history]).toEqual([true, ['c1 stopped']]);
 });
 
 test('a flapping cluster is left alone until it is steady, and a gap begins that anew', () => {
-  const { put, beat, pass, history } = aHub();
+  const { put, sendHeartbeat, pass, history } = aHub();
   put('c1', 'flapping');
-  beat('c1');
+  sendHeartbeat('c1');
   for (let one = 0; one < 4; one++) {
     pass(intervalMs);
-    beat('c1');
+    sendHeartbeat('c1');
   }
-  // Two beats missing.
+  // Two heartbeats missing.
   pass(graceMs - 1000);
-  beat('c1');
+  sendHeartbeat('c1');
   for (let one = 0; one < 7; one++) {
     pass(intervalMs);
-    beat('c1');
+    sendHeartbeat('c1');
   }
   expect(history).toEqual([]);
   pass(intervalMs);
   expect(history).toEqual(['c1 ready']);
 });
 
-test('whatever beats and connections do: never unreachable within the grace, and always found in time', () => {
+test('whatever heartbeats and connections do: never unreachable within the grace, and always found in time', () => {
   const event = fc.record({
-    kind: fc.constantFrom('beat' as const, 'goodbye' as const, 'connect' as const, 'disconnect' as const),
+    kind: fc.constantFrom(
+      'heartbeat' as const,
+      'goodbye' as const,
+      'connect' as const,
+      'disconnect' as const,
+    ),
     afterMs: fc.nat(60_000),
     cluster: fc.constantFrom('c1', 'c2', 'c3'),
     connection: fc.integer({ min: 1, max: 3 }),
@@ -459,7 +471,7 @@ test('whatever beats and connections do: never unreachable within the grace, and
         if (kind === 'connect') hub.engine.connected(which, hub.nowMs());
         else if (kind === 'disconnect') hub.engine.disconnected(which, hub.nowMs());
         else {
-          hub.beat(cluster, kind === 'goodbye' ? beatFlags.goodbye : 0);
+          hub.sendHeartbeat(cluster, kind === 'goodbye' ? heartbeatFlags.goodbye : 0);
           heardAtMs.set(cluster, hub.nowMs());
         }
         check();
@@ -470,31 +482,31 @@ test('whatever beats and connections do: never unreachable within the grace, and
 });
 
 test('a connection that a killed server never told the end of keeps no later one from being missed', () => {
-  const { engine, put, beat, pass, live, nowMs } = aHub();
+  const { engine, put, sendHeartbeat, pass, live, nowMs } = aHub();
   put('c1', 'ready');
   engine.connected({ ...connectionOf('c1', 1), serverId: 'NA' }, nowMs());
-  beat('c1');
-  // NA is killed; the agent goes to NB, and beats as one does.
+  sendHeartbeat('c1');
+  // NA is killed; the agent goes to NB, and sends heartbeats as one does.
   engine.connected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
   for (let one = 0; one < 8; one++) {
-    beat('c1');
+    sendHeartbeat('c1');
     pass(intervalMs);
   }
-  beat('c1');
+  sendHeartbeat('c1');
   engine.disconnected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
   expect(live).toEqual(['c1 connection-lost']);
 });
 
 test('the end of a connection that was given up already is no loss', () => {
-  const { engine, put, beat, pass, live, nowMs } = aHub();
+  const { engine, put, sendHeartbeat, pass, live, nowMs } = aHub();
   put('c1', 'ready');
   engine.connected({ ...connectionOf('c1', 1), serverId: 'NA' }, nowMs());
   engine.connected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
   for (let one = 0; one < 8; one++) {
-    beat('c1');
+    sendHeartbeat('c1');
     pass(intervalMs);
   }
-  beat('c1');
+  sendHeartbeat('c1');
   engine.disconnected({ ...connectionOf('c1', 1), serverId: 'NA' }, nowMs());
   pass(1000);
   expect(live).toEqual([]);

@@ -1,6 +1,6 @@
-import { beatFlags } from '@rollcall/shared/bus';
+import { heartbeatFlags } from '@rollcall/shared/bus';
 import type { LivenessState } from '@rollcall/shared/events';
-import type { PaceInForce } from '../interval/beat-pace.ts';
+import type { IntervalInForce } from '../interval/interval-multiplier.ts';
 import { ClusterTable, livenessStates, marks, readyState } from './cluster-table.ts';
 import { ConnectionTable, tagOf } from './connection-table.ts';
 import { hashBytes } from './hash-bytes.ts';
@@ -31,7 +31,7 @@ function hashOfKey(key: string): number {
 
 /**
  * Liveness of all clusters in memory: signals in, proposals out, no I/O and no clock of its own. All times are ms of one
- * monotonic clock. `hear` takes raw beats and is all that a healthy cluster costs: it writes two numbers, and the deadline
+ * monotonic clock. `hear` takes raw heartbeats and is all that a healthy cluster costs: it writes two numbers, and the deadline
  * in the wheel finds out later that it has moved.
  */
 export class LivenessEngine {
@@ -45,7 +45,7 @@ export class LivenessEngine {
   readonly #steadyForMs: number;
   readonly #output: EngineOutput;
   #listeningSinceMs: number;
-  #stretch = 1;
+  #multiplier = 1;
   #returnWithinMs = 0;
   /** How many there were. */
   #proposals = 0;
@@ -67,7 +67,7 @@ export class LivenessEngine {
   }
 
   /**
-   * A beat. Hub receive time decides; what the agent's clock says is not asked.
+   * A heartbeat. Hub receive time decides; what the agent's clock says is not asked.
    * @param bytes - the id stands in `bytes[start, end)`
    * @returns false when the cluster is not known here
    */
@@ -75,44 +75,44 @@ export class LivenessEngine {
     const table = this.#table;
     const slot = table.ids.find(bytes, start, end);
     if (slot < 0) return false;
-    table.lastBeatMs[slot] = nowMs;
-    table.beats[slot]!++;
+    table.lastHeartbeatMs[slot] = nowMs;
+    table.heartbeats[slot]!++;
     if (flags !== 0 || table.mark[slot] !== 0 || table.state[slot] !== readyState)
       this.#heardNews(slot, flags, nowMs);
     return true;
   }
 
   /**
-   * Something else that a cluster sent where its beats go: it says nothing, and counts towards a flood.
+   * Something else that a cluster sent where its heartbeats go: it says nothing, and counts towards a flood.
    * @returns false when the id is unknown
    */
   count(bytes: Uint8Array, range: { start: number; end: number }, times: number): boolean {
     const slot = this.#table.ids.find(bytes, range.start, range.end);
     if (slot < 0) return false;
-    this.#table.beats[slot]! += times;
+    this.#table.heartbeats[slot]! += times;
     return true;
   }
 
   #heardNews(slot: number, flags: number, nowMs: number): void {
     const table = this.#table;
-    const goodbye = (flags & beatFlags.goodbye) !== 0;
+    const goodbye = (flags & heartbeatFlags.goodbye) !== 0;
     if (table.has(slot, marks.keyWatched)) {
-      this.#countBeat(slot, nowMs);
+      this.#countHeartbeat(slot, nowMs);
       // Of two agents one may stop: the cluster has not.
       if (goodbye && this.#keyUse.hasTwo(slot)) return;
     }
     table.set(slot, marks.saidGoodbye, goodbye);
-    table.set(slot, marks.memberDown, (flags & beatFlags.memberApiDown) !== 0);
-    table.set(slot, marks.beatSinceChange, !isHeard(table.stateOf(slot)));
+    table.set(slot, marks.memberDown, (flags & heartbeatFlags.memberApiDown) !== 0);
+    table.set(slot, marks.heartbeatSinceChange, !isHeard(table.stateOf(slot)));
     if (!goodbye) this.#connectionIsBack(slot);
     this.#look(slot, nowMs);
   }
 
-  #countBeat(slot: number, nowMs: number): void {
+  #countHeartbeat(slot: number, nowMs: number): void {
     const table = this.#table;
     const isDoubled = table.connections[slot]! > 1;
     const change = this.#keyUse.heard(slot, {
-      intervalMs: table.intervalMs[slot]! * this.#stretch,
+      intervalMs: table.intervalMs[slot]! * this.#multiplier,
       isDoubled,
       nowMs,
     });
@@ -157,16 +157,16 @@ export class LivenessEngine {
     // Its agent hears of a shorter interval a moment later, and has a whole one to keep to it.
     const isShorter = cluster.intervalMs < table.intervalMs[slot]!;
     const staysHeard = isHeard(cluster.state) && table.stateOf(slot) === cluster.state;
-    if (isShorter && staysHeard && !table.has(slot, marks.silent)) table.lastBeatMs[slot] = nowMs;
+    if (isShorter && staysHeard && !table.has(slot, marks.silent)) table.lastHeartbeatMs[slot] = nowMs;
     table.intervalMs[slot] = Math.min(cluster.intervalMs, longestMs);
     table.graceMs[slot] = Math.min(cluster.graceMs, longestMs);
     // By the clock of another replica, which may be ahead: nobody has been heard later than now.
-    const heardMs = Math.min(cluster.lastBeatMs, nowMs);
-    table.lastBeatMs[slot] = Math.max(table.lastBeatMs[slot] || -Infinity, heardMs);
+    const heardMs = Math.min(cluster.lastHeartbeatMs, nowMs);
+    table.lastHeartbeatMs[slot] = Math.max(table.lastHeartbeatMs[slot] || -Infinity, heardMs);
     if (!table.has(slot, marks.writing) && table.stateOf(slot) !== cluster.state) {
-      // A sibling heard a beat after the goodbye that we know of. Said again, it would be answered with `ready` again, without end.
+      // A sibling heard a heartbeat after the goodbye that we know of. Said again, it would be answered with `ready` again, without end.
       if (table.stateOf(slot) === 'stopped') table.set(slot, marks.saidGoodbye, false);
-      // What a sibling writes carries its clock: a beat that we heard before might look as if it came after. The next one counts.
+      // What a sibling writes carries its clock: a heartbeat that we heard before might look as if it came after. The next one counts.
       const sinceMs = cluster.state === 'neverSeen' ? cluster.sinceMs : Infinity;
       this.#setState(slot, { state: cluster.state, sinceMs });
     }
@@ -232,25 +232,29 @@ export class LivenessEngine {
     if (change.change === 'ends') for (const slot of this.#table.slots()) this.#look(slot, nowMs);
   }
 
-  /** The deadline of a healthy cluster has moved with each of its beats; for a million of them this is asked all the time. */
+  /** The deadline of a healthy cluster has moved with each of its heartbeats; for a million of them this is asked all the time. */
   #expired(slot: number, nowMs: number): void {
-    const { state, mark, lastBeatMs, intervalMs, graceMs } = this.#table;
+    const { state, mark, lastHeartbeatMs, intervalMs, graceMs } = this.#table;
     if (mark[slot] === 0 && state[slot] === readyState) {
-      const quietSinceMs = Math.max(lastBeatMs[slot]!, this.#listeningTo(slot));
-      const stretch = this.#stretch;
-      const untilMs = healthyUntilMs(quietSinceMs, intervalMs[slot]! * stretch, graceMs[slot]! * stretch);
+      const quietSinceMs = Math.max(lastHeartbeatMs[slot]!, this.#listeningTo(slot));
+      const multiplier = this.#multiplier;
+      const untilMs = healthyUntilMs(
+        quietSinceMs,
+        intervalMs[slot]! * multiplier,
+        graceMs[slot]! * multiplier,
+      );
       if (nowMs < untilMs) return this.#wheel.schedule(slot, untilMs);
     }
     this.#look(slot, nowMs);
   }
 
-  /** What the fleet has been told of how often it beats, and how slowly it comes back. */
-  pace({ stretch, returnWithinMs }: PaceInForce): void {
-    this.#stretch = stretch;
+  /** What the fleet has been told of how often it sends heartbeats, and how slowly it comes back. */
+  changeInterval({ multiplier, returnWithinMs }: IntervalInForce): void {
+    this.#multiplier = multiplier;
     this.#returnWithinMs = returnWithinMs;
   }
 
-  /** What all that should be heard would send in a second if nothing were stretched. */
+  /** What all that should be heard would send in a second if nothing were multiplied. */
   nominalPerSecond(): number {
     const { intervalMs, state } = this.#table;
     let sum = 0;
@@ -286,12 +290,12 @@ export class LivenessEngine {
     this.#outages.hold(nowMs, group);
   }
 
-  /** A sibling heard the cluster later than we did: the youngest beat wins. */
-  heardElsewhere(clusterId: string, lastBeatMs: number): void {
+  /** A sibling heard the cluster later than we did: the youngest heartbeat wins. */
+  heardElsewhere(clusterId: string, lastHeartbeatMs: number): void {
     const table = this.#table;
     const slot = this.#find(clusterId);
-    if (slot < 0 || lastBeatMs <= table.lastBeatMs[slot]!) return;
-    table.lastBeatMs[slot] = lastBeatMs;
+    if (slot < 0 || lastHeartbeatMs <= table.lastHeartbeatMs[slot]!) return;
+    table.lastHeartbeatMs[slot] = lastHeartbeatMs;
     // What it said we do not know; what has been written of it is younger than what we heard.
     table.set(slot, marks.memberDown, table.stateOf(slot) === 'memberDown');
   }
@@ -324,7 +328,7 @@ export class LivenessEngine {
     this.#look(slot, nowMs);
   }
 
-  /** It was told, and a sibling has heard a beat since. */
+  /** It was told, and a sibling has heard a heartbeat since. */
   forgetGoodbye(clusterId: string): void {
     const slot = this.#find(clusterId);
     if (slot >= 0) this.#table.set(slot, marks.saidGoodbye, false);
@@ -339,17 +343,17 @@ export class LivenessEngine {
   }
 
   /**
-   * Who has beaten more often than that since the last call; the count of everybody starts again.
-   * @param most - beats; far above what an agent sends
+   * Who has sent a heartbeat more often than that since the last call; the count of everybody starts again.
+   * @param most - heartbeats; far above what an agent sends
    */
-  takeFloods(most: number): { clusterId: string; beats: number }[] {
-    const { beats, ids } = this.#table;
-    const floods: { clusterId: string; beats: number }[] = [];
-    for (let slot = 0; slot < beats.length; slot++) {
-      const count = beats[slot]!;
-      if (count > most && ids.isUsed(slot)) floods.push({ clusterId: ids.textOf(slot), beats: count });
+  takeFloods(most: number): { clusterId: string; heartbeats: number }[] {
+    const { heartbeats, ids } = this.#table;
+    const floods: { clusterId: string; heartbeats: number }[] = [];
+    for (let slot = 0; slot < heartbeats.length; slot++) {
+      const count = heartbeats[slot]!;
+      if (count > most && ids.isUsed(slot)) floods.push({ clusterId: ids.textOf(slot), heartbeats: count });
     }
-    beats.fill(0);
+    heartbeats.fill(0);
     return floods;
   }
 
@@ -363,9 +367,9 @@ export class LivenessEngine {
     return slot >= 0 && this.#table.has(slot, marks.writing);
   }
 
-  lastBeatMs(clusterId: string): number | undefined {
+  lastHeartbeatMs(clusterId: string): number | undefined {
     const slot = this.#find(clusterId);
-    return slot < 0 ? undefined : this.#table.lastBeatMs[slot];
+    return slot < 0 ? undefined : this.#table.lastHeartbeatMs[slot];
   }
 
   *clusterIds(): Iterable<string> {
@@ -408,8 +412,8 @@ export class LivenessEngine {
   #setState(slot: number, { state, sinceMs }: { state: LivenessState; sinceMs: number }): void {
     const table = this.#table;
     this.#outages.setState(slot, state);
-    const isHeardSince = table.lastBeatMs[slot]! > sinceMs;
-    table.set(slot, marks.beatSinceChange, !isHeard(state) && isHeardSince);
+    const isHeardSince = table.lastHeartbeatMs[slot]! > sinceMs;
+    table.set(slot, marks.heartbeatSinceChange, !isHeard(state) && isHeardSince);
     if (!isHeardSince) table.set(slot, marks.memberDown, state === 'memberDown');
     if (state === 'flapping') this.#steady.begin(slot, sinceMs);
     else this.#steady.forget(slot);
@@ -431,17 +435,17 @@ export class LivenessEngine {
     return judgeLiveness(
       {
         state: table.stateOf(slot),
-        beatSinceChange: table.has(slot, marks.beatSinceChange),
+        heartbeatSinceChange: table.has(slot, marks.heartbeatSinceChange),
         saidGoodbye: table.has(slot, marks.saidGoodbye),
         memberDown: table.has(slot, marks.memberDown),
         steadySinceMs: this.#steady.sinceMs(slot),
         steadyForMs: this.#steadyForMs,
         outageHeld: this.#outages.holds(slot),
-        lastBeatMs: table.lastBeatMs[slot]!,
+        lastHeartbeatMs: table.lastHeartbeatMs[slot]!,
         connectionLostMs: table.has(slot, marks.connectionLost) ? table.connectionLostMs[slot]! : undefined,
         listeningSinceMs: this.#listeningTo(slot),
-        intervalMs: table.intervalMs[slot]! * this.#stretch,
-        graceMs: table.graceMs[slot]! * this.#stretch,
+        intervalMs: table.intervalMs[slot]! * this.#multiplier,
+        graceMs: table.graceMs[slot]! * this.#multiplier,
         suspectAfterMs: this.#suspectAfterMs,
       },
       nowMs,
@@ -470,8 +474,16 @@ export class LivenessEngine {
     const { state, cause } = verdict;
     const table = this.#table;
     const number = table.proposal[slot]!;
-    const lastBeatMs = table.lastBeatMs[slot]!;
+    const lastHeartbeatMs = table.lastHeartbeatMs[slot]!;
     const from = table.stateOf(slot);
-    return { clusterId: table.ids.textOf(slot), number, from, state, cause, decidedAtMs: nowMs, lastBeatMs };
+    return {
+      clusterId: table.ids.textOf(slot),
+      number,
+      from,
+      state,
+      cause,
+      decidedAtMs: nowMs,
+      lastHeartbeatMs,
+    };
   }
 }

@@ -14,7 +14,7 @@ export interface ProposedTransition {
   readonly state: Becomes['state'];
   readonly cause: Becomes['cause'];
   readonly decidedAtMs: number;
-  readonly lastBeatMs: number;
+  readonly lastHeartbeatMs: number;
 }
 
 /** What the hub has said of a member. */
@@ -26,7 +26,7 @@ export interface KnownCluster {
   readonly state: LivenessState;
   /** When it got into that state, by the clock of whoever wrote it; of `neverSeen`, when it was admitted. */
   readonly sinceMs: number;
-  readonly lastBeatMs: number;
+  readonly lastHeartbeatMs: number;
   readonly clusterSet?: string | undefined;
   /** Two agents use its key. */
   readonly keyShared?: boolean;

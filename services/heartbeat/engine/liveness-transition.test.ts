@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { livenessStates } from './cluster-table.ts';
 import { judgeLiveness, type LivenessView } from './liveness-transition.ts';
 
-/** Ready, beat at 100 s, 15 s interval, 45 s grace: silent from 122.5, overdue at 130, unreachable at 145. */
+/** Ready, sendHeartbeat at 100 s, 15 s interval, 45 s grace: silent from 122.5, overdue at 130, unreachable at 145. */
 const aView = (overrides: Partial<LivenessView> = {}): LivenessView => ({
   state: 'ready',
-  beatSinceChange: false,
+  heartbeatSinceChange: false,
   saidGoodbye: false,
-  lastBeatMs: 100_000,
+  lastHeartbeatMs: 100_000,
   connectionLostMs: undefined,
   listeningSinceMs: 0,
   intervalMs: 15_000,
@@ -32,7 +32,7 @@ test.each([
     want: { kind: 'stays', untilMs: 122_500, silent: false },
   },
   {
-    name: 'ready, a beat and a half missing',
+    name: 'ready, a heartbeat and a half missing',
     view: {},
     nowMs: 122_500,
     want: { kind: 'stays', untilMs: 130_000, silent: true },
@@ -47,13 +47,13 @@ test.each([
     name: 'ready, two missing',
     view: {},
     nowMs: 130_000,
-    want: { kind: 'becomes', state: 'suspect', cause: 'NoBeats' },
+    want: { kind: 'becomes', state: 'suspect', cause: 'NoHeartbeats' },
   },
   {
-    name: 'ready, a grace shorter than two beats',
+    name: 'ready, a grace shorter than two heartbeats',
     view: { graceMs: 20_000 },
     nowMs: 120_000,
-    want: { state: 'suspect', cause: 'NoBeats' },
+    want: { state: 'suspect', cause: 'NoHeartbeats' },
   },
   {
     name: 'ready, silent while we were deaf',
@@ -105,13 +105,13 @@ test.each([
   },
   {
     name: 'suspect, heard',
-    view: { ...suspect, beatSinceChange: true },
+    view: { ...suspect, heartbeatSinceChange: true },
     nowMs: 999_000,
     want: { kind: 'becomes', state: 'ready', cause: 'Alive' },
   },
   {
     name: 'suspect, goodbye',
-    view: { ...suspect, beatSinceChange: true, saidGoodbye: true },
+    view: { ...suspect, heartbeatSinceChange: true, saidGoodbye: true },
     nowMs: 101_000,
     want: { state: 'stopped' },
   },
@@ -123,7 +123,7 @@ test.each([
   },
   {
     name: 'unreachable, heard',
-    view: { state: 'unreachable', beatSinceChange: true },
+    view: { state: 'unreachable', heartbeatSinceChange: true },
     nowMs: 1e9,
     want: { state: 'ready' },
   },
@@ -135,13 +135,13 @@ test.each([
   },
   {
     name: 'stopped, a second goodbye',
-    view: { state: 'stopped', saidGoodbye: true, beatSinceChange: true },
+    view: { state: 'stopped', saidGoodbye: true, heartbeatSinceChange: true },
     nowMs: 1e9,
     want: { kind: 'stays' },
   },
   {
     name: 'stopped, heard',
-    view: { state: 'stopped', beatSinceChange: true },
+    view: { state: 'stopped', heartbeatSinceChange: true },
     nowMs: 1e9,
     want: { state: 'ready' },
   },
@@ -167,11 +167,11 @@ test.each([
     name: 'member down, then silent',
     view: { state: 'memberDown', memberDown: true },
     nowMs: 130_000,
-    want: { kind: 'becomes', state: 'suspect', cause: 'NoBeats' },
+    want: { kind: 'becomes', state: 'suspect', cause: 'NoHeartbeats' },
   },
   {
     name: 'suspect, heard, its member does not answer',
-    view: { ...suspect, beatSinceChange: true, memberDown: true },
+    view: { ...suspect, heartbeatSinceChange: true, memberDown: true },
     nowMs: 999_000,
     want: { kind: 'becomes', state: 'memberDown' },
   },
@@ -188,7 +188,7 @@ test.each([
     want: { kind: 'becomes', state: 'unreachable', cause: 'Unreachable' },
   },
   {
-    name: 'flapping, a grace shorter than a beat and a half',
+    name: 'flapping, a grace shorter than a heartbeat and a half',
     view: { ...flapping, steadySinceMs: Infinity, graceMs: 20_000 },
     nowMs: 110_000,
     want: { kind: 'stays', untilMs: 120_000, silent: false },
@@ -224,7 +224,7 @@ test.each([
     want: { kind: 'becomes', state: 'stopped', cause: 'AgentStopped', silent: false },
   },
   {
-    name: 'in an outage, two beats missing',
+    name: 'in an outage, two heartbeats missing',
     view: { outageHeld: true },
     nowMs: 144_999,
     want: { kind: 'stays', untilMs: 145_000, silent: true },
@@ -248,8 +248,8 @@ test.each([
     want: { kind: 'stays', untilMs: Infinity },
   },
   {
-    name: 'never seen, first beat, its member does not answer',
-    view: { state: 'neverSeen', beatSinceChange: true, memberDown: true },
+    name: 'never seen, first heartbeat, its member does not answer',
+    view: { state: 'neverSeen', heartbeatSinceChange: true, memberDown: true },
     nowMs: 1e9,
     want: { state: 'ready', cause: 'Alive' },
   },
@@ -260,14 +260,14 @@ test.each([
     want: { kind: 'stays', untilMs: Infinity },
   },
   {
-    name: 'never seen, first beat',
-    view: { state: 'neverSeen', beatSinceChange: true },
+    name: 'never seen, first heartbeat',
+    view: { state: 'neverSeen', heartbeatSinceChange: true },
     nowMs: 1e9,
     want: { state: 'ready', cause: 'Alive' },
   },
   {
     name: 'never seen, a goodbye first',
-    view: { state: 'neverSeen', beatSinceChange: true, saidGoodbye: true },
+    view: { state: 'neverSeen', heartbeatSinceChange: true, saidGoodbye: true },
     nowMs: 1,
     want: { kind: 'stays' },
   },
@@ -278,9 +278,9 @@ test.each([
 const anyTimeMs = fc.integer({ min: 0, max: 500_000 });
 const anyView = fc.record({
   state: fc.constantFrom(...livenessStates),
-  beatSinceChange: fc.boolean(),
+  heartbeatSinceChange: fc.boolean(),
   saidGoodbye: fc.boolean(),
-  lastBeatMs: anyTimeMs,
+  lastHeartbeatMs: anyTimeMs,
   connectionLostMs: fc.option(anyTimeMs, { nil: undefined }),
   listeningSinceMs: anyTimeMs,
   intervalMs: fc.integer({ min: 1000, max: 60_000 }),
@@ -292,11 +292,11 @@ const anyView = fc.record({
   outageHeld: fc.boolean(),
 });
 
-test('nobody is unreachable before a whole grace since the last beat and since we can hear', () => {
+test('nobody is unreachable before a whole grace since the last heartbeat and since we can hear', () => {
   fc.assert(
     fc.property(anyView, anyTimeMs, (view, nowMs) => {
       const verdict = judgeLiveness(view, nowMs);
-      const quietMs = nowMs - Math.max(view.lastBeatMs, view.listeningSinceMs);
+      const quietMs = nowMs - Math.max(view.lastHeartbeatMs, view.listeningSinceMs);
       return verdict.kind === 'stays' || verdict.state !== 'unreachable' || quietMs >= view.graceMs;
     }),
   );

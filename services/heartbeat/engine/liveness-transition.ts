@@ -4,7 +4,7 @@ import type { LivenessState } from '@rollcall/shared/events';
 export type LivenessCause =
   | 'Alive'
   | 'ConnectionLost'
-  | 'NoBeats'
+  | 'NoHeartbeats'
   | 'OutageHeld'
   | 'Unreachable'
   | 'AgentStopped'
@@ -19,11 +19,11 @@ export function isHeard(state: LivenessState): boolean {
 /** All that a judgement needs. Times are of one monotonic clock, in ms. */
 export interface LivenessView {
   readonly state: LivenessState;
-  /** A beat was heard since the state was set. */
-  readonly beatSinceChange: boolean;
-  /** The newest beat was a goodbye. */
+  /** A heartbeat was heard since the state was set. */
+  readonly heartbeatSinceChange: boolean;
+  /** The newest heartbeat was a goodbye. */
   readonly saidGoodbye: boolean;
-  /** The newest beat says that the member's API server does not answer. */
+  /** The newest heartbeat says that the member's API server does not answer. */
   readonly memberDown: boolean;
   /** Of a flapping cluster: since when it has been heard without a gap; Infinity while it is not. */
   readonly steadySinceMs: number;
@@ -31,7 +31,7 @@ export interface LivenessView {
   readonly steadyForMs: number;
   /** An outage is on: silence is most likely the hub's own. */
   readonly outageHeld: boolean;
-  readonly lastBeatMs: number;
+  readonly lastHeartbeatMs: number;
   /** When the last connection went away; undefined while one is open, and when nobody knows. */
   readonly connectionLostMs: number | undefined;
   /** Since when this process can hear: its start, or the end of its last pause or lost connection. Silence before counts for nothing. */
@@ -51,7 +51,7 @@ export type LivenessVerdict =
   /** Nothing yet; look again at `untilMs` (Infinity: only a signal can change it). */
   | { readonly kind: 'stays'; readonly untilMs: number; readonly silent: boolean };
 
-/** One missed beat and a half counts as silence (for the outage guard); two make the cluster suspect. */
+/** One missed heartbeat and a half counts as silence (for the outage guard); two make the cluster suspect. */
 const silentAfterIntervals = 1.5;
 const suspectAfterIntervals = 2;
 
@@ -63,7 +63,7 @@ const overdueAt = (quietSinceMs: number, intervalMs: number, graceMs: number) =>
   quietSinceMs + Math.min(suspectAfterIntervals * intervalMs, graceMs);
 
 /**
- * Until when nothing follows for a cluster that is ready and of which nothing else is known, if no more beats come: what a
+ * Until when nothing follows for a cluster that is ready and of which nothing else is known, if no more heartbeats come: what a
  * healthy one is asked each time, in plain numbers, because it must not allocate.
  */
 export function healthyUntilMs(quietSinceMs: number, intervalMs: number, graceMs: number): number {
@@ -82,7 +82,7 @@ function goesAway(view: LivenessView, quietSinceMs: number): { atMs: number; cau
   // Of two reasons the one that was heard.
   return {
     atMs: Math.min(suspectAtMs, overdueAtMs),
-    cause: lostMs === undefined ? 'NoBeats' : 'ConnectionLost',
+    cause: lostMs === undefined ? 'NoHeartbeats' : 'ConnectionLost',
   };
 }
 
@@ -102,7 +102,7 @@ function judgeFlapping(view: LivenessView, quietSinceMs: number, nowMs: number):
 }
 
 function judgeHeard(view: LivenessView, nowMs: number): LivenessVerdict {
-  const quietSinceMs = Math.max(view.lastBeatMs, view.listeningSinceMs);
+  const quietSinceMs = Math.max(view.lastHeartbeatMs, view.listeningSinceMs);
   if (view.state === 'flapping') return judgeFlapping(view, quietSinceMs, nowMs);
   const silentAtMs = silentAt(quietSinceMs, view.intervalMs);
   const silent = view.connectionLostMs !== undefined || nowMs >= silentAtMs;
@@ -112,7 +112,7 @@ function judgeHeard(view: LivenessView, nowMs: number): LivenessVerdict {
   return only(silent ? atMs : Math.min(silentAtMs, atMs), silent);
 }
 
-/** What a beat makes of a cluster: of one that has just been admitted always a ready one, which is how it joins. */
+/** What a heartbeat makes of a cluster: of one that has just been admitted always a ready one, which is how it joins. */
 function heardAs({ memberDown, state }: LivenessView): LivenessVerdict & { kind: 'becomes' } {
   return memberDown && state !== 'neverSeen'
     ? { kind: 'becomes', state: 'memberDown', cause: 'MemberAPIDown', silent: false }
@@ -124,16 +124,16 @@ function heardAs({ memberDown, state }: LivenessView): LivenessVerdict & { kind:
  * A signal only changes the view; the same view always gives the same verdict, so that signals may come twice or late.
  */
 export function judgeLiveness(view: LivenessView, nowMs: number): LivenessVerdict {
-  if (view.saidGoodbye && view.state !== 'flapping' && (isHeard(view.state) || view.beatSinceChange)) {
+  if (view.saidGoodbye && view.state !== 'flapping' && (isHeard(view.state) || view.heartbeatSinceChange)) {
     // A goodbye as the first sign of life of a new admission is no join.
     if (view.state === 'stopped' || view.state === 'neverSeen') return only(Infinity, false);
     return { kind: 'becomes', state: 'stopped', cause: 'AgentStopped', silent: false };
   }
   if (isHeard(view.state)) return judgeHeard(view, nowMs);
-  if (view.beatSinceChange) return heardAs(view);
+  if (view.heartbeatSinceChange) return heardAs(view);
   if (view.state !== 'suspect') return only(Infinity, false);
   if (view.outageHeld) return only(Infinity, true);
-  const unreachableAtMs = Math.max(view.lastBeatMs, view.listeningSinceMs) + view.graceMs;
+  const unreachableAtMs = Math.max(view.lastHeartbeatMs, view.listeningSinceMs) + view.graceMs;
   if (nowMs < unreachableAtMs) return only(unreachableAtMs, true);
   return { kind: 'becomes', state: 'unreachable', cause: 'Unreachable', silent: true };
 }

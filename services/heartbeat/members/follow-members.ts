@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import type { Logger } from '@rollcall/shared/service';
-import { type BeatPartition, isInPartition } from './beat-partition.ts';
+import { type HeartbeatPartition, isInPartition } from './heartbeat-partition.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
 import { knownCluster, readKnownClusters } from './known-clusters.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
@@ -29,7 +29,7 @@ export function followMembers(
     log: Pick<EventLog, 'read' | 'lastWords' | 'heard' | 'scan'>;
     clock: HubClock;
     logger: Logger;
-    partition: BeatPartition | undefined;
+    partition: HeartbeatPartition | undefined;
     /** Of the stream, now. */
     lastSequence(): Promise<number>;
     cameIn(clusterId: string): void;

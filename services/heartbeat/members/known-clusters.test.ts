@@ -14,12 +14,12 @@ const member = {
   mayJoin: true,
 };
 
-test('before its first beat a cluster is never seen since its admission: what its former key said is older', () => {
-  const { state, sinceMs, lastBeatMs } = knownCluster('c-1', member, clock);
-  expect({ state, sinceMs, lastBeatMs }).toEqual({
+test('before its first heartbeat a cluster is never seen since its admission: what its former key said is older', () => {
+  const { state, sinceMs, lastHeartbeatMs } = knownCluster('c-1', member, clock);
+  expect({ state, sinceMs, lastHeartbeatMs }).toEqual({
     state: 'neverSeen',
     sinceMs: 9000,
-    lastBeatMs: -Infinity,
+    lastHeartbeatMs: -Infinity,
   });
 });
 
@@ -38,7 +38,7 @@ const approvedWord = {
 const said = (state: string, sinceMs: number) => ({
   writer: 'heartbeat',
   type: state,
-  section: { state, key, cause: 'Alive', joinedAtMs: 6, sinceMs, lastBeatAtMs: sinceMs },
+  section: { state, key, cause: 'Alive', joinedAtMs: 6, sinceMs, lastHeartbeatAtMs: sinceMs },
 });
 type Word = Pick<LastWord, 'type' | 'section'> & { writer: string; sequence: number };
 

@@ -28,7 +28,7 @@ export function knownCluster(clusterId: string, member: Membership, clock: HubCl
     state: livenessStateOf(liveness),
     // What the former key of the cluster has said is no sign of life of this one.
     sinceMs: fromHubTime(clock, liveness?.sinceMs ?? admittedAtMs),
-    lastBeatMs: liveness ? fromHubTime(clock, liveness.lastBeatAtMs) : -Infinity,
+    lastHeartbeatMs: liveness ? fromHubTime(clock, liveness.lastHeartbeatAtMs) : -Infinity,
     keyShared: liveness?.keySharedSinceMs !== undefined,
   };
 }

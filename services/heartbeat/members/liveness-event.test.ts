@@ -6,9 +6,9 @@ import { aMember, liveness } from '../tests/builders.ts';
 const aFinding = (overrides: Partial<LivenessFinding>): LivenessFinding => ({
   from: 'ready',
   state: 'suspect',
-  cause: 'NoBeats',
+  cause: 'NoHeartbeats',
   nowMs: 40_000,
-  lastBeatAtMs: 10_000,
+  lastHeartbeatAtMs: 10_000,
   flap: { losses: 3, windowMs: 60_000 },
   ...overrides,
 });
@@ -16,9 +16,9 @@ const lostThrice: Pick<Liveness, 'lossesAtMs'> = { lossesAtMs: [1000, 20_000, 39
 const first = { from: 'neverSeen', state: 'ready', cause: 'Alive' } as const;
 
 test.each([
-  { name: 'the first beat joins', was: undefined, finding: first, want: 'joined' },
+  { name: 'the first heartbeat joins', was: undefined, finding: first, want: 'joined' },
   {
-    name: 'the first beat of a new admission joins',
+    name: 'the first heartbeat of a new admission joins',
     was: { joinedAtMs: 900 },
     finding: first,
     want: 'joined',
@@ -88,14 +88,18 @@ test('the section keeps when it joined, and fields of a newer version', () => {
   expect(event?.section).toEqual({
     state: 'suspect',
     key: 'UA',
-    cause: 'NoBeats',
+    cause: 'NoHeartbeats',
     lossesAtMs: [40_000],
     partition: 3,
     joinedAtMs: 1500,
     sinceMs: 40_000,
-    lastBeatAtMs: 10_000,
+    lastHeartbeatAtMs: 10_000,
   });
-  expect(event).toMatchObject({ reason: 'NoBeats', message: 'no beat for 30 s', head: { sequence: 9 } });
+  expect(event).toMatchObject({
+    reason: 'NoHeartbeats',
+    message: 'no heartbeat for 30 s',
+    head: { sequence: 9 },
+  });
 });
 
 test.each([
@@ -124,11 +128,14 @@ test('who has been steady begins anew, and is shown as an older version knows it
   expect(steady?.section).not.toHaveProperty('lossesAtMs');
 });
 
-test('who has heard no beat since the admission goes by the one that another replica wrote', () => {
-  const [event] = decideLiveness(aMember({ lastBeatAtMs: 9000 }), aFinding({ lastBeatAtMs: -Infinity }));
+test('who has heard no heartbeat since the admission goes by the one that another replica wrote', () => {
+  const [event] = decideLiveness(
+    aMember({ lastHeartbeatAtMs: 9000 }),
+    aFinding({ lastHeartbeatAtMs: -Infinity }),
+  );
   expect(event).toMatchObject({
-    reason: 'NoBeats',
-    message: 'no beat for 31 s',
-    section: { lastBeatAtMs: 9000 },
+    reason: 'NoHeartbeats',
+    message: 'no heartbeat for 31 s',
+    section: { lastHeartbeatAtMs: 9000 },
   });
 });

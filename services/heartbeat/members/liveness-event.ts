@@ -27,7 +27,7 @@ export interface LivenessFinding {
   readonly cause: LivenessCause;
   readonly nowMs: number;
   /** -Infinity: none since it was admitted. */
-  readonly lastBeatAtMs: number;
+  readonly lastHeartbeatAtMs: number;
   readonly flap: FlapSettings;
 }
 
@@ -42,15 +42,15 @@ export const stateAfter: Readonly<Record<string, LivenessState>> = {
 };
 
 const messageOf: Readonly<Record<LivenessCause, (quietMs: number) => string>> = {
-  Alive: () => 'beats are heard',
+  Alive: () => 'heartbeats are heard',
   ConnectionLost: () => 'the last connection of the agent ended and did not come back',
-  NoBeats: (quietMs) => `no beat for ${Math.round(quietMs / 1000)} s`,
+  NoHeartbeats: (quietMs) => `no heartbeat for ${Math.round(quietMs / 1000)} s`,
   OutageHeld: (quietMs) =>
-    `no beat for ${Math.round(quietMs / 1000)} s, together with many others: most likely the network of the hub`,
-  Unreachable: (quietMs) => `no beat for ${Math.round(quietMs / 1000)} s, the whole grace`,
+    `no heartbeat for ${Math.round(quietMs / 1000)} s, together with many others: most likely the network of the hub`,
+  Unreachable: (quietMs) => `no heartbeat for ${Math.round(quietMs / 1000)} s, the whole grace`,
   AgentStopped: () => 'the agent said goodbye',
-  MemberAPIDown: () => "the agent beats; its member's API server does not answer",
-  Flapping: () => 'beats are back, and were too often before',
+  MemberAPIDown: () => "the agent sends heartbeats; its member's API server does not answer",
+  Flapping: () => 'heartbeats are back, and were too often before',
 };
 
 const comesBackFrom = new Set<LivenessState>(['suspect', 'unreachable', 'memberDown', 'stopped']);
@@ -74,7 +74,7 @@ function withFlapping(
 
 /**
  * What is written of a finding: one event if it changes the liveness section, else nothing, so that of two replicas the
- * second writes nothing. The first beat after an admission is `joined`, which also means ready; the beat that brings a cluster
+ * second writes nothing. The first heartbeat after an admission is `joined`, which also means ready; the heartbeat that brings a cluster
  * back too often is `flapping`.
  */
 export function decideLiveness(record: ClusterRecord, finding: LivenessFinding): EventDraft[] {
@@ -85,9 +85,11 @@ export function decideLiveness(record: ClusterRecord, finding: LivenessFinding):
   if (livenessStateOf(before) !== from || from === finding.state) return [];
   if (!before && (finding.state !== 'ready' || !member.mayJoin)) return [];
   const { state, cause, losses } = withFlapping(before, finding);
-  // A replica that has not heard it since goes by the beat that another one wrote.
-  const lastBeatAtMs =
-    finding.lastBeatAtMs === -Infinity ? (before?.lastBeatAtMs ?? nowMs) : finding.lastBeatAtMs;
+  // A replica that has not heard it since goes by the heartbeat that another one wrote.
+  const lastHeartbeatAtMs =
+    finding.lastHeartbeatAtMs === -Infinity
+      ? (before?.lastHeartbeatAtMs ?? nowMs)
+      : finding.lastHeartbeatAtMs;
   const { lossesAtMs: _before, ...others } = before ?? {};
   const section: Liveness = {
     // A newer version may have added fields of its own.
@@ -98,14 +100,14 @@ export function decideLiveness(record: ClusterRecord, finding: LivenessFinding):
     // The registrar's clock may be ahead; a joining before the admission would count for an earlier one.
     joinedAtMs: before?.joinedAtMs ?? Math.max(nowMs, member.admittedAtMs),
     sinceMs: nowMs,
-    lastBeatAtMs,
+    lastHeartbeatAtMs,
     ...(losses.length > 0 ? { lossesAtMs: [...losses] } : {}),
   };
   return [
     draft(before ? definitionOf[state] : joined, record, {
       by: { service: 'heartbeat' },
       reason: cause,
-      message: before ? messageOf[cause](nowMs - lastBeatAtMs) : 'the first beat was heard',
+      message: before ? messageOf[cause](nowMs - lastHeartbeatAtMs) : 'the first heartbeat was heard',
       section,
     }),
   ];

@@ -15,7 +15,7 @@ const liveness: Liveness = {
   cause: 'Alive',
   joinedAtMs: 1500,
   sinceMs: 1500,
-  lastBeatAtMs: 1500,
+  lastHeartbeatAtMs: 1500,
 };
 
 function aRecord(overrides: {

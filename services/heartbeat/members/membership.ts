@@ -1,6 +1,6 @@
 import { type Decision, type Identity, type Liveness, livenessOf } from '@rollcall/shared/events';
 
-/** What of a cluster's record says whether its beats count. */
+/** What of a cluster's record says whether its heartbeats count. */
 export interface MemberSections {
   readonly identity?: Pick<Identity, 'state' | 'admittedKey' | 'admittedAtMs' | 'rotatedFrom'> | undefined;
   readonly decision?:
@@ -16,9 +16,9 @@ export interface Membership {
   readonly intervalMs: number;
   readonly graceMs: number;
   readonly clusterSet: string | undefined;
-  /** Of this admission; undefined until its first beat. */
+  /** Of this admission; undefined until its first heartbeat. */
   readonly liveness: Liveness | undefined;
-  /** Its first beat makes it joined. */
+  /** Its first heartbeat makes it joined. */
   readonly mayJoin: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Membership {
 const out = new Set<Decision['verdict']>(['revoked', 'banned', 'leaving']);
 
 /**
- * Whether the cluster has a key whose beats count. A request with another key, and what is decided about that request,
+ * Whether the cluster has a key whose heartbeats count. A request with another key, and what is decided about that request,
  * leaves the admitted key alone (principle 11).
  */
 export function membershipOf({ identity, decision, liveness }: MemberSections): Membership | undefined {

@@ -11,7 +11,7 @@ import {
 import type { Logger } from '@rollcall/shared/service';
 import type { MemberSections } from './membership.ts';
 
-/** What changes who is a member, how often it beats, or what another replica has said of it. */
+/** What changes who is a member, how often it sends heartbeats, or what another replica has said of it. */
 const watchedTypes = [
   'admitted',
   'left',
@@ -40,7 +40,7 @@ const isWatched: ReadonlySet<string> = new Set(watchedTypes);
 const readAgainAfterMs = [20, 200, 2000];
 /**
  * Whoever is approved for the first time is admitted within it, in a burst of hundreds as well, and that says more: nothing is read
- * for the approval alone. A key that is in again has no new admission: its first beat is looked up at once, or it waits so long.
+ * for the approval alone. A key that is in again has no new admission: its first heartbeat is looked up at once, or it waits so long.
  */
 const nextWordWithinMs = 2000;
 /** Reads under way; more wait their turn. */

@@ -12,7 +12,7 @@ export interface OutageChange {
   readonly known: number;
   /** Absent: of the whole fleet. */
   readonly group?: OutageGroup;
-  /** It ended because time was over, not because beats were back. */
+  /** It ended because time was over, not because heartbeats were back. */
   readonly isDeadline: boolean;
 }
 
@@ -114,7 +114,7 @@ export class OutageWatch {
     this.#isAnyBack = true;
   }
 
-  /** Since when silence counts in both of these groups. Asked for each beat that is late. */
+  /** Since when silence counts in both of these groups. Asked for each heartbeat that is late. */
   listeningSinceMs(server: number, set: number): number {
     if (!this.#isAnyBack) return -Infinity;
     const since = (number: number) => this.#groups[number - 1]?.listeningSinceMs ?? -Infinity;

@@ -1,6 +1,6 @@
 import { type NatsConnection, nuid } from '@nats-io/transport-node';
 import { decodeHeardQuestion, type Heard, type HeardAnswer, heardSubject } from '@rollcall/shared/protocol';
-import type { BeatPartition } from '../members/beat-partition.ts';
+import type { HeartbeatPartition } from '../members/heartbeat-partition.ts';
 import { type HubClock, toHubTime } from '../engine/hub-clock.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
 
@@ -11,9 +11,9 @@ import type { LivenessEngine } from '../engine/liveness-engine.ts';
 export function answerHeard(
   nc: NatsConnection,
   options: {
-    engine: Pick<LivenessEngine, 'stateOf' | 'lastBeatMs'>;
+    engine: Pick<LivenessEngine, 'stateOf' | 'lastHeartbeatMs'>;
     clock: HubClock;
-    partition: BeatPartition | undefined;
+    partition: HeartbeatPartition | undefined;
   },
 ): { readonly asked: () => number; stop(): void } {
   const { engine, clock, partition } = options;
@@ -23,9 +23,13 @@ export function answerHeard(
   function heard(id: string): Heard[] {
     const state = engine.stateOf(id);
     if (state === undefined) return [];
-    const lastBeatMs = engine.lastBeatMs(id) ?? -Infinity;
+    const lastHeartbeatMs = engine.lastHeartbeatMs(id) ?? -Infinity;
     return [
-      { id, state, ...(lastBeatMs === -Infinity ? {} : { lastBeatAtMs: toHubTime(clock, lastBeatMs) }) },
+      {
+        id,
+        state,
+        ...(lastHeartbeatMs === -Infinity ? {} : { lastHeartbeatAtMs: toHubTime(clock, lastHeartbeatMs) }),
+      },
     ];
   }
   const subscription = nc.subscribe(heardSubject, {

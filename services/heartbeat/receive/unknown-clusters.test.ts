@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { UnknownClusters } from './unknown-clusters.ts';
 
 const has = (unknown: UnknownClusters, id: string, nowMs: number) =>
-  unknown.has(Buffer.from(`beat.${id}`, 'latin1'), 'beat.'.length, nowMs);
+  unknown.has(Buffer.from(`heartbeat.${id}`, 'latin1'), 'heartbeat.'.length, nowMs);
 
 test('an id is known as unknown for five seconds', () => {
   const unknown = new UnknownClusters();
@@ -11,7 +11,7 @@ test('an id is known as unknown for five seconds', () => {
   expect(has(unknown, 'c2', 1000)).toBe(false);
 });
 
-test('an id whose beat was heard after all is forgotten, and no other', () => {
+test('an id whose heartbeat was heard after all is forgotten, and no other', () => {
   const unknown = new UnknownClusters();
   unknown.add('c1', 1000);
   unknown.add('c2', 1000);

@@ -5,7 +5,7 @@ const cells = 4096;
 const forgetAfterMs = 5000;
 
 /**
- * Ids that beat and are no members, so that a flood of them does not become a flood of reads. It never grows: a cell for
+ * Ids that send heartbeats and are no members, so that a flood of them does not become a flood of reads. It never grows: a cell for
  * each hash, the newest wins.
  */
 export class UnknownClusters {
@@ -24,7 +24,7 @@ export class UnknownClusters {
     this.#untilMs[hash & (cells - 1)] = nowMs + forgetAfterMs;
   }
 
-  /** Its beat was heard after all. */
+  /** Its heartbeat was heard after all. */
   forget(id: string): void {
     const hash = hashBytes(Buffer.from(id, 'latin1'), 0, id.length);
     if (this.#hash[hash & (cells - 1)] === hash) this.#untilMs[hash & (cells - 1)] = 0;

@@ -14,7 +14,7 @@ export const liveness: Liveness = {
   cause: 'Alive',
   joinedAtMs: 1500,
   sinceMs: 1500,
-  lastBeatAtMs: 1500,
+  lastHeartbeatAtMs: 1500,
 };
 
 /** A member as the other services wrote it. */

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import {
   admitMember,
-  beat,
-  keepBeating,
+  sendHeartbeat,
+  keepSendingHeartbeats,
   startHeartbeat,
   type Surroundings,
   surroundingsOf,
@@ -22,10 +22,10 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 const fast = { intervalSeconds: 1, graceSeconds: 3 };
 
-/** Settings of a replica whom the server gives no beats: everything else reaches it. */
+/** Settings of a replica whom the server gives no heartbeats: everything else reaches it. */
 function deafSettings(): Record<string, string> {
   const role = serviceRoles.heartbeat;
-  const subscribe = role.subscribe.filter((subject) => !subject.startsWith('rollcall.beat'));
+  const subscribe = role.subscribe.filter((subject) => !subject.startsWith('rollcall.heartbeat'));
   const identity = JSON.parse(
     readFileSync(join(hub.stateDir, 'identities', 'heartbeat.json'), 'utf8'),
   ) as object;
@@ -35,18 +35,18 @@ function deafSettings(): Record<string, string> {
   return { identityFile, healthPort: '0' };
 }
 
-test('a deaf replica beside one that hears: who beats stays ready, and who is gone is gone once', async () => {
+test('a deaf replica beside one that hears: who sends heartbeats stays ready, and who is gone is gone once', async () => {
   await startHeartbeat(hub);
   await startHeartbeat(hub, deafSettings());
   const alive = await admitMember(around, 'heard-by-one', fast);
   await using nc = await alive.connect();
-  keepBeating(nc, alive.clusterId);
+  keepSendingHeartbeats(nc, alive.clusterId);
   await alive.event('joined');
   // Three graces of another one, one after the other: the deaf one has long found everybody silent.
   for (const name of ['one', 'two', 'three']) {
     const gone = await admitMember(around, `gone-${name}`, fast);
     const link = await gone.connect();
-    beat(link, gone.clusterId);
+    sendHeartbeat(link, gone.clusterId);
     await gone.event('joined');
     await link.drain();
     await gone.event('unreachable');
@@ -59,7 +59,7 @@ test('a deaf replica alone declares nobody silent, says so, and is not ready', a
   const hearing = await startHeartbeat(hub);
   const alive = await admitMember(around, 'heard-by-none', fast);
   await using nc = await alive.connect();
-  keepBeating(nc, alive.clusterId);
+  keepSendingHeartbeats(nc, alive.clusterId);
   await alive.event('joined');
   const deaf = await startHeartbeat(hub, deafSettings());
   await hearing.stop();

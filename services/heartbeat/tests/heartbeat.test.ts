@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect, headers } from '@nats-io/transport-node';
-import { beatFlags, connectionOptions, encodeBeat, jwtProof } from '@rollcall/shared/bus';
+import { heartbeatFlags, connectionOptions, encodeHeartbeat, jwtProof } from '@rollcall/shared/bus';
 import { decideAs } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import {
   admitMember,
-  beat,
-  keepBeating,
+  sendHeartbeat,
+  keepSendingHeartbeats,
   liveLines,
   sayGoodbye,
   startHeartbeat,
@@ -26,12 +26,12 @@ const fast = { intervalSeconds: 1, graceSeconds: 3 };
 /** No deadline of these passes within a test. */
 const slow = { intervalSeconds: 60, graceSeconds: 180 };
 
-test('the first beat makes an admitted cluster joined, which is ready, in the trace of its request', async () => {
+test('the first heartbeat makes an admitted cluster joined, which is ready, in the trace of its request', async () => {
   await startHeartbeat(hub);
   const member = await admitMember(around, 'joins', slow);
   const live = await liveLines(around.ops, member.clusterId);
   await using nc = await member.connect();
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   const joined = await member.event('joined');
   expect(joined).toMatchObject({
     reason: 'Alive',
@@ -41,7 +41,7 @@ test('the first beat makes an admitted cluster joined, which is ready, in the tr
   const { identity, liveness } = await member.record();
   expect(liveness).toMatchObject({ state: 'ready', cause: 'Alive', key: identity?.admittedKey });
   await live.next('ready Alive');
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   await nc.flush();
   expect(await member.history()).toEqual(['joined']);
 });
@@ -50,7 +50,10 @@ test('a member that was admitted before the service started joins too', async ()
   const member = await admitMember(around, 'early', slow);
   await startHeartbeat(hub);
   await using nc = await member.connect();
-  nc.publish(`rollcall.beatp.3.${member.clusterId}`, encodeBeat({ flags: 0, agentTimeMs: 0 }));
+  nc.publish(
+    `rollcall.heartbeat-partition.3.${member.clusterId}`,
+    encodeHeartbeat({ flags: 0, agentTimeMs: 0 }),
+  );
   expect((await member.event('joined')).reason).toBe('Alive');
 });
 
@@ -59,7 +62,7 @@ test('a killed agent shows at once, is suspect, then unreachable, and ready agai
   const member = await admitMember(around, 'killed', fast);
   const live = await liveLines(around.ops, member.clusterId);
   const nc = await member.connect();
-  keepBeating(nc, member.clusterId);
+  keepSendingHeartbeats(nc, member.clusterId);
   await member.event('joined');
   await nc.close();
   await live.next('connection-lost ConnectionLost');
@@ -68,35 +71,35 @@ test('a killed agent shows at once, is suspect, then unreachable, and ready agai
   const unreachable = await member.event('unreachable');
   expect(unreachable.reason).toBe('Unreachable');
   const { liveness } = await member.record();
-  expect(liveness!.sinceMs - liveness!.lastBeatAtMs).toBeGreaterThanOrEqual(3000);
+  expect(liveness!.sinceMs - liveness!.lastHeartbeatAtMs).toBeGreaterThanOrEqual(3000);
   await using again = await member.connect();
-  beat(again, member.clusterId);
+  sendHeartbeat(again, member.clusterId);
   await member.event('ready');
   expect(await member.history()).toEqual(['joined', 'suspect', 'unreachable', 'ready']);
 });
 
-test('an agent whose connection is open but silent is suspect because no beats come', async () => {
+test('an agent whose connection is open but silent is suspect because no heartbeats come', async () => {
   await startHeartbeat(hub);
   const member = await admitMember(around, 'frozen', fast);
   await using nc = await member.connect();
-  beat(nc, member.clusterId);
-  expect((await member.event('suspect')).reason).toBe('NoBeats');
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
+  expect((await member.event('suspect')).reason).toBe('NoHeartbeats');
+  sendHeartbeat(nc, member.clusterId);
   await member.event('ready');
 });
 
-test('a goodbye is stopped, not suspect, and the next beat is ready', async () => {
+test('a goodbye is stopped, not suspect, and the next heartbeat is ready', async () => {
   await startHeartbeat(hub);
   const member = await admitMember(around, 'polite', slow);
   const live = await liveLines(around.ops, member.clusterId);
   const nc = await member.connect();
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   await member.event('joined');
   sayGoodbye(nc, member.clusterId);
   await nc.drain();
   expect((await member.event('stopped')).reason).toBe('AgentStopped');
   await using again = await member.connect();
-  beat(again, member.clusterId);
+  sendHeartbeat(again, member.clusterId);
   await member.event('ready');
   expect(await member.history()).toEqual(['joined', 'stopped', 'ready']);
   expect(live.lines).not.toContain('connection-lost ConnectionLost');
@@ -108,16 +111,16 @@ test('renewing make-before-break, also of a connection older than the service, w
   const first = await member.connect();
   await startHeartbeat(hub, { suspectAfter: '0s' });
   const live = await liveLines(around.ops, member.clusterId);
-  beat(first, member.clusterId);
+  sendHeartbeat(first, member.clusterId);
   await member.event('joined');
   const second = await member.connect();
   await first.close();
   await using third = await member.connect();
   await second.close();
-  beat(third, member.clusterId);
+  sendHeartbeat(third, member.clusterId);
   // Another cluster that is killed after all this: when its suspicion is written, this one's would be too.
   const otherNc = await other.connect();
-  beat(otherNc, other.clusterId);
+  sendHeartbeat(otherNc, other.clusterId);
   await other.event('joined');
   await otherNc.close();
   await other.event('suspect');
@@ -134,12 +137,12 @@ test('two replicas write each transition once', async () => {
   await Promise.all(
     members.map(async (member) => {
       const nc = await member.connect();
-      keepBeating(nc, member.clusterId);
+      keepSendingHeartbeats(nc, member.clusterId);
       await member.event('joined');
       await nc.close();
       await member.event('unreachable');
       const again = await member.connect();
-      beat(again, member.clusterId);
+      sendHeartbeat(again, member.clusterId);
       await member.event('ready');
       sayGoodbye(again, member.clusterId);
       await again.drain();
@@ -149,7 +152,7 @@ test('two replicas write each transition once', async () => {
   );
 });
 
-test('garbage, unknown clusters and floods of beats write nothing and stop nobody', async () => {
+test('garbage, unknown clusters and floods of heartbeats write nothing and stop nobody', async () => {
   const service = await startHeartbeat(hub, { healthPort: '0' });
   const known = await admitMember(around, 'good', slow);
   // Credentials of a cluster that has no record: as after it was forgotten.
@@ -158,12 +161,12 @@ test('garbage, unknown clusters and floods of beats write nothing and stop nobod
     ...connectionOptions(hub.address, 'agent'),
     authenticator: jwtProof(stray),
   });
-  for (let one = 0; one < 2000; one++) beat(nc, 'stray');
-  nc.publish('rollcall.beat.stray', 'garbage');
+  for (let one = 0; one < 2000; one++) sendHeartbeat(nc, 'stray');
+  nc.publish('rollcall.heartbeat.stray', 'garbage');
   await nc.flush();
   await using good = await known.connect();
-  good.publish(`rollcall.beat.${known.clusterId}`, new Uint8Array(10_000));
-  beat(good, known.clusterId);
+  good.publish(`rollcall.heartbeat.${known.clusterId}`, new Uint8Array(10_000));
+  sendHeartbeat(good, known.clusterId);
   await known.event('joined');
   expect((await around.opsLog.read({ kind: 'cluster', id: 'stray' })).head).toBeUndefined();
   expect(service.notReady()).toBeUndefined();
@@ -173,31 +176,31 @@ test.each([
   { what: 'garbage', body: new Uint8Array(3), count: 500 },
   { what: 'a few large messages', body: new Uint8Array(60_000), count: 10 },
   {
-    what: 'beats with large headers',
-    body: encodeBeat({ flags: 0, agentTimeMs: 1 }),
+    what: 'heartbeats with large headers',
+    body: encodeHeartbeat({ flags: 0, agentTimeMs: 1 }),
     count: 10,
     header: 60_000,
   },
-])('a flood of $what is one, as a flood of beats is', async ({ what, body, count, header }) => {
+])('a flood of $what is one, as a flood of heartbeats is', async ({ what, body, count, header }) => {
   await startHeartbeat(hub, { floodRate: '5', floodWindow: '1s' });
   const member = await admitMember(around, `flood-of-${what.replaceAll(' ', '-')}`, slow);
   await using nc = await member.connect();
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   await member.event('joined');
   const large = headers();
   if (header) large.set('x', 'x'.repeat(header));
   for (let one = 0; one < count; one++)
-    nc.publish(`rollcall.beat.${member.clusterId}`, body, header ? { headers: large } : {});
+    nc.publish(`rollcall.heartbeat.${member.clusterId}`, body, header ? { headers: large } : {});
   expect((await member.event('flooding')).reason).toBeDefined();
 });
 
-test('who floods with garbage and never beats is told of, and joins by its first beat', async () => {
+test('who floods with garbage and never heartbeats is told of, and joins by its first heartbeat', async () => {
   await startHeartbeat(hub, { floodRate: '5', floodWindow: '1s' });
   const member = await admitMember(around, 'garbage-alone', slow);
   await using nc = await member.connect();
   // Its admission may be heard after them: who floods goes on.
   const flood = setInterval(
-    () => nc.publish(`rollcall.beat.${member.clusterId}`, new Uint8Array(60_000)),
+    () => nc.publish(`rollcall.heartbeat.${member.clusterId}`, new Uint8Array(60_000)),
     20,
   );
   try {
@@ -205,23 +208,23 @@ test('who floods with garbage and never beats is told of, and joins by its first
   } finally {
     clearInterval(flood);
   }
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   await member.event('joined');
   expect(await member.history()).toEqual(['flooding', 'joined']);
 });
 
-test('a denied cluster is forgotten: its beats change nothing', async () => {
+test('a denied cluster is forgotten: its heartbeats change nothing', async () => {
   await startHeartbeat(hub);
   const member = await admitMember(around, 'denied', slow);
   const witness = await admitMember(around, 'denied-witness', slow);
   await using nc = await member.connect();
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   await member.event('joined');
   await decideAs(around.approverLog, member.clusterId, 'denied');
   sayGoodbye(nc, member.clusterId);
   await nc.flush();
   await using other = await witness.connect();
-  beat(other, witness.clusterId);
+  sendHeartbeat(other, witness.clusterId);
   await witness.event('joined');
   expect(await member.history()).toEqual(['joined']);
 });
@@ -231,9 +234,9 @@ test('two agents with one key: KeyInUseTwice once, no flapping, and over when on
   const member = await admitMember(around, 'cloned', fast);
   await using original = await member.connect();
   await using copy = await member.connect();
-  const everySecond = (nc: typeof copy) => setInterval(() => beat(nc, member.clusterId), 1000);
+  const everySecond = (nc: typeof copy) => setInterval(() => sendHeartbeat(nc, member.clusterId), 1000);
   const timers = [everySecond(original), everySecond(copy)];
-  beat(original, member.clusterId);
+  sendHeartbeat(original, member.clusterId);
   try {
     const shared = await member.event('key-shared');
     expect(shared.reason).toBe('KeyInUseTwice');
@@ -253,11 +256,11 @@ test('an API server that does not answer its agent is told, and that it does aga
   await startHeartbeat(hub);
   const member = await admitMember(around, 'member-down', slow);
   await using nc = await member.connect();
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   await member.event('joined');
-  beat(nc, member.clusterId, beatFlags.memberApiDown);
+  sendHeartbeat(nc, member.clusterId, heartbeatFlags.memberApiDown);
   expect((await member.event('member-down')).reason).toBe('MemberAPIDown');
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   expect((await member.event('ready')).reason).toBe('Alive');
 });
 
@@ -268,7 +271,7 @@ test('who is lost too often flaps: no more events until it is steady, of two rep
   const member = await admitMember(around, 'flaps', fast);
   const loseOnce = async (): Promise<void> => {
     const nc = await member.connect();
-    beat(nc, member.clusterId);
+    sendHeartbeat(nc, member.clusterId);
     await nc.drain();
   };
   await loseOnce();
@@ -280,7 +283,7 @@ test('who is lost too often flaps: no more events until it is steady, of two rep
   expect(flapping.reason).toBe('Flapping');
   await loseOnce();
   await using nc = await member.connect();
-  keepBeating(nc, member.clusterId);
+  keepSendingHeartbeats(nc, member.clusterId);
   await member.event('ready', flapping.sequence);
   expect(await member.history()).toEqual(['joined', 'suspect', 'ready', 'suspect', 'flapping', 'ready']);
 });
@@ -293,17 +296,17 @@ test('who says goodbye and is heard in turns flaps: no event for each of them', 
     sayGoodbye(nc, member.clusterId);
     return member.event('stopped', afterSequence);
   };
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   await member.event('joined');
   const first = await stopOnce();
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   const back = await member.event('ready', first.sequence);
   const second = await stopOnce(back.sequence);
-  beat(nc, member.clusterId);
+  sendHeartbeat(nc, member.clusterId);
   const flapping = await member.event('flapping', second.sequence);
   for (let time = 0; time < 10; time++) {
     sayGoodbye(nc, member.clusterId);
-    beat(nc, member.clusterId);
+    sendHeartbeat(nc, member.clusterId);
     await nc.flush();
   }
   await member.event('ready', flapping.sequence);

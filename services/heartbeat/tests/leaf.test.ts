@@ -13,7 +13,13 @@ import { credsFile } from '../../../cli/up/state/hub-state.ts';
 import { readOfflineKeys } from '../../../cli/up/state/offline-keys.ts';
 import { startHubOfTest } from '../../../tests/harness/hub-of-test.ts';
 import type { TestHub } from '../../../tests/harness/test-hub.ts';
-import { admitMember, keepBeating, pushClaims, startHeartbeat, surroundingsOf } from './test-member.ts';
+import {
+  admitMember,
+  keepSendingHeartbeats,
+  pushClaims,
+  startHeartbeat,
+  surroundingsOf,
+} from './test-member.ts';
 
 interface Leaf {
   readonly port: number;
@@ -120,7 +126,7 @@ test('agents behind a leaf server are a group of their own: that it is gone is a
         const member = await admitMember(places[place], `at-${place}-${number}`, heartbeat);
         const nc = await member.connect();
         onTestFinished(() => nc.close());
-        onTestFinished(keepBeating(nc, member.clusterId));
+        onTestFinished(keepSendingHeartbeats(nc, member.clusterId));
         await member.event('joined');
         return member;
       }),

@@ -1,7 +1,7 @@
 import { followEvents } from '@rollcall/shared/bus';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
-import { admitMember, beat, startHeartbeat, surroundingsOf } from './test-member.ts';
+import { admitMember, sendHeartbeat, startHeartbeat, surroundingsOf } from './test-member.ts';
 
 let hub: TestHub;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ test('when most go silent together they are held, one event says so, and those b
   const connections = await Promise.all(
     members.map(async (member) => {
       const nc = await member.connect();
-      beat(nc, member.clusterId);
+      sendHeartbeat(nc, member.clusterId);
       await member.event('joined');
       return nc;
     }),
@@ -36,7 +36,7 @@ test('when most go silent together they are held, one event says so, and those b
   await Promise.all(connections.map((nc) => nc.close()));
   expect((await outageEvents('outage')).reason).toBe('OutageHeld');
   const back = await Promise.all(members.map((member) => member.connect()));
-  for (const [index, nc] of back.entries()) beat(nc, members[index]!.clusterId);
+  for (const [index, nc] of back.entries()) sendHeartbeat(nc, members[index]!.clusterId);
   await outageEvents('outage-ended');
   for (const member of members) expect(await member.history()).toEqual(['joined']);
   const types: string[] = [];

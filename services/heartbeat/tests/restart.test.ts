@@ -3,8 +3,8 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import {
   admitMember,
-  beat,
-  keepBeating,
+  sendHeartbeat,
+  keepSendingHeartbeats,
   startHeartbeat,
   type Surroundings,
   surroundingsOf,
@@ -31,8 +31,8 @@ test('a restarted service gives everybody a whole grace, and then finds who is g
   {
     const first = await startHeartbeat(hub);
     const goneNc = await gone.connect();
-    beat(goneNc, gone.clusterId);
-    keepBeating(aliveNc, alive.clusterId);
+    sendHeartbeat(goneNc, gone.clusterId);
+    keepSendingHeartbeats(aliveNc, alive.clusterId);
     await Promise.all([gone.event('joined'), alive.event('joined')]);
     await first.stop();
     // It goes while nobody listens.
@@ -50,7 +50,7 @@ test('after the bus was away nobody is declared dead for that time', async () =>
   const member = await admitMember(around, 'outage', fast);
   await startHeartbeat(hub);
   const before = await member.connect();
-  beat(before, member.clusterId);
+  sendHeartbeat(before, member.clusterId);
   const joined = await member.event('joined');
   const reconnected = nextReconnect(around.ops);
   await hub.natsServer.kill();
@@ -61,8 +61,8 @@ test('after the bus was away nobody is declared dead for that time', async () =>
   const unreachable = await member.event('unreachable', joined.sequence + 1);
   expect(unreachable.timeMs - restartedAtMs).toBeGreaterThanOrEqual(3000);
   await using after = await member.connect();
-  beat(after, member.clusterId);
+  sendHeartbeat(after, member.clusterId);
   await member.event('ready');
   // The server, not the agent, ended the connection, and the service was away too: no connection was lost.
-  expect((await member.event('suspect')).reason).toBe('NoBeats');
+  expect((await member.event('suspect')).reason).toBe('NoHeartbeats');
 });

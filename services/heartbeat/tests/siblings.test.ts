@@ -16,7 +16,7 @@ async function aReplica(agesMs: Readonly<Record<string, number>>) {
   return { nc, siblings };
 }
 
-test("the youngest beat of all other replicas is told, never one's own", async () => {
+test("the youngest heartbeat of all other replicas is told, never one's own", async () => {
   const me = await aReplica({ a: 1, b: 1, c: 1 });
   await aReplica({ a: 500, b: 40 });
   await aReplica({ a: 300 });
@@ -26,10 +26,10 @@ test("the youngest beat of all other replicas is told, never one's own", async (
 test('garbage in question and answer is ignored', async () => {
   const me = await aReplica({});
   const other = await aReplica({});
-  other.nc.subscribe('rollcall.heartbeat.youngest', {
+  other.nc.subscribe('rollcall.liveness.youngest', {
     callback: (_error, message) => void message.respond('{"agesMs":[-1]}'),
   });
   await other.nc.flush();
-  other.nc.publish('rollcall.heartbeat.youngest', 'garbage');
+  other.nc.publish('rollcall.liveness.youngest', 'garbage');
   expect(await me.siblings.youngest(['none'])).toEqual([undefined]);
 });

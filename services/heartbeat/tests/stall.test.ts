@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { encodeBeat } from '@rollcall/shared/bus';
+import { encodeHeartbeat } from '@rollcall/shared/bus';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { serveInProcess } from '../../../tests/harness/service-process.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import {
   admitMember,
-  beat,
-  keepBeating,
+  sendHeartbeat,
+  keepSendingHeartbeats,
   type Member,
   startHeartbeat,
   type Surroundings,
@@ -36,7 +36,7 @@ async function aliveMembers(name: string): Promise<Member[]> {
     Array.from({ length: 5 }, async (_, index) => {
       const member = await admitMember(around, `${name}-${index}`, fast);
       const nc = await member.connect();
-      const stop = keepBeating(nc, member.clusterId);
+      const stop = keepSendingHeartbeats(nc, member.clusterId);
       onTestFinished(async () => {
         stop();
         await nc.close();
@@ -51,7 +51,7 @@ async function aliveMembers(name: string): Promise<Member[]> {
 async function seesADeath(name: string): Promise<void> {
   const mortal = await admitMember(around, name, fast);
   const nc = await mortal.connect();
-  beat(nc, mortal.clusterId);
+  sendHeartbeat(nc, mortal.clusterId);
   await mortal.event('joined');
   await nc.close();
   await mortal.event('unreachable');
@@ -74,14 +74,14 @@ async function startProcess(label: string) {
   };
 }
 
-/** A member beats as fast as it can until the server has given up whoever does not read. */
+/** A member sends heartbeats as fast as it can until the server has given up whoever does not read. */
 async function floodUntilGivenUp(): Promise<void> {
   const member = await admitMember(around, 'flooder', fast);
   await using nc = await member.connect();
   const before = slowConsumers();
-  const one = encodeBeat({ flags: 0, agentTimeMs: 0 });
+  const one = encodeHeartbeat({ flags: 0, agentTimeMs: 0 });
   while (slowConsumers() === before) {
-    for (let at = 0; at < 5000; at++) nc.publish(`rollcall.beat.${member.clusterId}`, one);
+    for (let at = 0; at < 5000; at++) nc.publish(`rollcall.heartbeat.${member.clusterId}`, one);
     await nc.flush();
     await nextTurn();
   }
@@ -105,7 +105,7 @@ test('a service that the server gave up as a slow consumer makes nobody unreacha
   await floodUntilGivenUp();
   await pastEveryGrace('meanwhile-2');
   service.goOn();
-  await vi.waitFor(() => expect(logOf('slow')).toContain('beats are heard again'), 30_000);
+  await vi.waitFor(() => expect(logOf('slow')).toContain('heartbeats are heard again'), 30_000);
   await seesADeath('after-2');
   for (const member of members) expect(await member.history()).toEqual(['joined']);
 });

@@ -1,10 +1,10 @@
 import { type AccountName, accountKey } from '@rollcall/shared/rights';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import {
-  beatFlags,
+  heartbeatFlags,
   connectBus,
   connectionOptions,
-  encodeBeat,
+  encodeHeartbeat,
   type EventLog,
   followEvents,
   jwtProof,
@@ -154,18 +154,18 @@ export async function admitMember(
   };
 }
 
-export function beat(nc: NatsConnection, clusterId: string, flags = 0): void {
-  nc.publish(`rollcall.beat.${clusterId}`, encodeBeat({ flags, agentTimeMs: Date.now() }));
+export function sendHeartbeat(nc: NatsConnection, clusterId: string, flags = 0): void {
+  nc.publish(`rollcall.heartbeat.${clusterId}`, encodeHeartbeat({ flags, agentTimeMs: Date.now() }));
 }
 
 export function sayGoodbye(nc: NatsConnection, clusterId: string): void {
-  beat(nc, clusterId, beatFlags.goodbye);
+  sendHeartbeat(nc, clusterId, heartbeatFlags.goodbye);
 }
 
-/** Beats at once and then every 300 ms, until it is stopped or its connection ends. */
-export function keepBeating(nc: NatsConnection, clusterId: string): () => void {
+/** Sends heartbeats, at once and then every 300 ms, until it is stopped or its connection ends. */
+export function keepSendingHeartbeats(nc: NatsConnection, clusterId: string): () => void {
   const once = () => {
-    if (!nc.isClosed() && !nc.isDraining()) beat(nc, clusterId);
+    if (!nc.isClosed() && !nc.isDraining()) sendHeartbeat(nc, clusterId);
   };
   once();
   const timer = setInterval(once, 300);

@@ -4,9 +4,9 @@ import { decideFlood, sayAgainAfterMs } from './flood-event.ts';
 import { membershipOf } from '../members/membership.ts';
 import { aMember, liveness } from '../tests/builders.ts';
 
-const finding = { clusterId: 'c1', beats: 50_000, seconds: 10, nowMs: 1_000_000 };
+const finding = { clusterId: 'c1', heartbeats: 50_000, seconds: 10, nowMs: 1_000_000 };
 
-const earlierBy = (ms: number) => ({ flood: { atMs: finding.nowMs - ms, beats: 1, seconds: 1 } });
+const earlierBy = (ms: number) => ({ flood: { atMs: finding.nowMs - ms, heartbeats: 1, seconds: 1 } });
 
 test.each([
   { name: 'a member that never joined', was: undefined, want: 1 },
@@ -28,12 +28,12 @@ test('the event has the numbers, and leaves the liveness as it was', () => {
   expect(flood).toMatchObject({
     definition: { type: 'flooding' },
     reason: 'Flooding',
-    message: '50000 beats in 10.0 s, 5000 a second',
-    section: { ...liveness, state: 'suspect', flood: { beats: 50_000, seconds: 10 } },
+    message: '50000 heartbeats in 10.0 s, 5000 a second',
+    section: { ...liveness, state: 'suspect', flood: { heartbeats: 50_000, seconds: 10 } },
   });
 });
 
-test('who never sent a beat and floods is told as everybody is, once, and has not joined by it', () => {
+test('who never sent a heartbeat and floods is told as everybody is, once, and has not joined by it', () => {
   const silent = aMember(undefined);
   const [flood] = decideFlood(silent, finding);
   const section = flood?.section as Liveness;

@@ -16,14 +16,14 @@ export const sayAgainAfterMs = 600_000;
 
 export interface FloodFinding {
   readonly clusterId: string;
-  readonly beats: number;
+  readonly heartbeats: number;
   readonly seconds: number;
   /** Hub time. */
   readonly nowMs: number;
 }
 
 /**
- * What carries the flood of a member that never sent a beat. It joined before any admission, so it counts for none: the first beat is
+ * What carries the flood of a member that never sent a heartbeat. It joined before any admission, so it counts for none: the first heartbeat is
  * `joined`, as ever.
  */
 function neverHeard(key: string, nowMs: number): Liveness {
@@ -33,7 +33,7 @@ function neverHeard(key: string, nowMs: number): Liveness {
     cause: 'Unreachable',
     joinedAtMs: -1,
     sinceMs: nowMs,
-    lastBeatAtMs: -1,
+    lastHeartbeatAtMs: -1,
   };
 }
 
@@ -41,20 +41,20 @@ function neverHeard(key: string, nowMs: number): Liveness {
 export function decideFlood(record: ClusterRecord, finding: FloodFinding): EventDraft[] {
   const member = membershipOf(record);
   if (!member) return [];
-  const { beats, seconds, nowMs } = finding;
+  const { heartbeats, seconds, nowMs } = finding;
   const told = record.liveness?.key === member.key ? record.liveness : undefined;
   const saidAtMs = (member.liveness ?? told)?.flood?.atMs;
   // Somebody who let it in again since has not seen this flood.
   const isDecided = (record.decision?.decidedAtMs ?? 0) > (saidAtMs ?? 0);
   if (saidAtMs !== undefined && !isDecided && nowMs < saidAtMs + sayAgainAfterMs) return [];
   const before = member.liveness ?? neverHeard(member.key, nowMs);
-  const rate = Math.round(beats / seconds);
+  const rate = Math.round(heartbeats / seconds);
   return [
     draft(flooding, record, {
       by: { service: 'heartbeat' },
       reason: 'Flooding',
-      message: `${beats} beats in ${seconds.toFixed(1)} s, ${rate} a second`,
-      section: { ...before, flood: { atMs: nowMs, beats, seconds } },
+      message: `${heartbeats} heartbeats in ${seconds.toFixed(1)} s, ${rate} a second`,
+      section: { ...before, flood: { atMs: nowMs, heartbeats, seconds } },
     }),
   ];
 }

@@ -1,7 +1,7 @@
 import { type Msg, type NatsConnection, nuid } from '@nats-io/transport-node';
 import { z } from 'zod';
 
-const youngestSubject = 'rollcall.heartbeat.youngest';
+const youngestSubject = 'rollcall.liveness.youngest';
 /** How long siblings may take to say what they have heard. */
 const answerWithinMs = 200;
 
@@ -18,7 +18,7 @@ function parsed<Schema extends z.ZodType>(schema: Schema, message: Msg): z.outpu
 }
 
 export interface Siblings {
-  /** The youngest beat that any other replica has heard, as age in ms, in the order of the ids; at most 1,000. */
+  /** The youngest heartbeat that any other replica has heard, as age in ms, in the order of the ids; at most 1,000. */
   youngest(ids: readonly string[]): Promise<(number | undefined)[]>;
   stop(): void;
 }
@@ -28,7 +28,7 @@ export function joinSiblings(nc: NatsConnection, ageOf: (clusterId: string) => n
   const me = nuid.next();
   const agesIn = (id: string) => {
     const ageMs = ageOf(id);
-    // By clocks that differ a beat may look as if it were still to come.
+    // By clocks that differ a heartbeat may look as if it were still to come.
     return ageMs === undefined ? null : Math.max(0, ageMs);
   };
   const questions = nc.subscribe(youngestSubject, {

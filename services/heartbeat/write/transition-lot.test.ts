@@ -13,7 +13,7 @@ const suspected: ProposedTransition = {
   state: 'suspect',
   cause: 'ConnectionLost',
   decidedAtMs: 40_000,
-  lastBeatMs: 10_000,
+  lastHeartbeatMs: 10_000,
 };
 
 function recordOfMember(): AggregateRecord {

@@ -71,8 +71,15 @@ async function traceOf(
  */
 export async function writeLot(lot: readonly ProposedTransition[], parts: LotParts): Promise<LotOutcome[]> {
   const { log, clock, flap } = parts;
-  const findingOf = ({ from, state, cause, lastBeatMs }: ProposedTransition): LivenessFinding => {
-    return { from, state, cause, flap, nowMs: clock.hubMs(), lastBeatAtMs: toHubTime(clock, lastBeatMs) };
+  const findingOf = ({ from, state, cause, lastHeartbeatMs }: ProposedTransition): LivenessFinding => {
+    return {
+      from,
+      state,
+      cause,
+      flap,
+      nowMs: clock.hubMs(),
+      lastHeartbeatAtMs: toHubTime(clock, lastHeartbeatMs),
+    };
   };
 
   const { promise: done, resolve: end } = Promise.withResolvers<void>();

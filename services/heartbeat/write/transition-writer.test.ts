@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { beatFlags, type EventLog } from '@rollcall/shared/bus';
+import { heartbeatFlags, type EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AggregateRecord, EventDraft } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
@@ -61,7 +61,7 @@ function aReplica(lose: (append: number) => boolean) {
     deaf: quiet,
   });
   const known = { clusterId, key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'neverSeen' } as const;
-  engine.put({ ...known, sinceMs: -Infinity, lastBeatMs: -Infinity }, startMs);
+  engine.put({ ...known, sinceMs: -Infinity, lastHeartbeatMs: -Infinity }, startMs);
   const id = Buffer.from(clusterId);
   const hear = (flags = 0) => engine.hear(id, 0, id.length, flags, startMs);
   return { written, lastOf, engine, hear, reads: () => reads };
@@ -71,14 +71,14 @@ test('a goodbye after a write whose answer was lost counts from what was written
   const { written, engine, hear } = aReplica((append) => append === 1);
   hear();
   await vi.advanceTimersByTimeAsync(0);
-  hear(beatFlags.goodbye);
+  hear(heartbeatFlags.goodbye);
   expect(written).toEqual(['joined']);
   await vi.advanceTimersByTimeAsync(1000);
   expect(written).toEqual(['joined', 'stopped']);
   expect(engine.stateOf(clusterId)).toBe('stopped');
 });
 
-test('who lost the race to a sibling whose clock is behind takes no beat from before for a new one', async () => {
+test('who lost the race to a sibling whose clock is behind takes no heartbeat from before for a new one', async () => {
   const { written, lastOf, engine, hear } = aReplica(() => false);
   hear();
   await vi.advanceTimersByTimeAsync(0);
@@ -86,8 +86,8 @@ test('who lost the race to a sibling whose clock is behind takes no beat from be
   engine.connected(connection, startMs);
   engine.disconnected(connection, startMs);
   const sinceMs = startMs - 50_000;
-  const section = { state: 'suspect', key: 'UA', cause: 'NoBeats', joinedAtMs: 2000, sinceMs };
-  lastOf['heartbeat'] = { section: { ...section, lastBeatAtMs: sinceMs } };
+  const section = { state: 'suspect', key: 'UA', cause: 'NoHeartbeats', joinedAtMs: 2000, sinceMs };
+  lastOf['heartbeat'] = { section: { ...section, lastHeartbeatAtMs: sinceMs } };
   engine.advance(startMs + 3000);
   await vi.advanceTimersByTimeAsync(5000);
   expect(written).toEqual(['joined']);
@@ -101,15 +101,15 @@ test('a goodbye that was stored unheard, and answered by a sibling, is not told 
   const { written, lastOf, engine, hear } = aReplica((append) => append === 2);
   hear();
   await vi.advanceTimersByTimeAsync(0);
-  hear(beatFlags.goodbye);
+  hear(heartbeatFlags.goodbye);
   await vi.advanceTimersByTimeAsync(0);
   expect(written).toEqual(['joined', 'stopped']);
   const section = { state: 'ready', key: 'UA', cause: 'Alive', joinedAtMs: 2000, sinceMs: startMs - 20_000 };
-  lastOf['heartbeat'] = { section: { ...section, lastBeatAtMs: startMs - 20_000 }, sequence: 3 };
+  lastOf['heartbeat'] = { section: { ...section, lastHeartbeatAtMs: startMs - 20_000 }, sequence: 3 };
   await vi.advanceTimersByTimeAsync(5000);
   expect(written).toEqual(['joined', 'stopped']);
   expect(engine.stateOf(clusterId)).toBe('ready');
-  hear(beatFlags.goodbye);
+  hear(heartbeatFlags.goodbye);
   await vi.advanceTimersByTimeAsync(0);
   expect(written).toEqual(['joined', 'stopped', 'stopped']);
 });
@@ -119,7 +119,7 @@ test('a goodbye that was not stored is told again', async () => {
   hear();
   await vi.advanceTimersByTimeAsync(0);
   const before = lastOf['heartbeat'];
-  hear(beatFlags.goodbye);
+  hear(heartbeatFlags.goodbye);
   await vi.advanceTimersByTimeAsync(0);
   if (before) lastOf['heartbeat'] = before;
   await vi.advanceTimersByTimeAsync(1000);
@@ -159,7 +159,7 @@ test('who is heard again while the verdict waits behind slow appends is not decl
             revokedKeys: [],
           },
         },
-        heartbeat: { section: { ...section, lastBeatAtMs: startMs - 1000 }, sequence: 1 },
+        heartbeat: { section: { ...section, lastHeartbeatAtMs: startMs - 1000 }, sequence: 1 },
       };
       return { aggregate: { kind: 'cluster', id }, lastOf } as unknown as AggregateRecord;
     },
@@ -189,7 +189,7 @@ test('who is heard again while the verdict waits behind slow appends is not decl
   });
   const known = { key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'ready' } as const;
   for (const id of ids)
-    engine.put({ ...known, clusterId: id, sinceMs: 3000, lastBeatMs: startMs - 1000 }, nowMs);
+    engine.put({ ...known, clusterId: id, sinceMs: 3000, lastHeartbeatMs: startMs - 1000 }, nowMs);
   nowMs += 31_000;
   engine.advance(nowMs);
   // Four lots of 32 are being written now; the others wait for them.
@@ -249,7 +249,7 @@ function aSilentFleet(ids: readonly string[]) {
   const rest = { earsWork: async () => true, written: quiet, deaf: quiet };
   writer = createTransitionWriter({ engine, log, logger, clock, siblings, flap, ...rest });
   const known = { key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'ready', sinceMs: nowMs } as const;
-  for (const id of ids) engine.put({ ...known, clusterId: id, lastBeatMs: nowMs }, nowMs);
+  for (const id of ids) engine.put({ ...known, clusterId: id, lastHeartbeatMs: nowMs }, nowMs);
   return {
     written,
     behaviour,

@@ -38,12 +38,12 @@ interface WriterOptions {
   readonly engine: LivenessEngine;
   readonly log: EventLog;
   readonly siblings: Pick<Siblings, 'youngest'>;
-  /** Whether beats reach this replica. */
+  /** Whether heartbeats reach this replica. */
   earsWork(): Promise<boolean>;
   readonly clock: HubClock;
   readonly logger: Logger;
   readonly flap: FlapSettings;
-  /** @param joinedFrom - of a first beat: the record before it */
+  /** @param joinedFrom - of a first heartbeat: the record before it */
   written(transition: WrittenTransition, joinedFrom?: ClusterRecord): void;
   deaf(): void;
 }
@@ -56,11 +56,11 @@ export interface WrittenTransition {
 }
 
 /** Silence may be ours alone; a lost connection was heard, and everything else is good news. */
-const silences = new Set<ProposedTransition['cause']>(['NoBeats', 'OutageHeld', 'Unreachable']);
+const silences = new Set<ProposedTransition['cause']>(['NoHeartbeats', 'OutageHeld', 'Unreachable']);
 
 /**
- * Since when it is so, for what was heard meanwhile. What a sibling wrote carries its clock, and by that a beat from before might
- * look like one after: the time of our own proposal for the same counts, and for anything else the next beat.
+ * Since when it is so, for what was heard meanwhile. What a sibling wrote carries its clock, and by that a heartbeat from before might
+ * look like one after: the time of our own proposal for the same counts, and for anything else the next heartbeat.
  */
 function changedAtMs(proposal: ProposedTransition, known: KnownCluster): number {
   if (known.state === 'neverSeen') return known.sinceMs;
@@ -137,7 +137,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     else engine.settle(proposal, { state: known.state, sinceMs: changedAtMs(proposal, known) }, nowMs);
   }
 
-  /** Whether a goodbye was told, by us or a sibling, and another beat since: told again, it would stop the cluster twice. */
+  /** Whether a goodbye was told, by us or a sibling, and another heartbeat since: told again, it would stop the cluster twice. */
   function isGoodbyeOver(proposal: ProposedTransition, record: ClusterRecord): boolean {
     const isNews = basis.has(proposal) && newestOf(record) !== basis.get(proposal);
     return (
@@ -193,7 +193,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     const ids = proposals.map((proposal) => proposal.clusterId);
     try {
       if (!(await options.earsWork())) {
-        logger.warn({ count: ids.length }, 'own beats do not come back; nobody is declared silent');
+        logger.warn({ count: ids.length }, 'own heartbeats do not come back; nobody is declared silent');
         options.deaf();
       }
       const askedAtMs = clock.monotonicMs();

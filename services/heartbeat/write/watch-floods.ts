@@ -10,12 +10,12 @@ const lookAgainAfterMs = 30_000;
 
 export interface FloodSettings {
   readonly windowMs: number;
-  /** Beats a second of one cluster, over a whole window. */
+  /** Heartbeats a second of one cluster, over a whole window. */
   readonly perSecond: number;
 }
 
 /**
- * Looks from time to time who beats far too often. Counting costs a beat nothing but one more number, so that a flood delays
+ * Looks from time to time who sends heartbeats far too often. Counting costs a heartbeat nothing but one more number, so that a flood delays
  * nobody; what follows from it is not decided here.
  * @param options.found - called once for each flood, and again while it goes on: when it could not be written, and from time to time,
  *   because what was said may have been decided about since
@@ -23,7 +23,7 @@ export interface FloodSettings {
  */
 export function watchFloods(options: {
   /** Who sent more than that since it was asked last. */
-  takeFloods(most: number): { clusterId: string; beats: number }[];
+  takeFloods(most: number): { clusterId: string; heartbeats: number }[];
   clock: HubClock;
   logger: Logger;
   metrics: Metrics;
@@ -42,12 +42,12 @@ export function watchFloods(options: {
       if (nowMs >= atMs + lookAgainAfterMs) saidAtMs.delete(clusterId);
     const floods = takeFloods(settings.perSecond * seconds);
     metrics.gauge('rollcall_flooding_clusters', floods.length);
-    for (const { clusterId, beats } of floods
+    for (const { clusterId, heartbeats } of floods
       .filter((flood) => !saidAtMs.has(flood.clusterId))
       .slice(0, mostAtOnce)) {
       saidAtMs.set(clusterId, nowMs);
-      logger.warn({ clusterId, count: beats }, 'an agent floods the hub with beats');
-      found({ clusterId, beats, seconds, nowMs: clock.hubMs() }).catch(() => saidAtMs.delete(clusterId));
+      logger.warn({ clusterId, count: heartbeats }, 'an agent floods the hub with heartbeats');
+      found({ clusterId, heartbeats, seconds, nowMs: clock.hubMs() }).catch(() => saidAtMs.delete(clusterId));
     }
   }
 

@@ -45,7 +45,7 @@ export function keyOfEvent(event: Pick<StoredEvent, 'kind' | 'id'>): string | un
 
 /** In a registration something more to show follows this within milliseconds, and each look costs a read of the bus. */
 const nextWordWithinMs = 50;
-/** Between approval and first beat. Each of them alone changes nothing that has to be seen before that. */
+/** Between approval and first heartbeat. Each of them alone changes nothing that has to be seen before that. */
 const onTheWay = new Set(['cluster.admitted', 'cluster.provisioned']);
 
 /** Whoever has one has most likely a hundred. */
@@ -53,7 +53,7 @@ const nextOperationWithinMs = 200;
 
 /**
  * How long the picture may wait for the event that follows this one.
- * @param joinSettleMs - how long the status of an approved cluster waits for its first beat
+ * @param joinSettleMs - how long the status of an approved cluster waits for its first heartbeat
  */
 export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>, joinSettleMs: number): number {
   if (kind === 'hub') return nextOperationWithinMs;

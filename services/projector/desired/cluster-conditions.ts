@@ -70,27 +70,27 @@ function joined(picture: ClusterPicture): Judged {
         type: 'Joined',
         status: 'True',
         reason: 'Joined',
-        message: 'the agent has beaten',
+        message: 'the agent has sent a heartbeat',
         atMs: liveness.joinedAtMs,
       }
     : {
         type: 'Joined',
         status: 'Unknown',
         reason: 'NeverSeen',
-        message: 'no beat of this agent has come yet',
+        message: 'no heartbeat of this agent has come yet',
         atMs: timeOf(picture, 'approver'),
       };
 }
 
 const suspectMessages: ReadonlyMap<string, string> = new Map([
   ['ConnectionLost', 'the agent lost its connection'],
-  ['NoBeats', 'a beat is overdue'],
+  ['NoHeartbeats', 'a heartbeat is overdue'],
   [
     'OutageHeld',
     'not heard for the whole grace, together with many others: most likely the network of the hub itself',
   ],
 ]);
-const memberIsDown = 'the agent beats; its API server does not answer';
+const memberIsDown = 'the agent sends heartbeats; its API server does not answer';
 const heardButNotReady: ReadonlyMap<string, string> = new Map([
   ['MemberAPIDown', memberIsDown],
   [
@@ -99,7 +99,7 @@ const heardButNotReady: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** The summary. Who is shut out is not ready, whatever its beats say. */
+/** The summary. Who is shut out is not ready, whatever its heartbeats say. */
 function ready(picture: ClusterPicture): Judged {
   const type = 'Ready';
   const standing = standingOf(picture.record);
@@ -127,7 +127,7 @@ function ready(picture: ClusterPicture): Judged {
       type,
       status: 'Unknown',
       reason: 'NeverSeen',
-      message: 'no beat of this agent has come yet',
+      message: 'no heartbeat of this agent has come yet',
       atMs: decidedAtMs,
     };
   }
@@ -136,17 +136,23 @@ function ready(picture: ClusterPicture): Judged {
     case 'ready': {
       const trouble = heardButNotReady.get(liveness.cause);
       return trouble === undefined
-        ? { type, status: 'True', reason: 'Alive', message: 'beats are coming', atMs }
+        ? { type, status: 'True', reason: 'Alive', message: 'heartbeats are coming', atMs }
         : { type, status: 'False', reason: liveness.cause, message: trouble, atMs };
     }
     case 'suspect': {
-      const reason = suspectMessages.has(liveness.cause) ? liveness.cause : 'NoBeats';
+      const reason = suspectMessages.has(liveness.cause) ? liveness.cause : 'NoHeartbeats';
       return { type, status: 'Unknown', reason, message: suspectMessages.get(reason) ?? '', atMs };
     }
     case 'stopped':
       return { type, status: 'False', reason: 'AgentStopped', message: 'the agent said goodbye', atMs };
     case 'unreachable':
-      return { type, status: 'False', reason: 'Unreachable', message: 'no beat for the whole grace', atMs };
+      return {
+        type,
+        status: 'False',
+        reason: 'Unreachable',
+        message: 'no heartbeat for the whole grace',
+        atMs,
+      };
   }
 }
 

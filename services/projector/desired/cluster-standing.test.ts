@@ -24,7 +24,7 @@ test.each([
   { name: 'refused', sections: { identity: anIdentity({ state: 'refused' }) }, want: 'settled' },
   { name: 'approved', sections: { identity, decision: aDecision() }, want: 'joining' },
   {
-    name: 'admitted, no beat yet',
+    name: 'admitted, no heartbeat yet',
     sections: { identity: anIdentity(member), decision: aDecision() },
     want: 'joining',
   },

@@ -43,16 +43,16 @@ const revokedKeys = [{ key: 'KEY1', atMs: startMs + 5000 }];
 describe('Ready', () => {
   test.each([
     { name: 'approved, never seen', sections: aMember({ liveness: undefined! }), want: 'Unknown NeverSeen' },
-    { name: 'beats come', sections: aMember(), want: 'True Alive' },
+    { name: 'heartbeats come', sections: aMember(), want: 'True Alive' },
     {
       name: 'connection lost',
       sections: aMember({ liveness: aLiveness({ state: 'suspect', cause: 'ConnectionLost' }) }),
       want: 'Unknown ConnectionLost',
     },
     {
-      name: 'a beat is overdue',
-      sections: aMember({ liveness: aLiveness({ state: 'suspect', cause: 'NoBeats' }) }),
-      want: 'Unknown NoBeats',
+      name: 'a heartbeat is overdue',
+      sections: aMember({ liveness: aLiveness({ state: 'suspect', cause: 'NoHeartbeats' }) }),
+      want: 'Unknown NoHeartbeats',
     },
     {
       name: 'held by an outage',
@@ -62,7 +62,7 @@ describe('Ready', () => {
     {
       name: 'suspect for a reason of a newer version',
       sections: aMember({ liveness: aLiveness({ state: 'suspect', cause: 'MoonPhase' }) }),
-      want: 'Unknown NoBeats',
+      want: 'Unknown NoHeartbeats',
     },
     {
       name: 'silent for the grace',
@@ -75,51 +75,51 @@ describe('Ready', () => {
       want: 'False AgentStopped',
     },
     {
-      name: 'the agent beats, its API server does not answer',
+      name: 'the agent sends heartbeats, its API server does not answer',
       sections: aMember({ liveness: aLiveness({ cause: 'MemberAPIDown' }) }),
       want: 'False MemberAPIDown',
     },
     {
-      name: 'denied while beating',
+      name: 'denied while it sends heartbeats',
       sections: aMember({ decision: aDecision({ verdict: 'denied', revokedKeys }) }),
       want: 'False Denied',
     },
     {
-      name: 'revoked while beating',
+      name: 'revoked while it sends heartbeats',
       sections: aMember({ decision: aDecision({ verdict: 'revoked', revokedKeys }) }),
       want: 'False Revoked',
     },
     {
-      name: 'banned while beating',
+      name: 'banned while it sends heartbeats',
       sections: aMember({ decision: aDecision({ verdict: 'banned', revokedKeys }) }),
       want: 'False Revoked',
     },
     {
-      name: 'leaving while beating',
+      name: 'leaving while it sends heartbeats',
       sections: aMember({ decision: aDecision({ verdict: 'leaving', revokedKeys }) }),
       want: 'False Revoked',
     },
     {
-      name: 'another key is held, the owner beats',
+      name: 'another key is held, the owner sends heartbeats',
       sections: aMember({
         decision: aDecision({ verdict: 'held', key: 'KEY2', approvedKey: 'KEY1', reason: 'KeyChanged' }),
       }),
       want: 'True Alive',
     },
     {
-      name: 'another key is held, that of the member was taken back while it beat',
+      name: 'another key is held, that of the member was taken back while it sent heartbeats',
       sections: aMember({
         decision: aDecision({ verdict: 'held', key: 'KEY2', reason: 'KeyChanged', revokedKeys }),
       }),
       want: 'False Revoked',
     },
     {
-      name: 'another key is denied, the owner beats',
+      name: 'another key is denied, the owner sends heartbeats',
       sections: aMember({ decision: aDecision({ verdict: 'denied', key: 'KEY2', approvedKey: 'KEY1' }) }),
       want: 'True Alive',
     },
     {
-      name: 'the beats are of an earlier key',
+      name: 'the heartbeats are of an earlier key',
       sections: aMember({ liveness: aLiveness({ key: 'KEY0' }) }),
       want: 'Unknown NeverSeen',
     },
@@ -165,7 +165,7 @@ describe('the other conditions', () => {
     { name: 'probes pass', sections: aMember(), type: 'MemberHealthy', want: 'True ProbesPass' },
     {
       name: 'probes of a member that is not seen',
-      sections: aMember({ liveness: aLiveness({ state: 'suspect', cause: 'NoBeats' }) }),
+      sections: aMember({ liveness: aLiveness({ state: 'suspect', cause: 'NoHeartbeats' }) }),
       type: 'MemberHealthy',
       want: 'Unknown NotSeen',
     },
@@ -347,7 +347,11 @@ test('a joined cluster shows everything that is known', () => {
 });
 
 test('a cluster that is not ready shows when it was last heard', () => {
-  const liveness = aLiveness({ state: 'unreachable', cause: 'Unreachable', lastBeatAtMs: startMs + 61_999 });
+  const liveness = aLiveness({
+    state: 'unreachable',
+    cause: 'Unreachable',
+    lastHeartbeatAtMs: startMs + 61_999,
+  });
   expect(present(aMember({ liveness })).status.lastSeen).toBe('2026-01-01T00:01:01Z');
 });
 

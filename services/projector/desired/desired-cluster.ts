@@ -111,7 +111,7 @@ function clusterStatus(
     // A new object has generation 1.
     conditions: conditionList(judged, current?.status?.conditions ?? [], current?.metadata.generation ?? 1),
     ...(liveness
-      ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(liveness.lastBeatAtMs) }
+      ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(liveness.lastHeartbeatAtMs) }
       : {}),
     ...(identity
       ? (factsThatStay(facts, current) ?? shownFacts(facts?.facts, identity.request.claimed))

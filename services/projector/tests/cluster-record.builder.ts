@@ -88,7 +88,7 @@ export function aLiveness(more: Partial<Liveness> = {}): Liveness {
     cause: 'Alive',
     joinedAtMs: atMs,
     sinceMs: atMs,
-    lastBeatAtMs: atMs,
+    lastHeartbeatAtMs: atMs,
     ...more,
   };
 }

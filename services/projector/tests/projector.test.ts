@@ -155,7 +155,7 @@ function aCluster() {
   const decision = (more: Parameters<typeof aDecision>[0] = {}) =>
     aDecision({ clusterName: name, namespace: name, decidedAtMs: nowMs, ...more });
   const liveness = (more: Parameters<typeof aLiveness>[0] = {}) =>
-    aLiveness({ joinedAtMs: nowMs + 1, sinceMs: nowMs + 1, lastBeatAtMs: nowMs + 1, ...more });
+    aLiveness({ joinedAtMs: nowMs + 1, sinceMs: nowMs + 1, lastHeartbeatAtMs: nowMs + 1, ...more });
   return {
     id,
     name,
@@ -255,7 +255,10 @@ describe('joining', () => {
     await cluster.happens(approved, cluster.decision({ by: { person: 'anna' } }));
     await eventually('approved', () => cluster.request()?.status?.result === 'Approved');
     expect(cluster.request()?.status?.by).toBe('anna');
-    await eventually('the cluster waits for its first beat', () => cluster.ready() === 'Unknown NeverSeen');
+    await eventually(
+      'the cluster waits for its first heartbeat',
+      () => cluster.ready() === 'Unknown NeverSeen',
+    );
     expect(cluster.cluster()?.status?.conditions).toHaveLength(8);
   });
 
@@ -396,8 +399,8 @@ describe('the picture is no truth', () => {
     await admin.mergePatch(resources.managedClusters, cluster.name, {
       metadata: { labels: { team: 'b', extra: 'x' } },
     });
-    await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoBeats' }));
-    await eventually('suspect', () => cluster.ready() === 'Unknown NoBeats');
+    await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoHeartbeats' }));
+    await eventually('suspect', () => cluster.ready() === 'Unknown NoHeartbeats');
     expect(cluster.cluster()?.metadata.labels).toMatchObject({ team: 'b', extra: 'x' });
   });
 
@@ -433,7 +436,7 @@ describe('the picture is no truth', () => {
       { status: newer },
       { subresource: 'status' },
     );
-    await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoBeats' }));
+    await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoHeartbeats' }));
     const other = await joinedCluster();
     expect(other.ready()).toBe('True Alive');
     expect(cluster.cluster()?.status?.liveness).toBe('newer');
@@ -720,10 +723,10 @@ test('an API server that was away is caught up with', async () => {
   await plane.plane.kill('kube-apiserver');
   const other = aCluster();
   await other.join();
-  await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoBeats' }));
+  await cluster.happens(suspect, cluster.liveness({ state: 'suspect', cause: 'NoHeartbeats' }));
   await plane.plane.restart('kube-apiserver');
   await eventually('the new cluster is ready', () => other.ready() === 'True Alive');
-  await eventually('the old one is suspect', () => cluster.ready() === 'Unknown NoBeats');
+  await eventually('the old one is suspect', () => cluster.ready() === 'Unknown NoHeartbeats');
   expect(other.cluster()?.status?.lastSeen).toBe('live');
 });
 

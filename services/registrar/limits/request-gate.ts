@@ -22,7 +22,7 @@ export function isFull(usedShare: number | undefined): boolean {
 }
 
 /**
- * Whether the hub has room for one more request. Only what is new is refused: repetitions, renewals and beats go on, and
+ * Whether the hub has room for one more request. Only what is new is refused: repetitions, renewals and heartbeats go on, and
  * with space or decisions the same agent gets in by asking again.
  */
 export function refuseForRoom(view: GateView, settings: GateSettings): Refusal | undefined {

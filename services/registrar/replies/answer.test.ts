@@ -30,8 +30,8 @@ const settings: AnswerSettings = {
   },
   memberLifeMs: 60_000,
   waitingLifeMs: 60_000,
-  beatIntervalMs: 15_000,
-  beatStretch: () => 1,
+  heartbeatIntervalMs: 15_000,
+  intervalMultiplier: () => 1,
   returnWithinMs: () => undefined,
 };
 

@@ -4,7 +4,7 @@ import type { ClusterRecord, EventDraft } from '@rollcall/shared/events';
 import { type AnswerResult, answerSubject, encodeAnswer, type SignedLink } from '@rollcall/shared/protocol';
 import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import type { Nkey } from '@rollcall/shared/trust';
-import { paceFor } from './beat-interval.ts';
+import { intervalFor } from './heartbeat-interval.ts';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
 import type { Refusal } from './refusal.ts';
 import { isKeyTakenBack, keyTakenBack, type Standing, standingOf } from './standing.ts';
@@ -21,9 +21,9 @@ export interface AnswerSettings {
   readonly issuer: CredentialIssuer;
   readonly memberLifeMs: number;
   readonly waitingLifeMs: number;
-  readonly beatIntervalMs: number;
-  /** How many times its interval an agent waits between two beats, because the fleet is so large. */
-  beatStretch(): number;
+  readonly heartbeatIntervalMs: number;
+  /** How many times its interval an agent waits between two heartbeats, because the fleet is so large. */
+  intervalMultiplier(): number;
   /** Over how long agents spread their return after an outage; undefined: as they like. */
   returnWithinMs(): number | undefined;
 }
@@ -137,7 +137,7 @@ export function standingResult(
         access: decision?.access ?? 'None',
         ...dropped,
         ...rotateKeyOf(record, agentKey),
-        ...paceFor(record, settings),
+        ...intervalFor(record, settings),
       };
     }
   }

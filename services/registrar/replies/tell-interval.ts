@@ -2,10 +2,10 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, type StoredEvent } from '@rollcall/shared/events';
 import { type AnswerSettings, sendAnswer } from './answer.ts';
-import { paceFor } from './beat-interval.ts';
+import { intervalFor } from './heartbeat-interval.ts';
 import { standingOf } from './standing.ts';
 
-/** Tells a live member at once how often to beat: the heartbeat service judges it by that from now on. */
+/** Tells a live member at once how often to send heartbeats: the heartbeat service judges it by that from now on. */
 export async function tellInterval(
   nc: NatsConnection,
   event: Pick<StoredEvent, 'id'>,
@@ -14,7 +14,7 @@ export async function tellInterval(
   const record = clusterRecord(await log.read({ kind: 'cluster', id: event.id }));
   const agentKey = record.decision?.approvedKey;
   if (agentKey === undefined || standingOf(record, agentKey).kind !== 'member') return;
-  const result = { kind: 'done', ...paceFor(record, settings) } as const;
+  const result = { kind: 'done', ...intervalFor(record, settings) } as const;
   const inReplyTo = record.identity?.request.id ?? '';
-  sendAnswer(nc, settings, { agentKey, verb: 'pace', inReplyTo, nowMs: Date.now(), result });
+  sendAnswer(nc, settings, { agentKey, verb: 'interval', inReplyTo, nowMs: Date.now(), result });
 }

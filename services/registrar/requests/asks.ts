@@ -9,7 +9,7 @@ import { cutText } from '@rollcall/shared/text';
 import { answerByRecord, refusalResult, rotateKeyOf, sendAnswer } from '../replies/answer.ts';
 import { inAskSpan } from '../replies/ask-step.ts';
 import { busyMessage, createAskBudget } from '../limits/ask-budget.ts';
-import { paceFor } from '../replies/beat-interval.ts';
+import { intervalFor } from '../replies/heartbeat-interval.ts';
 import type { FloodCutter } from '../limits/cut-floods.ts';
 import { isForgotten } from '../members/former-member.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
@@ -101,7 +101,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     if (record.decision?.approvedKey !== agentKey)
       return answerByRecord({ record, agentKey, nowMs }, settings);
     await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
-    return { kind: 'done', ...paceFor(record, settings), ...rotateKeyOf(record, agentKey) };
+    return { kind: 'done', ...intervalFor(record, settings), ...rotateKeyOf(record, agentKey) };
   }
 
   async function replyTo(received: ReceivedAsk): Promise<Reply> {

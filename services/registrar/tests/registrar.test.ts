@@ -65,7 +65,11 @@ test('a request is kept with the use of its token and its name, waits, and is ad
   const news = agent.nextNews();
   await decideAs(approverLog, body.clusterId, 'approved');
   const { result } = await news;
-  expect(result).toMatchObject({ kind: 'admitted', clusterName: body.clusterName, beatIntervalMs: 15_000 });
+  expect(result).toMatchObject({
+    kind: 'admitted',
+    clusterName: body.clusterName,
+    heartbeatIntervalMs: 15_000,
+  });
   if (result.kind !== 'admitted') return;
   await using member = await connectWithCredentials(hub, agent.key, {
     jwt: result.credentials,
@@ -98,9 +102,9 @@ test('a changed interval is told to the live member at once, and with the answer
   await approverLog.append([draft(changed, record, what)], { correlation: 'test' });
   let told = await member.nextNews();
   while (told.result.kind !== 'done') told = await member.nextNews();
-  expect(told.result.beatIntervalMs).toBe(5000);
+  expect(told.result.heartbeatIntervalMs).toBe(5000);
   const facts = await member.ask('facts', { clusterId: body.clusterId, facts: body.facts });
-  expect(facts.result).toMatchObject({ kind: 'done', beatIntervalMs: 5000 });
+  expect(facts.result).toMatchObject({ kind: 'done', heartbeatIntervalMs: 5000 });
 });
 
 test('asking again with the same key gives the same answer and spends nothing', async () => {

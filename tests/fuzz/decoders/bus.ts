@@ -1,4 +1,4 @@
-import { beatFlagsOf, beatAgentTimeMs, encodeBeat } from '@rollcall/shared/bus';
+import { heartbeatFlagsOf, heartbeatAgentTimeMs, encodeHeartbeat } from '@rollcall/shared/bus';
 import {
   aggregateSubjects,
   clusterRecord,
@@ -20,7 +20,7 @@ import { traceIdOf } from '@rollcall/shared/tracing';
 import { createXkey } from '@rollcall/shared/trust';
 import { parseLive } from '../../../cli/events/show-events.ts';
 import { memberOfNotice } from '../../../services/heartbeat/connections/connection-notice.ts';
-import { idStart } from '../../../services/heartbeat/receive/beat-subject.ts';
+import { idStart } from '../../../services/heartbeat/receive/heartbeat-subject.ts';
 import { aMember, clusterEvents } from '../../../services/projector/tests/cluster-record.builder.ts';
 import { decodeCalloutRequest } from '../../../services/registrar/callout/callout-request.ts';
 import { expectedAccount, readAccountClaims } from '../../../services/account-controller/account-claims.ts';
@@ -139,17 +139,17 @@ const subject: FuzzedDecoder = {
   },
 };
 
-const beat: FuzzedDecoder = {
-  name: 'beat',
+const heartbeat: FuzzedDecoder = {
+  name: 'heartbeat',
   form: 'bytes',
   samples: [
-    encodeBeat({ flags: 0, agentTimeMs: 1_700_000_000_000 }),
-    encodeBeat({ flags: 3, agentTimeMs: 0 }),
+    encodeHeartbeat({ flags: 0, agentTimeMs: 1_700_000_000_000 }),
+    encodeHeartbeat({ flags: 3, agentTimeMs: 0 }),
   ],
   decode(input) {
     must(idStart(input) <= input.length, 'an id begins within the subject');
-    if (beatFlagsOf(input) < 0) return 'refused';
-    must(Number.isSafeInteger(beatAgentTimeMs(input)), 'the time of a beat is a number');
+    if (heartbeatFlagsOf(input) < 0) return 'refused';
+    must(Number.isSafeInteger(heartbeatAgentTimeMs(input)), 'the time of a heartbeat is a number');
     return 'taken';
   },
 };
@@ -283,7 +283,7 @@ export const busDecoders: readonly FuzzedDecoder[] = [
   eventBody,
   eventHead,
   subject,
-  beat,
+  heartbeat,
   connectionNotice,
   callout,
   sealedCallout,

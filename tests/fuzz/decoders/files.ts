@@ -68,7 +68,7 @@ const state: AgentState = {
   sealingSeed: 'SX',
   clusterId: 'id-1',
   hubId: 'h',
-  member: { jwt: 'j', renewAtMs: 1, beatIntervalMs: 15_000, clusterName: 'one', namespace: 'one' },
+  member: { jwt: 'j', renewAtMs: 1, heartbeatIntervalMs: 15_000, clusterName: 'one', namespace: 'one' },
 };
 const agentState: FuzzedDecoder = {
   name: 'agent-state',

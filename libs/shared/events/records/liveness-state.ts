@@ -1,7 +1,7 @@
 import type { Liveness } from '../types/heartbeat-events.ts';
 
 /**
- * What the hub has said of a cluster so far; `neverSeen` until its first beat after an admission. Beats of a `memberDown` one
+ * What the hub has said of a cluster so far; `neverSeen` until its first heartbeat after an admission. Heartbeats of a `memberDown` one
  * come, and say that the member's API server does not answer; those of a `flapping` one come and go too often to be believed.
  */
 export type LivenessState =

@@ -4,22 +4,22 @@ import { defineEvent } from '../define-event.ts';
 /** The heartbeat service's section of a cluster: whether it is alive. All times are hub time. */
 export const livenessSchema = z.looseObject({
   state: z.enum(['ready', 'suspect', 'unreachable', 'stopped']),
-  /** The key whose beats were heard. */
+  /** The key whose heartbeats were heard. */
   key: z.string(),
   /**
    * CamelCase, the reason of the Ready condition. With state ready: Alive, MemberAPIDown, Flapping (the last two are not
-   * Ready=True); suspect: ConnectionLost, NoBeats, OutageHeld; unreachable: Unreachable; stopped: AgentStopped.
+   * Ready=True); suspect: ConnectionLost, NoHeartbeats, OutageHeld; unreachable: Unreachable; stopped: AgentStopped.
    */
   cause: z.string(),
   joinedAtMs: z.int(),
   sinceMs: z.int(),
-  lastBeatAtMs: z.int(),
+  lastHeartbeatAtMs: z.int(),
   /** When it was lost lately; as many as are needed to tell whether it flaps, oldest first. */
   lossesAtMs: z.array(z.int()).optional(),
   /** Two agents use the key, in two places; absent otherwise. */
   keySharedSinceMs: z.int().optional(),
-  /** The last flood of beats that was reported; `beats` in `seconds`, as one replica counted them. */
-  flood: z.looseObject({ atMs: z.int(), beats: z.int(), seconds: z.number() }).optional(),
+  /** The last flood of heartbeats that was reported; `heartbeats` in `seconds`, as one replica counted them. */
+  flood: z.looseObject({ atMs: z.int(), heartbeats: z.int(), seconds: z.number() }).optional(),
 });
 export type Liveness = z.infer<typeof livenessSchema>;
 
@@ -29,24 +29,24 @@ export const joined = defineEvent({
   ...cluster,
   type: 'joined',
   description:
-    'The first beat after admitted: the cluster has joined and is ready. Repeated only after a new admission.',
+    'The first heartbeat after admitted: the cluster has joined and is ready. Repeated only after a new admission.',
 });
 export const ready = defineEvent({
   ...cluster,
   type: 'ready',
   description:
-    'Beats are back after suspect, unreachable or stopped, the API server of the member after member-down, or the cluster has stopped flapping.',
+    'Heartbeats are back after suspect, unreachable or stopped, the API server of the member after member-down, or the cluster has stopped flapping.',
 });
 export const suspect = defineEvent({
   ...cluster,
   type: 'suspect',
   description:
-    'The last connection went away and did not return within 2 s, or a beat is overdue. Followed by ready or unreachable.',
+    'The last connection went away and did not return within 2 s, or a heartbeat is overdue. Followed by ready or unreachable.',
 });
 export const unreachable = defineEvent({
   ...cluster,
   type: 'unreachable',
-  description: 'No beat for the whole grace. Followed by ready.',
+  description: 'No heartbeat for the whole grace. Followed by ready.',
 });
 export const stopped = defineEvent({
   ...cluster,
@@ -59,20 +59,20 @@ export const memberDown = defineEvent({
   ...cluster,
   type: 'member-down',
   description:
-    'The agent beats, and says that the API server of its member does not answer. Followed by ready, or by whatever follows ready.',
+    'The agent sends heartbeats, and says that the API server of its member does not answer. Followed by ready, or by whatever follows ready.',
 });
 export const flapping = defineEvent({
   ...cluster,
   type: 'flapping',
   description:
-    'Beats are back, for the fourth time within ten minutes (settable). Losses and goodbyes are not written any more until it has been heard without a gap for two minutes (ready), or not at all for the whole grace (unreachable).',
+    'Heartbeats are back, for the fourth time within ten minutes (settable). Losses and goodbyes are not written any more until it has been heard without a gap for two minutes (ready), or not at all for the whole grace (unreachable).',
 });
 
 export const keyShared = defineEvent({
   ...cluster,
   type: 'key-shared',
   description:
-    'Two agents use the key of this cluster: both are connected, and both beat. Shown as CredentialsValid=False, KeyInUseTwice. Followed by key-unshared.',
+    'Two agents use the key of this cluster: both are connected, and both send heartbeats. Shown as CredentialsValid=False, KeyInUseTwice. Followed by key-unshared.',
 });
 export const keyUnshared = defineEvent({
   ...cluster,
@@ -84,7 +84,7 @@ export const flooding = defineEvent({
   ...cluster,
   type: 'flooding',
   description:
-    'The agent of this cluster beats far more often than any agent of ours does. Says nothing of whether it is alive. Repeated at most once in ten minutes while it goes on.',
+    'The agent of this cluster sends heartbeats far more often than any agent of ours does. Says nothing of whether it is alive. Repeated at most once in ten minutes while it goes on.',
 });
 
 const outageSchema = z.looseObject({
@@ -109,12 +109,12 @@ export const outageEnded = defineEvent({
   writer: 'heartbeat',
   section: outageSchema,
   type: 'outage-ended',
-  description: 'Beats are back, or the deadline has passed; held transitions are taken.',
+  description: 'Heartbeats are back, or the deadline has passed; held transitions are taken.',
 });
 
-const pacedSchema = z.looseObject({
+const intervalChangedSchema = z.looseObject({
   /** Agents wait so many times the interval that they are set to; 1: no longer than that. */
-  stretch: z.number().min(1),
+  multiplier: z.number().min(1),
   before: z.number().min(1),
   nominalPerSecond: z.int(),
   ceilingPerSecond: z.number(),
@@ -126,13 +126,13 @@ const pacedSchema = z.looseObject({
   /** What it was before: until all have heard of a shorter one, the longer one counts. */
   returnBeforeMs: z.int().optional(),
 });
-export type Paced = z.infer<typeof pacedSchema>;
+export type IntervalChanged = z.infer<typeof intervalChangedSchema>;
 
-export const paced = defineEvent({
+export const intervalChanged = defineEvent({
   kind: 'hub',
   writer: 'heartbeat',
-  section: pacedSchema,
-  type: 'paced',
+  section: intervalChangedSchema,
+  type: 'interval-changed',
   description:
-    'The fleet has grown past the beats a second that the hub takes (or fits again): intervals and graces are that many times what they are set to. Or its size has changed so much that its agents spread their return after an outage over another time. Agents hear it within an hour.',
+    'The fleet has grown past the heartbeats a second that the hub takes (or fits again): intervals and graces are that many times what they are set to. Or its size has changed so much that its agents spread their return after an outage over another time. Agents hear it within an hour.',
 });

@@ -47,7 +47,7 @@ const kinds = [...new Set(Object.values(resources).map(({ kind }) => kind))];
 /** Who let a cluster in: a person's minutes must not spoil the machine's milliseconds. */
 const deciders = ['policy', 'policy-later', 'person'] as const;
 
-/** Of `beatPartition`, which takes as many; a fleet that is not in parts is part 0 of 1. */
+/** Of `heartbeatPartition`, which takes as many; a fleet that is not in parts is part 0 of 1. */
 const fleetParts = Array.from({ length: 32 }, (_, part) => part);
 const ofPart = {
   part: fleetParts.map(String),
@@ -241,7 +241,7 @@ export const metricCatalogue = {
 
   rollcall_registration_duration_seconds: {
     type: 'histogram',
-    help: 'From the request to the first beat (joined, and ready), by who approved it.',
+    help: 'From the request to the first heartbeat (joined, and ready), by who approved it.',
     services: ['heartbeat'],
     labels: { by: deciders },
     buckets: longSeconds,
@@ -255,27 +255,27 @@ export const metricCatalogue = {
       state: ['neverSeen', 'ready', 'suspect', 'unreachable', 'stopped', 'memberDown', 'flapping'],
     },
   },
-  rollcall_beats_total: {
+  rollcall_heartbeats_total: {
     type: 'counter',
-    help: 'Beats of members, as this replica heard them; every replica hears all of its part.',
+    help: 'Heartbeats of members, as this replica heard them; every replica hears all of its part.',
     services: ['heartbeat'],
     labels: ofPart,
   },
-  rollcall_beats_unknown_total: {
+  rollcall_heartbeats_unknown_total: {
     type: 'counter',
-    help: 'Beats of ids that are no members.',
+    help: 'Heartbeats of ids that are no members.',
     services: ['heartbeat'],
     labels: ofPart,
   },
-  rollcall_beats_malformed_total: {
+  rollcall_heartbeats_malformed_total: {
     type: 'counter',
-    help: 'Messages on beat subjects that are no beats.',
+    help: 'Messages on heartbeat subjects that are no heartbeats.',
     services: ['heartbeat'],
     labels: ofPart,
   },
   rollcall_flooding_clusters: {
     type: 'gauge',
-    help: 'Clusters whose agents sent far too many beats in the last window.',
+    help: 'Clusters whose agents sent far too many heartbeats in the last window.',
     services: ['heartbeat'],
   },
   rollcall_connection_notices_total: {
@@ -284,14 +284,14 @@ export const metricCatalogue = {
     services: ['heartbeat'],
     labels: { kind: ['connected', 'disconnected'] },
   },
-  rollcall_beat_stretch: {
+  rollcall_heartbeat_interval_multiplier: {
     type: 'gauge',
-    help: 'Agents beat so many times less often than they are set to, because the fleet is larger than beatsPerSecond allows; 1 is as set.',
+    help: 'Agents send heartbeats so many times less often than they are set to, because the fleet is larger than heartbeatsPerSecond allows; 1 is as set.',
     services: ['heartbeat'],
   },
   rollcall_liveness_signals: {
     type: 'gauge',
-    help: 'Signals of life: 2 while beats and the notices of the NATS server about connections arrive; 1 while the notices do not, so that only missing beats show who is gone.',
+    help: 'Signals of life: 2 while heartbeats and the notices of the NATS server about connections arrive; 1 while the notices do not, so that only missing heartbeats show who is gone.',
     services: ['heartbeat'],
   },
   rollcall_liveness_deaf_total: {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { beatSubjects, isInPartition, parsePartition } from './beat-partition.ts';
+import { heartbeatSubjects, isInPartition, parsePartition } from './heartbeat-partition.ts';
 
 test.each([
   { text: '0/2', want: { number: 0, count: 2 } },
@@ -26,6 +26,9 @@ test('each cluster is in exactly one part, and parts are about as large', () => 
 
 test('without parts everything is heard, also what the server spreads', () => {
   expect(isInPartition(undefined, 'c')).toBe(true);
-  expect(beatSubjects(undefined)).toEqual(['rollcall.beat.*', 'rollcall.beatp.*.*']);
-  expect(beatSubjects({ number: 1, count: 2 })).toEqual(['rollcall.beat.*', 'rollcall.beatp.1.*']);
+  expect(heartbeatSubjects(undefined)).toEqual(['rollcall.heartbeat.*', 'rollcall.heartbeat-partition.*.*']);
+  expect(heartbeatSubjects({ number: 1, count: 2 })).toEqual([
+    'rollcall.heartbeat.*',
+    'rollcall.heartbeat-partition.1.*',
+  ]);
 });

@@ -5,30 +5,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
 import { compiledProgram } from '../hub/agent-program.ts';
-import type { SenderSettings, Taken, Taker, TakerReport, TakerSettings } from './beat-settings.ts';
+import type { SenderSettings, Taken, Taker, TakerReport, TakerSettings } from './heartbeat-settings.ts';
 import { quantile } from '../../cli/simulate/report/quantile.ts';
 
-/** What beats cost one heartbeat service, and a process that only subscribes to them, in turns. */
-export interface BeatsResult {
+/** What heartbeats cost one heartbeat service, and a process that only subscribes to them, in turns. */
+export interface HeartbeatsResult {
   readonly ratePerSecond: number;
   readonly emptyCpuShare: number;
-  readonly sizes: readonly BeatsOfSize[];
+  readonly sizes: readonly HeartbeatsOfSize[];
 }
 
-export interface BeatsOfSize {
+export interface HeartbeatsOfSize {
   readonly clusters: number;
   /** Of one core, user and system; median of the rounds. */
   readonly cpuShare: number;
-  readonly cpuUsPerBeat: number;
+  readonly cpuUsPerHeartbeat: number;
   /** To the empty subscriber of the same round; median. */
   readonly timesEmpty: number;
   readonly residentBytes: number;
-  /** Beats that were sent and not taken, and transitions that would have been written; 0 of both is right. */
+  /** Heartbeats that were sent and not taken, and transitions that would have been written; 0 of both is right. */
   readonly lost: number;
   readonly wrong: number;
 }
 
-/** A million clusters that beat once a minute. */
+/** A million clusters that send heartbeats once a minute. */
 const ratePerSecond = 16_700;
 const sizes = [10_000, 100_000, 1_000_000] as const;
 const takers: readonly Taker[] = ['empty', ...sizes];
@@ -72,9 +72,13 @@ async function startWorker(program: string, settings: TakerSettings | SenderSett
 
 function senderOf(hub: TestHub): Promise<Worker> {
   // In the service's account: what comes from the agents' arrives there as the same message.
-  const role = { account: 'HEARTBEAT', description: 'the bench', publish: ['rollcall.beat.*'] } as const;
+  const role = {
+    account: 'HEARTBEAT',
+    description: 'the bench',
+    publish: ['rollcall.heartbeat.*'],
+  } as const;
   const user = hub.userWith({ ...role, subscribe: ['_INBOX_sender.>'] }, 'sender');
-  return startWorker(join(import.meta.dirname, 'beat-sender.ts'), {
+  return startWorker(join(import.meta.dirname, 'heartbeat-sender.ts'), {
     ratePerSecond,
     connections,
     address: hub.address,
@@ -83,12 +87,15 @@ function senderOf(hub: TestHub): Promise<Worker> {
 }
 
 /** @param seconds - all that is measured, in turns; what it takes to get ready comes on top */
-export async function measureBeats(seconds: number, say: (message: string) => void): Promise<BeatsResult> {
+export async function measureHeartbeats(
+  seconds: number,
+  say: (message: string) => void,
+): Promise<HeartbeatsResult> {
   await using hub = await startTestHub();
   await using sender = await senderOf(hub);
   await using workers = new AsyncDisposableStack();
   const user = hub.credentialsOf('heartbeat');
-  const program = compiledProgram(join('bench', 'liveness', 'beat-taker.js'));
+  const program = compiledProgram(join('bench', 'liveness', 'heartbeat-taker.js'));
   const ready: { taker: Taker; worker: Worker; stretches: Stretch[] }[] = [];
   for (const taker of takers) {
     if (taker !== 'empty') say(`a heartbeat service of ${taker} clusters`);
@@ -97,7 +104,7 @@ export async function measureBeats(seconds: number, say: (message: string) => vo
     ready.push({ taker, worker, stretches: [] });
   }
   const stretchMs = (seconds * 1000) / rounds / takers.length;
-  say(`${ratePerSecond} beats a second, ${rounds} rounds of ${(stretchMs / 1000).toFixed(1)} s each`);
+  say(`${ratePerSecond} heartbeats a second, ${rounds} rounds of ${(stretchMs / 1000).toFixed(1)} s each`);
   for (let round = 0; round < rounds; round++) {
     for (const { taker, worker, stretches } of ready) {
       await worker.tell('listen');
@@ -107,8 +114,8 @@ export async function measureBeats(seconds: number, say: (message: string) => vo
       await delay(stretchMs);
       const report = await worker.tell<TakerReport>('end');
       const sent = await sender.tell<number>(0);
-      const { beats, proposals } = await worker.tell<Taken>('stop');
-      stretches.push({ ...report, lost: sent - beats, proposals });
+      const { heartbeats, proposals } = await worker.tell<Taken>('stop');
+      stretches.push({ ...report, lost: sent - heartbeats, proposals });
     }
   }
   const empty = ready.flatMap(({ taker, stretches }) => (taker === 'empty' ? stretches : []));
@@ -122,15 +129,21 @@ export async function measureBeats(seconds: number, say: (message: string) => vo
 }
 
 const shareOf = ({ cpuMs, lastedMs }: TakerReport) => cpuMs / lastedMs;
-const perBeatUs = ({ cpuMs, beats }: TakerReport) => (cpuMs * 1000) / beats;
+const perHeartbeatUs = ({ cpuMs, heartbeats }: TakerReport) => (cpuMs * 1000) / heartbeats;
 const median = (values: readonly number[]) => quantile(values, 0.5);
 
-function sizeOf(clusters: number, stretches: readonly Stretch[], empty: readonly Stretch[]): BeatsOfSize {
+function sizeOf(
+  clusters: number,
+  stretches: readonly Stretch[],
+  empty: readonly Stretch[],
+): HeartbeatsOfSize {
   return {
     clusters,
     cpuShare: median(stretches.map(shareOf)),
-    cpuUsPerBeat: median(stretches.map(perBeatUs)),
-    timesEmpty: median(stretches.map((one, round) => perBeatUs(one) / perBeatUs(empty[round] ?? one))),
+    cpuUsPerHeartbeat: median(stretches.map(perHeartbeatUs)),
+    timesEmpty: median(
+      stretches.map((one, round) => perHeartbeatUs(one) / perHeartbeatUs(empty[round] ?? one)),
+    ),
     residentBytes: Math.max(...stretches.map((one) => one.residentBytes)),
     lost: stretches.reduce((sum, { lost }) => sum + lost, 0),
     wrong: stretches.at(-1)?.proposals ?? 0,

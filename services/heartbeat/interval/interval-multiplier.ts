@@ -5,11 +5,11 @@ import {
   createEventId,
   draft,
   type EventDraft,
-  paceAggregate,
-  paced,
-  type Paced,
-  paceOf,
-  stretchOf,
+  intervalAggregate,
+  intervalChanged,
+  type IntervalChanged,
+  intervalOf,
+  multiplierOf,
 } from '@rollcall/shared/events';
 import { wantedReturnMs } from './return-window.ts';
 
@@ -19,10 +19,10 @@ const roomBelow = 0.7;
 /** Every agent has heard of it by then: each asks the hub once an hour, and those that could not then, a little later. */
 export const learntAfterMs = 2 * 3_600_000;
 
-export interface PaceFinding {
+export interface IntervalFinding {
   /** That should be heard. */
   readonly clusters: number;
-  /** What the fleet would send if nothing were stretched. */
+  /** What the fleet would send if nothing were multiplied. */
   readonly nominalPerSecond: number;
   readonly ceilingPerSecond: number;
   /** How many agents may come back in a second. */
@@ -31,17 +31,17 @@ export interface PaceFinding {
 }
 
 /** How the fleet is to be judged. */
-export interface PaceInForce {
+export interface IntervalInForce {
   /** All intervals and graces are so many times what they are set to. */
-  readonly stretch: number;
+  readonly multiplier: number;
   /** How long agents may take to come back after an outage; 0 while the fleet is small. */
   readonly returnWithinMs: number;
 }
 
-/** By how much intervals are to be stretched, given by how much they are now. */
-export function wantedStretch(
+/** By how much intervals are to be multiplied, given by how much they are now. */
+export function wantedMultiplier(
   current: number,
-  { nominalPerSecond, ceilingPerSecond }: Pick<PaceFinding, 'nominalPerSecond' | 'ceilingPerSecond'>,
+  { nominalPerSecond, ceilingPerSecond }: Pick<IntervalFinding, 'nominalPerSecond' | 'ceilingPerSecond'>,
 ): number {
   const needed = Math.max(1, nominalPerSecond / ceilingPerSecond);
   if (needed <= current && needed >= current * roomBelow) return current;
@@ -49,64 +49,64 @@ export function wantedStretch(
 }
 
 /** One event when the fleet has grown past what it may cost the hub, or fits again; whichever replica notices first. */
-export function decidePace(record: AggregateRecord, finding: PaceFinding): EventDraft[] {
+export function decideInterval(record: AggregateRecord, finding: IntervalFinding): EventDraft[] {
   const { clusters, nominalPerSecond, ceilingPerSecond, returnsPerSecond, nowMs } = finding;
-  const [before, returnBeforeMs] = [stretchOf(record), paceOf(record)?.returnWithinMs];
-  const stretch = wantedStretch(before, finding);
+  const [before, returnBeforeMs] = [multiplierOf(record), intervalOf(record)?.returnWithinMs];
+  const multiplier = wantedMultiplier(before, finding);
   const returnWithinMs = wantedReturnMs(returnBeforeMs, finding);
-  if (stretch === before && returnWithinMs === returnBeforeMs) return [];
-  const inForce = paceInForce(record, nowMs);
-  const section: Paced = {
-    stretch,
-    before: inForce.stretch,
+  if (multiplier === before && returnWithinMs === returnBeforeMs) return [];
+  const inForce = intervalInForce(record, nowMs);
+  const section: IntervalChanged = {
+    multiplier,
+    before: inForce.multiplier,
     nominalPerSecond: Math.round(nominalPerSecond),
     ceilingPerSecond,
     sinceMs: nowMs,
     clusters,
     ...(returnWithinMs === undefined ? {} : { returnWithinMs, returnBeforeMs: inForce.returnWithinMs }),
   };
-  const rate = `the fleet would send ${Math.round(nominalPerSecond)} beats a second, the ceiling is ${ceilingPerSecond}`;
+  const rate = `the fleet would send ${Math.round(nominalPerSecond)} heartbeats a second, the ceiling is ${ceilingPerSecond}`;
   const size = `of ${clusters} clusters ${returnsPerSecond} may come back in a second`;
   const said =
-    stretch === before
+    multiplier === before
       ? {
           reason: 'ReturnSpread',
           message: `${size}: agents spread it over ${(returnWithinMs ?? 0) / 1000} s`,
         }
       : {
-          reason: stretch > before ? 'IntervalsStretched' : 'IntervalsShortened',
-          message: `${rate}: intervals are ${stretch} times what they are set to`,
+          reason: multiplier > before ? 'IntervalsLengthened' : 'IntervalsShortened',
+          message: `${rate}: intervals are ${multiplier} times what they are set to`,
         };
-  return [draft(paced, record, { by: { service: 'heartbeat' }, ...said, section })];
+  return [draft(intervalChanged, record, { by: { service: 'heartbeat' }, ...said, section })];
 }
 
 /**
  * What agents must be judged by: the longer time, until every agent has heard of the shorter one.
  * @param nowMs - hub time
  */
-export function paceInForce(record: AggregateRecord, nowMs: number): PaceInForce {
-  const section = paceOf(record);
-  if (!section) return { stretch: 1, returnWithinMs: 0 };
-  const { stretch, before, returnWithinMs = 0, returnBeforeMs = 0 } = section;
-  if (nowMs >= section.sinceMs + learntAfterMs) return { stretch, returnWithinMs };
+export function intervalInForce(record: AggregateRecord, nowMs: number): IntervalInForce {
+  const section = intervalOf(record);
+  if (!section) return { multiplier: 1, returnWithinMs: 0 };
+  const { multiplier, before, returnWithinMs = 0, returnBeforeMs = 0 } = section;
+  if (nowMs >= section.sinceMs + learntAfterMs) return { multiplier, returnWithinMs };
   return {
-    stretch: Math.max(stretch, before),
+    multiplier: Math.max(multiplier, before),
     returnWithinMs: Math.max(returnWithinMs, returnBeforeMs),
   };
 }
 
 /**
- * Decides, writes what has changed, and reads what is in force. Where a newer version has said the pace last, nothing is written, and
+ * Decides, writes what has changed, and reads what is in force. Where a newer version has said the interval last, nothing is written, and
  * the last word that can be read is in force, or none.
  */
-export async function keepPace(log: EventLog, finding: PaceFinding): Promise<PaceInForce> {
+export async function keepInterval(log: EventLog, finding: IntervalFinding): Promise<IntervalInForce> {
   await decideAndAppend(
     log,
     {
-      gather: () => readHubWord(log, paceAggregate.id),
-      decide: ({ record, newer }) => (newer.length > 0 ? [] : decidePace(record, finding)),
+      gather: () => readHubWord(log, intervalAggregate.id),
+      decide: ({ record, newer }) => (newer.length > 0 ? [] : decideInterval(record, finding)),
     },
     { correlation: createEventId(finding.nowMs) },
   );
-  return paceInForce((await readHubWord(log, paceAggregate.id)).record, finding.nowMs);
+  return intervalInForce((await readHubWord(log, intervalAggregate.id)).record, finding.nowMs);
 }

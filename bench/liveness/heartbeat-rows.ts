@@ -1,9 +1,9 @@
-import type { BeatsOfSize, BeatsResult } from './measure-beats.ts';
+import type { HeartbeatsOfSize, HeartbeatsResult } from './measure-heartbeats.ts';
 import type { RestartOfSize, RestartResult } from './measure-restart.ts';
 import { atMost, mebibytes, percent, type Row, seconds } from '../report/table-row.ts';
 
 function sizeRows(
-  { clusters, cpuShare, timesEmpty, residentBytes, ...size }: BeatsOfSize,
+  { clusters, cpuShare, timesEmpty, residentBytes, ...size }: HeartbeatsOfSize,
   rate: number,
 ): Row[] {
   const isWhole = clusters === 1_000_000;
@@ -11,8 +11,8 @@ function sizeRows(
     isWhole && target ? { what, is, target } : { what, is };
   return [
     row(
-      `beats of ${clusters} clusters (${rate} a second): share of one core`,
-      `${percent(cpuShare)} (${size.cpuUsPerBeat.toFixed(2)} µs a beat)`,
+      `heartbeats of ${clusters} clusters (${rate} a second): share of one core`,
+      `${percent(cpuShare)} (${size.cpuUsPerHeartbeat.toFixed(2)} µs a heartbeat)`,
       atMost(cpuShare, 0.12, '12 %'),
     ),
     row('… times an empty subscriber', `× ${timesEmpty.toFixed(2)}`, atMost(timesEmpty, 1.5, '× 1.5')),
@@ -21,7 +21,7 @@ function sizeRows(
       ? []
       : [
           {
-            what: '… beats lost, transitions that were wrong',
+            what: '… heartbeats lost, transitions that were wrong',
             is: `${size.lost}, ${size.wrong}`,
             target: { says: '0, 0', isMet: false },
           },
@@ -29,14 +29,14 @@ function sizeRows(
   ];
 }
 
-/** What a beat costs must not depend on how many clusters there are. */
-export function beatRows({ sizes, emptyCpuShare, ratePerSecond }: BeatsResult): Row[] {
-  const costs = sizes.map(({ cpuUsPerBeat }) => cpuUsPerBeat);
+/** What a heartbeat costs must not depend on how many clusters there are. */
+export function heartbeatRows({ sizes, emptyCpuShare, ratePerSecond }: HeartbeatsResult): Row[] {
+  const costs = sizes.map(({ cpuUsPerHeartbeat }) => cpuUsPerHeartbeat);
   const spread = Math.max(...costs) / Math.min(...costs) - 1;
   return [
     ...sizes.flatMap((size) => sizeRows(size, ratePerSecond)),
     {
-      what: 'CPU a beat, dearest ÷ cheapest size',
+      what: 'CPU a heartbeat, dearest ÷ cheapest size',
       is: `+ ${percent(spread)}`,
       target: atMost(spread, 0.2, '20 %'),
     },

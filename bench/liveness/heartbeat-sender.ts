@@ -1,12 +1,12 @@
-import { connectBus, encodeBeat } from '@rollcall/shared/bus';
-import { benchClusterId, indexOfTurn, type SenderOrder, type SenderSettings } from './beat-settings.ts';
+import { connectBus, encodeHeartbeat } from '@rollcall/shared/bus';
+import { benchClusterId, indexOfTurn, type SenderOrder, type SenderSettings } from './heartbeat-settings.ts';
 
 const tickMs = 1;
-const beat = encodeBeat({ flags: 0, agentTimeMs: 0 });
+const heartbeat = encodeHeartbeat({ flags: 0, agentTimeMs: 0 });
 
 /**
- * Beats of a fleet that is spread over time, over few connections: a few each millisecond. Who beats next is kept for each
- * size of fleet, so that every cluster beats once a round whatever is measured in between.
+ * Heartbeats of a fleet that is spread over time, over few connections: a few each millisecond. Who sends heartbeats next is kept for each
+ * size of fleet, so that every cluster sends heartbeats once a round whatever is measured in between.
  */
 async function main({ ratePerSecond, connections, address, user }: SenderSettings): Promise<void> {
   const all = await Promise.all(
@@ -23,7 +23,7 @@ async function main({ ratePerSecond, connections, address, user }: SenderSetting
     let turn = turnOf.get(clusters) ?? 0;
     for (; sent < due; sent++, turn++) {
       const id = benchClusterId(indexOfTurn(turn % clusters, clusters));
-      all[sent % all.length]?.publish(`rollcall.beat.${id}`, beat);
+      all[sent % all.length]?.publish(`rollcall.heartbeat.${id}`, heartbeat);
     }
     turnOf.set(clusters, turn);
   }

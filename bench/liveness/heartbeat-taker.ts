@@ -4,7 +4,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { Logger } from '@rollcall/shared/service';
 import { keepTime } from '../../services/heartbeat/engine/keep-time.ts';
 import { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
-import { receiveBeats } from '../../services/heartbeat/receive/receive-beats.ts';
+import { receiveHeartbeats } from '../../services/heartbeat/receive/receive-heartbeats.ts';
 import {
   benchClusterId,
   indexOfTurn,
@@ -13,9 +13,9 @@ import {
   type TakerOrder,
   type TakerReport,
   type TakerSettings,
-} from './beat-settings.ts';
+} from './heartbeat-settings.ts';
 
-/** Takes beats while it listens. */
+/** Takes heartbeats while it listens. */
 interface Listening {
   counts(): Taken;
   stop(): Promise<void>;
@@ -27,15 +27,15 @@ const logger: Logger = { debug: nothing, info: nothing, warn: nothing, error: no
 
 /** What the library and the connection alone cost. */
 const listenToNothing: Listen = (nc) => {
-  let beats = 0;
-  const subscription = nc.subscribe('rollcall.beat.*', { callback: () => void beats++ });
-  return { counts: () => ({ beats, proposals: 0 }), stop: async () => subscription.unsubscribe() };
+  let heartbeats = 0;
+  const subscription = nc.subscribe('rollcall.heartbeat.*', { callback: () => void heartbeats++ });
+  return { counts: () => ({ heartbeats, proposals: 0 }), stop: async () => subscription.unsubscribe() };
 };
 
 /**
  * The heartbeat service's own parts, put together as its main.ts does; only the clusters are put in by hand, because the
  * history of a million would take longer to write than all of this. Its time stands still while it does not listen, and has
- * run for two rounds of beats before, so that deadlines come as they do in a service that has run for long.
+ * run for two rounds of heartbeats before, so that deadlines come as they do in a service that has run for long.
  */
 function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
   const intervalMs = (clusters * 1000) / ratePerSecond;
@@ -55,9 +55,9 @@ function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
     const nowMs = stoppedMs - 2 * intervalMs + (turn * 1000) / ratePerSecond;
     const id = benchClusterId(indexOfTurn(turn, clusters));
     if (turn < clusters) {
-      const lastBeatMs = nowMs;
+      const lastHeartbeatMs = nowMs;
       const known = { clusterId: id, key: 'U', intervalMs, graceMs: 3 * intervalMs, state: 'ready' } as const;
-      engine.put({ ...known, sinceMs: lastBeatMs, lastBeatMs }, nowMs);
+      engine.put({ ...known, sinceMs: lastHeartbeatMs, lastHeartbeatMs }, nowMs);
     } else {
       engine.hear(ids, 0, ids.write(id, 'latin1'), 0, nowMs);
     }
@@ -67,10 +67,10 @@ function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
   return (nc) => {
     offsetMs = performance.now() - stoppedMs;
     const log = { read: () => Promise.reject(new RollcallError('UNEXPECTED', 'a cluster was not known')) };
-    const receiver = receiveBeats(nc, { engine, log, clock, logger, partition: undefined });
+    const receiver = receiveHeartbeats(nc, { engine, log, clock, logger, partition: undefined });
     const stopTime = keepTime({ engine, clock, logger, isListening: () => true });
     return {
-      counts: () => ({ beats: receiver.counts.taken, proposals }),
+      counts: () => ({ heartbeats: receiver.counts.taken, proposals }),
       async stop() {
         stoppedMs = clock.monotonicMs();
         stopTime();
@@ -86,7 +86,7 @@ const listenAs = (taker: Taker, ratePerSecond: number): Listen =>
 interface Usage {
   readonly atMs: number;
   readonly cpuMs: number;
-  readonly beats: number;
+  readonly heartbeats: number;
 }
 
 async function main({ taker, ratePerSecond, address, user }: TakerSettings): Promise<void> {
@@ -97,8 +97,8 @@ async function main({ taker, ratePerSecond, address, user }: TakerSettings): Pro
 
   function usage(): Usage {
     const { user: userUs, system: systemUs } = process.cpuUsage();
-    const beats = listening?.counts().beats ?? 0;
-    return { atMs: performance.now(), cpuMs: (userUs + systemUs) / 1000, beats };
+    const heartbeats = listening?.counts().heartbeats ?? 0;
+    return { atMs: performance.now(), cpuMs: (userUs + systemUs) / 1000, heartbeats };
   }
   async function obey(order: TakerOrder): Promise<TakerReport | Taken | undefined> {
     if (order === 'listen') {
@@ -111,7 +111,7 @@ async function main({ taker, ratePerSecond, address, user }: TakerSettings): Pro
       return {
         lastedMs: ended.atMs - begun.atMs,
         cpuMs: ended.cpuMs - begun.cpuMs,
-        beats: ended.beats - begun.beats,
+        heartbeats: ended.heartbeats - begun.heartbeats,
         residentBytes: process.memoryUsage.rss(),
       };
     } else if (listening) {

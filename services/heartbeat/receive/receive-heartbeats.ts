@@ -1,71 +1,71 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
-import { beatFlagsOf, type EventLog } from '@rollcall/shared/bus';
+import { heartbeatFlagsOf, type EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, isSafeId } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
-import { type BeatPartition, beatSubjects, isInPartition } from '../members/beat-partition.ts';
-import { ForeignBeats } from './foreign-beats.ts';
-import { idStart, sizeOf, subjectBytes } from './beat-subject.ts';
-import { createCanary } from '../write/canary-beat.ts';
+import { type HeartbeatPartition, heartbeatSubjects, isInPartition } from '../members/heartbeat-partition.ts';
+import { ForeignHeartbeats } from './foreign-heartbeats.ts';
+import { idStart, sizeOf, subjectBytes } from './heartbeat-subject.ts';
+import { createLoopbackCheck } from '../write/loopback-check.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
 import { knownCluster } from '../members/known-clusters.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
 import { type Membership, membershipOf } from '../members/membership.ts';
 import { UnknownClusters } from './unknown-clusters.ts';
 
-/** Look-ups of unknown ids under way; a flood beyond it is only counted, the next beat of a real one comes. */
+/** Look-ups of unknown ids under way; a flood beyond it is only counted, the next heartbeat of a real one comes. */
 const lookUpsAtOnce = 64;
 
-/** A first beat that is lost makes its cluster wait for a whole interval, so a read that fails is tried again. */
+/** A first heartbeat that is lost makes its cluster wait for a whole interval, so a read that fails is tried again. */
 const readAgainAfterMs = [100, 1000];
 
-/** Whatever number of ids that are no members beat: one line a minute says so. */
+/** Whatever number of ids that are no members send heartbeats: one line a minute says so. */
 const reportUnknownAfterMs = 60_000;
 
-/** Far above what a beat needs; what is larger counts as several. */
-const beatSizeBytes = 1024;
+/** Far above what a heartbeat needs; what is larger counts as several. */
+const heartbeatSizeBytes = 1024;
 
-export interface BeatReceiver {
-  /** How many beats came; of ids that are no members; with a body that is no beat. */
+export interface HeartbeatReceiver {
+  /** How many heartbeats came; of ids that are no members; with a body that is no heartbeat. */
   readonly counts: { taken: number; unknown: number; malformed: number };
   /**
-   * Takes the beat that was ignored because its cluster was no member yet: a read can be a moment behind the admission, and
-   * the next beat is a whole interval away.
+   * Takes the heartbeat that was ignored because its cluster was no member yet: a read can be a moment behind the admission, and
+   * the next heartbeat is a whole interval away.
    */
   hearAgain(clusterId: string): void;
   /** Who sent more than that since this was asked last, and is no cluster of the engine's. */
-  takeFloods(most: number): { clusterId: string; beats: number }[];
-  /** Whether a beat of our own comes back, on each of our subscriptions. */
+  takeFloods(most: number): { clusterId: string; heartbeats: number }[];
+  /** Whether a heartbeat of our own comes back, on each of our subscriptions. */
   earsWork(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
 /**
- * Hears the beats of all clusters. A known id costs one look into the table; an unknown one costs one read of its record,
+ * Hears the heartbeats of all clusters. A known id costs one look into the table; an unknown one costs one read of its record,
  * and is then ignored for a while if it is no member.
  */
-export function receiveBeats(
+export function receiveHeartbeats(
   nc: NatsConnection,
   options: {
     engine: LivenessEngine;
     log: Pick<EventLog, 'read'>;
     clock: HubClock;
     logger: Logger;
-    partition: BeatPartition | undefined;
+    partition: HeartbeatPartition | undefined;
   },
-): BeatReceiver {
+): HeartbeatReceiver {
   const { engine, log, clock, logger, partition } = options;
-  const subjects = beatSubjects(partition);
-  const canary = createCanary(nc, subjects);
+  const subjects = heartbeatSubjects(partition);
+  const loopback = createLoopbackCheck(nc, subjects);
   const counts = { taken: 0, unknown: 0, malformed: 0 };
   const unknown = new UnknownClusters();
-  const foreign = new ForeignBeats();
+  const foreign = new ForeignHeartbeats();
   const lookUps = new Set<Promise<void>>();
   let reported = { atMs: -Infinity, count: 0 };
 
   function reportUnknown(clusterId: string, nowMs: number): void {
     if (nowMs - reported.atMs < reportUnknownAfterMs) return;
-    logger.warn({ clusterId, count: counts.unknown - reported.count }, 'beats of no member are ignored');
+    logger.warn({ clusterId, count: counts.unknown - reported.count }, 'heartbeats of no member are ignored');
     reported = { atMs: nowMs, count: counts.unknown };
   }
 
@@ -87,7 +87,7 @@ export function receiveBeats(
         reportUnknown(id, nowMs);
         return;
       }
-      // A record that is read late makes it unknown once more: this beat must not be taken again then, as a new one.
+      // A record that is read late makes it unknown once more: this heartbeat must not be taken again then, as a new one.
       unknown.forget(id);
       engine.put(knownCluster(id, member, clock), nowMs);
       engine.hear(Buffer.from(id, 'latin1'), 0, id.length, flags, nowMs);
@@ -114,17 +114,17 @@ export function receiveBeats(
 
   const callback = (error: Error | null, message: Msg) => {
     if (error) {
-      logger.error({ err: error }, 'beats are not heard');
+      logger.error({ err: error }, 'heartbeats are not heard');
       return;
     }
-    const flags = beatFlagsOf(message.data);
-    const isMalformed = flags < 0 && !canary.heard(message.subject, message.data);
+    const flags = heartbeatFlagsOf(message.data);
+    const isMalformed = flags < 0 && !loopback.heard(message.subject, message.data);
     if (flags < 0 && !isMalformed) return;
     const subject = subjectBytes(message);
     const start = idStart(subject);
     const size = sizeOf(message);
-    if (isMalformed || size > beatSizeBytes) {
-      const times = Math.floor(size / beatSizeBytes) + (isMalformed ? 1 : 0);
+    if (isMalformed || size > heartbeatSizeBytes) {
+      const times = Math.floor(size / heartbeatSizeBytes) + (isMalformed ? 1 : 0);
       const isKnown = engine.count(subject, { start, end: subject.length }, times);
       if (!isKnown) foreign.count(subject, start, times);
     }
@@ -142,7 +142,7 @@ export function receiveBeats(
   return {
     counts,
     takeFloods: (most) => foreign.takeFloods(most),
-    earsWork: () => canary.earsWork(),
+    earsWork: () => loopback.earsWork(),
     hearAgain(clusterId) {
       const bytes = Buffer.from(clusterId, 'latin1');
       const nowMs = clock.monotonicMs();

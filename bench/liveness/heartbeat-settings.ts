@@ -1,6 +1,6 @@
 import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
 
-/** What a beat that is taken by nobody costs, or by a heartbeat service that knows so many clusters. */
+/** What a heartbeat that is taken by nobody costs, or by a heartbeat service that knows so many clusters. */
 export type Taker = 'empty' | number;
 
 /** The argument of the process that takes, as JSON. */
@@ -12,24 +12,24 @@ export interface TakerSettings {
 }
 
 /**
- * `listen` before beats are sent, then `begin` and `end` what is measured, and `stop` when all were sent; each is answered once it
+ * `listen` before heartbeats are sent, then `begin` and `end` what is measured, and `stop` when all were sent; each is answered once it
  * is done.
  */
 export type TakerOrder = 'listen' | 'begin' | 'end' | 'stop';
 
-/** What one stretch cost the process that took the beats. */
+/** What one stretch cost the process that took the heartbeats. */
 export interface TakerReport {
   readonly lastedMs: number;
   /** User and system, as the kernel accounts for the process. */
   readonly cpuMs: number;
-  readonly beats: number;
+  readonly heartbeats: number;
   readonly residentBytes: number;
 }
 
 /** What the process took from `listen` to `stop`. */
 export interface Taken {
-  readonly beats: number;
-  /** Transitions that it would have written: all clusters beat, so any is wrong. */
+  readonly heartbeats: number;
+  /** Transitions that it would have written: all clusters send heartbeats, so any is wrong. */
   readonly proposals: number;
 }
 
@@ -41,13 +41,13 @@ export interface SenderSettings {
   readonly user: BusCredentials;
 }
 
-/** How many clusters beat from now on; 0: none. Answered once it is so and the server has all beats of before, with their number. */
+/** How many clusters send heartbeats from now on; 0: none. Answered once it is so and the server has all heartbeats of before, with their number. */
 export type SenderOrder = number;
 
 /** Odd, so that `index * step` runs through every number below a power of ten once; far apart, as clusters are in memory. */
 const step = 611_953;
 
-/** The cluster that beats as the n-th of its round: each once a round, in no order. */
+/** The cluster that sends heartbeats as the n-th of its round: each once a round, in no order. */
 export function indexOfTurn(turn: number, clusters: number): number {
   return (turn * step) % clusters;
 }

@@ -5,12 +5,12 @@ import { longestIdBytes } from '../engine/id-heap.ts';
 export const mostForeignIds = 1024;
 
 /**
- * What is sent in the names of clusters that this process does not follow. A member may beat in any part of the fleet
- * (`rollcall.beatp.*.NAME`), and where it does not belong nobody else hears it. It is counted and says nothing.
+ * What is sent in the names of clusters that this process does not follow. A member may send heartbeats in any part of the fleet
+ * (`rollcall.heartbeat-partition.*.NAME`), and where it does not belong nobody else hears it. It is counted and says nothing.
  */
-export class ForeignBeats {
+export class ForeignHeartbeats {
   #ids = new ByteIndex();
-  readonly #beats = new Float64Array(mostForeignIds);
+  readonly #heartbeats = new Float64Array(mostForeignIds);
 
   /** @param bytes - ends with the id, which begins at `start` */
   count(bytes: Uint8Array, start: number, times: number): void {
@@ -21,19 +21,19 @@ export class ForeignBeats {
       if (this.#ids.size >= mostForeignIds) return;
       slot = this.#ids.insert(bytes, start, bytes.length);
     }
-    this.#beats[slot]! += times;
+    this.#heartbeats[slot]! += times;
   }
 
   /** Who sent more than that since this was asked last. */
-  takeFloods(most: number): { clusterId: string; beats: number }[] {
+  takeFloods(most: number): { clusterId: string; heartbeats: number }[] {
     if (this.#ids.size === 0) return [];
-    const floods: { clusterId: string; beats: number }[] = [];
+    const floods: { clusterId: string; heartbeats: number }[] = [];
     for (let slot = 0; slot < this.#ids.size; slot++) {
-      const beats = this.#beats[slot]!;
-      if (beats > most) floods.push({ clusterId: this.#ids.textOf(slot), beats });
+      const heartbeats = this.#heartbeats[slot]!;
+      if (heartbeats > most) floods.push({ clusterId: this.#ids.textOf(slot), heartbeats });
     }
     this.#ids = new ByteIndex();
-    this.#beats.fill(0);
+    this.#heartbeats.fill(0);
     return floods;
   }
 }

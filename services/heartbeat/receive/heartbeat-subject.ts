@@ -6,7 +6,7 @@ const dot = 0x2e;
 
 /**
  * The bytes of a message's subject. nats.js keeps them and makes a string only when `subject` is read; the field is not in
- * its contract, so without it the string is encoded again (right, but an allocation for each beat).
+ * its contract, so without it the string is encoded again (right, but an allocation for each heartbeat).
  */
 export function subjectBytes(message: Msg): Uint8Array {
   // oxlint-disable-next-line no-underscore-dangle -- the name is the library's
@@ -22,7 +22,7 @@ export function sizeOf(message: Msg): number {
   return typeof raw === 'number' ? raw : message.data.length;
 }
 
-/** Where the cluster id begins in `rollcall.beat.<id>` and `rollcall.beatp.<partition>.<id>`: after the last dot. */
+/** Where the cluster id begins in `rollcall.heartbeat.<id>` and `rollcall.heartbeat-partition.<partition>.<id>`: after the last dot. */
 export function idStart(subject: Uint8Array): number {
   return subject.lastIndexOf(dot) + 1;
 }

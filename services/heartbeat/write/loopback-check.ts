@@ -1,31 +1,34 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 
 /** No cluster can have this id (ids are [a-z0-9-]), so no agent can send one. */
-const canaryId = '_canary';
-/** Where a beat has its version. */
-const canaryVersion = 0xca;
+const loopbackId = '_loopback';
+/** Where a heartbeat has its version. */
+const loopbackVersion = 0xca;
 const sizeBytes = 8;
 const withinMs = 1000;
 
-export interface Canary {
+export interface LoopbackCheck {
   /**
-   * Whether a beat of our own comes back to us within a second, on each subject that beats are heard on: the same way as those
+   * Whether a heartbeat of our own comes back to us within a second, on each subject that heartbeats are heard on: the same way as those
    * of agents, so that a lost subscription shows. Who is deaf declares nobody dead.
    */
   earsWork(): Promise<boolean>;
-  /** What came on a beat subject and is no beat. @returns whether it was a canary, of us or of a sibling */
+  /** What came on a heartbeat subject and is no heartbeat. @returns whether it was one of these checks, of us or of a sibling */
   heard(subject: string, data: Uint8Array): boolean;
 }
 
-/** @param subjects - that beats are heard on, with wildcards; the last token is the cluster id */
-export function createCanary(nc: Pick<NatsConnection, 'publish'>, subjects: readonly string[]): Canary {
+/** @param subjects - that heartbeats are heard on, with wildcards; the last token is the cluster id */
+export function createLoopbackCheck(
+  nc: Pick<NatsConnection, 'publish'>,
+  subjects: readonly string[],
+): LoopbackCheck {
   const waiting = new Map<string, () => void>();
-  const canaries = subjects.map((subject) => subject.replace(/\*$/, canaryId).replace('*', 'canary'));
+  const loopbacks = subjects.map((subject) => subject.replace(/\*$/, loopbackId).replace('*', 'loopback'));
 
   async function comesBack(subject: string): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const body = Buffer.from(crypto.getRandomValues(new Uint8Array(sizeBytes)));
-    body[0] = canaryVersion;
+    body[0] = loopbackVersion;
     const name = `${subject} ${body.toString('hex')}`;
     const timer = setTimeout(() => resolve(false), withinMs);
     waiting.set(name, () => resolve(true));
@@ -40,10 +43,10 @@ export function createCanary(nc: Pick<NatsConnection, 'publish'>, subjects: read
 
   return {
     async earsWork() {
-      return (await Promise.all(canaries.map(comesBack))).every(Boolean);
+      return (await Promise.all(loopbacks.map(comesBack))).every(Boolean);
     },
     heard(subject, data) {
-      if (data.length !== sizeBytes || data[0] !== canaryVersion || !subject.endsWith(`.${canaryId}`))
+      if (data.length !== sizeBytes || data[0] !== loopbackVersion || !subject.endsWith(`.${loopbackId}`))
         return false;
       waiting.get(`${subject} ${Buffer.from(data).toString('hex')}`)?.();
       return true;
